@@ -1030,8 +1030,11 @@ class Event(Record):
 
 
 class Readiness(Record):
-    """What a source can do now: live, offline, sampled or missing something, and what to add. `withheld`
-    are tools of a server that no model can be offered."""
+    """State of a source: live, offline, limited to sample data or missing a requirement, with the
+    detail of what to add.
+
+    `withheld` names the tools of a server that cannot be offered to any model.
+    """
 
     state: Literal["live", "offline", "sample", "missing"]
     detail: str = ""

@@ -604,7 +604,8 @@ def _workers(env: Mapping[str, str]) -> str:
 
 
 def bare_environment() -> dict[str, str]:
-    """What a child process needs of the environment where it shall see no key: nothing, but on Windows."""
+    """Return the environment variables that a child process needs, none of which holds a key: none
+    at all except on Windows."""
     needed = "SYSTEMROOT SYSTEMDRIVE TEMP TMP" if os.name == "nt" else ""
     return {name: os.environ[name] for name in needed.split() if name in os.environ}
 

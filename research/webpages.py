@@ -68,7 +68,8 @@ def check_shape(text: str) -> None:
 
 
 def is_dense(root: Any, size: int) -> bool:
-    """Whether a page of `size` characters has so many elements that finding its main text takes minutes."""
+    """Return whether a page of `size` characters has so many elements that extracting its main text
+    would take minutes."""
     return sum(1 for _ in root.iter()) > max(FEW, size // DENSE)
 
 

@@ -60,7 +60,8 @@ def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
 
 
 def person(scope: Mapping[str, Any]) -> login.Person:
-    """Who sends a request. Nobody, if the record of ended sign-ins cannot be read."""
+    """Return the person who sends a request, or a `Person` without a name if the record of ended
+    sign-ins cannot be read."""
     if PERSON in scope:
         return scope[PERSON]  # type: ignore[no-any-return]
     lines = [value for name, value in scope["headers"] if name == b"cookie"]

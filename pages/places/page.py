@@ -197,7 +197,8 @@ def why(failure: Failure) -> str:
 
 
 def detail(failure: Failure) -> None:
-    """What the service has said itself, where it is not what the page says."""
+    """Show the service's own message, unless the page already reports the same (reasons "unclear"
+    and "empty")."""
     if failure.reason not in ("unclear", "empty"):
         failed.details([failure.message])
 

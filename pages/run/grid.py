@@ -189,7 +189,8 @@ def evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Rep
 
 
 def _reading(reading: Reading, column: Column, known: Mapping[str, Evidence]) -> None:
-    """What some sources say alike: the sentence of each under which its source stands."""
+    """Show one value on which sources agree: each quoted sentence, with the sources it stands in
+    below it."""
     st.markdown(
         f"{plain(cell_text(reading.value, column, lang()))} · {t(f'standing.{reading.status}')}"
     )

@@ -526,7 +526,8 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
 
 
 def failures(found: Sequence[Failure]) -> None:
-    """What failed, each kind of failure in a sentence, and in an expander what was said of each."""
+    """Show one line for each group of similar failures, and an expander with the message of every
+    failure."""
     groups = group_failures(found, lang())
     lines = [f"- {failed.counted(plain(one.text), one.number)}" for one in groups]
     st.warning(t("answer.failures", n=len(found)) + "\n" + "\n".join(lines))

@@ -450,7 +450,8 @@ def test_outcome(check: Check) -> str:
 
 
 def one_key(state: KeyState, names: Sequence[str]) -> None:
-    """Where a key is, where to get one, a field for a new one, and a test."""
+    """Draw the form of one key: its storage place, its purpose, a field for a new value and a test
+    button."""
     here = state.place in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):

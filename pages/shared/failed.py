@@ -1,4 +1,4 @@
-"""How failures are told on a page: a sentence for people, and the details behind it."""
+"""Display of failures on a page: one sentence for people, with the details folded behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def counted(text: str, count: int) -> str:
 
 
 def details(texts: Sequence[str]) -> None:
-    """What services and libraries have said themselves, folded."""
+    """Show the original messages of services and libraries in a folded expander, each message
+    once."""
     found = [text for text in dict.fromkeys(texts) if text.strip()]
     if found:
         with st.expander(t("answer.failure_details"), icon=":material/info:"):

@@ -203,7 +203,8 @@ def _digest(*values: object) -> str:
 
 
 def admitted(claims: Mapping[str, Any], now: datetime) -> Person:
-    """Who somebody is by the claims of their provider, unless this sign-in was ended.
+    """Return the person described by the claims of their provider; refused if this sign-in was
+    ended.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
@@ -226,7 +227,7 @@ def end(found: Person, *, everywhere: bool = False) -> None:
 
 
 def visitor() -> Person:
-    """Who the browser of this session has signed in as.
+    """Return the person who is signed in in the browser of this session.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.

@@ -1,9 +1,10 @@
-"""How much DuckDB would make for a statement in one piece, by its plan before anything runs.
+"""Estimate of the largest text and expression that DuckDB would build for a statement, from its
+plan, before anything runs.
 
-DuckDB bounds its memory, but neither that of one text, which a function makes in a single call that cannot
-be interrupted, nor that of the expressions of views that it writes out in one another:
-`repeat('x', 500000000)` takes a gigabyte, and so do twenty views that each join the text of the one before
-with itself. A statement may not say so, a view may.
+DuckDB limits its memory in general, but not in two cases: a single text, which a function builds in
+one call that cannot be interrupted, and the expressions of views, which DuckDB expands within one
+another. `repeat('x', 500000000)` takes a gigabyte, and so do twenty views that each join the text
+of the view before with itself. A statement may not contain such a call, but a view may.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-LENGTH = 20_000_000  # characters of a text that DuckDB may make
-PARTS = 10_000  # expressions that one may be made of
-UNIT = 100  # characters of a stored text, of which nothing is known
-UNKNOWN = 10**12  # what a computed number may come to
+LENGTH = 20_000_000  # characters of the longest text that DuckDB may build
+PARTS = 10_000  # expressions at most within one expression
+UNIT = 100  # assumed characters of a stored text, whose length is unknown
+UNKNOWN = 10**12  # assumed value of a computed number
 Node = Mapping[str, Any]
 
 
 def excess(raw: Any, sql: str) -> str:
-    """What a connection of DuckDB would make too much of for a statement, "" if nothing. An estimate from
-    above for what constants say, with `UNIT` for each text that is stored."""
+    """Describe the text or expression of a statement that would be too large for DuckDB; return ""
+    if there is none.
+
+    The sizes are upper bounds for constants; a stored text counts as `UNIT` characters.
+    """
     (told,) = raw.execute("select system.main.json_serialize_plan(?)", [sql]).fetchone() or ("{}",)
     estimate = _Estimate()
     for plan in json.loads(told).get("plans") or ():
@@ -32,9 +36,12 @@ def excess(raw: Any, sql: str) -> str:
 
 
 def excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
-    """The views, by name with their CREATE statements, whose own words make too much, or that read such
-    a view, with what it is. They are only parsed: DuckDB reckons some constants, those of a WHERE and a
-    LIMIT, as soon as it plans."""
+    """Return the views that would build too much, by name in lower case, each with the reason.
+
+    `views` maps names to CREATE statements. A view counts if its own definition is too large, or if
+    it reads such a view. The definitions are only parsed, not planned: DuckDB evaluates some
+    constants, those of a WHERE and a LIMIT, as soon as it plans.
+    """
     found: dict[str, str] = {}
     read: dict[str, set[str]] = {}
     for name, sql in views.items():
@@ -63,7 +70,8 @@ _VIEW = re.compile(
 
 
 def _tables(node: Any) -> Iterator[list[str]]:
-    """The names of the tables in a parsed statement, each with what stands before it."""
+    """Yield the path of each table in a parsed statement: its name, preceded by catalog and schema
+    if given."""
     if isinstance(node, Mapping) and node.get("type") == "BASE_TABLE":
         yield [str(part) for part in (node.get("qualified_name") or {}).get("path") or [""]]
     for value in node.values() if isinstance(node, Mapping) else node:
@@ -72,8 +80,8 @@ def _tables(node: Any) -> Iterator[list[str]]:
 
 
 class Size(NamedTuple):
-    """The characters of the text that an expression comes to, and how many expressions it is made of where
-    those of the views below are written out in it, as DuckDB does."""
+    """Size of an expression: `length` in characters of the text it produces, and `parts`, the
+    number of expressions in it once DuckDB has expanded the views that it reads."""
 
     length: int
     parts: int = 1
@@ -88,7 +96,7 @@ class _Estimate:
         self._with: dict[object, list[Size]] = {}  # the columns of WITH parts, by their index
 
     def outputs(self, operator: Node) -> list[Size]:
-        """The sizes of the columns that an operator gives."""
+        """Return the sizes of the columns that a plan operator produces."""
         kind = str(operator.get("type"))
         if kind == "LOGICAL_CTE_REF":
             return self._with.get(operator.get("cte_index"), [])
@@ -111,12 +119,12 @@ class _Estimate:
         return inputs[-1] if "CTE" in kind and inputs else joined
 
     def look(self, node: Any) -> None:
-        """Take the size of every expression in something."""
+        """Include the size of every expression within a node in the estimate."""
         for expression in _within(node):
             self.size(expression, ())
 
     def size(self, expression: Node, inputs: Sequence[Size]) -> Size:
-        """The size of an expression over columns."""
+        """Return the size of an expression, given the sizes of its input columns."""
         if _of_a_row(expression):
             at = expression.get("index")
             known = isinstance(at, int) and at < len(inputs)
@@ -133,11 +141,11 @@ class _Estimate:
         return found
 
 
-# Expressions, parsed and planned: DuckDB writes the two alike, but for the names of the keys
+# Parsed and planned expressions have the same JSON in DuckDB, except for the names of the keys.
 
 
 def _within(node: Any) -> list[Node]:
-    """The expressions that something is made of."""
+    """Return the outermost expressions within a node."""
     found: list[Node] = []
     for value in node.values() if isinstance(node, Mapping) else node:
         if isinstance(value, Mapping) and ("expression_class" in value or "class" in value):
@@ -156,7 +164,7 @@ def _constant(expression: Node) -> bool:
 
 
 def _text(expression: Node) -> str:
-    """What a constant says; "" for none."""
+    """Return the value of a constant as text; "" if it has none."""
     literal = expression.get("literal") or {}
     said = literal.get("text", (expression.get("value") or {}).get("value"))
     return "" if said is None else str(said)
@@ -172,7 +180,8 @@ def _name(expression: Node) -> str:
 
 
 def _number(expression: Node) -> int:
-    """A number as a constant says it; `UNIT` where rows do, as in repeat('*', stars)."""
+    """Return an upper bound of a number: the value of a constant, or `UNIT` where it depends on
+    stored rows, as in repeat('*', stars)."""
     if _constant(expression):
         text = _text(expression)
         return (

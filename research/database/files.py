@@ -153,7 +153,7 @@ def recognise(path: Path, name: str, corrections: Mapping[str, Correction] | Non
 
 
 def _parse_apart(task: str, allowance: Allowance, file: str, say: Say = lambda part: None, **arguments: Any) -> Any:  # fmt: skip
-    """Does a task of this module in a parser process.
+    """Run a function of this module in a parser process and return its result.
 
     Raises:
         Unreadable: the file cannot be read.
@@ -174,7 +174,8 @@ def _parse_apart(task: str, allowance: Allowance, file: str, say: Say = lambda p
 
 
 def _task(parse: Callable[[], Any]) -> dict[str, Any]:
-    """What a task of a parser process returns: what was found, or why there is nothing."""
+    """Run a function in a parser process; return its result, or the reason why the file is
+    unreadable."""
     try:
         return {"found": parse()}
     except Unreadable as error:
@@ -182,11 +183,13 @@ def _task(parse: Callable[[], Any]) -> dict[str, Any]:
 
 
 def _allowance(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> Allowance:  # fmt: skip
-    """What reading a file may use, by what it has without its compression, and what DuckDB takes for each of
-    the `columns` that are written into `target`.
+    """Return the memory, time and disk limits for reading a file.
+
+    They follow from its uncompressed size, and from the memory and time that DuckDB takes for each
+    of the `columns` that are written into `target`.
 
     Raises:
-        Unreadable: it is a workbook that is not opened.
+        Unreadable: the file is a workbook that must not be opened.
     """
     about = path.stat()
     plain = size = about.st_size / MB
@@ -446,8 +449,8 @@ def _encoding(path: Path, file: str) -> str:
 
 
 def _is_bytewise(head: bytes) -> bool:
-    """Whether a text is one of single bytes with a few that are zero, and none in UTF-16, where every comma
-    and every line break brings one."""
+    """Return whether a text is in a single-byte encoding with a few zero bytes, rather than in
+    UTF-16, where every comma and every line break contains one."""
     rest = head.replace(b"\x00", b"")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(rest)  # its last character may be cut

@@ -71,7 +71,8 @@ def aliases(areas: Mapping[str, int], places: Iterable[str]) -> dict[str, int]:
 
 
 def is_elsewhere(text: str) -> bool:
-    """Whether a text names nothing but places outside of the provinces that the areas are in."""
+    """Return whether a text consists only of names of places outside the provinces of the known
+    areas."""
     rest, found = f" {text.casefold()} ", False
     words = re.sub(r"[^\w'’.-]+", " ", rest).split()
     for size in (4, 3, 2, 1):  # the longest names first: New South Wales

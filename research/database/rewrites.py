@@ -175,7 +175,8 @@ _OUTER = {"with_", "distinct", "order", "limit", "offset"}
 
 
 def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
-    """What a key of ORDER BY or DISTINCT ON stands for: an output by its place or name, or itself."""
+    """Return the output column that a key of ORDER BY or DISTINCT ON refers to by its position or
+    alias, or else the key itself."""
     if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(outputs):
         return outputs[int(key.name) - 1].unalias().copy()
     if isinstance(key, exp.Column) and not key.table:
@@ -185,7 +186,7 @@ def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _outputs(select: exp.Select, columns: Columns) -> list[exp.Expr]:
-    """What a SELECT selects, with the star of its only table spelled out."""
+    """Return the output columns of a SELECT, with `*` expanded to the columns of its only table."""
     source = select.args.get("from_")
     known = columns(source.this) if source and isinstance(source.this, exp.Table) else None
     outputs: list[exp.Expr] = []

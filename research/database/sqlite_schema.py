@@ -1,11 +1,11 @@
-"""What a SQLite file holds: its tables and views, as far as they may and can be read.
+"""Inspection of a SQLite file: its permitted and readable tables and views.
 
-Only what may be read is inspected. What SQLite cannot read is left out with SQLite's reason: a view over
-a table that is gone, a table of a module that is not loaded, a column computed by a function of some
-other program.
+Only tables and views that the settings permit are inspected. Those that SQLite cannot read are left
+out and reported with SQLite's reason: a view over a dropped table, a table of a module that is not
+loaded, a column computed by a function of another program.
 
-A virtual table keeps its rows in shadow tables, which follow it: they are never tables of their own. See
-https://www.sqlite.org/vtab.html#the_xshadowname_method.
+A virtual table keeps its rows in shadow tables, whose names begin with its own. Shadow tables are
+never listed as tables. See https://www.sqlite.org/vtab.html#the_xshadowname_method.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from research.database.schema import (
     first_line,
 )
 
-ASKED = 20_000  # times that reading one statement may ask the authorizer
-FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # what REGEXP calls
-LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
+ASKED = 20_000  # calls of the authorizer that one statement may cause
+FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # the function behind REGEXP
+LENGTH = 200_000  # bytes of a text or a row, including intermediate ones
 _FTS = frozenset(["content", "segments", "segdir", "docsize", "stat"])
 _RTREE = frozenset(["node", "rowid", "parent"])
 _SHADOWS = {
@@ -42,7 +42,8 @@ _SHADOWS = {
     "fts5": frozenset(["data", "idx", "content", "docsize", "config"]), "fts5vocab": frozenset[str](),
     "fts4aux": frozenset[str](), "rtree": _RTREE, "rtree_i32": _RTREE, "geopoly": _RTREE,
 }  # fmt: skip
-"""What follows the name of a virtual table and "_" in the names of its shadow tables, by its module."""
+"""For each module of virtual tables, the suffixes of its shadow tables: the part of their names
+after the name of the virtual table and "_"."""
 _MODULE = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+[\"'`\[]?(\w+)", re.I | re.S)
 
 Read = tuple[str, str, str]
@@ -50,9 +51,12 @@ Read = tuple[str, str, str]
 
 
 class Inspection(NamedTuple):
-    """What a file holds. In lower case, `objects` are the names of all its tables and views, and
-    `shadows` those of the shadow tables that reading the tables and views of the schema reads.
-    `virtual` are the names of the virtual tables that SQLite here has modules for."""
+    """Contents of a SQLite file, with names in lower case except in `schema` and `virtual`.
+
+    `objects` are the names of all its tables and views, `views` the columns that each view reads.
+    `shadows` are the shadow tables that SQLite reads for the tables and views of the schema.
+    `virtual` are the virtual tables for whose modules SQLite has support here.
+    """
 
     schema: Schema
     objects: frozenset[str]
@@ -108,8 +112,8 @@ def inspect_schema(
 
 
 def connect(raw: sqlite3.Connection, virtual: str) -> bool:
-    """Have SQLite prepare a virtual table, which takes rights that no statement has. Return whether it
-    can."""
+    """Have SQLite prepare a virtual table, which needs rights that no statement has. Return whether
+    it succeeded."""
     try:
         raw.execute(f"select 1 from {_quoted(virtual)} limit 0")  # noqa: S608
     except sqlite3.Error as error:
@@ -122,10 +126,11 @@ def connect(raw: sqlite3.Connection, virtual: str) -> bool:
 def _shadow_owners(
     raw: sqlite3.Connection, names: list[str], modules: Mapping[str, str]
 ) -> dict[str, str]:
-    """The shadow tables with the virtual tables that they follow, in lower case.
+    """Map each shadow table to the virtual table it belongs to, in lower case.
 
-    SQLite from 3.37 says which they are, of modules that it has; the others are known by their names.
-    Of an unknown module, each table is one whose name begins with that of the virtual table and "_".
+    For the modules it has, SQLite from version 3.37 reports the shadow tables itself; for other
+    known modules they are recognised by their suffixes. For an unknown module, every table whose
+    name begins with the name of the virtual table and "_" counts as its shadow table.
     """
     told, loaded = set[str](), set[str]()
     with suppress(sqlite3.Error, UnicodeError):
@@ -145,7 +150,11 @@ def _shadow_owners(
 
 
 def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow]:
-    """The columns of a table or view. Raises NoSuchTableError if it has none that can be read."""
+    """Return the columns of a table or view.
+
+    Raises:
+        NoSuchTableError: it has no column that can be read.
+    """
     raw: Any = connection.connection.driver_connection
     described: list[Any] = list(inspect(connection).get_columns(name))
     if not described:
@@ -164,10 +173,10 @@ def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow
 
 
 def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
-    """The columns of a table that refer to another's, as "table.column"."""
+    """Map each column of a table that refers to another table to its target, as "table.column"."""
     found: dict[str, str] = {}
     for _, place, table, own, other, *_ in raw.execute(f"pragma foreign_key_list({_quoted(name)})"):
-        if other is None:  # the key of that table
+        if other is None:  # the reference is to the table's primary key
             with suppress(sqlite3.Error, StopIteration):
                 columns = raw.execute(f"pragma table_info({_quoted(table)})").fetchall()
                 other = next(column[1] for column in columns if column[5] == place + 1)
@@ -177,7 +186,7 @@ def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
 
 
 def _unique(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
-    """The columns of each index of a table in which no two rows may be the same."""
+    """Return the columns of each complete unique index of a table."""
     indexes = raw.execute(f"pragma index_list({_quoted(name)})").fetchall()
     return [
         [column for _, _, column in raw.execute(f"pragma index_info({_quoted(index)})")]
@@ -187,7 +196,7 @@ def _unique(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
 
 
 def _broken_columns(raw: sqlite3.Connection, name: str) -> list[Unreadable]:
-    """The columns of a table that SQLite would compute and cannot."""
+    """Return the computed columns of a table that SQLite cannot compute."""
     computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quoted(name)})") if row[6] == 2]  # fmt: skip
     broken = []
     before = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
@@ -202,11 +211,11 @@ def _broken_columns(raw: sqlite3.Connection, name: str) -> list[Unreadable]:
 
 
 def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
-    """The columns that reading a view reads.
+    """Return the columns that SQLite reads for a view.
 
     Raises:
         sqlite3.Error: the view cannot be read.
-        PermissionError: it calls what no statement may call.
+        PermissionError: the view is too large, recursive, or calls a function that is not allowed.
     """
     found: set[Read] = set()
     refused: list[str] = []
@@ -235,7 +244,11 @@ def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
 
 
 def _reason(error: Exception, name: str) -> str:
-    """Why something of this name cannot be read, in SQLite's words. Raises the error if time was up."""
+    """Return the reason why a table, view or column cannot be read, in SQLite's words.
+
+    Raises:
+        Exception: the `error` itself, if SQLite was interrupted because time was up.
+    """
     own = error.orig if isinstance(error, DBAPIError) else error
     if "interrupted" in str(own):
         raise error

@@ -1,5 +1,8 @@
-"""Marks that one family of models writes, as the usual ones: [cite: 1] and $^{[1]}$ are [1], and a line
-that names the source of the text above it is a mark of that text. Knows no sources."""
+"""Conversion of citation marks that only some families of models write into the usual ones.
+
+[cite: 1] and $^{[1]}$ become [1], and a line that names the source of the text above it becomes a
+mark at the end of that text. This module knows no sources.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _DRESSED = re.compile(
     rf"|<ref\b[^<>\n/]{{0,60}}>\s*(?:\[?(?P<tag>{_NUMBERS})\]?|(?P<url>https?://[^\s<>]{{1,2000}}))\s*</ref>",
     re.IGNORECASE,
 )
-# Handles with words between or behind them: @3fa9 and @77aa, @3fa9†L1-L3, @3fa9: "tall"; in TeX and in tags.
+# Handles with words between or behind them: @3fa9 and @77aa, @3fa9†L1-L3, @3fa9: "tall"; in TeX.
 _WORDED = re.compile(
     rf"{_CODE}|[\[［【]\s*(?P<inner>{_HANDLE}[^\[\]［］【】\n]{{1,200}})[\]］】]"
     r"|\\cite[a-z]{0,10}\*?\{\s*(?P<tex>[@＠]?[0-9a-f]{4,8}(?:\s*,\s*[@＠]?[0-9a-f]{4,8}){0,9})\s*\}",
@@ -35,7 +38,7 @@ _BESIDE = re.compile(
 _UNDERSCORED = re.compile(
     r"\[\s*(ref|web|doc|source|src|cite|result)[_-](\d{1,3})\s*\]", re.IGNORECASE
 )
-# A source in brackets or in a line of its own, by nothing but links.
+# A source in brackets or on a line of its own, given only as links.
 _NAME = rf"(?:资料|信息|数据|參考|参考|图片)?(?:{NAMES}|來源|出处|出處)"
 _LINK = r"(?:\[[^\[\]\n]{0,300}\]\(\s*<?https?://(?:[^\s()<>]|\([^\s()<>]*\)){1,2000}>?\s*\)|<?https?://[^\s<>()（）\[\]，。；]{1,2000}>?)"
 _CREDITED = re.compile(
@@ -52,7 +55,8 @@ _PROSE = re.compile(r"[ \t>]*(?![ \t>|#`~]|[-*_=]{3,}\s*$)\S.*[^\s:：|].*")
 
 
 def usual(text: str) -> str:
-    """A stretch without fenced code, with the marks that everybody writes; code within it stays."""
+    """Replace unusual citation marks with the usual ones in a text without fenced code; inline code
+    is left as it is."""
     text = _DRESSED.sub(_undressed, _WORDED.sub(_bare, text))
     if len({match[1].lower() for match in _UNDERSCORED.finditer(text)}) == 1:
         text = _UNDERSCORED.sub(r"[\2]", text)
@@ -71,7 +75,7 @@ def _undressed(match: re.Match[str]) -> str:
 
 
 def _bare(match: re.Match[str]) -> str:
-    """The handles within brackets alone, unless words there say more."""
+    """Reduce the content of brackets to its handles, unless its other words carry information."""
     if tex := match["tex"]:
         return "[" + ", ".join("@" + key.strip(" @＠") for key in tex.split(",")) + "]"
     inner = match["inner"] or ""
@@ -82,13 +86,16 @@ def _bare(match: re.Match[str]) -> str:
 
 
 def _boxed(links: str) -> str:
-    """The addresses of some links, each in brackets."""
+    """Return the addresses of links, each in brackets."""
     return "".join(f"[{address}]" for address in _ADDRESS.findall(links))
 
 
 def _joined(lines: list[str], *, listed: bool) -> Iterator[str]:
-    """The lines, those that name the source of the line above at the end of that line. Where marks may
-    point to a list, the last line and one below a mark may be that."""
+    """Yield the lines, with each line that only names a source appended to the line above it.
+
+    If `listed`, the marks of the text may point to a list of sources. Then the last line, and a
+    line below a mark, are left alone, because they may belong to that list.
+    """
     end = max((at for at, line in enumerate(lines) if line.strip()), default=0) if listed else -1
     last: str | None = None
     for at, line in enumerate(lines):

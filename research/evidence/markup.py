@@ -403,8 +403,11 @@ class _Scan:
         return inside + self._put([cite])
 
     def _meant(self, inside: str, *, linked: bool) -> list[Meaning]:
-        """What the content of brackets cites; nothing if it is no citation. Of a number that is
-        `linked` the address tells it."""
+        """Return the sources cited by the content of brackets; an empty list if it is no citation.
+
+        For a `linked` number the result is [None], because the address of the link names the
+        source.
+        """
         content = _LOCATED.sub("", _CREDIT.sub("", _content(inside)))
         if _MARKER.fullmatch(content):
             keys = re.findall(_KEY, content)

@@ -1,7 +1,7 @@
-"""Where citations stand in a text: behind the sentence that they are the sources of.
+"""Placement of citations in a text: behind the sentence that they support.
 
 Each of the private characters of planes 15 and 16 stands for one citation that was taken out of a
-text. Knows sentences and Markdown's lines; not what a citation means.
+text. This module knows sentences and the lines of Markdown, but not the meaning of a citation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STOPPED = re.compile(
 _TWICE = re.compile(rf"([。．！？.!?])({MARK}+)[ \t]*(?:。|\.(?!\w))")
 
 
-# A verb of which a citation is the subject: [1] reports that, [2]指出.
+# A verb whose subject is a citation: [1] reports that, [2]指出.
 _SAYS = re.compile(
     r" ?(?:and\b|or\b|(?:also |only |further )?(?:says?|said|states?|stated|reports?|reported|notes?|noted|shows?|showed|claims?|claimed"
     r"|finds?|found|describes?|gives?|gave|puts?|lists?|mentions?|adds?|added|argues?|suggests?|confirms?|estimates?"
@@ -36,12 +36,12 @@ _SAYS = re.compile(
     r"|[和与及、]|(?:还|也|则|又|均|都)?(?:指出|认为|提到|提及|称|显示|报道|表示|说明|记载|介绍|表明|写道|强调|提出|发现|分析|证实|给出|列出|补充)"
 )
 _EMPHATIC = re.compile(rf"^([ \t>+-]*)(\*\*|__|\*|_)({MARK}+)\2(?=[ \t])", re.MULTILINE)
-# A line in which a citation stands before anything else, or is the subject of a sentence.
+# A line that begins with a citation, or in which one is the subject of a sentence.
 _LED = re.compile(
     rf"^{_LINE_START.pattern}{MARK}.*$|^.*[.。!！?？…][\"”’」』)）]*[ \t]*{MARK}+[ \t]*(?:{_SAYS.pattern}).*$",
     re.MULTILINE,
 )
-# A word that needs the citation behind it for its object.
+# A word whose object is the citation behind it.
 _OBJECT = re.compile(
     r"(?:\b(?:and|according to|see|per|cf\.|from|by|in|of|with)|根据|依据|依照|按照|按|据|参见|参阅|见|由|与|和|及)(?:\s*(?:Source|Reference|来源|文献|资料))?\s*$",
     re.I,
@@ -49,10 +49,12 @@ _OBJECT = re.compile(
 
 
 def settled(text: str) -> str:
-    """Citations where they read best: close behind a word, or behind the stop of a sentence.
+    """Move citations to where they read best: directly behind a word, or behind the full stop of a
+    sentence.
 
-    One before a sentence goes to its end. One behind the last bar of a table's row goes into its last
-    cell. Commas between citations go, and so does a second full stop behind one.
+    A citation in front of a sentence moves to the end of that sentence. One behind the last bar of
+    a table row moves into the last cell of the row. Commas between citations are removed, and so is
+    a second full stop behind a citation.
     """
     text = _EMPHATIC.sub(r"\1\3", text)
     text = _LED.sub(lambda match: _moved(match[0]), text)
@@ -64,15 +66,19 @@ def settled(text: str) -> str:
 
 
 def _stopped(match: re.Match[str], text: str) -> str:
-    """Citations behind the stop that they stood before, unless a word before them needs them."""
+    """Put citations behind the punctuation that follows them, unless the word before needs them as
+    its object."""
     needed = _OBJECT.search(text[max(0, match.start() - 20) : match.start()])
     return match[0] if needed and match[2] != "。" else f"{match[2]}{match[1]}"
 
 
 def _moved(line: str) -> str:
-    """A line in which each citation before a sentence stands at its end. One that is the subject of
-    its sentence is called a source, and stays."""
-    plain, places = "", []  # the line without citations, and where these stand in it
+    """Return a line in which each citation in front of a sentence is moved to the end of that
+    sentence.
+
+    A citation that is the subject of its sentence stays, with the word "Source" put before it.
+    """
+    plain, places = "", []  # the line without citations, and the offsets of these in it
     for piece in re.split(f"({MARK}+)", line):
         if re.match(MARK, piece):
             places.append((len(plain), piece))
@@ -107,11 +113,12 @@ def _moved(line: str) -> str:
 
 
 def _within_row(match: re.Match[str]) -> str:
-    words = re.search(r"[^|:\s-]", match[1])  # the line under a table's head has none
+    words = re.search(r"[^|:\s-]", match[1])  # the rule under a table's header has no words
     return f"{match[1].rstrip()}{match[2]} |" if words else match[0]
 
 
 def _opens(text: str, at: int) -> bool:
-    """Whether nothing stands before a place in its line but marks such as those of a list."""
+    """Return whether the position is at the start of its line, apart from marks such as those of a
+    list."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return _LINE_START.fullmatch(line) is not None

@@ -1,10 +1,12 @@
-"""Citations that point into a list of sources of the text's own: numbers, footnotes, labels, names.
+"""Citations that point into a list of sources within the text itself: numbers, footnotes, labels,
+names.
 
-A model that was asked to cite by handles may cite as it has learned elsewhere: [1] or ¹ in the text
-and the addresses at the end. Where an entry of its list names something that was gathered, the marks
-that point to it are citations of that, and the list goes: the program makes its own. Every other
-mark goes as well and leaves a sentence without a source. Knows Markdown and gathered sources; what
-counts as a mark or a list is known to `research.evidence.styles`.
+A model that was asked to cite by handles may use another style that it has learned: [1] or ¹ in the
+text and the addresses at the end. Where an entry of its list names a gathered source, the marks
+that point to the entry become citations of that source, and the list is removed, because the
+program adds its own. All other marks are removed as well and leave a sentence without a source.
+This module knows Markdown and the gathered sources; `research.evidence.styles` defines marks and
+lists.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from research.evidence.styles.parsing import ParsedReport
 from research.language.text import HAN
 from research.records import Cite, normalised
 
-# What a mark means: a source, none, or one that a list may name which is not written yet.
+# Meaning of a mark: a source, no source, or one that a list not yet written may name.
 Meaning = Cite | None | Literal["pending"]
 Put = Callable[[Iterable[Meaning]], str]
 
 _HANDLE = re.compile(r"[@＠]\s?([0-9a-f]{4,8})(?![0-9a-z])", re.IGNORECASE)
 _TOKEN = re.compile(r"[【\[［]\s*(\d{1,3})(?::\d{1,3})?\s*†")
-# Labels as search tools give them to models: S1, web:2, doc_3.
+# Labels that search tools give to sources for models: S1, web:2, doc_3.
 _KIND = r"(?:S|web|doc(?:ument)?|(?:search[ _]?)?result|snippet|passage|chunk|src|source|note|注释?)[ _:#-]?"
 _WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|注释?|{NAMES}) ?[:：]? ?#?"
 _NEXT = r"\s*(?:[,;、，；&|–~-]|and|和|与|及)\s*"
@@ -40,12 +42,12 @@ _LABELLED = re.compile(
     rf"|[(（]\s*(?:see |cf\. |参见|见)?{_WORD}\[?\d{{1,3}}(?:{_NEXT}(?:{_WORD})?\d{{1,3}})*\]?\s*[)）]",
     re.IGNORECASE,
 )
-# A number with a place or a word beside it, which is a time or a ratio unless the list has it.
+# A number with a position or a word beside it; a time or a ratio unless the list has the number.
 _PLACED = re.compile(
     r"[\[［【]\s*(?:see |cf\. |参见|见)?(\d{1,3})(?:\s*[:：]\s*\d{1,4}(?:\s*[–-]\s*\d{1,4})?)?\s*[\]］】]",
     re.IGNORECASE,
 )
-# A source that is called by its number: Source 2, 来源2; 资料3份 counts some.
+# A source referred to by its number: Source 2, 来源2. In contrast, 资料3份 is a count.
 _CALLED = re.compile(
     r"(?<!\w)((?:Source|Reference|Ref\.) ?|(?:来源|文献|资料) ?)[\[［【]?(\d{1,3})[\]］】]?(?!\.?\d|\s?[篇份个條条种種项項本部件%])"
     rf"|(?<=[{HAN}])((?:来源|文献|资料) ?)[\[［【]?(\d{{1,3}})[\]］】]?(?!\.?\d|\s?[篇份个條条种種项項本部件%])"
@@ -54,11 +56,11 @@ _CREDITED = re.compile(
     rf"[(（\[［【]\s*(?:{NAMES})\s*[:：]\s*([^()（）\[\]［］【】\n]{{2,200}})[)）\]］】]",
     re.IGNORECASE,
 )
-# What stands before a raised number that is no power: a word, or the end of a sentence or a quotation.
+# Text before a raised number that is no exponent: a word, or the end of a sentence or quotation.
 _RAISED = re.compile(rf"(?:[{HAN}.,;:!?。，；：！？”’」』》\"'%]|[^\W\d_]{{3}})[*_ ]{{0,2}}$")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹①-⑳^>]")
 
-# A list that stands in one line: its entries, each with what it leads to.
+# A list written on one line: its entries, each with an address or a handle.
 _REACHED = re.compile(r"https?://|(?<![\w@/.-])www\.|[@＠]\s?[0-9a-f]{4}", re.IGNORECASE)
 _ENTRY = re.compile(
     rf"(?:^|(?<=[\s;；,，。、:：]))(?:[\[［【]\s*(?:(?:{NAMES}) ?[:：] ?|{_KIND})?\^?\d{{1,3}}(?:†[^\]］】\n]*)?[\]］】][:：]?|[¹²³⁴⁵⁶⁷⁸⁹]{{1,3}}|\^\d{{1,3}}\^)(?=\s*\S)",
@@ -85,14 +87,16 @@ _NUMBER = re.compile(r"[\^\d\s,;、&+–—-]+")
 
 
 class Gathered(NamedTuple):
-    """What may be cited: by handles, by the identities of addresses, and by titles (`normalised`)."""
+    """Sources that may be cited, by handle, by identity of their address, and by `normalised`
+    title."""
 
     handles: Mapping[str, Cite]
     urls: Mapping[str, Cite]
     titles: Mapping[str, Cite] = {}
 
     def named(self, entry: Entry) -> tuple[Cite, ...]:
-        """What an entry of a list means: by its handles and addresses, else by its title."""
+        """Return the sources that an entry of a list refers to by handle or address, or else by
+        title."""
         keys = _HANDLE.findall(unicodedata.normalize("NFKC", entry.text))
         found = [self.handles.get(key.lower()) for key in keys]
         found += [self.urls.get(identity(url)) for url in entry.urls]
@@ -105,36 +109,38 @@ class Gathered(NamedTuple):
         return tuple(dict.fromkeys(cite for cite in found if cite))
 
     def titled(self, name: str) -> Cite | None:
-        """The source of a title, which may be followed by a date."""
+        """Return the source with a title; the given name may end in a date."""
         name = normalised(name)
         return self.titles.get(name) or self.titles.get(_DATE.sub("", name))
 
 
 class Resolved(NamedTuple):
-    """A text without its own list of sources, with placeholders for its marks, and what the numbers of
-    that list mean."""
+    """A text whose own list of sources is removed and whose marks are placeholders, with the
+    sources of each number of that list."""
 
     text: str
     numbers: Mapping[str, tuple[Cite, ...]] = {}
 
     def meant(self, content: str) -> list[Cite | None]:
-        """What the numbers within brackets mean; [None] if they are none of the list's."""
+        """Return the sources of the numbers within brackets; [None] if no list of the text has
+        these numbers."""
         known = numbers_in(content) if _NUMBER.fullmatch(content) else []
         cites = [cite for number in known for cite in self.numbers.get(number, (None,))]
         return list(dict.fromkeys(cites)) or [None]
 
 
 def resolve(text: str, gathered: Gathered, put: Put, *, awaited: bool = False) -> Resolved:
-    """Replaces the marks that point into a list of the text's own, and takes that list out.
+    """Replace the marks that point into the text's own list of sources, and remove that list.
 
-    `put` gives the placeholder of some meanings. With `awaited` the list may still be written: what
-    looks like its beginning is left out, and a mark of which nothing is known yet is pending.
+    `put` makes the placeholder for the meanings of a mark. With `awaited` the text is still being
+    written and its list may follow: lines that look like the beginning of a list are left out, and
+    a mark without a known source is "pending".
     """
     return _Resolver(_in_lines(text), gathered, put, awaited=awaited).resolved()
 
 
 def _in_lines(text: str) -> str:
-    """A text in which each entry of a list of sources has a line of its own."""
+    """Return the text with each entry of a list of sources on a line of its own."""
     reading = ParsedReport(text)
     kinds = [line.kind for line in reading.lines]
     last = max((at for at, kind in enumerate(kinds) if kind != "blank"), default=0)
@@ -167,13 +173,13 @@ def _entries(line: str, *, last: bool) -> str:
 
 @dataclass
 class _Resolver:
-    """One way through a text."""
+    """Resolution of the marks of one text."""
 
     text: str
     gathered: Gathered
     put: Put
     awaited: bool = False
-    _cited: set[int] = field(default_factory=set)  # the entries, by their `id()`, with a mark
+    _cited: set[int] = field(default_factory=set)  # `id()` of each entry that a mark cites
 
     def __post_init__(self) -> None:
         self._reading = ParsedReport(self.text)
@@ -222,7 +228,7 @@ class _Resolver:
     # Marks
 
     def _changes(self) -> Iterator[tuple[int, int, str]]:
-        """The marks, each with what takes its place."""
+        """Yield the start and end of each mark, with the text that replaces it."""
         at = 0
         found = [*self._styled(), *self._written(), *self._tagged(), *self._no_marks()]
         for start, end, new in sorted(found):
@@ -249,7 +255,8 @@ class _Resolver:
             yield start, end, words + self.put(dict.fromkeys(found))
 
     def _meaning(self, mark: Mark) -> Sequence[Meaning]:
-        """What a mark means; nothing if it is none, or if its address tells."""
+        """Return the meanings of a mark; nothing if it is no citation, or if it has an address or a
+        gathered handle that names its source."""
         if mark.sort in ("number", "footnote", "label") and not mark.soft:
             self._points = True
         if mark.sort == "number":
@@ -292,13 +299,14 @@ class _Resolver:
         return [self._none]
 
     def _bracketed(self, mark: Mark) -> bool:
-        """Whether a number in round brackets stands at the end of what it is the source of."""
+        """Return whether a number is in round brackets and ends its clause, sentence or line."""
         around = self.text[mark.start - 1 : mark.start], self.text[mark.end : mark.end + 1]
         behind = re.match(r"\s*(?:[.,;。，；]|\n|$)", self.text[mark.end + 1 :])
         return around in (("(", ")"), ("（", "）")) and behind is not None
 
     def _numbered(self, number: str, at: int) -> list[Entry]:
-        """The entries of a number: those of the next list below a place, else of the last one."""
+        """Return the entries with a number, from the next list below the position, or else from the
+        last list."""
         number = str(int(number)) if number else ""
         if places := self._index.get(number):
             below = bisect_left(places, self._reading.line(at), key=lambda place: place[0])
@@ -307,7 +315,7 @@ class _Resolver:
 
     @cached_property
     def _apart(self) -> dict[tuple[str, str], list[Entry]]:
-        """Footnotes and definitions of links, by their keys."""
+        """Footnotes and link definitions of the text, by sort and key."""
         out: dict[tuple[str, str], list[Entry]] = {}
         for entry in (*self._lists.definitions, *self._lists.footnotes):
             out.setdefault((entry.sort, entry.id), []).append(entry)
@@ -315,7 +323,8 @@ class _Resolver:
 
     @cached_property
     def _index(self) -> dict[str, list[tuple[int, list[Entry]]]]:
-        """For each number the lists that have it, by their first lines, with its entries."""
+        """For each number, its entries in each list that has it, with the first line of that
+        list."""
         apart = [e for e in (*self._lists.definitions, *self._lists.footnotes) if e.id.isdecimal()]
         lists = [(found.line, found.entries) for found in self._sources]
         out: dict[str, list[tuple[int, list[Entry]]]] = {}
@@ -333,7 +342,8 @@ class _Resolver:
 
     @cached_property
     def _ordered(self) -> list[Entry]:
-        """The entries of a list without numbers, if the highest number in the text is their count."""
+        """Entries of an unnumbered list, if their count equals the highest number cited in the
+        text."""
         numbers = [int(m.id) for m in self._marks.all if m.sort == "number" and not m.soft]
         for found in self._sources:
             plain = found.headed and all(entry.sort == "plain" for entry in found.entries)
@@ -342,7 +352,8 @@ class _Resolver:
         return []
 
     def _of(self, entries: Iterable[Entry]) -> Sequence[Cite]:
-        """What some entries of one number mean; nothing if they differ."""
+        """Return the sources of entries that share a number; nothing if the entries have different
+        sources."""
         own = list(entries)
         self._cited.update(map(id, own))
         meant = {self._meant(entry) for entry in own}
@@ -361,7 +372,8 @@ class _Resolver:
         return out
 
     def _author(self, mark: Mark) -> Sequence[Meaning]:
-        """The source of a name and a year, if the list has one alone that has both."""
+        """Return the source cited by name and year, if exactly one entry of the lists contains
+        both."""
         names, _, year = mark.id.rpartition("|")
         told = re.search(r"((?:[A-Z][\w’'-]+(?: et al\.?|,? (?:and|&) )?){1,3}) ?$", names)
         names = (told[1] if told else "") if names.startswith("\x00") else names
@@ -372,7 +384,7 @@ class _Resolver:
 
     @cached_property
     def _dated(self) -> dict[str, list[Entry]]:
-        """The entries that may be meant by a name and a year, by their years."""
+        """Entries that a citation by name and year may refer to, by the years in their text."""
         out: dict[str, list[Entry]] = {}
         for entry in (e for s in self._sources for e in s.entries if e.sort != "label"):
             for year in set(re.findall(r"(?<!\d)(?:1[5-9]|20)\d\d", entry.text)):
@@ -380,13 +392,13 @@ class _Resolver:
         return out
 
     def _written(self) -> Iterator[tuple[int, int, str]]:
-        """Marks in words: (Source 1), [web:2], 来源3, (来源：title)."""
+        """Yield the replacements of marks in words: (Source 1), [web:2], 来源3, (来源：title)."""
         plain = self._reading.plain
         for match in _LABELLED.finditer(plain):
             if self._listed(match.start()):
                 continue
             found = self._labels(match[0], match.start())
-            if any(found) or not re.match(r"[(（]\s*注", match[0]):  # a note may be the text's own
+            if any(found) or not re.match(r"[(（]\s*注", match[0]):  # a note may belong to the text
                 yield *match.span(), self.put(dict.fromkeys(found))
         for match in _PLACED.finditer(plain):
             if self._listed(match.start()):
@@ -416,7 +428,7 @@ class _Resolver:
         return found
 
     def _tagged(self) -> Iterator[tuple[int, int, str]]:
-        """Links of HTML, as their words with a citation."""
+        """Yield the replacements of HTML links: their words with a citation."""
         for link in self._reading.tagged:
             words = self.text[slice(*link.words)]
             if link.url.startswith("#") or self._listed(link.start) or "\n" in words:
@@ -427,8 +439,10 @@ class _Resolver:
             yield link.start, link.end, ("" if number else words) + self.put([cite])
 
     def _no_marks(self) -> Iterator[tuple[int, int, str]]:
-        """Numbers in brackets that are none: an index or an interval as code, the numbers of
-        paragraphs in round brackets."""
+        """Yield the replacements of bracketed numbers that are no citations.
+
+        An index or an interval becomes code, and the numbers of paragraphs get round brackets.
+        """
         for start, end in self._marks.others:
             inner = self.text[start + 1 : end - 1]
             alone = re.search(r"(?<![\w.])[a-z]$", self.text[max(0, start - 3) : start])
@@ -448,7 +462,7 @@ class _Resolver:
             run = [match] if match else []
 
     def _names(self, entry: Entry) -> bool:
-        """Whether an entry has something that leads to a source."""
+        """Return whether an entry refers to a gathered source or has a web address."""
         return bool(self._meant(entry)) or _leads(entry)
 
     def _listed(self, at: int) -> bool:
@@ -457,7 +471,8 @@ class _Resolver:
     # The list
 
     def _gone(self) -> set[int]:
-        """The lines of lists that say no more than which sources there are."""
+        """Return the numbers of the lines to remove: lists of sources without other content, and
+        their headings."""
         cites = self._resolves or self._cites_otherwise()
         gone: set[int] = set()
         for entry in (*self._lists.definitions, *self._lists.footnotes):
@@ -471,7 +486,8 @@ class _Resolver:
         return gone | self._introduced(gone)
 
     def _cites_otherwise(self) -> bool:
-        """Whether the text outside its lists cites something by a handle or an address."""
+        """Return whether the text outside its lists cites a gathered source by a handle or an
+        address."""
         lines = (line for line in self._reading.lines if line.number not in self._lists.taken)
         text = "\n".join(self._reading.text(line) for line in lines)
         if any(key.lower() in self.gathered.handles for key in _HANDLE.findall(text)):
@@ -482,7 +498,11 @@ class _Resolver:
         return any(self.gathered.urls.get(identity(url)) for url in urls)
 
     def _means_source(self, entry: Entry, *, within: bool) -> bool:
-        """Whether an entry names a source; one that a heading makes an entry, if it is cited."""
+        """Return whether an entry names a source.
+
+        An entry `within` a list under a heading counts without naming one, if it is cited or the
+        text has marks that point to a list.
+        """
         return self._names(entry) or (within and (id(entry) in self._cited or self._points))
 
     def _lines_of_list(self, found: Sources, *, cites: bool) -> set[int]:
@@ -499,30 +519,33 @@ class _Resolver:
         else:
             return set()
         gone: set[int] = set().union(*map(self._lines_of, sources))
-        if len(sources) == len(found.entries) and gone:  # with headings and the rules of tables
+        if len(sources) == len(found.entries) and gone:  # remove headings and table rules as well
             lines = self._reading.lines[found.line - 1 : max(gone)]
             gone |= {line.number for line in lines if line.kind in ("heading", "row", "rule")}
             gone.add(found.line)
         return gone
 
     def _notes(self, found: Sources) -> bool:
-        """Whether a heading announces remarks, which are part of the answer, and no sources alone."""
+        """Return whether the heading of a list announces notes, which may hold parts of the answer
+        beside sources."""
         line = self._reading.lines[found.line - 1]
         return _NOTES.fullmatch(self.text[line.start : line.end]) is not None
 
     def _remarks(self, found: Sources) -> bool:
-        """Whether a list below such a heading has no source in it."""
+        """Return whether a list is headed as notes and contains no source."""
         return self._notes(found) and not any(map(self._names, found.entries))
 
     def _is_entry(self, entry: Entry) -> bool:
-        """Whether an entry that no mark points to is one of sources, and no sentence with a source."""
+        """Return whether an entry without a mark pointing to it is an entry of a list of sources,
+        rather than a sentence that cites a source."""
         begins_so = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
         return bool(self._meant(entry)) and bool(
             entry.urls or begins_so or entry.sort != "plain" or not _HANDLE.search(entry.text)
         )
 
     def _lines_of(self, entry: Entry) -> set[int]:
-        """The lines of an entry. A sentence in a line of its own that runs on from it is none of it."""
+        """Return the line numbers of an entry, without any complete sentence that follows it on an
+        unindented line of its own."""
         first, last = self._reading.line(entry.start), self._reading.line(entry.end)
         out = {first}
         for line in self._reading.lines[first:last]:
@@ -533,9 +556,10 @@ class _Resolver:
         return out
 
     def _introduced(self, gone: set[int]) -> set[int]:
-        """The headings and words above lists of which nothing is left."""
+        """Return the line numbers of headings and introductory words whose whole list is
+        removed."""
         out: set[int] = set()
-        below = False  # whether the next line that is not blank is gone
+        below = False  # whether the next line that is not blank is removed
         for line in reversed(self._reading.lines):
             if line.kind == "blank" and line.number not in gone:
                 continue
@@ -554,11 +578,12 @@ class _Resolver:
         return _INTRO.fullmatch(words) is not None or named(words) is not None
 
     def _begun(self, gone: set[int]) -> set[int]:
-        """The lines at the end that look like the beginning of a list of sources."""
+        """Return the numbers of the last lines of a text that look like the beginning of a list of
+        sources."""
         labels = " ".join(match[0] for match in _LABELLED.finditer(self._reading.plain))
         cited = {normalised(mark.id) for mark in self._marks.all} | set(numbers_in(labels))
         out: set[int] = set()
-        passed: set[int] = set()  # lines that are entries if what stands above them says so
+        passed: set[int] = set()  # lines that are entries if a heading above them is found
         for line in reversed(self._reading.lines):
             text = self.text[line.start : line.end]
             if not text.strip() or line.number in gone:
@@ -574,7 +599,7 @@ class _Resolver:
         return out
 
     def _is_next(self, text: str, cited: set[str]) -> bool:
-        """Whether a line begins with a mark that the text has."""
+        """Return whether a line begins with one of the marks cited in the text."""
         label = re.match(
             r"\s*[\[［【(^]?\^?\s*((?:\w{1,8}?[ _:-]?)?\d{1,3}|[¹²³⁴⁵⁶⁷⁸⁹]+)[\]］】)^:：]", text
         )
@@ -585,5 +610,5 @@ class _Resolver:
 
 
 def _leads(entry: Entry) -> bool:
-    """Whether an entry has an address of the web."""
+    """Return whether an entry has a web address."""
     return any(url.lower().startswith(("http:", "https:", "www.")) for url in entry.urls)

@@ -125,8 +125,11 @@ def addresses(evidence: Iterable[Evidence]) -> dict[str, Cite]:
 
 
 def titles(evidence: Iterable[Evidence]) -> dict[str, Cite]:
-    """What to cite for each gathered title (`normalised`), alone or with its publisher: a source's
-    first passage. A name that two sources have is none of either."""
+    """Map each `normalised` title of a gathered source, alone and with its publisher, to the
+    citation of the source's first passage.
+
+    A title that two sources share is left out.
+    """
     found: dict[str, set[Cite]] = {}
     for item in evidence:
         if not item.passages or not normalised(item.title):

@@ -1,5 +1,5 @@
-"""What figures and dates are of, such as the height of a thing or the day it opened: `research/data/columns.tsv`,
-which says what its columns are, and its one reader."""
+"""Reader of `research/data/columns.tsv`, the table of attributes that figures and dates describe,
+such as the height of a building or the day it opened. The table explains its columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Attribute(NamedTuple):
     en: re.Pattern[str]
 
     def places(self, folded: str) -> Iterator[tuple[int, int]]:
-        """Where its words stand in a folded text."""
+        """Yield the start and end of each occurrence of the attribute's words in a folded text."""
         for pattern in (self.zh, self.en):
             yield from (match.span() for match in pattern.finditer(folded))
 

@@ -1,5 +1,5 @@
-"""Where the names of things stand in a text: capitalised words that follow each other, and Chinese names that the
-dictionary knows. It knows no other Chinese name."""
+"""Positions of proper names in a text: runs of capitalised words, and Chinese names that the
+dictionary has. Other Chinese names are not recognised."""
 
 from __future__ import annotations
 

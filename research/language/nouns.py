@@ -67,7 +67,7 @@ def _plural(word: str) -> str:
 
 
 def _spoken(word: str) -> bool:
-    """Whether a word has a vowel: one that has none is an abbreviation, such as GPS."""
+    """Return whether a word has a vowel; a word without one is an abbreviation, such as GPS."""
     return re.search("[aeiouy]", word) is not None
 
 

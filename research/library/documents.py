@@ -90,8 +90,12 @@ PATIENCE = 600.0  # seconds that a file waits for its turn
 
 
 class Rate(NamedTuple):
-    """What a file of a format may use: `memory` in MB and that many times its size, `seconds` of processor
-    time, and so many more for each MB. An honest file was measured to need a quarter of it at most."""
+    """Limits for parsing a file of a format.
+
+    `memory` is in MB, plus `times` the size of the file. `seconds` are of processor time, plus
+    `more` seconds for each MB. An ordinary file was measured to need at most a quarter of each
+    limit.
+    """
 
     memory: int
     times: int

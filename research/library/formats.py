@@ -87,7 +87,7 @@ def too_deep() -> Unreadable:
 
 
 def misshapen(error: ShapeError) -> Unreadable:
-    """That a page has more attributes or elements than any page needs."""
+    """Return the error that a page has more attributes or elements than any real page needs."""
     return Unreadable("unreadable", f"{error}; save it as PDF or plain text.", error.shape)
 
 

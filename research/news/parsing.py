@@ -84,10 +84,10 @@ def listed(body: bytes) -> tuple[str, ...]:
 
 
 def _parse_apart(task: str, body: bytes, **arguments: str) -> Any:
-    """Does a task of this module in a parser process.
+    """Run a function of this module in a parser process and return its result.
 
     Raises:
-        Trouble: it cannot be done.
+        Trouble: the feed cannot be parsed.
     """
     size = len(body) / MB
     allowance = Allowance(int((96 + 60 * size) * MB), 1.5 + 5 * size)

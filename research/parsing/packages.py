@@ -6,15 +6,15 @@ import zipfile
 from typing import IO, Literal
 
 ENTRIES = 20_000
-RATIO = 200  # bytes of a part for each byte that it is packed to; workbooks were measured to have 40 at most
-SMALL = 16 * 1024**2  # bytes of a part that may be packed in any way
-HEAD = 64 * 1024  # bytes of a part in which a document type is looked for
+RATIO = 200  # highest compression ratio of a part; workbooks were measured to reach at most 40
+SMALL = 16 * 1024**2  # bytes of a part, up to which any compression ratio is accepted
+HEAD = 64 * 1024  # bytes of a part that are searched for a document type
 
 PackageProblem = Literal["encrypted", "entries", "unpacked", "doctype"]
 
 
 class PackageError(ValueError):
-    """A package that is not opened."""
+    """Error for a package that must not be opened."""
 
     def __init__(self, problem: PackageProblem) -> None:
         self.problem: PackageProblem = problem
@@ -22,12 +22,15 @@ class PackageError(ValueError):
 
 
 def check_package(file: IO[bytes], most: int) -> int:
-    """Refuses a package that is locked, or unpacks to more than `most` bytes or to far more than an honest
-    one would; returns the bytes that it unpacks to, as far as it says itself.
+    """Refuse a package that is encrypted, or that is or unpacks to more than an ordinary file
+    would. Return its unpacked size in bytes, as declared in the package.
+
+    `most` is the largest unpacked size that is accepted, in bytes. Also refused are packages with
+    too many parts, a part with an extreme compression ratio, or XML with a document type.
 
     Raises:
-        PackageError: it is refused.
-        zipfile.BadZipFile: it is no zip file.
+        PackageError: the package is refused.
+        zipfile.BadZipFile: the file is no zip file.
     """
     with zipfile.ZipFile(file) as package:
         entries = package.infolist()
@@ -50,5 +53,6 @@ def check_package(file: IO[bytes], most: int) -> int:
 
 
 def has_doctype(text: bytes) -> bool:
-    """Whether XML declares a document type, whose entities may grow without end; no office program writes one."""
+    """Return whether XML declares a document type, whose entities may expand without limit. Office
+    programs never write one."""
     return b"<!DOCTYPE" in text.replace(b"\0", b"")  # UTF-16 as well

@@ -29,12 +29,12 @@ WAITING = 256  # callers that may wait for a process of one pool
 RESULT = 256 * 1024**2  # bytes of a result
 LINE = 4_096  # bytes of a line before it
 PATIENCE = 120.0  # seconds that a caller waits for a process
-CLOCK = 6.0  # seconds on the clock for each second of processor time, on a machine with much to do
+CLOCK = 6.0  # seconds on the clock for each second of processor time, on a busy machine
 ENDING = 5.0  # seconds that a process has to end
 STARTED = 20.0  # seconds on the clock for a process to start
 MB = 1024 * 1024
 _ROOT = str(Path(__file__).resolve().parents[2])
-# With -P nothing is imported from the folder that the server was started in.
+# With -P, Python imports nothing from the server's working directory.
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.parsing.worker import main; main(int(sys.argv[2]), *sys.argv[3:])"
 
 # Libraries reserve memory for each thread that they might begin.
@@ -44,8 +44,11 @@ Fault = Literal["time", "memory", "crash", "busy", "start"]
 
 
 class ParserError(Exception):
-    """A file got no result: it took more time or memory than it is allowed, the parser broke off over
-    it, all processes were busy for long, or none can be started, which is no fault of the file."""
+    """Error for a file without a result.
+
+    Parsing took more time or memory than is allowed, the parser crashed, all processes were busy
+    for too long, or no process can be started, which is no fault of the file.
+    """
 
     def __init__(self, fault: Fault, detail: str = "") -> None:
         self.fault: Fault = fault
@@ -84,11 +87,11 @@ class ParserPool:
         progress: Callable[[float], None] = lambda part: None,
         patience: float = PATIENCE,
     ) -> Any:
-        """Does a task ("module:function") in one of the processes and returns its result. The function is given the
-        `data` and the `arguments`, which have to be JSON.
+        """Run a task ("module:function") in one of the processes and return its result. The
+        function is passed the `data` and the `arguments`, which must be JSON.
 
-        `imports` are modules whose loading does not count. `patience` are the seconds that the caller waits
-        for a process.
+        `imports` are modules whose loading does not count against the limits. `patience` is the
+        time in seconds that the caller waits for a free process.
 
         Raises:
             ParserError: there is no result.
@@ -110,7 +113,7 @@ class ParserPool:
                     result, fit = child.ask(request, data, clock, progress)
                 except _Gone:
                     self._end(child)
-                    if used:  # it had ended for want of work
+                    if used:  # it had ended because it was idle
                         continue
                     if child.ready:
                         raise ParserError("crash", "it ended") from None
@@ -124,14 +127,14 @@ class ParserPool:
         raise ParserError("start")
 
     def warm(self) -> None:
-        """Has a process ready for the next caller."""
+        """Start a process for the next caller, unless one is idle."""
         with self._lock:
             if not self._closed and not any(child.alive for child in self._idle):
                 with suppress(OSError):
                     self._idle.append(self._begin())
 
     def close(self) -> None:
-        """Ends all processes for good; callers that wait for them get an error."""
+        """End all processes for good; callers that are waiting for one get an error."""
         with self._lock:
             self._closed = True
             children, self._idle = [*self._idle, *self._busy], []
@@ -157,7 +160,7 @@ class ParserPool:
             self._places.release()
 
     def _take(self) -> tuple[_Child, bool]:
-        """A process, and whether it has been used or waited before."""
+        """Return a process, and whether it was already running."""
         with self._lock:
             while self._idle:
                 child = self._idle.pop()
@@ -195,16 +198,16 @@ class ParserPool:
         child.end()
 
 
-# Pages and feeds that were fetched; those who fetch them wait seconds.
+# For fetched pages and feeds, whose callers wait for seconds only.
 FETCHED = ParserPool(4, "research.sources.web.reader", "trafilatura")
 
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """A folder for the temporary files of one request.
+    """Make a folder for the temporary files of one request, and remove it afterwards.
 
     Raises:
-        ParserError: it cannot be made.
+        ParserError: the folder cannot be made.
     """
     try:
         folder = tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True)
@@ -215,17 +218,17 @@ def _scratch() -> Iterator[str]:
 
 
 class _Gone(Exception):
-    """A process ended before it began on a request."""
+    """Error for a process that ended before it began a request."""
 
 
 class _Child:
-    """One process."""
+    """One parser process."""
 
     def __init__(self, imports: Sequence[str]) -> None:
-        from research.settings import bare_environment  # which the children do not load
+        from research.settings import bare_environment  # children must not load this
 
-        self.ready = False  # it has begun
-        # The child holds the reading end; nobody writes, and the end closes with this process.
+        self.ready = False  # it has reported that it is ready
+        # The child holds the reading end. Nothing is written; the pipe closes with this process.
         lifeline, self._line = os.pipe() if sys.platform != "win32" else (-1, -1)
         try:
             self._process = subprocess.Popen(
@@ -233,7 +236,7 @@ class _Child:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 env={**bare_environment(), **_FRUGAL},
                 pass_fds=() if lifeline < 0 else (lifeline,),
-                start_new_session=True,  # what is pressed in a terminal ends us, and then it
+                start_new_session=True,  # Ctrl+C reaches the parent, then ends the child
             )  # fmt: skip
         except BaseException:
             if lifeline >= 0:
@@ -250,11 +253,14 @@ class _Child:
     def ask(
         self, request: bytes, data: bytes, clock: float, progress: Callable[[float], None]
     ) -> tuple[Any, bool]:
-        """The result of a request, and whether the process can take another one. It has `clock` seconds.
+        """Send a request to the process. Return its result, and whether the process can take
+        another one.
+
+        `clock` is the time in seconds, on the clock, that the request may take.
 
         Raises:
             ParserError: there is no result.
-            _Gone: the process had ended by itself.
+            _Gone: the process had already ended by itself.
         """
         late = threading.Event()
 
@@ -270,7 +276,7 @@ class _Child:
         except EOFError:
             try:
                 code = self._process.wait(ENDING)
-            except subprocess.TimeoutExpired:  # it closed what it answers by, and lives
+            except subprocess.TimeoutExpired:  # it closed its output but still runs
                 raise ParserError("crash", "no answer") from None
             if code == 0 or not self.ready:
                 raise _Gone from None
@@ -290,7 +296,7 @@ class _Child:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
-        with suppress(BrokenPipeError):  # then there is no answer either
+        with suppress(BrokenPipeError):  # then reading finds no answer either
             stdin.write(request)
             stdin.write(data)
             stdin.flush()
@@ -318,11 +324,11 @@ class _Child:
             return json.loads(result.decode("utf-8", "surrogatepass")), told["last"] is False
 
     def end(self) -> None:
-        """Ends the process and releases what belongs to it."""
+        """End the process and release its resources."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError, ValueError):  # what the process did not take
+            with suppress(OSError, ValueError):  # data that the process did not read
                 assert pipe
                 pipe.close()
         line, self._line = self._line, -1
@@ -331,17 +337,18 @@ class _Child:
 
 
 def _fault(code: int) -> Fault:
-    """Why a process ended, by its exit code: the negative of a signal."""
+    """Return the cause of a process's end, from its exit code: the negative number of a signal."""
     if sys.platform != "win32":
         if code in (-signal.SIGPROF, -signal.SIGXCPU):
             return "time"
-        if code in (-signal.SIGABRT, -signal.SIGKILL):  # an allocation in Rust or C++; the system
+        if code in (-signal.SIGABRT, -signal.SIGKILL):  # Rust or C++ abort; OOM kill
             return "memory"
     return "crash"
 
 
 def most_memory() -> int:
-    """The bytes that one request may take at most: three quarters of what the machine or its container has."""
+    """Return the most memory, in bytes, that one request may take: three quarters of the memory of
+    the machine or its container."""
     known = [1 << 40]
     with suppress(AttributeError, OSError, ValueError):
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -1,4 +1,4 @@
-"""What a parser process that gave no result means to who fetched the text."""
+"""Conversion of parser errors into failures of the source whose text was being parsed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from research.trouble import Trouble
 
 
 def broken_off(error: ParserError, what: str) -> Trouble:
-    """The failure of `what` was fetched, such as "the page", over which the parser broke off."""
+    """Return the failure for fetched content that could not be parsed; `what` names it, such as
+    "the page"."""
     if error.fault == "busy":
         return Trouble("timeout", f"too much is being read at once; {what} was not", again=True)
     if error.fault == "start":

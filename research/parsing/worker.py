@@ -1,9 +1,9 @@
-"""A child process that parses what strangers wrote, within limits that the system enforces.
+"""Child process that parses untrusted files, within limits that the system enforces.
 
-`research.parsing.pool` starts it and reuses it. In: a line of JSON with the fields of `Request`, then
-`size` bytes. Out: lines of JSON, {"ready"} once, any number of {"progress"}, then {"fault"} or {"size", "last"} and
-`size` bytes of JSON, the result. A file that breaks a parser ends this process at worst: it has no key in
-its environment and connects nowhere.
+`research.parsing.pool` starts and reuses it. Input: a line of JSON with the fields of `Request`,
+then `size` bytes. Output: lines of JSON, {"ready"} once, any number of {"progress"}, then either
+{"fault"} or {"size", "last"} and `size` bytes of JSON, the result. At worst, a file that breaks a
+parser ends this process, which has no key in its environment and cannot open connections.
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ Progress = Callable[[float], None]
 
 
 class Task(Protocol):
-    """A function that parses `data` or a file, and returns what can be written as JSON."""
+    """Function that parses `data` or a file, and returns a value that can be written as JSON."""
 
     def __call__(self, data: bytes, progress: Progress, **arguments: Any) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A task ("module:function") with its arguments and its limits, 0 for none: `memory` in bytes beyond those of
-    the idle process, `seconds` of processor time, `disk` in bytes of one file. `imports` are modules that
-    are loaded before the limits hold, `scratch` is the folder for temporary files."""
+    """Request to run a task ("module:function") with its arguments and limits; a limit of 0 means
+    none.
+
+    `memory` is in bytes beyond those of the idle process, `seconds` are of processor time, `disk`
+    is in bytes of one file. `imports` are modules that are loaded before the limits apply,
+    `scratch` is the folder for temporary files.
+    """
 
     task: str
     size: int = 0
@@ -54,18 +58,21 @@ class Request:
 
 
 def connect_nowhere(event: str, _arguments: Any) -> None:
-    """Refuses connections; an audit hook.
+    """Refuse network connections; an audit hook.
 
     Raises:
-        PermissionError: a connection is tried.
+        PermissionError: a connection is attempted.
     """
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         raise PermissionError("this process connects nowhere")
 
 
 def end_with(lifeline: int) -> None:
-    """Has the kernel end this process when the other end of a pipe is closed, which the death of the
-    parent does. No thread could: a parser may hold the interpreter's lock."""
+    """Have the kernel end this process when the other end of a pipe closes, as it does when the
+    parent dies.
+
+    A thread could not do this, because a parser may hold the interpreter's lock.
+    """
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 
@@ -87,7 +94,7 @@ def _limit(name: str, value: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Ends the process once it has used so much processor time, 0 for no limit."""
+    """End the process once it has used this many seconds of processor time; 0 for no limit."""
     with suppress(ImportError, AttributeError, OSError):
         import signal
 
@@ -95,7 +102,8 @@ def _limit_time(seconds: float) -> None:
 
 
 def data_size() -> int:
-    """The bytes of writable memory that this process has reserved; 0 where the system does not say."""
+    """Return the bytes of writable memory that this process has reserved; 0 where the system does
+    not report them."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmData:"):
@@ -104,10 +112,10 @@ def data_size() -> int:
 
 
 def _confine() -> None:
-    """Sets what holds for every request."""
+    """Apply the restrictions that hold for every request."""
     sys.addaudithook(connect_nowhere)
-    _limit("RLIMIT_CORE", 1)  # byte: no image of a process that breaks off
-    with suppress(OSError):  # where memory runs out, this process goes before its parent
+    _limit("RLIMIT_CORE", 1)  # byte, so that no core dump is written
+    with suppress(OSError):  # out of memory, the system ends this process before its parent
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
     warnings.simplefilter("ignore")
 
@@ -116,7 +124,7 @@ def _confine() -> None:
 
 
 def _run(request: Request, data: bytes, progress: Progress) -> bytes:
-    """Does a task within its limits."""
+    """Run the task of a request within its limits, and return the result as JSON."""
     module, _, name = request.task.partition(":")
     task: Task = getattr(importlib.import_module(module), name)
     for extra in request.imports:
@@ -141,7 +149,7 @@ def _send(made: BinaryIO, **fields: Any) -> None:
 
 
 def _answer(line: bytes, given: BinaryIO, made: BinaryIO, begun: int) -> bool:
-    """Answers one request; returns whether the process can take another one."""
+    """Answer one request. Return whether the process can take another one."""
     request = Request(**json.loads(line))
     data = given.read(request.size)
     try:
@@ -160,7 +168,7 @@ def _answer(line: bytes, given: BinaryIO, made: BinaryIO, begun: int) -> bool:
 
 
 def _waits(given: BinaryIO) -> bool:
-    """Waits for the next request; False if there was none for long."""
+    """Wait for the next request. Return False if none arrives within `IDLE` seconds."""
     if sys.platform == "win32":
         return True
     import select
@@ -169,9 +177,9 @@ def _waits(given: BinaryIO) -> bool:
 
 
 def main(lifeline: int, *imports: str) -> None:
-    """Answers requests until there are no more. `imports` are loaded ahead of the first one."""
+    """Answer requests until there are no more. `imports` are loaded before the first one."""
     made = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output that a library prints must not be taken for an answer
     given = sys.stdin.buffer
     if lifeline >= 0:
         end_with(lifeline)

@@ -23,8 +23,11 @@ _HOUSES = "店馆厅屋吧铺房楼"  # endings that Chinese names of one kind d
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a place is that has these tags. `tags` are key, comparison (=, !=, ~) and value, `codes`
-    those of Amap for it; `words` ask for it."""
+    """A kind of place, recognised by its tags in OpenStreetMap.
+
+    Each of the `tags` is a key, a comparison (=, !=, ~) and a value. `codes` are those of Amap for
+    this kind; `words` are the words that ask for it.
+    """
 
     tags: tuple[tuple[str, str, str], ...]
     category: str

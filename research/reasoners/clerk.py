@@ -232,8 +232,11 @@ def _reading(
 
 
 def _of_row(row: Row, column: Column, quote: str, clause: str, title: str) -> bool:
-    """Whether a quote is about the thing of a row; taken to be where neither it nor its source has the row's name, which
-    may be another name of the thing."""
+    """Return whether a quote is about the subject of a row.
+
+    It counts as such if neither the quote nor its source's title contains the row's name, since
+    they may use another name of the subject.
+    """
     if fold(row.name) not in fold(f"{title} {quote}"):
         return True
     return is_about(quote, clause, (row.name,), title, f"{column.name} {column.question}")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, model_validator
 
 
 class Judgement(BaseModel):
-    """Whether the material is sufficient, and what is missing."""
+    """Judgement of whether the material is sufficient, with what is missing."""
 
     is_sufficient: bool
     knowledge_gap: str = ""

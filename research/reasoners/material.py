@@ -166,7 +166,7 @@ def _unlike(groups: Sequence[Sequence[Block]]) -> Iterator[tuple[int, int, Block
 
 
 def _is_old(finding: Finding) -> bool:
-    """Whether earlier turns, or an earlier report, have found it."""
+    """Return whether a finding comes from earlier turns or an earlier report."""
     return finding.task.source == MEMORY
 
 

@@ -539,8 +539,8 @@ def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
 
 
 def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
-    """What failed: failures that read the same once, with the searches that failed so, and at last what
-    services have said themselves."""
+    """Yield the section on failures: each group of equal failures with its searches, then the
+    original messages of the services."""
     failures = failed(report, cited)
     if not failures:
         return

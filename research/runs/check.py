@@ -235,7 +235,8 @@ async def _proved(
 async def timed(
     ask: Callable[[], Awaitable[None]], source: str = ""
 ) -> tuple[float, Failure | None]:
-    """How long a request to a source takes, and how it fails."""
+    """Return the seconds that a request to a source takes, and its failure, or None if it
+    succeeds."""
     start = time.monotonic()
     try:
         await ask()

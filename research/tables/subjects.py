@@ -1,7 +1,9 @@
-"""Whether a sentence tells of the thing that a row is about, or of another one that it names.
+"""Check of whether a sentence is about the subject of a table row, or about another thing that it
+names.
 
-Its subject is what it names first. Without a parser that is a guess, which is on the safe side: a sentence that begins
-with another thing, or with a part of this one, is not about it.
+The thing that a sentence names first counts as its subject. Without a parser this is a guess, made
+on the safe side: a sentence that begins with another thing, or with a part of the row's subject,
+does not count as being about it.
 """
 
 from __future__ import annotations
@@ -17,25 +19,28 @@ from research.language.quantities import measures, plain
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, LIGHT, STOP, fold, has_han, stem
 
-READ = 2_000  # characters of a sentence
+READ = 2_000  # characters of a sentence that are read
 _HAN_START = re.compile(rf"[{HAN}]")
 _AT = re.compile(
     r"^(?:an?|the|its|some|all)\s(.+?)\s(?:at|on|near|beside|inside|outside|by)\s(?:the\s)?$"
 )
 _ITSELF = re.compile(
     r"^(?:it|they|this|these|其|它|该)(?![a-z])|^the\s[a-z]+\sand\s"
-)  # it, or the palace and the park
+)  # matches "it", or "the palace and" before "the park"
 _WORD = re.compile(r"[a-z]+")
 _NEAR = data.words("cells")
-# What stands before the first name of a sentence that is its subject.
+# Words allowed before the first name of a sentence if that name is its subject.
 _LEAD = re.compile(
     rf"\s*(?:the\s|an?\s)?(?P<near>\s*(?:{_NEAR['near en']})(?:ing)?\s|(?:{_NEAR['near zh']})的?)?"
 )
 
 
 def is_about(text: str, clause: str, names: Sequence[str], title: str, asked: str) -> bool:
-    """Whether a clause of a sentence may tell of a thing with one of some names. `title` is what it stands under, `asked`
-    what the column asks, of whose words no subject is made."""
+    """Return whether a clause of a sentence may be about the thing with the given names.
+
+    `text` is the sentence and `title` the title above it. `asked` is the question of the column;
+    words from it do not count as another subject.
+    """
     text = text[:READ]
     titled = any(fold(name) in fold(title) for name in names)
     if titled and _ITSELF.match(plain(clause)):
@@ -59,8 +64,11 @@ def is_about(text: str, clause: str, names: Sequence[str], title: str, asked: st
 
 
 def is_of_another(text: str, names: Sequence[str], title: str) -> bool:
-    """Whether a sentence without any of the names of a thing begins with the thing that its source is about, which is
-    another one, or with one near it."""
+    """Return whether a sentence that contains none of the names is about another thing.
+
+    This holds if it begins with the thing in the title of its source and that is another thing, or
+    if the title names the thing itself and the sentence begins with a thing near it.
+    """
     text = text[:READ]
     folded = plain(text)
     if any(_places(folded, names)):
@@ -73,7 +81,7 @@ def is_of_another(text: str, names: Sequence[str], title: str) -> bool:
     said = fold(folded[spans[0][0] : spans[0][1]].removeprefix("the "))
     part = any(
         said in fold(plain(name)) for name in names
-    )  # the Great Wall, of which one is a section
+    )  # the subject may be a section of the Great Wall
     return len(said) > 1 and not part and said in fold(plain(title))
 
 
@@ -86,7 +94,11 @@ def _places(folded: str, names: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _belongs(
     folded: str, span: tuple[int, int], own: Sequence[tuple[int, int]], title: str, asked: str
 ) -> bool:
-    """Whether a name is one of the thing, stands right before it, or names nothing: a day, a word of the column."""
+    """Return whether a name in a sentence refers to no other thing.
+
+    It is part of one of the thing's own names or stands next to one, is a date or a figure, or
+    consists of words of the title or the column.
+    """
     start, end = span
     said = folded[start:end]
     if fold(said) in fold(title) or fold(said) in fold(asked):
@@ -100,7 +112,8 @@ def _belongs(
 
 
 def _subject(folded: str) -> str:
-    """The nouns with which a Chinese sentence begins, after the days and places that are set off before it."""
+    """Return the nouns at the beginning of a Chinese sentence, after any dates and places set off
+    before them."""
     for part in CLAUSE.split(folded):
         nouns = ""
         for word, kind in segment.tag(part.strip()):
@@ -113,13 +126,15 @@ def _subject(folded: str) -> str:
 
 
 def _english(folded: str, own: Sequence[tuple[int, int]]) -> str:
-    """What an English sentence calls a part of a thing that it names: the cable car at the mountain."""
+    """Return the part of a thing with which an English sentence begins ("the cable car at the
+    mountain"); "" if it begins with none."""
     match = _AT.match(folded[: own[0][0]]) if own else None
     return match[1] if match else ""
 
 
 def _other(subject: str, names: Sequence[str], title: str, asked: str) -> bool:
-    """Whether a subject is another thing: it has a word beside the names, the title and what the column asks."""
+    """Return whether a subject is another thing: it has a word that is in none of the names, the
+    title and the column's question."""
     rest = fold(subject)
     if has_han(rest):
         known = (*map(fold, names), fold(title), fold(asked))
@@ -139,6 +154,6 @@ def _other(subject: str, names: Sequence[str], title: str, asked: str) -> bool:
 
 @cache
 def _transparent() -> re.Pattern[str]:
-    """Words that name the thing itself, or all who come to it."""
+    """Compile a pattern of the words that mean the thing as a whole, or all of its visitors."""
     words = data.words("cells")
     return re.compile(f"{words['whole zh']}|{words['goers zh']}|{words['goers']}")

@@ -259,8 +259,10 @@ class _Said:
         return measures(self.text)
 
     def counts(self, date_: Measure) -> bool:
-        """Whether the clause of a date has a figure that is as of it, and no word for what the column asks of dates:
-        in 2025 there were 8 sites."""
+        """Return whether a date only says when a count was valid ("in 2025 there were 8 sites").
+
+        Its clause then contains a figure, and no word for the attribute that the column asks for.
+        """
         start, end = self.clause(date_.start)
         figures = any(
             start <= m.start < end and (m.kind or self._counted(m))
@@ -272,7 +274,7 @@ class _Said:
         return figures and not named
 
     def _counted(self, figure: Measure) -> bool:
-        """Whether a word of meaning stands behind a bare figure."""
+        """Return whether a figure without a unit is followed by a word that is no stop word."""
         match = _WORD.match(self.folded, figure.end + 1)
         return match is not None and match[0] not in STOP
 
@@ -514,14 +516,16 @@ def _date(said: _Said) -> Value | None:
 
 
 def state_of(folded: str, measure: Measure) -> str:
-    """How a date of a folded text bounds what was so: since, until or as of it; "" if it says when something happened."""
+    """Return how a date in a folded text limits a state: since, until or as of that date; "" if it
+    is the date of an event."""
     before, behind = folded[: measure.start].rstrip(" ("), folded[measure.end :].lstrip(" ")
     return next((s for s in _STATES if _bounding(s)[0].search(before) or _bounding(s)[1].match(behind)), "")  # fmt: skip
 
 
 @cache
 def _bounding(state: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What stands before a date that bounds a state so, and what behind it."""
+    """Compile the patterns for the words before and behind a date that limits a state in this
+    way."""
     before = _pattern(f"{state} before").pattern
     behind = _pattern(f"{state} behind").pattern
     return (
@@ -590,8 +594,8 @@ def _yes_or_no(text: str, column: Column) -> Value | None:
 
 
 def _aside(clause: str, column: Column, wanted: _Wanted) -> bool:
-    """Whether a clause tells of what is near the thing, or of some people, times or parts, and the column does not ask
-    for these."""
+    """Return whether a clause is about something near the thing, or only about some people, times
+    or parts, although the column does not ask for these."""
     near = _pattern("near zh", "near en")
     if near.search(clause) and not near.search(plain(f"{column.name} {column.question}")):
         return True
@@ -605,8 +609,12 @@ _NARROWING = _PEOPLE | {"season", "part", "class", "border", "real"}
 
 @lru_cache(1_000)
 def _asked(column: Column) -> tuple[str, tuple[str, ...]]:
-    """How a column asks (needed, allowed, offered, open, suited, "" for whether it is so), and about what. One that names
-    nothing but people asks whether it suits them."""
+    """Return what a column asks about a topic, and the words of the topic.
+
+    The first is "needed", "allowed", "offered", "open", "suited", or "" if it asks whether
+    something is the case. A column whose words only name people asks whether the thing is suited to
+    them.
+    """
     name = _pattern("asks").sub(" ", plain(column.name))
     how = next((m for m in _MODALS if _pattern(m).search(name)), "")
     rest = _pattern(how).sub(" ", name) if how else name
@@ -656,7 +664,8 @@ def _without(clause: str, topic: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def _place_alike(clause: str, word: str) -> tuple[int, int] | None:
-    """Where a word stands in a clause, or one that means the same."""
+    """Return the start and end of a word, or of one of its synonyms, in a clause; None if there is
+    none."""
     return next(filter(None, (_place(clause, w) for w in (word, *_meaning(word)))), None)
 
 

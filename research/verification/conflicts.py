@@ -81,8 +81,8 @@ def _same(one: Given, other: Given) -> bool:
 
 
 def _apart(one: Given, other: Given) -> bool:
-    """Whether two texts are about two things, and neither sentence says that it is about the other's: two places
-    of a map, two pages under names of one sort."""
+    """Return whether two texts are about different things, such as two places on a map or two pages
+    with titles of the same sort, and neither sentence names the other's subject."""
     places = one.origin.place, other.origin.place
     if any(places):
         return all(places) or not (one.names(places[1]) or other.names(places[0]))

@@ -120,7 +120,7 @@ class Line:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """How it names parts of a whole that are done one after the other: 二期."""
+        """Names of successive phases of a project in a Chinese sentence, such as 二期."""
         named = (self.text[a:b] for name, a, b in _qualifying(self.text) if name == "phase")
         return frozenset(filter(has_han, named))
 
@@ -199,7 +199,7 @@ class Mention:
         return found
 
     def begins_with(self, name: str) -> bool:
-        """Whether its sentence begins with a name, before any figure that is no date."""
+        """Return whether the sentence begins with a name, before any figure other than a date."""
         line = self.line
         first = min((at for _, at in line.content), default=len(line.text))
         ahead = any(m.start < first for m in line.measures if not m.dated)
@@ -242,7 +242,8 @@ class Mention:
         return tuple(token for _, token, _ in sorted(own))
 
     def named(self, words: Sequence[str]) -> frozenset[str]:
-        """What some words of its sentence say that it is a figure of: attributes of its kind, qualifiers."""
+        """Return what the given words of the sentence say about the figure: attributes of its kind,
+        and qualifiers."""
         places = [at for token, at in (*self.line.content, *self.line.counted) if token in words]
         return frozenset(
             name
@@ -252,8 +253,11 @@ class Mention:
 
     @cached_property
     def qualifiers(self) -> frozenset[str]:
-        """What narrows the figure: qualifiers near it, on its side of other figures of its kind; that it is a plan also
-        where the clauses before say so, as "experts expect" does, up to one that has a figure."""
+        """Qualifiers of the figure: those near it, on its side of other figures of its kind.
+
+        That the figure is planned may also be stated in an earlier clause, as by "experts expect",
+        back to the nearest clause that has a figure.
+        """
         text, m = self.line.text, self.measure
         start, end = self.clause
         for other in self.others:
@@ -512,8 +516,8 @@ def _framed(one: Mention, other: Mention) -> bool:
 
 
 def _other_part(one: Line, other: Line) -> bool:
-    """Whether two sentences name other years of a thing, other parts of it, or open with phrases that have a word in
-    common and each another one."""
+    """Return whether two sentences name different years of a thing or different parts of it, or
+    open with phrases that share a word and each have another one."""
     years = {*one.years.values()}, {*other.years.values()}
     if any(a and b and not a & b for a, b in (years, (one.parts, other.parts))):
         return True
@@ -569,8 +573,10 @@ def _elsewhere(one: Mention, other: Mention) -> bool:
 
 
 def _same_names(one: Line, other: Line) -> bool:
-    """Whether most names of either sentence stand in the other, and no two names have a word in common and each
-    another one beside it: Hotel Astra and Hotel Vega."""
+    """Return whether most names of the sentence with fewer names occur in the other one.
+
+    False if two names share a word and each have another one, as Hotel Astra and Hotel Vega.
+    """
     few, many = (one, other) if len(one.names) <= len(other.names) else (other, one)
     if any(
         a & b and a - other.words and b - one.words for a in one.capitals for b in other.capitals
@@ -580,10 +586,13 @@ def _same_names(one: Line, other: Line) -> bool:
 
 
 def _same_attribute(one: Mention, other: Mention) -> bool:
-    """Whether the words of two clauses may name one attribute of a thing. Where each has words that the other's sentence
-    has not, next to the figure or as the only ones, these have to name the same attribute, or, next to it and in
-    English, none and stand further from it than a word that is in both. Of dates a word in both is enough that names
-    the event."""
+    """Return whether the words around two figures may name the same attribute of a thing.
+
+    If both have words that the other's sentence lacks, next to the figure or as their only words,
+    these have to name the same attribute. Next to the figure, and in English, they may also name
+    none if they stand further from it than a word that both share. For dates it is enough that a
+    shared word names the event.
+    """
     mine, its = _own(one.beside, other), _own(other.beside, one)
     nearest = mine[:1] == one.beside[:1] and its[:1] == other.beside[:1]
     event = one.measure.dated and one.named([word for word in one.beside if word in other.beside])
@@ -603,7 +612,8 @@ def _own(words: Sequence[str], other: Mention) -> tuple[str, ...]:
 def _named_alike(
     one: Mention, other: Mention, mine: Sequence[str], its: Sequence[str], apart: bool
 ) -> bool:
-    """Whether words of two sentences name one attribute, or none, if they need not be `apart` then."""
+    """Return whether the words of two sentences name the same attribute, or, unless `apart`, both
+    name none."""
     named = one.named(mine), other.named(its)
     return bool(named[0] & named[1]) or not (named[0] or named[1] or apart)
 

@@ -50,7 +50,8 @@ class Origin:
         return tuple(word for word in read(first_part(self.title), True).tokens if word not in STOP)
 
     def rivals(self, other: Origin) -> bool:
-        """Whether the titles are names of two things of one sort, which end alike: Toy Museum, Rail Museum."""
+        """Return whether the titles name different things of one sort, with the same ending: Toy
+        Museum, Rail Museum."""
         mine, its = self.name, other.name
         last = 2 if mine and has_han(mine[-1]) else 1
         return bool(mine[-last:] == its[-last:] and {*mine} - {*its} and {*its} - {*mine})
@@ -84,7 +85,8 @@ class Given:
         return plain(self.text)
 
     def names(self, place: Sequence[str]) -> bool:
-        """Whether its sentence, or what it stands under, has one of the names of a place."""
+        """Return whether the sentence, its title or its heading contains one of the names of a
+        place."""
         around = fold(f"{self.origin.title} {self.origin.heading} {self.mention.line.shown}")
         return any(name and fold(name) in around for name in place)
 

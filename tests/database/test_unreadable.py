@@ -1,4 +1,5 @@
-"""What a database cannot read is left out and named; all else in it can be queried."""
+"""Tests of databases with unreadable parts: these are left out and named, and the rest can be
+queried."""
 
 from __future__ import annotations
 

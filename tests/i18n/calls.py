@@ -35,7 +35,7 @@ def _matching(pattern: str) -> frozenset[str]:
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """What the names of a module stand for."""
+    """Map the names assigned at the top level of a module to the expressions of their values."""
     found = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -42,7 +42,8 @@ def members(request: Request) -> set[str] | None:
 
 
 def wrong(request: Request) -> str:
-    """What is wrong with the values that a call gives; "" if nothing is, or if nobody can tell."""
+    """Describe the error in the values that a call passes; "" if there is none or it cannot be
+    determined."""
     if request.given is None or not all(request.patterns):
         return ""
     meant = members(request) or request.meant()

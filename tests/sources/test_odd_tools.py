@@ -33,7 +33,8 @@ async def answered(
     tools: Sequence[Mapping[str, Any]] = (LOOK,),
     call: ToolCall | None = None,
 ) -> tuple[Finding, list[dict[str, Any]], Any]:
-    """What is found with one call, what the server was called with, and what the model was told."""
+    """Search with one tool call; return the finding, the calls that the server received, and the
+    scripted model."""
     file = folder / "said.json"
     file.write_text(json.dumps({"tools": tools, **said}), "utf-8")
     entry = {

@@ -1,5 +1,6 @@
-"""What a cell may rest on: no date by which something was so, no count, no sentence about another thing or another question;
-and each source that says the same is shown with its own sentence."""
+"""Tests of the sentences that a cell may rest on: no date that only says when something was valid,
+no count, no sentence about another thing or another question. Sources that agree are each shown
+with their own sentence."""
 
 from __future__ import annotations
 

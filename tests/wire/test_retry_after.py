@@ -1,4 +1,4 @@
-"""How long a service asks to be left alone, in every form in which it may say so."""
+"""Tests of the pause that a service asks for, in each form that a response can state it."""
 
 from __future__ import annotations
 

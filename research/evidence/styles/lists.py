@@ -234,7 +234,8 @@ class Lists:
         return named(words)
 
     def _is_title(self, line: Line) -> bool:
-        """Whether a line is the name of a list, without any mark of a heading, above numbers."""
+        """Return whether a line names a list of sources, without being marked as a heading,
+        directly above a numbered line."""
         if line.kind != "text" or named(self._reading.text(line)) != "name":
             return False
         below = next((n for n in self._reading.lines[line.number :] if n.kind != "blank"), None)
@@ -356,7 +357,8 @@ class Lists:
                 self.taken.update(range(found.line, end + 1))
 
     def _stands_alone(self, entry: Entry, ruled: bool, cites: bool) -> bool:
-        """Whether a line looks like an entry where no heading says so."""
+        """Return whether a line counts as an entry of a list of sources without a heading above
+        it."""
         if entry.form in ("boxed", "caret", "super"):
             return True
         if entry.form in ("named", "label", "circled"):
@@ -378,7 +380,8 @@ def _headings() -> dict[str, str]:
 
 
 def begins(words: str) -> bool:
-    """Whether words are the heading of a list of sources, or the beginning of one."""
+    """Return whether the words are the heading of a list of sources, or the beginning of such a
+    heading."""
     name = " ".join(_bare(words).lower().split())
     return bool(name) and any(heading.startswith(name) for heading in _headings())
 
@@ -391,7 +394,7 @@ def _bare(words: str) -> str:
 
 
 def named(words: str) -> str | None:
-    """What kind of list a heading announces, if any."""
+    """Return the kind of list that a heading announces; None if it announces none."""
     words = _bare(words)
     for part in (
         words,

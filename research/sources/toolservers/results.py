@@ -37,7 +37,8 @@ TITLE, WHERE = 200, 400  # characters
 
 
 def text_of(answer: ToolAnswer) -> str:
-    """What an answer says in words; its records are rows, each on a line with the names of its fields."""
+    """Return the text of a tool's answer; each of its records is one line with the names of its
+    fields."""
     said: list[str] = []
     for block in answer.content:
         if block.type == "text":

@@ -1,9 +1,9 @@
-"""What tools say in records and tables, as lines of which each is one row.
+"""Conversion of the records and tables in tool results into lines, one for each row.
 
-A line has all that belongs to its row, with the names of the fields, so that no value is read as one of
-another row: `name: Copper Tower; finished: 1924`. Records are found in JSON (structured content, a
-text that is JSON or holds some, lines of JSON) and in Python's form of it, in tables of Markdown, of
-terminals and of separated values within a text, and where a text has the same fields again and again.
+A line contains all values of its row with the names of their fields, so that no value is taken for
+one of another row: `name: Copper Tower; finished: 1924`. Records are recognised in JSON (structured
+content, a text that is JSON or contains some, lines of JSON), in Python literals, in tables within
+a text (Markdown, terminal output, separated values), and where a text repeats the same fields.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 DEEP = 8  # levels of JSON
 MOST = 5_000  # rows of one value
-TRIES = 20  # places of a text at which JSON is looked for in vain
-PROSE = 2_000  # lines behind which no table of separated values is looked for
-LOOKED_AT = 20  # rows by which a table is told from prose
-WRAPPED = 50  # lines of a cell
-LONG = 60  # lines of a record of fields in a text
-SHORT = 60  # characters of a text in a list that stand on one line with the others
-# Names that say only that records follow.
+TRIES = 20  # failed attempts to read JSON in a text, after which no more are made
+PROSE = 2_000  # lines of a text, after which tables of separated values are not searched for
+LOOKED_AT = 20  # rows that are checked to distinguish a table from prose
+WRAPPED = 50  # lines of a cell at most
+LONG = 60  # fields of a record in a text at most
+SHORT = 60  # characters at most of a text that shares a line with the others of its list
+# Names that carry no information beyond announcing records.
 _WRAPPERS = frozenset(
     {"content", "data", "docs", "documents", "entries", "hits", "items", "list", "output", "page", "records",
      "response", "result", "results", "rows", "value", "values"}
@@ -39,10 +39,10 @@ _LINE = re.compile(".*")
 _RULE = re.compile(r"\s*[|+]?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*[|+]?\s*")
 _BORDER = re.compile(r"\s*\+[-+]{2,}\+\s*")
 _BOXES = str.maketrans("│┃║─━═" + "┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛╒╤╕╞╪╡╘╧╛", "|||---" + "+" * 36)
-_TIGHT = re.compile(r"[^\W\d][\w.-]*")  # a heading that no prose has beside another
+_TIGHT = re.compile(r"[^\W\d][\w.-]*")  # a one-word column name; prose has no row of such names
 _SEPARATE = re.compile(r"\s*[-=*_]{3,}\s*")
 _FIELD = re.compile(r"\s*(?:[-*•]\s+)?\**([^\W\d][^:：|*]{0,40})\**(?::\**(?:\s+|$)|：\**\s*)(.*)$")
-# Python's form of records, and in it: texts, dates and other objects, constants, tuples.
+# Records as Python literals, with their texts, dates and other objects, constants, tuples.
 _PYTHON_STARTS = re.compile(r"[\[(]\s*[{\[(]\s*['\"]|\{\s*'")
 _PYTHON = re.compile(
     r"""(?P<text>'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?)
@@ -57,14 +57,14 @@ _NUMERIC = re.compile(r"\W{0,2}\d[\d.,:/\s-]*\W{0,2}\w{0,3}")
 
 
 class Line(NamedTuple):
-    """A line of text; a row stands for itself, other lines for the text that they are part of."""
+    """A line of text. A row is complete in itself; any other line is part of the text around it."""
 
     text: str
     is_row: bool = False
 
 
 def read_text(text: str) -> list[Line]:
-    """Return a text as lines, its records and tables as rows."""
+    """Return the lines of a text, with its records and tables as rows."""
     if text.lstrip()[:1] == '"' and isinstance(inner := parse_json(text), str):  # JSON in JSON
         text = inner
     if text.strip() in _NOTHING:
@@ -76,7 +76,7 @@ def read_text(text: str) -> list[Line]:
 
 
 def read_value(value: Any) -> list[Line]:
-    """Return a value of JSON as lines, its records as rows."""
+    """Return a JSON value as lines, with its records as rows; at most `MOST` lines."""
     found: list[Line] = []
     for line in _value(value, (), 0):
         found.append(line)
@@ -89,7 +89,7 @@ def read_value(value: Any) -> list[Line]:
 
 
 def parse_json(text: str) -> Any:
-    """Return the value that a text is as JSON, or the text if it is none."""
+    """Return the value that a text encodes as JSON, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -97,9 +97,10 @@ def parse_json(text: str) -> Any:
 
 
 def _parts(text: str) -> Iterator[Any]:
-    """The prose of a text as strings, and the objects and lists of JSON between."""
+    """Yield the parts of a text in order: prose as strings, and JSON objects and lists as
+    values."""
     decoder, at, failures = json.JSONDecoder(), 0, 0
-    pythonic = False  # whether Python's form was looked for
+    pythonic = False  # whether Python literals were tried
     for opening in _OPENS.finditer(text):
         if opening.start() < at or failures == TRIES:
             continue
@@ -125,7 +126,8 @@ def _parts(text: str) -> Iterator[Any]:
 
 
 def _python(text: str) -> Any:
-    """The records that a text is as Python writes them, as servers of databases do; None if it is none."""
+    """Return the records of a text in Python's literal form, which database servers return; None if
+    it has no such form."""
     if not _PYTHON_STARTS.match(text):
         return None
     try:
@@ -135,7 +137,7 @@ def _python(text: str) -> Any:
 
 
 def _from_python(match: re.Match[str]) -> str:
-    """A part of Python's form as JSON."""
+    """Convert one part of a Python literal to JSON."""
     if said := match["text"] or match["inner"]:
         return json.dumps(ast.literal_eval(said))
     if match["day"]:
@@ -152,15 +154,19 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _said(value: Any) -> str:
-    """A scalar on one line; "" for nothing."""
+    """Return a scalar as text on one line; "" for null."""
     if value is None:
         return ""
     return " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
 
 
 def _opened(value: Any) -> Any:
-    """The object or list that a text is as JSON, what is said of a value that is told with its type
-    ({"type": "number", "number": 40}) or as rich text, also of those in a list; anything else as it is."""
+    """Return a value without its wrapping, and the items of a list likewise.
+
+    A text that is JSON becomes its object or list. A value that comes with its type, such as
+    {"type": "number", "number": 40}, and rich text become the bare value. Anything else is returned
+    as it is.
+    """
     value = _bare(value)
     return [*map(_bare, value)] if isinstance(value, list) else value
 
@@ -200,7 +206,7 @@ def _value(
 
 
 def _scalars(values: Sequence[Any], path: tuple[str, ...]) -> Iterator[Line]:
-    """Short ones on one line, sentences on lines of their own."""
+    """Yield short scalars joined on one line, or long ones and sentences on a line each."""
     texts = [text for value in values if (text := _said(value))]
     if _are_words(texts):
         yield Line(_prefix(path, ": ") + ", ".join(texts))
@@ -217,7 +223,11 @@ def _is_grid(value: Sequence[Any]) -> bool:
 def _grid(
     rows: Sequence[Sequence[Any]], path: tuple[str, ...], headings: Sequence[str]
 ) -> Iterator[Line]:
-    """Lists in a list. Without headings the first row is that, if it is all words and others are not."""
+    """Yield the lists within a list as rows.
+
+    Without `headings` the first list becomes the headings, if all its cells are words and later
+    rows have numbers.
+    """
     widths = {len(row) for row in rows}
     if not headings and len(rows) > 1 and len(widths) == 1:
         words = all(isinstance(cell, str) and cell.strip() for cell in rows[0])
@@ -228,7 +238,7 @@ def _grid(
 
 
 def _labelled(names: Sequence[str], cells: Sequence[str]) -> str:
-    """A row as one line, `name: cell; name: cell`, empty cells left out."""
+    """Return a row as one line, `name: cell; name: cell`, without its empty cells."""
     return "; ".join(
         f"{names[n]}: {cell}" if n < len(names) and names[n] else cell
         for n, cell in enumerate(cells)
@@ -237,7 +247,8 @@ def _labelled(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _record(record: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Iterator[Line]:
-    """An object as a row; the records within it are rows of their own, after what names it."""
+    """Yield an object as a row, then the records within it as rows of their own, prefixed with the
+    object's label."""
     if columns := _columns(record):
         names, rows = columns
         for row in rows:
@@ -263,8 +274,8 @@ def _record(record: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Ite
 def _gather(
     record: Mapping[str, Any], before: str, depth: int, cells: list[str], nested: list[tuple[str, Any]]
 ) -> None:  # fmt: skip
-    """Puts the values of an object and of the objects within it into cells, and what holds records of
-    its own aside."""
+    """Add the values of an object and of the objects within it to `cells`, and values that contain
+    records of their own to `nested`."""
     for key, value in record.items():
         name, value = f"{before}{key}", _opened(value)
         if isinstance(value, dict):
@@ -285,24 +296,28 @@ def _gather(
 
 
 def _listed(values: Sequence[Any]) -> list[str]:
-    """Scalars, or objects with one text each, as texts; none if there is anything else."""
+    """Return scalars, or objects with one text each, as texts; an empty list if there is any other
+    value."""
     bare = [_only_text(value) for value in values]
     return [text for v in bare if (text := _said(v))] if all(map(_is_scalar, bare)) else []
 
 
 def _only_text(value: Any) -> Any:
-    """The text of an object that has nothing else, as an author has a name; anything else as it is."""
+    """Return the text of an object whose only field is a text, such as an author with a name; any
+    other value as it is."""
     only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
     return only if isinstance(only, str) else value
 
 
 def _are_words(texts: Sequence[str]) -> bool:
-    """Whether texts of a list can stand on one line: none is long, none a sentence."""
+    """Return whether the texts of a list fit on one line: none is long, and none ends like a
+    sentence."""
     return all(len(text) <= SHORT and text[-1] not in ".!?。！？" for text in texts)
 
 
 def _is_index(record: Mapping[str, Any]) -> bool:
-    """Whether an object has records by their names: all are objects, and have fields in common."""
+    """Return whether an object maps names to records: all its values are objects with fields in
+    common."""
     inner = [value for value in map(_opened, record.values()) if isinstance(value, dict)]
     if len(inner) < 2 or len(inner) < len(record):
         return False
@@ -310,7 +325,11 @@ def _is_index(record: Mapping[str, Any]) -> bool:
 
 
 def _columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]] | None:
-    """The names and rows of an object of columns, one of which names the rows: hourly weather."""
+    """Return the column names and rows of an object whose fields are columns, as in hourly weather;
+    None if it is no such object.
+
+    One of the columns has to be an axis, which names the rows.
+    """
     values = [*record.values()]
     size = len(values[0]) if values and isinstance(values[0], list) else 0
     even = size > 1 and len(values) > 1 and all(
@@ -322,13 +341,14 @@ def _columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]] | N
 
 
 def _headings(value: Any) -> list[str]:
-    """The names of columns, which may be objects that have one."""
+    """Return the names of columns, each given as a text or as an object with a name."""
     items = value if isinstance(value, list) else []
     return [str(i.get("name") or i.get("title") or "") if isinstance(i, dict) else str(i) for i in items]  # fmt: skip
 
 
 def _prefix(path: Sequence[str], mark: str) -> str:
-    """What a row stands under, as far as it says anything."""
+    """Return the names that lead to a row, followed by the mark; "" if none of them carries
+    information."""
     kept = [" ".join(str(name).split()) for name in path if str(name).lower() not in _WRAPPERS]
     return ", ".join(filter(None, kept)) + mark if any(kept) else ""
 
@@ -337,7 +357,7 @@ def _prefix(path: Sequence[str], mark: str) -> str:
 
 
 def _prose(text: str) -> Iterator[Line]:
-    """The lines of a text, the rows of its tables with the names of their columns."""
+    """Yield the lines of a text, with the rows of its tables labelled with their column names."""
     if "│" in text or "┃" in text or "║" in text:
         text = text.translate(_BOXES)
     lines, at, failures = text.split("\n"), 0, 0
@@ -357,8 +377,11 @@ def _prose(text: str) -> Iterator[Line]:
 
 
 def _markdown(lines: Sequence[str], at: int) -> tuple[list[str], int]:
-    """The rows of the table of Markdown, or of a terminal, that begins at a line, and its length in
-    lines; no rows if none does."""
+    """Return the rows of the table that begins at a line, and its length in lines; no rows if there
+    is no table.
+
+    The table is in Markdown or drawn as by a terminal.
+    """
     if "|" not in lines[at]:
         return [], 0
     names = _cells(lines[at])
@@ -367,7 +390,7 @@ def _markdown(lines: Sequence[str], at: int) -> tuple[list[str], int]:
         first += 1
         if _RULE.fullmatch(line):
             break
-        if "|" not in line:  # a line of types may stand below the names
+        if "|" not in line:  # a line of column types may follow the names
             return [], 0
     else:
         return [], 0
@@ -379,8 +402,12 @@ def _markdown(lines: Sequence[str], at: int) -> tuple[list[str], int]:
 
 
 def _fields(lines: Sequence[str], at: int) -> tuple[list[str], int]:
-    """The records that begin at a line, each with the same fields on lines of their own (Name: Copper
-    Tower) and maybe a heading, and their length in lines; no rows if there are not two."""
+    """Return the records that begin at a line, and their length in lines; no rows if there are
+    fewer than two.
+
+    Each record has the same fields on lines of their own (Name: Copper Tower), and possibly a
+    heading.
+    """
     found: list[tuple[str, dict[str, str]]] = []
     ends: list[int] = []
     gap, last = True, ""
@@ -425,7 +452,8 @@ def _fields(lines: Sequence[str], at: int) -> tuple[list[str], int]:
 
 
 def _goes_on(found: Sequence[tuple[str, Mapping[str, str]]]) -> bool:
-    """Whether the last record has two fields, and two that the first has."""
+    """Return whether another record may follow: there is none yet, or the last one shares at least
+    two fields with the first."""
     return not found or len(found[0][1].keys() & found[-1][1].keys()) > 1
 
 
@@ -435,8 +463,12 @@ def _cells(line: str) -> list[str]:
 
 
 def _separated(lines: Sequence[str], at: int) -> tuple[list[str], int]:
-    """The rows of the table of separated values that begins at a line, and its length in lines: rows of
-    as many cells as there are names, in one column of which all are figures, or a text of nothing else."""
+    """Return the rows of the table of separated values that begins at a line, and its length in
+    lines.
+
+    Each row has as many cells as there are names. Either one column contains only figures, or the
+    text contains nothing but the table.
+    """
     for mark in ("\t", ";", "|", ",", "  "):
         if mark not in lines[at].strip():
             continue
@@ -444,7 +476,7 @@ def _separated(lines: Sequence[str], at: int) -> tuple[list[str], int]:
         if len(names) < 2 or not all(map(_is_heading, names)) or len({*names}) < len(names):
             continue
         rows: list[list[str]] = []
-        figures = set(range(len(names)))  # the columns in which all are figures
+        figures = set(range(len(names)))  # the columns that contain only figures
         tight = all(map(_TIGHT.fullmatch, names)) and not any(map(str.strip, lines[:at]))
         size = 1
         while at + size < len(lines):
@@ -466,7 +498,8 @@ def _separated(lines: Sequence[str], at: int) -> tuple[list[str], int]:
 
 
 def _whole(lines: Sequence[str], at: int) -> tuple[str, int]:
-    """A line with those behind it into which a cell in quotes runs on, and how many these are."""
+    """Return a line, joined with the following lines if a quoted cell extends over them, and the
+    number of lines joined."""
     taken = 1
     if lines[at].count('"') % 2:
         for n, line in enumerate(lines[at + 1 : at + WRAPPED], 2):

@@ -123,7 +123,8 @@ def _resolved(schema: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def material(offered: Iterable[Offer]) -> str:
-    """What a server says of its tools, in bounds, and which names stand for others."""
+    """Return the descriptions of a server's tools as material for a model, limited in length, with
+    the original names of renamed tools and arguments."""
     parts = []
     for offer in offered:
         tool = offer.tool
