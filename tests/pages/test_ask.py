@@ -360,7 +360,7 @@ def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(
     for stage, hint in (("plan", "model"), ("reflect", "context"), ("write", "key")):
         told = english(f"report.failed.refused {hint}", service="OpenAI (gpt-fake)")
         assert f"{english(f'stage.{stage}')}: {told}" in warning
-    assert f"{english('source.web')}: the setting GEMINI_API_KEY" in warning
+    assert f"{english('source.web')}: a setting is missing (GEMINI_API_KEY" in warning
     assert "openai:" not in warning and "HTTP" not in warning
     assert KEY not in visitor.words
 

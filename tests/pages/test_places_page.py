@@ -333,7 +333,7 @@ def test_distances_between_the_selected_are_a_table(visit: Visit, amap: FakeAmap
 def test_distances_without_amap_say_why_there_are_none(visit: Visit) -> None:
     visitor = search(visit("places"), "王府井")
     visitor = select(visitor, *names(visitor)[:2]).press("places_measure")
-    assert "the setting AMAP_MAPS_API_KEY is missing" in visitor.words
+    assert "a setting is missing (AMAP_MAPS_API_KEY)" in visitor.words
 
 
 def way(visitor: Visitor, start: str, end: str, means: str = "") -> Visitor:
@@ -365,7 +365,7 @@ def test_the_sample_says_that_it_knows_no_ways(visit: Visit) -> None:
     visitor = way(visit("places"), "王府井", "故宫博物院")
     (line,) = ways(visitor)
     assert line.startswith(":material/straighten: Straight line")
-    assert "the setting AMAP_MAPS_API_KEY is missing" in visitor.words
+    assert "a setting is missing (AMAP_MAPS_API_KEY)" in visitor.words
 
 
 def test_a_round_goes_through_its_stops(visit: Visit, amap: FakeAmap) -> None:

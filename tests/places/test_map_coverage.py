@@ -98,7 +98,7 @@ def test_a_point_is_only_surely_outside_far_away() -> None:
 def test_nearly_every_keyword_of_a_search_asks_for_a_kind_of_openstreetmap() -> None:
     asked = {word for purpose in purposes() for word in purpose.keywords}
     unknown = {word for word in asked if kinds.asked([word])[1]}
-    assert unknown <= {"农家乐", "农庄", "采摘园"}  # these are looked for by name
+    assert unknown <= {"农家乐", "农庄", "猫咖", "采摘园"}  # these are looked for by name
 
 
 def test_every_kind_has_names_and_tags_that_end_no_string() -> None:

@@ -377,7 +377,7 @@ def test_without_a_key_a_report_looks_in_the_library_and_news_says_which_setting
     report = newsroom.write(desk=desk, sources=("news",), reflections=1)
     assert {(f.reason, f.hint) for f in failures(report)} == {("no key", "key")}
     line = listed(report)[0].replace("\\_", "_")
-    assert "Missing: TAVILY_API_KEY" in line
+    assert "a setting is missing (TAVILY_API_KEY" in line
     assert text(report, "s1").startswith("The searches for this section failed")
     assert newsroom.tavily.log == []  # the keyless allowance is not touched
 
