@@ -529,7 +529,7 @@ def failures(found: Sequence[Failure]) -> None:
     """Show one line for each group of similar failures, and an expander with the message of every
     failure."""
     groups = group_failures(found, lang())
-    lines = [f"- {failed.counted(plain(one.text), one.number)}" for one in groups]
+    lines = [f"- {failed.counted(failed.sentence(one.text), one.number)}" for one in groups]
     st.warning(t("answer.failures", n=len(found)) + "\n" + "\n".join(lines))
     failed.details(
         [

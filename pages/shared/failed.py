@@ -12,6 +12,12 @@ from pages.shared.words import number, t
 MOST = 40  # details that are listed
 
 
+def sentence(text: str) -> str:
+    """Escape a sentence on a failure. Names of services in it become no links: in Chinese the words
+    behind an address would be taken for a part of it."""
+    return plain(text.replace("www.", "www\u200b.").replace("://", ":\u200b//"))
+
+
 def counted(text: str, count: int) -> str:
     """A sentence, with how often it holds if that is more than once."""
     return text if count == 1 else t("mark.aside", text=text, more=f"{number(count)}×")
