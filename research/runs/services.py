@@ -201,7 +201,7 @@ class Services:
 
     @property
     def idle(self) -> bool:
-        """Whether a model is set but none can take questions: its key is missing, or it only writes
+        """Return whether a model is set but none can take questions: its key is missing, or it only writes
         reports."""
         named = any(self.settings.model(role) for role in ROLES)
         return self.models is None and (named or self.reporters is not None)
