@@ -201,8 +201,8 @@ class Services:
 
     @property
     def idle(self) -> bool:
-        """Return whether a model is set but none can take questions: its key is missing, or it only writes
-        reports."""
+        """Return whether a model is set but none can take questions: its key is missing, or it only
+        writes reports."""
         named = any(self.settings.model(role) for role in ROLES)
         return self.models is None and (named or self.reporters is not None)
 
