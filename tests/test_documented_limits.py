@@ -19,7 +19,7 @@ from research.settings import TOKEN, load
 from research.sources.toolservers.results import LONGEST
 from research.toolservers import session
 from research.toolservers.config import ToolServer
-from research.toolservers.ways import COMPLAINTS
+from research.toolservers.transports import ERROR_LINES
 from research.wire import connections
 from tests.tables import each_row
 
@@ -122,7 +122,7 @@ def stated() -> dict[str, tuple[str, str]]:
         "a call": ("mcp.md", f"seconds of one call, {default.timeout:g} unless set"),
         "calls": ("mcp.md", f"in one search, {default.calls} unless set"),
         "an answer": ("mcp.md", f"Of one answer, {LONGEST:,} characters are read"),
-        "complaints": ("mcp.md", f"its first {COMPLAINTS} lines"),
+        "complaints": ("mcp.md", f"its first {ERROR_LINES} lines"),
         "tools": ("mcp.md", f"more than {session.TOOLS:,} tools, the first {session.TOOLS:,} of"),
         "resources": ("mcp-server.md", f"The latest {RESOURCES} are listed"),
         "token": ("mcp-server.md", f"({TOKEN} characters at least)"),

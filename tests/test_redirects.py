@@ -40,7 +40,7 @@ from research.sources.web.listed import Listed
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
-from research.toolservers import session, ways
+from research.toolservers import session, transports
 from research.toolservers.config import ToolServer
 from research.tracing import Tracing
 from research.trouble import Trouble, of_status
@@ -269,7 +269,7 @@ def _hosted(url: str) -> Session:
 def _tools(url: str) -> session.Session:
     headers = {"Authorization": SecretStr(f"Bearer {KEY}")}
     server = ToolServer(name="far", url=f"{url}/mcp", headers=headers)
-    return session.Session(ways.connection(server, {}), 10, "the MCP server far")
+    return session.Session(transports.connection(server, {}), 10, "the MCP server far")
 
 
 SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]] = {
@@ -307,7 +307,7 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
         )
     },
     "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),
-    "mcp": (_tools, lambda it: it.ask("search", {"query": "tower"})),
+    "mcp": (_tools, lambda it: it.call_tool("search", {"query": "tower"})),
     "amap-mcp": (_hosted, lambda it: it.call("maps_geo", {"address": "tower"})),
 }
 

@@ -1,4 +1,4 @@
-"""Amap's tools over MCP: which server the settings name, and what its answers say."""
+"""Amap's tools over MCP: the server that the settings name, and the objects in its answers."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import json
 import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from research.places import shapes
 from research.settings import Settings
 from research.toolservers import session
-from research.toolservers.session import START, Connect, Refusal
-from research.toolservers.ways import over_http, over_stdio
+from research.toolservers.session import START, Connect, ToolError, invoke
+from research.toolservers.transports import open_http, open_stdio
 from research.trouble import Trouble, conceal
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest
     from mcp import ClientSession
-    from mcp.types import CallToolResult
+    from mcp.types import CallToolResult, Tool
 
     from research.places.server import Backend
+    from research.toolservers.session import Handler
 
 PACKAGE = "@amap/amap-maps-mcp-server"
 HOSTED = "https://mcp.amap.com/mcp"
@@ -34,7 +37,7 @@ METHODS = {  # of a back end, by the names of the tools
     "maps_direction_transit_integrated": "transit", "maps_distance": "distance",
     "maps_weather": "weather", "maps_ip_location": "ip",
 }  # fmt: skip
-_ALIASES = {"maps_bicycling": "maps_direction_bicycling"}  # as the hosted server calls it
+_ALIASES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted server's name
 
 
 class Session(session.Session):
@@ -43,53 +46,65 @@ class Session(session.Session):
     def __init__(self, connect: Connect, timeout: float) -> None:
         """`timeout` are the seconds of one call."""
         super().__init__(connect, timeout, "the server of Amap's tools")
+        self._listed: Mapping[str, Tool] = {}
+        self._loaded: dict[str, BaseTool] = {}  # the tools in `_listed`
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a tool answers.
+        """Return the object that a tool answers.
 
         Raises:
             Trouble: there is no answer, the tool failed, or its answer is no object.
         """
-        try:
-            found = await self.ask(tool, arguments, _ALIASES.get(tool, ""))
-        except Refusal as refusal:
-            raise shapes.trouble(refusal.message) from None
-        return _read(found)
+        if (listed := await self.start()) is not self._listed:
+            self._loaded = await self.load(_read_object)
+            self._listed = listed
+        found = self._loaded.get(tool) or self._loaded.get(_ALIASES.get(tool, ""))
+        if found is None:
+            raise Trouble("refused", f"the server of Amap's tools has no tool {tool}")
+        message = await invoke(found, arguments)
+        answer: dict[str, Any] = message.artifact["structured_content"]
+        return answer
 
 
-def _read(found: CallToolResult) -> dict[str, Any]:
-    """The object in an answer.
+async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToolResult:
+    """Make the object in a tool's answer its structured content, whatever form it comes in.
 
     Raises:
         Trouble: the tool failed, or its answer is no object.
     """
-    told = "".join(block.text for block in found.content if block.type == "text")
-    if found.isError:
-        raise shapes.trouble(told)
-    answer = found.structuredContent
+    from mcp.types import CallToolResult
+
+    try:
+        result = cast("CallToolResult", await handler(request))
+    except ToolError as error:
+        raise shapes.trouble(error.message) from None
+    text = "".join(block.text for block in result.content if block.type == "text")
+    if result.isError:
+        raise shapes.trouble(text)
+    answer = result.structuredContent
     if not isinstance(answer, dict):
         try:
-            answer = json.loads(told)
+            answer = json.loads(text)
         except (ValueError, RecursionError):
             answer = None
     if not isinstance(answer, dict):
         raise Trouble("malformed", "Amap's tool answered without the JSON asked for")
     if answer.keys() == {"error"}:  # some servers call this a success
         raise shapes.trouble(str(answer["error"]))
-    return answer
+    return CallToolResult(content=[], structuredContent=answer)
 
 
 class Direct:
-    """The same tools over a back end of our own, without a server between."""
+    """The same tools over a back end in this process, without a server between."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
     async def start(self) -> None:
-        """Nothing has to start."""
+        """Do nothing."""
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a tool answers, of which the arguments are checked.
+        """Return the object that a tool answers, whose arguments have been checked.
 
         Raises:
             Trouble: there is no answer.
@@ -104,14 +119,11 @@ class Direct:
         await self._backend.close()
 
 
-# The ways to a server
-
-
 def connection(settings: Settings) -> Connect:
-    """How the server is reached that the settings name.
+    """Return what opens a session with the server that the settings name.
 
-    Raises Trouble, when it is used, if the server needs a key or a program that is not there. The
-    protocol's own time is that of a start; who calls minds the time of a call.
+    It raises Trouble if the server needs a key or a program that is not there. The protocol's own
+    time limit is that of a start; the session minds the time of a call.
     """
     wait = timedelta(seconds=settings.amap_timeout * START)
     conceal(settings.secrets)
@@ -137,8 +149,7 @@ async def _in_memory(settings: Settings, wait: timedelta) -> AsyncIterator[Clien
         await backend.close()
 
 
-@asynccontextmanager
-async def _process(settings: Settings, wait: timedelta) -> AsyncIterator[ClientSession]:
+def _process(settings: Settings, wait: timedelta) -> AbstractAsyncContextManager[ClientSession]:
     env = {name: value.get_secret_value() for name, value in settings.child_env}
     if key := settings.amap_key.get_secret_value():
         env["AMAP_MAPS_API_KEY"] = key
@@ -150,12 +161,11 @@ async def _process(settings: Settings, wait: timedelta) -> AsyncIterator[ClientS
         command = [sys.executable, "-m", "research.places.server"]
         env |= {"AMAP_BASE_URL": settings.amap_url, "PYTHONPATH": str(_root())}
         env |= {"AMAP_TIMEOUT": f"{settings.amap_timeout:g}"}
-    async with over_stdio(command, env, wait) as session:
-        yield session
+    return open_stdio(command, env, wait)
 
 
 def _root() -> Path:
-    """The folder that our package lies in, wherever the process is started."""
+    """Return the folder that contains this package, for a process started anywhere."""
     return Path(__file__).resolve().parents[2]
 
 
@@ -166,8 +176,7 @@ def _npx() -> list[str]:
     return [npx, "-y", PACKAGE]
 
 
-@asynccontextmanager
-async def _hosted(settings: Settings, wait: timedelta) -> AsyncIterator[ClientSession]:
+def _hosted(settings: Settings, wait: timedelta) -> AbstractAsyncContextManager[ClientSession]:
     key = settings.amap_key.get_secret_value()
     address = HOSTED if settings.amap_mcp == "hosted" else settings.amap_mcp
     if not key and address == HOSTED:
@@ -175,8 +184,7 @@ async def _hosted(settings: Settings, wait: timedelta) -> AsyncIterator[ClientSe
     parts = urlsplit(address)
     query = [*parse_qsl(parts.query), *([("key", key)] if key else [])]
     url = parts._replace(query=urlencode(query)).geturl()
-    async with over_http(url, {}, wait, settings.amap_timeout) as session:
-        yield session
+    return open_http(url, {}, wait, settings.amap_timeout)
 
 
 def _no_key(server: str) -> Trouble:

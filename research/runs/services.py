@@ -38,7 +38,7 @@ from research.sources.toolservers import described
 from research.storage import StoreError
 from research.store.store import Store
 from research.toolservers.session import Session
-from research.toolservers.ways import sessions
+from research.toolservers.transports import sessions
 from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import Trouble, conceal
 

@@ -1,4 +1,4 @@
-"""Ties a process to its parent: tether.py COMMAND…
+"""Ties a process to its parent: tether.py ERRORS COMMAND…
 
 npx starts a shell and that starts node; when we are killed, or when a call hangs, nobody would end
 them. Two processes stand between. The outer one ends as soon as its own parent is gone. The inner one
@@ -8,14 +8,16 @@ that has come of the command. If the inner one is killed, the outer one does tha
 On Linux both are subreapers: a descendant that has left its group and its session, and whose parents
 are gone, becomes their child, and is found. Elsewhere only the group of the command is ended.
 
-The protocol passes it by: the command has our standard input and output for itself. What the
-command complains of is passed on without the key. Only for POSIX.
+The protocol passes it by: the command has our standard input and output for itself. Its error output
+goes to the pipe or file ERRORS, without the key. In values of the environment, a $ with U+0001 after
+it stands for a $. On Windows the command is only started, and the MCP SDK ends it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,13 +90,26 @@ def code_of(status: int) -> int:
 
 def main() -> int:
     """Run the command and return its exit code, 128 and the signal if one has ended it."""
+    _, errors, *command = sys.argv
+    for name, value in os.environ.items():
+        os.environ[name] = value.replace("$\x01", "$")
+    try:  # without waiting: nobody reads the pipe of a session that is over
+        descriptor = os.open(errors, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return 1
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+    if sys.platform == "win32":
+        command[0] = shutil.which(command[0]) or command[0]
+        return subprocess.run(command, stderr=2, check=False).returncode
+    os.set_blocking(2, True)
     parent = os.getppid()
     adopt_orphans()
     reading, writing = os.pipe()  # its end tells the inner process that this one is gone
     inner = os.fork()
     if not inner:
         os.close(writing)
-        os._exit(run(reading))
+        os._exit(run(command, reading))
     for descriptor in (0, 1, reading):  # else nobody would see that the command has closed them
         os.close(descriptor)
     threading.Thread(target=follow, args=(parent,), daemon=True).start()
@@ -113,12 +128,12 @@ def follow(parent: int) -> None:
 # The inner process
 
 
-def run(outer: int) -> int:
+def run(command: list[str], outer: int) -> int:
     """Run the command in a session of its own, for as long as a pipe from the outer process is open."""
     os.setsid()
     adopt_orphans()
     try:
-        child = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE)
+        child = subprocess.Popen(command, stderr=subprocess.PIPE)
     except OSError as error:
         os.write(2, f"{error}\n".encode())
         return 127

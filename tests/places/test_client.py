@@ -26,7 +26,7 @@ from research.places.amap import Amap
 from research.places.client import START, Session, connection
 from research.places.server import build
 from research.settings import Settings
-from research.toolservers.ways import over_stdio
+from research.toolservers.transports import open_stdio
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers import refused_url
@@ -104,7 +104,7 @@ async def crooked(mode: str, mark: str, patience: float = 10.0) -> AsyncIterator
     """A session with the server that goes wrong."""
     command = [sys.executable, str(CROOKED), mode]
     wait = timedelta(seconds=patience * START)
-    session = Session(lambda: over_stdio(command, {MARK: mark}, wait), patience)
+    session = Session(lambda: open_stdio(command, {MARK: mark}, wait), patience)
     try:
         yield session
     finally:

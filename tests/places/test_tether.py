@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from research.toolservers.ways import TETHER
+from research.toolservers.transports import TETHER
 from tests.fakes import until
 from tests.servers.processes import MARK, alive, children, lacking, marked
 from tests.tables import each_row
@@ -66,7 +66,7 @@ def mark() -> Iterator[str]:
 
 
 def tied(*command: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(TETHER), *command]
+    return [sys.executable, "-I", "-S", str(TETHER), "/dev/stderr", *command]
 
 
 def run(*command: str, **env: str) -> subprocess.CompletedProcess[bytes]:

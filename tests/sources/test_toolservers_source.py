@@ -26,10 +26,10 @@ from research.models.clients import Clients
 from research.reasoners.llm import LLM
 from research.records import Answer, Cite, Finding, Span, Task, silent
 from research.sources.toolservers.retriever import NO_SEARCH, NO_TOOLS, ToolsRetriever
-from research.toolservers import ways
+from research.toolservers import transports
 from research.toolservers.config import ToolServer
 from research.toolservers.session import Session
-from research.toolservers.ways import sessions
+from research.toolservers.transports import sessions
 from research.trouble import Trouble, conceal
 from tests.fakes import until
 from tests.servers import refused_url
@@ -385,7 +385,7 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(tmp_path: Path) 
 async def test_an_answer_that_is_too_long_is_not_read(
     streams: bool, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ways, "MOST", 200_000)
+    monkeypatch.setattr(transports, "MOST", 200_000)
     with Towers(streams=streams) as server:
         entry = {"url": server.url, "search": {"tool": "endless", "argument": "x"}, "timeout": 3}
         async with opened(tmp_path, entry) as (source, _):

@@ -10,7 +10,7 @@ import pytest
 
 from research.toolservers.config import Search, ToolServer
 from research.toolservers.session import TOOLS
-from research.toolservers.ways import sessions
+from research.toolservers.transports import sessions
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ async def listed(count: int, size: int, **more: Any) -> tuple[list[str], str]:
     session = sessions([server], {})["mcp_many"]
     try:
         found = list(await session.start())
-        answer = await session.ask(found[-1], {"query": "x"})
+        answer = await session.call_tool(found[-1], {"query": "x"})
         return found, getattr(answer.content[0], "text", "")
     finally:
         await session.close()

@@ -27,7 +27,7 @@ from research.urls import canonical_url
 from research.wire.plain import legible, shortened, tidy
 
 if TYPE_CHECKING:
-    from research.sources.toolservers.chain import Told
+    from research.sources.toolservers.chain import ToolCall
     from research.toolservers.lenient import ToolAnswer
 
 KIND: EvidenceKind = "web"
@@ -108,14 +108,14 @@ def _blocks(value: object) -> list[Any]:
 
 
 def evidence(
-    server: ToolServer, told: Iterable[Told], task: Task, limit: int, now: datetime
+    server: ToolServer, calls: Iterable[ToolCall], task: Task, limit: int, now: datetime
 ) -> tuple[tuple[Evidence, ...], str]:
     """What calls have found: a piece of evidence for each answer and for each resource in it, with at
     most `limit` passages each; and what was left out, in words."""
     found: dict[str, Evidence] = {}
     binary: Counter[str] = Counter()
     unread: Counter[str] = Counter()
-    for one in told:
+    for one in calls:
         unread.update(one.result.unread)
         for item in _items(server, one, task.query, limit, now, binary):
             found.setdefault(item.id, item)
@@ -130,11 +130,11 @@ def evidence(
 
 
 def _items(
-    server: ToolServer, told: Told, query: str, limit: int, now: datetime, binary: Counter[str]
+    server: ToolServer, call: ToolCall, query: str, limit: int, now: datetime, binary: Counter[str]
 ) -> Iterator[Evidence]:
-    title = f"{server.label}: {told.tool}"
-    given = json.dumps(dict(told.arguments), ensure_ascii=False, sort_keys=True)
-    where = _short(f"mcp:{server.name}/{told.tool} {given}")
+    title = f"{server.label}: {call.tool}"
+    given = json.dumps(dict(call.arguments), ensure_ascii=False, sort_keys=True)
+    where = _short(f"mcp:{server.name}/{call.tool} {given}")
     said: list[str] = []
     resources: list[Evidence] = []
 
@@ -147,7 +147,7 @@ def _items(
             retrieved=now, opening=text[:TITLE], passages=found,
         )  # fmt: skip
 
-    for block in told.result.content:
+    for block in call.result.content:
         if block.type == "text":
             said.append(block.text)
         elif block.type == "resource_link" and len(resources) < ITEMS:
@@ -165,7 +165,7 @@ def _items(
             binary[block.type] += 1
         else:
             binary["resource"] += 1
-    lines = [*_read(said), *_structured(told.result, said)]
+    lines = [*_read(said), *_structured(call.result, said)]
     if any(line.text.strip() for line in lines):
         yield item(title, "", where, lines)
     yield from resources

@@ -95,13 +95,16 @@ class ToolsRetriever:
             raise Trouble("refused", f"{self._server.label}: {names}")
         offered = offers(tools.values())[0] if self._explore else []
         by_name = {offer.name: offer for offer in offered}
-        chain = Chain(self._server, self._session, by_name, task.id, say)
+        chain = Chain(self._server, by_name, task.id, say)
+        chain.tools = await self._session.load(chain)
         failures: list[Failure] = []
         if self._explore:
             failures += await self._explored(self._explore, task.query, chain, offered, say)
-        if not chain.told and (search := self._server.search):
+        if not chain.answered and (search := self._server.search):
             await chain.ask(search.tool, {**search.arguments, search.argument: task.query})
-        items, left_out = evidence(self._server, chain.told, task, self._passages, self._clock())
+        items, left_out = evidence(
+            self._server, chain.answered, task, self._passages, self._clock()
+        )
         trouble = chain.trouble
         if not items and trouble:
             raise trouble
