@@ -171,6 +171,21 @@ def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert b"npx" in done.stderr and b"Traceback" not in done.stderr
 
 
+def test_a_marked_dollar_in_the_environment_is_a_dollar() -> None:
+    done = run("sh", "-c", 'echo "$VALUE"', VALUE="$\x01{HOME} $\x01$\x01 \x01")
+    assert done.stdout == b"${HOME} $$ \x01\n"
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["nobody reads it", "it is gone"])
+def test_without_its_pipe_for_errors_it_ends_at_once(there: bool, tmp_path: Path) -> None:
+    pipe = tmp_path / "errors"
+    if there:
+        os.mkfifo(pipe)
+    command = [sys.executable, "-I", "-S", str(TETHER), str(pipe), "echo", "started"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
 def test_the_protocol_passes_it_by() -> None:
     said = "王府井\n".encode() * 1000
     done = subprocess.run(tied("cat"), input=said, capture_output=True, timeout=30, check=True)

@@ -98,6 +98,7 @@ async def test_what_can_be_read_of_an_answer_is_kept(
     [
         ([TEXT, {"type": "video", "data": "A"}], "Left out: a block of the kind “video”, which is not known"),
         ([TEXT, {"type": "image"}, {"type": "audio", "data": 3}], "Left out: a recording, a picture"),
+        ([TEXT, {"type": "audio", "data": "QUJD", "mimeType": "audio/wav"}], "Left out: a recording"),
         ([TEXT, {"type": "chart"}, {"type": "chart"}], "Left out: 2 blocks of the kind “chart”, which is not known"),
         ([TEXT, 7], "Left out: a block of the kind “int”, which is not known"),
     ],
@@ -288,6 +289,18 @@ async def test_a_tool_is_offered_under_a_safe_name_and_called_by_its_own(
     own = {"user.name": "Ida", "$top": 3, "查询": {"年 份": 1924}, "list": [{"a b": "x"}]}
     assert (calls[-1]["name"], calls[-1]["arguments"]) == (name, own)
     assert found.evidence[0].title == f"Odd: {name}"[:200]
+
+
+async def test_a_call_may_have_arguments_whose_names_a_library_keeps_to_itself(
+    tmp_path: Path,
+) -> None:
+    names = ("config", "runtime", "run_manager", "callbacks", "self", "arguments", "tool_call_id")
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    made = ToolCall("look", {name: name.upper() for name in names})
+    tools = [{**LOOK, "inputSchema": schema}]
+    found, calls, _ = await answered(tmp_path, {"result": text(FACT)}, tools, made)
+    assert calls[-1]["arguments"] == dict(made.args)
+    assert texts(found) == [FACT]
 
 
 async def test_names_that_would_be_one_stay_two_whatever_their_order(tmp_path: Path) -> None:
