@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
     from mcp import ClientSession
-    from mcp.types import CallToolResult, Tool
+    from mcp.types import CallToolResult
 
     from research.places.server import Backend
     from research.toolservers.session import Handler
@@ -46,8 +46,7 @@ class Session(session.Session):
     def __init__(self, connect: Connect, timeout: float) -> None:
         """`timeout` are the seconds of one call."""
         super().__init__(connect, timeout, "the server of Amap's tools")
-        self._listed: Mapping[str, Tool] = {}
-        self._loaded: dict[str, BaseTool] = {}  # the tools in `_listed`
+        self._loaded: dict[str, BaseTool] = {}
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the object that a tool answers.
@@ -55,9 +54,7 @@ class Session(session.Session):
         Raises:
             Trouble: there is no answer, the tool failed, or its answer is no object.
         """
-        if (listed := await self.start()) is not self._listed:
-            self._loaded = await self.load(_read_object)
-            self._listed = listed
+        self._loaded = self._loaded or await self.load(_read_object)
         found = self._loaded.get(tool) or self._loaded.get(_ALIASES.get(tool, ""))
         if found is None:
             raise Trouble("refused", f"the server of Amap's tools has no tool {tool}")
