@@ -20,6 +20,7 @@ from research.toolservers.session import Session, invoke
 from research.toolservers.transports import ERROR_LINES, sessions
 from research.trouble import Trouble
 from tests.fakes import until
+from tests.servers.tools import Towers
 from tests.tables import each_row
 
 pytestmark = pytest.mark.slow
@@ -99,3 +100,14 @@ async def test_a_session_leaves_no_file_behind(
             with pytest.raises(Trouble):
                 await session.start()
     until(lambda: not list(folder.iterdir()))
+
+
+async def test_a_variable_in_a_header_is_replaced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INNER", "replaced again")
+    with Towers() as server:
+        entry = {"url": server.url, "headers": {"X-Key": "key ${OUTER}"}}
+        async with opened(tmp_path, entry, OUTER="${INNER}") as session:
+            assert "find_towers" in await session.start()
+        assert {given["x-key"] for given in server.headers} == {"key ${INNER}"}
