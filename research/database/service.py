@@ -345,7 +345,10 @@ class DatabaseService:
 
     async def _vocabulary(self) -> Vocabulary:
         if self._words is None:
-            self._words = await asyncio.to_thread(_vocabulary, await self._opened())
+            try:
+                self._words = await asyncio.to_thread(_vocabulary, await self._opened())
+            except Failed as failed:
+                raise trouble(failed) from None
         return self._words
 
     async def _link(self, names: Sequence[str]) -> Sequence[str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from research.database.build import shipped
+from research.database.results import Limits
 from research.database.service import DatabaseService
 from research.records import silent
 from research.trouble import Trouble
@@ -71,3 +73,12 @@ async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Trouble) as caught:
         await desk.ask("anything", silent)
     assert caught.value.reason in ("unreachable", "refused", "unavailable")
+
+
+async def test_a_database_that_others_hold_is_a_failure_with_its_reason(tmp_path: Path) -> None:
+    desk = DatabaseService("", tmp_path, limits=Limits(seconds=0.2))
+    with closing(sqlite3.connect(shipped(tmp_path))) as other:
+        other.execute("begin exclusive")
+        with pytest.raises(Trouble) as caught:
+            await desk.ask("杭州有哪些5A景区？", silent)
+    assert caught.value.reason in ("timeout", "unavailable")

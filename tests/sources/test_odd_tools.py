@@ -254,7 +254,7 @@ def test_what_looks_like_records_without_end_is_read_in_a_moment(said: str) -> N
     [
         ("search.papers", "search_papers"),
         ("中文工具", "zhong_wen_gong_ju"),
-        ("a" * 80, None),
+        ("abcdefgh" * 10, None),
         ("检索/论文 v2", "jian_suo_lun_wen_v2"),
         ("2nd look", "tool_2nd_look"),
         ("поиск", None),
