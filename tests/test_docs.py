@@ -391,6 +391,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "google.genai": "google-genai",
         "httpx": "httpx",
         "langchain_core": "langchain-core",
+        "langchain_google_genai": "langchain-google-genai",
         "langchain_ollama": "langchain-ollama",
         "langchain_openai": "langchain-openai",
         "langgraph": "langgraph",

@@ -170,7 +170,7 @@ async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
 
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("name", [name for name in SPECS if name != "gemini"])
+@pytest.mark.parametrize("name", list(SPECS))
 async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
     detour: Detour, clients: Clients, name: str, status: int
 ) -> None:
@@ -222,7 +222,7 @@ async def main():
             await call
         except Trouble as found:
             print(found.reason)
-    assert not (await clients.gemini())._api_client._use_aiohttp()
+    assert not any(name.startswith("aiohttp.") for name in sys.modules)
     await clients.close()
 
 asyncio.run(main())

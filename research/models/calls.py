@@ -23,6 +23,7 @@ from research.language.text import is_blank
 from research.models.clients import STREAM, Clients
 from research.models.contexts import SHORTEST, context, smaller
 from research.models.counting import completed, fewest, tokens
+from research.models.gemini import bind_functions
 from research.models.lenient_json import one_value
 from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, joined, spoken
@@ -345,7 +346,9 @@ class Chat:
         whole: bool,
     ) -> AIMessage:
         model = await self._model()
-        model = model.bind_tools(list(tools)) if tools else model
+        if tools:
+            bind = bind_functions if self.spec.wire == "gemini" else type(model).bind_tools
+            model = bind(model, list(tools))
         try:
             async with asyncio.timeout(self._settings.model_timeout):
                 message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)

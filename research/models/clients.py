@@ -13,12 +13,12 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from research.models import contexts, event_stream
-from research.models.gemini import API_VERSION, Gemini, base_url
+from research.models.gemini import API_VERSION, base_url, build_model, share_client
 from research.models.limits import Limiter, Rest
 from research.models.roles import Spec
 from research.models.ways import Ways, ways
@@ -27,8 +27,10 @@ from research.trouble import Trouble
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.connector import Connection
     from google import genai
     from langchain_core.language_models import BaseChatModel
+    from langchain_google_genai import ChatGoogleGenerativeAI
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ class Clients:
         """`others` are those of the process: who asks with the same key waits in the same line."""
         self.settings = settings
         self._others = others
-        self._models: dict[tuple[str, bool], BaseChatModel | Gemini] = {}
+        self._models: dict[tuple[str, bool], BaseChatModel] = {}
         self._gemini: genai.Client | None = None
         self._session: aiohttp.ClientSession | None = None  # its connections
         self._limiters: dict[tuple[str, bool], Limiter] = {}
@@ -100,16 +102,18 @@ class Clients:
         """What a model does not take that others do; who learns of more adds it."""
         return self._holder(spec)._refused.setdefault((str(spec), spec.apart), set())
 
-    async def chat(self, spec: Spec) -> BaseChatModel | Gemini:
-        """The model of a name: LangChain's, unless it is one of Gemini's."""
+    async def chat(self, spec: Spec) -> BaseChatModel:
+        """Return LangChain's model of a name, made once."""
         name = str(spec), spec.apart
-        if name not in self._models and spec.wire == "gemini":
-            self._models[name] = Gemini(await self.gemini(), spec.name)
-        elif name not in self._models:
+        if name not in self._models:
+            google = await self.gemini() if spec.wire == "gemini" else None
             async with self._making:
                 if name not in self._models:  # importing takes a second: not on the loop
                     build = _BUILD[spec.wire]
-                    self._models[name] = await asyncio.to_thread(_made, build, spec, self.settings)
+                    model = await asyncio.to_thread(_made, build, spec, self.settings)
+                    if google is not None:
+                        await share_client(cast("ChatGoogleGenerativeAI", model), google)
+                    self._models[name] = model
         return self._models[name]
 
     async def gemini(self) -> genai.Client:
@@ -180,9 +184,15 @@ def _made(build: Callable[..., _T], *args: Any) -> _T:
 
 
 def _hush() -> None:
-    """google-genai does not await the body of an error response over aiohttp; the text of the
-    error arrives all the same, and an analyst can do nothing about it."""
+    """Keep warnings of Gemini's libraries from the terminal: a failure is reported as such anyway.
+
+    They warn of empty answers and of names that are new to them, and google-genai does not await the
+    body of an error response over aiohttp.
+    """
     warnings.filterwarnings("ignore", message="coroutine 'ClientResponse.json' was never awaited")
+    warnings.filterwarnings("ignore", module=r"(?:google\.genai|langchain_google_genai)\.")
+    for name in ("google_genai", "langchain_google_genai"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @cache
@@ -208,22 +218,25 @@ def _session(settings: Settings) -> aiohttp.ClientSession | None:
         import aiohttp
     except ImportError:
         return None
+
+    class Response(aiohttp.ClientResponse):
+        """A response whose event stream is a regular one, and whose text has no byte order mark."""
+
+        async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+            await super().start(connection)
+            if self.content_type == event_stream.KIND:
+                self.content = cast("aiohttp.StreamReader", event_stream.Content(self.content))
+            return self
+
+        async def text(self, encoding: str | None = None, errors: str = "strict") -> str:
+            return (await super().text(encoding, errors)).removeprefix("\ufeff")
+
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),  # the turns at a provider are ours
         cookie_jar=aiohttp.DummyCookieJar(),
-        middlewares=(_regular_content,),
+        response_class=Response,
         proxy=_proxy(base_url(settings)),
     )
-
-
-async def _regular_content(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Let an event stream over aiohttp be read as a regular one."""
-    response = await handler(request)
-    if response.content_type == event_stream.KIND:
-        vars(response)["content"] = event_stream.Content(response.content)
-    return response
 
 
 async def _regular_bytes(response: Any) -> None:
@@ -258,6 +271,10 @@ def _google(settings: Settings, session: aiohttp.ClientSession | None) -> genai.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
         ),
     )
+
+
+def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
+    return build_model(spec.name, settings, _google_args())
 
 
 def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
@@ -321,7 +338,9 @@ def _anthropic_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     return model
 
 
-_BUILD = {"openai": _openai_chat, "ollama": _ollama_chat, "anthropic": _anthropic_chat}
+_BUILD = {
+    "gemini": _gemini_chat, "openai": _openai_chat, "ollama": _ollama_chat, "anthropic": _anthropic_chat,
+}  # fmt: skip
 
 
 async def _closed(model: Any) -> None:

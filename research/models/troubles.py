@@ -30,6 +30,7 @@ _BROKEN = {"HttpProcessingError", "ClientPayloadError", "RemoteProtocolError", "
 _UNREADABLE = {
     "JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError",
     "ContentTypeError", "TypeError", "KeyError", "IndexError", "AttributeError", "ValueError",
+    "RecursionError",
 }  # fmt: skip
 
 

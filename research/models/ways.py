@@ -39,7 +39,7 @@ def level(spec: Spec, settings: Settings, stage: Stage) -> str:
 
 def at_level(wanted: str) -> dict[str, Any]:
     """What a request for a level carries."""
-    return {"thinkingConfig": {"thinkingLevel": wanted.upper()}}
+    return {"thinking_level": wanted}
 
 
 def blamed(message: str, extras: Container[str]) -> str:
@@ -62,8 +62,8 @@ def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if form == "words":
         return {}
     if spec.wire == "gemini":
-        wish: dict[str, Any] = {"responseMimeType": "application/json"}
-        return {**wish, "responseJsonSchema": schema} if form == "schema" else wish
+        wish: dict[str, Any] = {"response_mime_type": "application/json"}
+        return {**wish, "response_json_schema": schema} if form == "schema" else wish
     if spec.wire == "ollama":
         return {"format": schema if form == "schema" else "json"}
     if form == "object":

@@ -16,9 +16,12 @@ from research.models.roles import parse
 from research.reasoners.llm import LLM
 from research.records import Options, Question, silent
 from research.sources.web.gemini import GeminiSearch
+from research.trouble import Trouble
 from tests.fakes import RETRIEVED
 from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
 from tests.servers import Server
+from tests.servers.detour import Detour
+from tests.servers.site import identity
 
 
 async def _used(servers: dict[str, Server]) -> None:
@@ -124,16 +127,40 @@ async def test_what_is_made_ahead_may_fail_or_be_broken_off_and_nothing_is_left(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_all_clients_of_gemini_check_names_against_one_set_of_certificates() -> None:
-    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
-    chat: Any = await clients.chat(parse("gemini:m"))
-    client: Any = await clients.gemini()
-    assert chat._client is client
-    options = client._api_client._http_options
-    used = [options.client_args["verify"], options.async_client_args["ssl"]]
-    assert len({id(one) for one in used}) == 1
-    assert used[0].check_hostname and used[0].verify_mode is ssl.CERT_REQUIRED
-    await clients.close()
+async def test_all_clients_of_gemini_read_the_certificates_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[Any] = []
+    load = ssl.create_default_context
+
+    def counted(*args: Any, **named: Any) -> ssl.SSLContext:
+        read.append(named)
+        return load(*args, **named)
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    for _ in range(2):
+        clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
+        for name in ("gemini:m", "gemini:n"):
+            await clients.chat(parse(name))
+        await clients.gemini()
+        await clients.close()
+    assert len(read) <= 1  # none, if another test has had them read
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_server_whose_certificate_nobody_vouches_for_is_not_asked(tmp_path: Path) -> None:
+    with Detour(tls=identity(tmp_path, ["localhost"])[0]) as server:
+        url = server.base_url
+        clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": url, "SIGHTLINE_MODEL_ATTEMPTS": "1"}))
+        for ask in (
+            lambda: Chat(parse("gemini:m"), clients).text(PROMPT, "write", silent),
+            lambda: GeminiSearch(clients, lambda: RETRIEVED).search("tower", silent),
+        ):
+            with pytest.raises(Trouble) as caught:
+                await ask()
+            assert caught.value.reason == "unreachable"
+        await clients.close()
+        assert server.asked == []
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -1,202 +1,281 @@
-"""What goes to Gemini and comes from it as JSON, through google-genai's own client, over loopback.
-
-The first tests hold what we rely on in that library and its documentation does not promise.
-"""
+"""What goes to Gemini and comes from it as JSON, through the model and the client of its libraries."""
 
 from __future__ import annotations
 
-import json
+import subprocess
+import sys
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from google.genai import errors
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_google_genai import ChatGoogleGenerativeAI
 
 from research.models.calls import Chat, Prompt
-from research.models.gemini import Gemini, _body, _calls, _first, _less, _meta, _text, _usage
-from research.models.ways import at_level
+from research.models.clients import Clients
+from research.models.roles import parse
+from research.records import silent
 from research.trouble import Trouble
-from tests.models.conftest import KEY, PROMPT, SCHEMA, Wire
+from tests.models.conftest import KEY, PROMPT, SCHEMA, Colour, Wire, loaded
+from tests.servers.gemini import FakeGemini
+from tests.tables import each_row
 
 module_loop = pytest.mark.asyncio(loop_scope="module")
-TOLD: list[Any] = [SystemMessage("Be brief."), HumanMessage("塔有多高？")]
 BODY = {
-    "systemInstruction": {"parts": [{"text": "Be brief."}]},
-    "contents": [{"role": "user", "parts": [{"text": "塔有多高？"}]}],
+    "systemInstruction": {"parts": [{"text": PROMPT.system}]},
+    "contents": [{"role": "user", "parts": [{"text": PROMPT.user}]}],
+    "safetySettings": [],
 }
+ONE = {"candidateCount": 1}
+TURNS: list[Any] = [SystemMessage("Be brief."), HumanMessage("塔有多高？")]
+ARGUMENTS = {"type": "object", "properties": {"at": {"type": "object", "properties": {}}}}
 LOOK = {
     "type": "function",
-    "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}},
+    "function": {"name": "look", "description": "Looks.", "parameters": ARGUMENTS},
 }
 
 
-async def model(gemini: Wire, name: str = "some-model") -> Gemini:
-    return Gemini(await gemini.clients().gemini(), name)
+def answer(*parts: Any, **more: Any) -> dict[str, Any]:
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"content": content, "finishReason": "STOP"} | more]}
 
 
-# What we rely on in google-genai
+async def act(chat: Chat, turns: list[Any]) -> AIMessage:
+    return await chat.act(turns, [LOOK], "search", silent)
+
+
+# The model
 
 
 @module_loop
-async def test_the_client_sends_a_dict_as_it_is_to_the_address_with_the_key(gemini: Wire) -> None:
-    client: Any = (await gemini.clients().gemini())._api_client
-    response = await client.async_request("post", "models/m:generateContent", dict(BODY))
-    assert json.loads(response.body)["candidates"][0]["finishReason"] == "STOP"
+async def test_all_models_are_langchain_s_and_share_the_one_client(gemini: Wire) -> None:
+    clients = gemini.clients()
+    first, second = [await clients.chat(parse(f"gemini:{name}")) for name in ("one", "two")]
+    assert isinstance(first, ChatGoogleGenerativeAI) and isinstance(second, ChatGoogleGenerativeAI)
+    assert first.client is second.client is await clients.gemini()
+    assert await clients.chat(parse("gemini:one")) is first
+
+
+@module_loop
+async def test_nothing_in_the_environment_changes_where_a_model_is_asked(
+    gemini: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = "http://127.0.0.1:9"
+    for name, value in {
+        "GOOGLE_API_KEY": "another-key",
+        "LANGSMITH_GATEWAY": elsewhere,
+        "LANGSMITH_GATEWAY_API_KEY": "another-key",
+        "GOOGLE_GENAI_USE_VERTEXAI": "true",
+        "GOOGLE_GENAI_API_VERSION": "v1",
+        "GOOGLE_CLOUD_PROJECT": "project",
+        "GOOGLE_CLOUD_LOCATION": "location",
+        "GOOGLE_GEMINI_BASE_URL": elsewhere,
+        "GOOGLE_VERTEX_BASE_URL": elsewhere,
+    }.items():
+        monkeypatch.setenv(name, value)
+    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": gemini.server.base_url}))
+    assert (await Chat(parse("gemini:m"), clients).text(PROMPT, "write", silent)).text
+    await clients.close()
     [call] = gemini.server.log
     assert call.path == "/v1beta/models/m:generateContent"
-    assert call.body == BODY
     assert call.headers["x-goog-api-key"] == KEY
-    assert call.headers["x-server-timeout"] == "25"
+    assert "another-key" not in str(call.headers)
 
 
-@module_loop
-async def test_the_client_gives_each_chunk_of_a_stream_as_json(gemini: Wire) -> None:
-    client: Any = (await gemini.clients().gemini())._api_client
-    path = "models/m:streamGenerateContent?alt=sse"
-    chunks = await client.async_request_streamed("post", path, dict(BODY))
-    bodies = [json.loads(chunk.body) async for chunk in chunks]
-    assert len(bodies) > 1
-    assert all(isinstance(body["candidates"], list) for body in bodies)
-    assert gemini.server.log[0].body == BODY
+_PRINTS = """
+import asyncio, sys
+from research.models.calls import Chat
+from research.models.clients import Clients
+from research.models.roles import parse
+from research.records import silent
+from research.trouble import Trouble
+from tests.models.conftest import PROMPT, loaded
+
+async def main():
+    own = {"GOOGLE_GEMINI_BASE_URL": sys.argv[1], "SIGHTLINE_MODEL_ATTEMPTS": "1"}
+    clients = Clients(loaded(own))
+    chat = Chat(parse("gemini:gemini-3.5-flash-lite"), clients)
+    for ask in (chat.text, chat.stream):
+        try:
+            await ask(PROMPT, "write", silent)
+        except Trouble as found:
+            print(found.reason)
+    await clients.close()
+
+asyncio.run(main())
+"""
 
 
-@module_loop
-@pytest.mark.parametrize("method", ["async_request", "async_request_streamed"])
-async def test_the_client_raises_what_the_service_refuses(gemini: Wire, method: str) -> None:
-    client: Any = (await gemini.clients().gemini())._api_client
-    gemini.server.fail("any", "429:7")
-    with pytest.raises(errors.ClientError) as caught:
-        await getattr(client, method)("post", "models/m:generateContent", dict(BODY))
-    assert caught.value.code == 429
-    assert caught.value.details["error"]["details"][-1]["retryDelay"] == "7s"
-    assert gemini.server.calls() == 1  # it repeats nothing by itself
-
-
-@module_loop
-async def test_the_client_raises_an_error_in_the_middle_of_a_stream(gemini: Wire) -> None:
-    gemini.server.fail("any", "miderror")
-    heard: list[str] = []
-    with pytest.raises(errors.ServerError) as caught:
-        async for piece in (await model(gemini)).astream(TOLD):
-            heard.append(piece.text)
-    assert caught.value.code == 503
-    assert any(heard)
+@pytest.mark.slow
+@each_row(
+    ("body", "reasons"),
+    [
+        ({}, ["malformed"] * 2),
+        ({"promptFeedback": {"blockReason": "NEWLY\nNAMED"}}, ["blocked"] * 2),
+        (answer({"text": "Green."}, finishReason="NEWLY_NAMED"), []),
+        (answer({"executableCode": {"code": "1", "language": "PYTHON"}}), ["malformed"] * 2),
+        ({"candidates": answer({"text": "Green."})["candidates"] * 2}, []),
+    ],
+)
+def test_the_libraries_print_nothing_on_the_terminal(body: Any, reasons: list[str]) -> None:
+    with FakeGemini() as server:
+        server.replay("any", body)
+        command = [sys.executable, "-c", _PRINTS, server.base_url]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (run.stdout.split(), run.stderr) == (reasons, "")
 
 
 # Requests
 
 
 @module_loop
-async def test_a_request_has_the_messages_and_what_is_bound_and_nothing_else(gemini: Wire) -> None:
-    wanted = {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
-    wanted |= at_level("low")
-    await (await model(gemini)).ainvoke(TOLD, None, **wanted)
-    async for _ in (await model(gemini)).astream(TOLD):
-        pass
-    first, second = gemini.server.log
-    assert first.body == {**BODY, "generationConfig": wanted}
-    assert wanted["thinkingConfig"] == {"thinkingLevel": "LOW"}
-    assert second.body == BODY
+@pytest.mark.parametrize("name", ["some-model", "gemini-2.5-pro", "gemini-3.5-flash-lite"])
+async def test_a_request_has_the_prompt_and_what_is_asked_for_and_no_parameter_of_sampling(
+    gemini: Wire, name: str
+) -> None:
+    chat = gemini.chat(name, GEMINI_THINKING="low")
+    await chat.text(PROMPT, "write", silent)
+    await chat.stream(PROMPT, "write", silent)
+    await chat.json(PROMPT, SCHEMA, Colour, "plan", silent)
+    thinking = {"thinkingConfig": {"thinking_level": "LOW"}}
+    schema = {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
+    plain = {**BODY, "generationConfig": {**ONE, **thinking}}
+    assert [call.body for call in gemini.server.log] == [
+        plain,
+        plain,
+        {**BODY, "generationConfig": {**ONE, **thinking, **schema}},
+    ]
+    assert {call.headers["x-goog-api-key"] for call in gemini.server.log} == {KEY}
+    assert {call.headers["x-server-timeout"] for call in gemini.server.log} == {"25"}
 
 
 @module_loop
 @pytest.mark.parametrize("name", ["gemini-3.8-flash", "qwen3:8b", "a?key=b&c", "a b", "塔"])
 async def test_a_name_is_part_of_the_path_whatever_is_in_it(gemini: Wire, name: str) -> None:
-    await (await model(gemini, name)).ainvoke(TOLD)
+    await gemini.chat(name).text(PROMPT, "write", silent)
     path = unquote(gemini.server.log[0].path)
     assert path.partition("/models/")[2] == f"{name}:generateContent"
 
 
 @module_loop
-async def test_calls_go_back_as_they_came_and_what_the_tools_said_in_one_turn(gemini: Wire) -> None:
-    parts = [
-        {"text": "I look.", "thought": True},
-        {"functionCall": {"name": "look", "args": {"at": 1}, "id": "c1"}, "thoughtSignature": "s="},
-        {"functionCall": {"name": "look", "args": {"at": 2}}},
+@pytest.mark.parametrize("version", ["gemini-3.8-flash", "gemini-2.5-pro", ""])
+async def test_calls_go_back_with_their_signatures_and_what_the_tools_said_in_one_turn(
+    gemini: Wire, version: str
+) -> None:
+    thought = {"text": "I look.", "thought": True, "thoughtSignature": "dGhvdWdodA=="}
+    calls = [
+        {"functionCall": {"name": "look", "args": {"at": {"n": 1}}, "id": "c1"}},
+        {"functionCall": {"name": "look", "args": {"at": {"n": 2}}}},
     ]
-    content = {"role": "model", "parts": parts}
-    gemini.server.replay("any", {"candidates": [{"content": content, "finishReason": "STOP"}]})
-    bound = (await model(gemini)).bind_tools([LOOK])
-    said = await bound.ainvoke(TOLD)
-    assert [(call["id"], call["args"]) for call in said.tool_calls] == [
-        ("c1", {"at": 1}),
-        (None, {"at": 2}),
-    ]
-    answers = [
-        ToolMessage("one", tool_call_id="c1", name="look"),
-        ToolMessage("two", tool_call_id="look", name="look"),
-    ]
-    await bound.ainvoke([*TOLD, said, *answers, HumanMessage("And now?")])
-    body = gemini.server.log[-1].body
-    assert body["tools"] == [
-        {
-            "functionDeclarations": [
-                {
-                    "name": "look",
-                    "description": "Looks.",
-                    "parametersJsonSchema": {"type": "object"},
-                }
-            ]
-        }
-    ]
+    signature = {"thoughtSignature": "c2lnbmF0dXJl"}
+    made = answer(thought, {"text": "Now."}, calls[0] | signature, calls[1])
+    gemini.server.replay("any", made | {"modelVersion": version})
+    chat = gemini.chat("gemini-3.8-flash")
+    said = await act(chat, TURNS)
+    assert said.text == "Now."
+    assert [call["args"] for call in said.tool_calls] == [{"at": {"n": 1}}, {"at": {"n": 2}}]
     told = [
-        {"functionResponse": {"id": "c1", "name": "look", "response": {"output": "one"}}},
-        {"functionResponse": {"name": "look", "response": {"output": "two"}}},
+        ToolMessage(text, tool_call_id=call["id"], name="look")
+        for text, call in zip(("one", "two"), said.tool_calls, strict=True)
     ]
-    assert body["contents"][1:] == [
-        content,
-        {"role": "user", "parts": told},
+    await act(chat, [*TURNS, said, *told, HumanMessage("And now?")])
+    contents = gemini.server.log[-1].body["contents"]
+    without_id = {"functionCall": {"name": "look", "args": {"at": {"n": 1}}}}
+    results = [
+        {"functionResponse": {"name": "look", "response": {"output": text}}}
+        for text in ("one", "two")
+    ]
+    assert contents[1:] == [
+        {"role": "model", "parts": [thought, {"text": "Now."}, without_id | signature, calls[1]]},
+        {"role": "user", "parts": results},
         {"role": "user", "parts": [{"text": "And now?"}]},
     ]
 
 
-def test_what_a_model_said_without_calls_is_its_turn() -> None:
-    body = _body([HumanMessage("Hello"), AIMessage("Good day")], (), {})
-    assert [content["role"] for content in body["contents"]] == ["user", "model"]
+@module_loop
+async def test_a_function_is_declared_with_the_schema_of_its_arguments_as_it_is(
+    gemini: Wire,
+) -> None:
+    await act(gemini.chat(), TURNS)
+    declared = {"name": "look", "description": "Looks.", "parameters_json_schema": ARGUMENTS}
+    assert gemini.server.log[0].body["tools"] == [{"functionDeclarations": [declared]}]
 
 
 # Answers
 
 
 @module_loop
-async def test_usage_of_a_stream_is_what_each_chunk_adds(gemini: Wire) -> None:
+async def test_a_text_is_that_of_all_parts_that_are_no_thoughts(gemini: Wire) -> None:
+    parts = ({"text": "Hm.", "thought": True}, {"text": "塔高"}, {"text": "45.9 米。\n"})
+    gemini.server.replay("any", answer(*parts))
+    chat = gemini.chat()
+    assert (await chat.text(PROMPT, "write", silent)).text == "塔高45.9 米。"
+    assert (await chat.stream(PROMPT, "write", silent)).text == "塔高45.9 米。\n"
+
+
+@module_loop
+async def test_a_byte_order_mark_before_an_answer_is_no_part_of_it(gemini: Wire) -> None:
+    gemini.server.fail("any", "bombody")
+    assert (await gemini.colour(gemini.chat())).colour == "green"
+    assert gemini.server.calls() == 1
+
+
+def _usage(gemini: Wire) -> tuple[int, int, int]:
+    used = gemini.heard.of("usage")
+    gemini.heard.told.clear()
+    names = ("input", "output", "cached")
+    first, second, third = (sum(part[name] for part in used) for name in names)
+    return first, second, third
+
+
+@module_loop
+async def test_the_usage_of_a_stream_is_that_of_the_same_answer_in_one_piece(gemini: Wire) -> None:
     gemini.server.cached = 5
-    pieces = [piece async for piece in (await model(gemini)).astream(TOLD)]
-    client: Any = (await gemini.clients().gemini())._api_client
-    path = "models/m:streamGenerateContent?alt=sse"
-    told = [
-        json.loads(chunk.body)
-        async for chunk in await client.async_request_streamed("post", path, dict(BODY))
-    ]
-    usage = _usage(told[-1])
-    assert len(pieces) == len(told) > 1
-    for name in ("input_tokens", "output_tokens"):
-        assert sum(piece.usage_metadata[name] for piece in pieces) == usage[name] > 0
-    cached = [piece.usage_metadata["input_token_details"]["cache_read"] for piece in pieces]
-    assert sum(cached) == usage["input_token_details"]["cache_read"] == 5
+    gemini.server.brain.answer = "word " * 60  # several chunks, each with all tokens so far
+    prompt = Prompt("Follow the rules.", "<<<question q\nHow old is the tower?\nq question>>>")
+    used = []
+    for ask in (gemini.chat().text, gemini.chat().stream):
+        await ask(prompt, "write", gemini.heard)
+        used.append(_usage(gemini))
+    assert used[0] == used[1]
+    assert all(used[0]) and used[0][2] == 5
 
 
-def test_thoughts_and_what_tools_have_read_are_counted() -> None:
-    told = {
-        "promptTokenCount": 1,
+@module_loop
+async def test_thoughts_and_what_tools_have_read_are_counted(gemini: Wire) -> None:
+    counts = {
+        "promptTokenCount": 30,
         "toolUsePromptTokenCount": "120",
         "candidatesTokenCount": 90,
         "thoughtsTokenCount": 60,
     }
-    usage = _usage({"usageMetadata": told})
-    assert (usage["input_tokens"], usage["output_tokens"]) == (121, 150)
-    assert _usage({}) == _usage({"usageMetadata": None}) == {}
+    gemini.server.replay("any", answer({"text": "Green."}) | {"usageMetadata": counts})
+    for ask in (gemini.chat().text, gemini.chat().stream):
+        await ask(PROMPT, "write", gemini.heard)
+        assert _usage(gemini) == (150, 150, 0)
 
 
 @module_loop
-async def test_arguments_that_are_no_object_are_a_broken_call(gemini: Wire) -> None:
+async def test_an_end_whose_name_is_new_is_an_end(gemini: Wire) -> None:
+    gemini.server.replay("any", answer({"text": "Green."}, finishReason="NEWLY_NAMED"))
+    for ask in (gemini.chat().text, gemini.chat().stream):
+        assert (await ask(PROMPT, "write", silent)).text == "Green."
+
+
+async def _malformed(ask: Callable[[], Any]) -> None:
+    with pytest.raises(Trouble) as caught:
+        await ask()
+    assert caught.value.reason == "malformed"
+
+
+@module_loop
+async def test_a_call_whose_arguments_are_no_object_is_a_malformed_answer(gemini: Wire) -> None:
     call = {"functionCall": {"name": "look", "args": [1], "id": "c"}}
-    gemini.server.replay("any", {"candidates": [{"content": {"parts": [call]}}]})
-    said = await (await model(gemini)).bind_tools([LOOK]).ainvoke(TOLD)
-    assert (said.tool_calls, len(said.invalid_tool_calls)) == ([], 1)
+    gemini.server.replay("any", answer(call))
+    await _malformed(lambda: act(gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1"), TURNS))
 
 
 @module_loop
@@ -204,12 +283,17 @@ async def test_arguments_that_are_no_object_are_a_broken_call(gemini: Wire) -> N
     "body", [None, [], "text", 7, {}, {"candidates": [None]}, {"candidates": {}}]
 )
 async def test_json_that_is_no_answer_is_a_malformed_one(gemini: Wire, body: Any) -> None:
-    chat: Chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
+    chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
     gemini.server.replay("any", body)
     for ask in (chat.text, chat.stream):
-        with pytest.raises(Trouble) as caught:
-            await ask(Prompt("", PROMPT.user), "write", lambda kind, **data: None)
-        assert caught.value.reason == "malformed"
+        await _malformed(lambda: ask(Prompt("", PROMPT.user), "write", silent))  # noqa: B023
+
+
+@module_loop
+async def test_json_within_an_answer_may_be_nested_too_deep(gemini: Wire) -> None:
+    gemini.server.replay("any", answer({"text": "[" * 100_000}))
+    chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
+    await _malformed(lambda: gemini.colour(chat))
 
 
 _anything: Any = st.recursive(
@@ -249,17 +333,22 @@ _answer = _anything | st.fixed_dictionaries(
 )
 
 
-@given(_answer, _answer)
-def test_nothing_that_can_come_breaks_the_reading(first: Any, second: Any) -> None:
-    candidate = _first(first)
-    content = candidate.get("content") if isinstance(candidate, dict) else None
-    calls, broken = _calls(content)
-    AIMessage(
-        _text(content),
-        tool_calls=calls,
-        invalid_tool_calls=broken,
-        usage_metadata=_usage(first) or None,
-        response_metadata=_meta(first, candidate),
-    )
-    added = _less(_usage(second), _usage(first))
-    assert all(number >= 0 for number in added.values() if isinstance(number, int))
+@pytest.mark.slow
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(body=_answer)
+@module_loop
+async def test_whatever_comes_is_an_answer_or_a_trouble(gemini: Wire, body: Any) -> None:
+    gemini.server.reset()
+    gemini.server.replay("any", body)
+    chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
+    for ask in (
+        lambda: chat.text(PROMPT, "write", silent),
+        lambda: chat.stream(PROMPT, "write", silent),
+        lambda: act(chat, TURNS),
+    ):
+        try:
+            await ask()
+        except Trouble as found:
+            assert found.reason in ("malformed", "blocked", "unavailable", "unreachable", "cut off")

@@ -19,7 +19,7 @@ from research.language.text import is_blank
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
 from research.models.counting import completed
-from research.models.gemini import asked, get, members, number
+from research.models.gemini import generate, get, members, number
 from research.models.roles import DEFAULTS, Spec, roles
 from research.models.troubles import Unsupported, trouble
 from research.models.ways import PAGES, THINKING, at_level, blamed, level
@@ -116,17 +116,17 @@ class GeminiSearch:
         client = await self._clients.gemini()
         system = _SYSTEM + _OPEN * (PAGES in extras)
         sent = f"Today is {self._clock().date().isoformat()}. Search query:\n{query}"
-        request: dict[str, Any] = {
-            "systemInstruction": {"parts": [{"text": system}]},
-            "contents": [{"role": "user", "parts": [{"text": sent}]}],
-            "tools": [{"googleSearch": {}}, *([{"urlContext": {}}] if PAGES in extras else [])],
+        config: dict[str, Any] = {
+            "system_instruction": system,
+            "tools": [{"google_search": {}}, *([{"url_context": {}}] if PAGES in extras else [])],
         }
         if THINKING in extras:
-            request["generationConfig"] = at_level(level(self.spec, self._settings, "search"))
+            wished = level(self.spec, self._settings, "search")
+            config["thinking_config"] = at_level(wished)
         limit = self._settings.model_timeout
         try:
             async with asyncio.timeout(limit):
-                body = await asked(client, self.spec.name, request)
+                body = await generate(client, self.spec.name, sent, config)
         except Exception as error:
             found = trouble(error, self.spec)
             if found.reason == "timeout":
