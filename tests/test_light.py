@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
     "altair", "docx", "folium", "fontTools", "google.genai", "httpx", "langchain_core", "langgraph",
-    "langchain_mcp_adapters", "langsmith", "mcp", "openai", "onnxruntime", "openpyxl", "pandas", "pypdf", "pypdfium2", "rapidocr", "rjieba", "sqlglot", "trafilatura", "typst",
+    "langchain_google_genai", "langchain_mcp_adapters", "langsmith", "mcp", "openai", "onnxruntime", "openpyxl", "pandas", "pypdf", "pypdfium2", "rapidocr", "rjieba", "sqlglot", "trafilatura", "typst",
 )  # fmt: skip
 LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 

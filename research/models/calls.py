@@ -346,9 +346,10 @@ class Chat:
         whole: bool,
     ) -> AIMessage:
         model = await self._model()
-        if tools:
-            bind = bind_functions if self.spec.wire == "gemini" else type(model).bind_tools
-            model = bind(model, list(tools))
+        if tools and self.spec.wire == "gemini":
+            model = bind_functions(model, tools)
+        elif tools:
+            model = model.bind_tools(list(tools))
         try:
             async with asyncio.timeout(self._settings.model_timeout):
                 message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)

@@ -65,8 +65,8 @@ def bind_functions(
 ) -> Runnable[Any, Any]:
     """Bind functions in OpenAI's form to a model.
 
-    The model's own `bind_tools` rewrites each JSON schema in the older form of the service, which refuses
-    objects without properties.
+    The model's own `bind_tools` changes the schemas of arguments: it declares an object without properties
+    as a text, and optional members of objects within objects as required.
     """
     from google.genai import types
 
