@@ -41,30 +41,44 @@ log = logging.getLogger(__name__)
 
 # Not streamlit_folium: its component is registered only where a script of the page imports it.
 LOADED = ("pages.run.view", "pages.shared.map", "folium")
-AHEAD = 3.0  # seconds after the start; until then the first page has the processor to itself
+AHEAD = 3.0  # seconds; until then the first page has the processor to itself
+
+
+def open_desk() -> bool:
+    """Open the data folder. Return False if that fails: the pages show why, and try again."""
+    try:
+        runs.desk()
+    except (StoreError, SettingError) as error:
+        log.error("%s", error)
+    except Exception:
+        log.exception("the data folder cannot be opened")
+    else:
+        return True
+    return False
 
 
 async def ahead() -> None:
-    """Loads what the first question and the first answer would have to wait for."""
+    """Prepare what the first page, the first question and the first answer would have to wait for.
+
+    The server listens meanwhile, so that the browser loads the scripts of the page at the same time.
+    """
+    if not await asyncio.to_thread(open_desk):
+        return
     await asyncio.sleep(AHEAD)
     try:
         for name in LOADED:
             await asyncio.to_thread(importlib.import_module, name)
         await asyncio.to_thread(runs.warm)
-    except Exception as error:  # noqa: BLE001 - who asks meets it again, and is told
+    except Exception as error:  # noqa: BLE001 - raised again, and shown, when it is first used
         log.warning("not everything is loaded ahead: %s", error)
     runs.settle()  # the page server collects after every script run: keep what never dies out of it
 
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Opens the data folder before the first visitor comes, and interrupts the runs at the end."""
+    """Open the data folder while the server begins to listen, and interrupt the runs at the end."""
     login.hold()
     bound_connections()
-    try:
-        runs.desk()
-    except (StoreError, SettingError) as error:
-        log.error("%s", error)  # the pages show it, and try again
     loading = asyncio.create_task(ahead())
     yield
     loading.cancel()

@@ -926,6 +926,23 @@ def forget_old_tracing() -> None:
         del os.environ[name]
 
 
+def _data_folder(chosen: Path | str) -> Path:
+    """Return the data folder: the chosen one, or the usual one of this system in the home folder.
+
+    Raises:
+        SettingError: it is in a home folder, and this user has none.
+    """
+    try:
+        usual = chosen or platformdirs.user_data_dir(APP_NAME, appauthor=False)
+        return Path(usual).expanduser().absolute()
+    except RuntimeError as error:
+        place = f"SIGHTLINE_DATA_DIR={chosen}" if chosen else "SIGHTLINE_DATA_DIR is not set"
+        raise SettingError(
+            f"{place}, and no home folder of this user is known. "
+            "Set SIGHTLINE_DATA_DIR to the path of a folder that can be written."
+        ) from error
+
+
 def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
     """Reads the settings from `env` (the process's environment unless given).
 
@@ -933,10 +950,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         SettingError: a value is not usable.
     """
     env = os.environ if env is None else env
-    folder = data_dir or Path(
-        _text(env, "SIGHTLINE_DATA_DIR") or platformdirs.user_data_dir(APP_NAME, appauthor=False)
-    )
-    folder = folder.expanduser().absolute()
+    folder = _data_folder(data_dir or _text(env, "SIGHTLINE_DATA_DIR"))
     known = _models(folder)
     servers, unusable = _servers(env, folder)
     return Settings(

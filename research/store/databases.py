@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sqlalchemy import Dialect, Executable, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from research import storage
 from research.storage import StoreError
@@ -27,8 +27,13 @@ class Upsert:
         self.table, self.changes = table, changes
 
     def built(self, dialect: Dialect) -> Executable:
-        make = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
-        row: Any = make(self.table)
+        row: Any
+        if dialect.name == "sqlite":
+            row = sqlite.insert(self.table)
+        else:
+            from sqlalchemy.dialects import postgresql  # takes 40 ms of a start that has no use for it
+
+            row = postgresql.insert(self.table)
         key = [column.name for column in self.table.primary_key]
         changes = self.changes
         if changes is None:

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, make_url
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from research.storage import APPLICATION, StoreError, Trouble
 from research.store.databases import Compiled, Statement, Work
@@ -53,6 +52,8 @@ class Server:
         Raises:
             StoreError: the server cannot be used.
         """
+        from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
         url = make_url(address)
         shown = URL.create("postgresql", host=url.host, port=url.port, database=url.database)
         self.location = shown.render_as_string()
