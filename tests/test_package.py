@@ -178,7 +178,7 @@ def test_what_is_installed_serves_the_pages(installed: Path, tmp_path: Path) -> 
     with started(installed, *words, data=tmp_path) as server:
         until(lambda: server.poll() is not None or answers())
         assert server.poll() is None, server.communicate()
-        assert (folder / "runs.db").exists()  # the page server has this process's desk
+        until((folder / "runs.db").exists)  # the page server has this process's desk
         server.terminate()
         server.communicate(timeout=60)
 

@@ -31,7 +31,7 @@ class Upsert:
         if dialect.name == "sqlite":
             row = sqlite.insert(self.table)
         else:
-            from sqlalchemy.dialects import postgresql  # takes 40 ms of a start that has no use for it
+            from sqlalchemy.dialects import postgresql  # 40 ms of a start without PostgreSQL
 
             row = postgresql.insert(self.table)
         key = [column.name for column in self.table.primary_key]
