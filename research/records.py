@@ -74,6 +74,7 @@ Hint = Literal[
     "endpoint",  # the address answers, but it is not this service
     "dns",  # the name of the server cannot be looked up
     "tls",  # the certificate of the server cannot be verified
+    "package",  # a package that this needs is not installed
 ]
 
 MEMORY = "memory"  # the source of what earlier turns have found

@@ -25,7 +25,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from research.records import Answer, Finding, Plan, Reason, Reflection, Run, RunStatus, Stage, Usage
+from research.records import (
+    Answer,
+    Failure,
+    Finding,
+    Hint,
+    Plan,
+    Reason,
+    Reflection,
+    Run,
+    RunStatus,
+    Stage,
+    Usage,
+)
 
 if TYPE_CHECKING:
     import opentelemetry.trace as otel
@@ -34,6 +46,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# The extra `traces`.
+INSTALL = "pip install 'opentelemetry-sdk>=1.45' 'opentelemetry-exporter-otlp-proto-http>=1.45'"
 FLUSH = 2.0  # seconds, at the end, for what was not sent yet
 _PROVIDERS = {"gemini": "gcp.gemini"}  # as the conventions call it; others are called the same
 _REASONS = frozenset(get_args(Reason))
@@ -110,19 +124,26 @@ class Tracing:
         self._provider: TracerProvider | None = None
         self._exporter: SpanExporter | None = None
         self._ids: Any = None
+        self.problem: Failure | None = None  # why there are no traces, although there is an address
         if url:
             try:
                 self._open(url)
             except ImportError:
-                log.warning(
-                    "OTEL_EXPORTER_OTLP_ENDPOINT is set, but opentelemetry-sdk and "
-                    "opentelemetry-exporter-otlp-proto-http are not installed: there are no traces. "
-                    "Install them with: python -m pip install -r requirements.txt"
-                )
+                message = f"the packages for traces are not installed; {INSTALL}"
+                log.warning("there are no traces: %s", message)
+                self._fail(message, "package")
             except (ValueError, OSError) as error:
                 log.warning(
-                    "OpenTelemetry refuses an OTEL_* variable, there are no traces: %s", error
+                    "there are no traces: OpenTelemetry refuses an OTEL_* variable: %s", error
                 )
+                self._fail("it refuses an OTEL_* variable; the log of the server says which")
+
+    def _fail(self, message: str, hint: Hint = "") -> None:
+        """Keep the reason for the test of connections."""
+        text = f"OpenTelemetry: {message}"
+        self.problem = Failure(
+            stage="check", source="traces", reason="refused", hint=hint, message=text
+        )
 
     def _open(self, url: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

@@ -125,7 +125,10 @@ def test_the_package_needs_what_the_readme_installs(wheel: Path) -> None:
 
 def test_the_extras_are_what_the_documents_install(wheel: Path) -> None:
     told = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
-    drivers = re.findall(r"'([^']+)'", told.split("<!-- postgres -->")[1].split("```")[1])
+    shown = {
+        extra: set(re.findall(r"'([^']+)'", told.split(f"<!-- {extra} -->")[1].split("```")[1]))
+        for extra in ("postgres", "login", "traces")
+    }
     recipe = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     (servers,) = re.findall(r"'(aegra-api[^']+)'", recipe)
     extras: dict[str, set[str]] = {}
@@ -140,7 +143,8 @@ def test_the_extras_are_what_the_documents_install(wheel: Path) -> None:
     assert OCR_INSTALL in line
     reading = {Requirement(text) for text in re.findall(r"'([^']+)'", line)}
     assert {Requirement(text) for text in extras.pop("ocr")} == reading
-    assert extras == {"postgres": set(drivers), "agents": {servers}}
+    assert extras == shown | {"agents": {servers}}
+    assert all(f"'{one}'" in recipe for packages in shown.values() for one in packages)
     assert set(metadata(wheel).get_all("Provides-Extra", [])) == {*extras, "anthropic", "ocr"}
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.safe import plain
-from pages.shared.words import t
+from pages.shared.words import Say, speaker, t
 from research import SettingError, StoreError, runs
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,8 @@ def hold() -> None:
     state = setup()
     _held[0] = state.on
     if state.problem:
-        log.error("Nobody can sign in: %s %s", state.problem, state.what)
+        say = speaker("en")
+        log.error("%s", " ".join((say("login.broken"), _why(state, say, str))))
 
 
 def _checked(section: Any) -> Login:
@@ -348,6 +349,6 @@ def sign_out(found: Person, *, everywhere: bool = False) -> None:
     st.logout()
 
 
-def _why(state: Login) -> str:
+def _why(state: Login, say: Say = t, escape: Callable[[str], str] = plain) -> str:
     words, value = WHY[state.problem]
-    return t(words, **({value: plain(state.what)} if value else {}))
+    return say(words, **({value: escape(state.what)} if value else {}))

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 from research import data
 from research.language import segment
@@ -42,7 +42,7 @@ _PARTICLES = frozenset(
 # Braille pattern, the replacement characters.
 _INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\ufffc\ufffd")
 
-stem = lru_cache(200_000)(snowballstemmer.stemmer("english").stemWord)
+stem = lru_cache(200_000)(Stemmer.Stemmer("english").stemWord)
 
 
 def has_han(text: str) -> bool:

@@ -319,7 +319,7 @@ def _anthropic_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         import anthropic
         from langchain_anthropic import ChatAnthropic
     except ImportError:
-        raise Trouble("refused", f"{spec} needs {ANTHROPIC}") from None
+        raise Trouble("refused", f"{spec} needs {ANTHROPIC}", hint="package") from None
     from pydantic import SecretStr
 
     key, url = settings.key(spec.provider) or "none", settings.url(spec.provider)

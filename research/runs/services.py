@@ -344,7 +344,11 @@ class Services:
     async def check(self) -> Sequence[Check]:
         """A round trip to every model, every provider and every source that can be tested."""
         seconds = self.settings.search_timeout
-        return await connections(self.reporters, self.web.providers, self.sources, seconds)
+        checks = await connections(self.reporters, self.web.providers, self.sources, seconds)
+        if failure := self.traces.problem:
+            setting = "OTEL_EXPORTER_OTLP_ENDPOINT"
+            checks.append(Check(name="traces", setting=setting, failure=failure))
+        return checks
 
     async def check_key(self, name: str, settings: Settings) -> Check:
         """Test a key or an address of these settings, by the name of its own."""

@@ -213,5 +213,7 @@ role-reflect = Reflection
 role-write = Writing
 role-runs = Run server
 role-search = Searching and summarising
+role-traces = Traces
 hint-dns = the name of the server cannot be looked up
+hint-package = a package that this needs is not installed
 hint-tls = the certificate of the server cannot be verified

@@ -337,6 +337,7 @@ report-failed-refused_key = { $service } refused the key. Check the key in Setti
 report-failed-refused_location = { $service } is not available in this region. Another address can be set on the server.
 report-failed-refused_model = { $service } does not offer this model. Choose another one in Settings.
 report-failed-refused_context = The material is longer than { $service } accepts. Choose a model with a longer context.
+report-failed-refused_package = { $service } needs a package that is not installed. The details say how to install it.
 report-failed-refused_endpoint = The address set for { $service } does not belong to this service. Check the address.
 report-failed-redirected = { $service } redirects to another address, which was not followed. Check the address that is set.
 report-failed-too_many_redirects = { $service } redirected too many times. Check the address.

@@ -30,7 +30,7 @@ login-missing = Missing from [auth] in the secrets: { $keys }
 login-name = The provider's name { $name } must not contain an underscore.
 login-weak = cookie_secret is too short: it needs at least { $n } characters, generated at random.
 login-redirect = redirect_uri must be an address of this site that ends in /oauth2callback.
-login-authlib = The Authlib library is missing ({ $version } or newer). Install requirements.txt.
+login-authlib = The Authlib library, with which people sign in, is missing or older than { $version }. Run: pip install 'authlib>={ $version }'
 login-unreadable = The secrets file cannot be read. Check its format.
 login-unread = { $file } exists but was not read. Start the server from the program's folder.
 login-gone = { "[" }auth] was there at startup and is gone now. To turn login off, restart the server.

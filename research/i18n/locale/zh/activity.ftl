@@ -151,5 +151,7 @@ role-reflect = 反思
 role-write = 撰写答案
 role-runs = 研究服务器
 role-search = 搜索与归纳
+role-traces = 追踪
 hint-dns = 服务器的名称无法解析
+hint-package = 缺少所需的程序包
 hint-tls = 服务器的证书无法验证

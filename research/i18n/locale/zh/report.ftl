@@ -329,6 +329,7 @@ report-failed-refused_key = { $service }拒绝了密钥，请在设置中检查�
 report-failed-refused_location = { $service }不支持当前地区，可在服务器上另设地址。
 report-failed-refused_model = { $service }没有这个模型，请在设置中换一个。
 report-failed-refused_context = 资料超出{ $service }可接受的长度，请换用上下文更长的模型。
+report-failed-refused_package = { $service } 需要的程序包尚未安装，安装命令见详情。
 report-failed-refused_endpoint = 为{ $service }设置的地址不是这项服务，请检查地址。
 report-failed-redirected = { $service }重定向到别的地址，未跟随。请检查所设的地址。
 report-failed-too_many_redirects = { $service }重定向次数过多，请检查地址。

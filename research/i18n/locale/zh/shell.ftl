@@ -30,7 +30,7 @@ login-missing = secrets 的 [auth] 里缺少：{ $keys }
 login-name = 登录服务的名称 { $name } 里不能有下划线。
 login-weak = cookie_secret 太短，至少要 { $n } 个字符，并且应随机生成。
 login-redirect = redirect_uri 必须是本站的网址，并以 /oauth2callback 结尾。
-login-authlib = 缺少程序库 Authlib（{ $version } 或更新版本）。请安装 requirements.txt。
+login-authlib = 登录所需的程序库 Authlib 没有安装，或版本低于 { $version }。请运行：pip install 'authlib>={ $version }'
 login-unreadable = secrets 文件无法读取，请检查它的格式。
 login-unread = 有 { $file }，但没有被读取。请在程序所在的目录里启动。
 login-gone = 启动时有 [auth]，现在没有了。要关闭登录，请重新启动。
