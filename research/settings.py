@@ -145,6 +145,7 @@ class Settings(BaseModel):
     database_rows: int = 1_000  # of a result, at most
     queries: int = 3
     loops: int = 2
+    capped: tuple[str, ...] = ()  # which of these two the operator has set: clients get no more
     sections: int = 5
     reflections: int = 2
     usual_sources: str = ""  # of a question that names none; "" is whatever there is
@@ -961,6 +962,9 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         database_rows=_whole(env, "DATABASE_ROWS", 1_000, 1, 10_000),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
+        capped=tuple(
+            name for name in ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS") if _text(env, name)
+        ),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
         reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
         usual_sources=_sources(env, "SIGHTLINE_SOURCES", servers),

@@ -165,6 +165,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     fields = {field for field, *_ in VALUES.values()} | {
         "data_dir",
         "child_env",
+        "capped",
         "providers",
         "more",
         "of_sources",
