@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langgraph.graph.message import add_messages
@@ -59,11 +59,24 @@ def merge(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
     return list(found.values())
 
 
+def converse(known: Any, new: Any) -> list[AnyMessage]:
+    """Add messages to a conversation; one whose id is known takes the place of the earlier.
+
+    Raises:
+        RequestError: something among them is no message.
+    """
+    try:
+        return cast("list[AnyMessage]", add_messages(known, new))
+    except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
+        told = str(error).partition("\n")[0][:200]
+        raise RequestError(f'"messages" has something that is no message: {told}') from None
+
+
 class Input(TypedDict, total=False):
     """The keys of the input; any other is ignored."""
 
     asked: str | None
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], converse]
     initial_search_query_count: int
     max_research_loops: int
     reasoning_model: str

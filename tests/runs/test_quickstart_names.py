@@ -238,6 +238,31 @@ def test_without_a_key_a_question_is_answered_by_these_names(opened: Opened, mes
     assert all(set(one) == {"label", "short_url", "value"} for one in state["sources_gathered"])
 
 
+@pytest.mark.parametrize(
+    "messages",
+    [5, [5], [None], [{}], [{"role": "alien", "content": "x"}], [{"role": "user"}], [("user",)],
+     [{"type": "human", "content": {"a": 1}}], [{"type": "human", "content": 5}],
+     [{"type": "remove", "id": "none"}], [[["user", "x"]]]],
+)  # fmt: skip
+def test_what_is_no_message_is_refused_and_begins_nothing(
+    opened: Opened, messages: Any, tmp_path: Path
+) -> None:
+    graph, thread = opened(), uuid.uuid4()
+    with pytest.raises((RequestError, Failed), match='"messages"') as caught:
+        ask(graph, {"messages": messages}, str(thread))
+    assert len(str(caught.value)) < 400
+    state = ask(graph, [HumanMessage(ZH)], str(thread), max_research_loops=1)
+    assert len(state["messages"]) == 2
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_checked_is_one_message(opened: Opened, gemini: FakeGemini) -> None:
+    graph = opened(**env_of(gemini), SIGHTLINE_SOURCES="web", SIGHTLINE_CHECK="model")
+    state = ask(graph, [HumanMessage(EN)], str(uuid.uuid4()))
+    assert state["unchecked"] and [one.type for one in state["messages"]] == ["human", "ai"]
+    assert state["answer"].review
+
+
 @pytest.mark.slow
 def test_a_program_may_wait_for_an_answer_without_a_thread(opened: Opened) -> None:
     graph = opened(memory=False)
