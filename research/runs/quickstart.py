@@ -32,6 +32,7 @@ from research.stages.question import QuestionError, understand
 from research.urls import canonical_url
 
 MOST = 10  # queries a round, and rounds
+TOLD = 10**9  # a larger count is told as this one: not every format has such numbers
 MODEL = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}")
 LABEL = 80  # characters of the title of a source
 PASSAGES = 8  # passages of one search that are shown
@@ -156,7 +157,7 @@ def read(
             continue
         most = min(MOST, getattr(settings, limit) if setting in settings.capped else MOST)
         if asked > most:
-            limits.append(Limit(name, asked, most))
+            limits.append(Limit(name, min(asked, TOLD), most))
         update[limit] = min(asked, most)
     models: dict[Role, str] = {}
     for role, name, model in _models(state, sent):
@@ -347,7 +348,8 @@ def _cited(cited: CitedAnswer) -> list[Source]:
 
 def _source(item: Evidence) -> Source:
     title = " ".join(item.title.split())
-    place = canonical_url(item.url) or item.locator or item.id
+    name = item.locator if item.kind == "library" else ""
+    place = canonical_url(item.url) or name or item.id
     return Source(label=title[:LABEL] or place[:LABEL], short_url=place, value=place)
 
 
