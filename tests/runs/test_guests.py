@@ -57,6 +57,20 @@ def test_the_turns_of_a_thread_are_runs_of_a_conversation(worker: Worker) -> Non
     assert second.follows == first.id and second.status == "done"
 
 
+def test_the_planner_knows_the_turns_that_a_client_recounts_or_those_that_are_stored(
+    worker: Worker,
+) -> None:
+    thread = str(uuid.uuid4())
+    told = [("user", "How high is the tower?"), ("assistant", "72 metres."), ("user", "How old?")]
+    _asked(worker, thread, messages=told)
+    _asked(worker, thread, messages=[*told, ("assistant", "A century."), ("user", "By whom?")])
+    reasoner = worker.resources.reasoner
+    assert isinstance(reasoner, ScriptedReasoner)
+    first, second = (question.before.turns for question in reasoner.planned)
+    assert [(turn.question, turn.answer) for turn in first] == [("How high is the tower?", "72 metres.")]  # fmt: skip
+    assert [turn.question for turn in second] == ["How old?"]  # of which the evidence is known
+
+
 def test_a_thread_that_a_run_of_the_pages_has_is_not_for_others(worker: Worker) -> None:
     thread = uuid.uuid4()
     _asked(worker, str(thread), asked="How high is the tower?")

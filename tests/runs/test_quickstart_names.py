@@ -305,6 +305,8 @@ def test_a_thread_is_a_conversation_whose_turns_share_no_evidence(opened: Opened
             i.id for i in state["question"].before.evidence
         }
     assert third["answer"] != second["answer"]
+    fourth = ask(graph, [HumanMessage(EN)], thread, max_research_loops=1)
+    assert fourth["question"].text == EN  # and not what was asked otherwise
 
 
 def test_each_turn_is_a_run_that_follows_the_one_before(opened: Opened, tmp_path: Path) -> None:
