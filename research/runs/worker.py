@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, cast
 
+from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
@@ -134,7 +135,11 @@ class Worker:
             finally:
                 ended.set_result(None)
 
-        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inner(), self.loop.raw))
+        # Without callbacks, which a model with tools takes from the context whatever it is given: of all
+        # that models say, only the answer is a message for clients.
+        with set_config_context({**get_config(), "callbacks": None}) as quiet:
+            begun = quiet.run(asyncio.run_coroutine_threadsafe, inner(), self.loop.raw)
+        running = asyncio.wrap_future(begun)
         try:
             return await running
         except asyncio.CancelledError:
