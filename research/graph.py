@@ -17,15 +17,15 @@ are all `async`: a plain function would be sent to a thread, and many runs would
 from __future__ import annotations
 
 import asyncio
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypeVar
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
+from typing_extensions import TypedDict  # of which a server makes JSON schemas on Python 3.11 too
 
 from research.records import (
     Answer,
@@ -60,10 +60,18 @@ from research.trouble import Trouble
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
 
 
+_T = TypeVar("_T")
+
+
+def append(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
+    """Add to a list of the state; None clears it."""
+    return [] if new is None else [*known, *new]
+
+
 class State(TypedDict, total=False):
     """What a run knows so far. `pending` holds the tasks of the round under way."""
 
-    asked: str
+    asked: str | None
     question: Question
     plan: Plan
     pending: list[Task]
@@ -71,10 +79,10 @@ class State(TypedDict, total=False):
     rounds: int
     approved: bool
     unclear: bool
-    findings: Annotated[list[Finding], operator.add]
-    sections: Annotated[list[Section], operator.add]
-    cells: Annotated[list[Cell], operator.add]
-    reflections: Annotated[list[Reflection], operator.add]
+    findings: Annotated[list[Finding], append]
+    sections: Annotated[list[Section], append]
+    cells: Annotated[list[Cell], append]
+    reflections: Annotated[list[Reflection], append]
     answer: Answer
     unchecked: bool
 
@@ -117,7 +125,9 @@ def _voice(runtime: Run, task: str = "") -> Say:
 
 
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
-    question = understand(state["asked"]).model_copy(update={"before": runtime.context.before})
+    question = understand(state["asked"] or "").model_copy(
+        update={"before": runtime.context.before}
+    )
     _voice(runtime)("question", text=question.text, language=question.language)
     return await _begun(question, runtime)
 
@@ -418,14 +428,18 @@ async def _found(task: Task, runtime: Run, since: datetime | None = None) -> Fin
 
 def build(
     nodes: Mapping[str, str],
-    around: Callable[[Node], Node] = lambda node: node,
+    around: Callable[[str, Node], Node] = lambda name, node: node,
+    first: Node | None = None,
     last: Node | None = None,
     context: type[Any] = Context,
-) -> StateGraph[State, Any, State, State]:
+    state: type[Any] = State,
+    given: type[Any] | None = None,
+) -> StateGraph[Any, Any, Any, Any]:
     """The graph over some sources, given by the names of their nodes; not yet compiled.
 
-    Where it is not this process that drives it, `around` gives each node what it works with, of which
-    the `context` then holds only a token, and `last` is a node that sees how it ended.
+    Where it is not this process that drives it, `around` gives each node, by its name, what it works
+    with, of which the `context` then holds only a token, `first` is a node that sees what was sent, and
+    `last` one that sees how it ended. `state` is a state with more in it, `given` the part of it that a client may send.
     """
 
     async def fan_out(state: State) -> list[Send] | str:
@@ -446,22 +460,28 @@ def build(
             return "clarification"
         return await fan_out(state) if state.get("approved", True) else "approval"
 
-    graph = StateGraph(State, context_schema=context)
-    graph.add_node("generate_query", around(traced("plan", _plan)))
-    graph.add_node("clarification", around(traced("plan", _clarify)))
-    graph.add_node("approval", around(_approve))
-    graph.add_node("reflection", around(traced("reflect", _reflect)))
-    graph.add_node("finalize_answer", around(traced("answer", _answer)))
-    graph.add_node("check_answer", around(traced("check", _check)))
-    graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
+    def add(name: str, node: Node, receives: type[Any] | None = None) -> None:
+        graph.add_node(name, around(name, node), input_schema=receives)
+
+    graph = StateGraph(state, context_schema=context, input_schema=given)
+    add("generate_query", traced("plan", _plan))
+    add("clarification", traced("plan", _clarify))
+    add("approval", _approve)
+    add("reflection", traced("reflect", _reflect))
+    add("finalize_answer", traced("answer", _answer))
+    add("check_answer", traced("check", _check))
+    add("section", traced("section", _section), Chapter)
     graph.add_edge("section", "finalize_answer")
-    graph.add_node("row", around(traced("row", _row)), input_schema=Line)
+    add("row", traced("row", _row), Line)
     graph.add_edge("row", "finalize_answer")
     targets = [*nodes.values(), "section", "row", "finalize_answer"]
     for name, node in nodes.items():
-        graph.add_node(node, around(traced(f"search {name}", _search_node())), input_schema=Task)
+        add(node, traced(f"search {name}", _search_node()), Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
-    graph.add_edge(START, "generate_query")
+    if first:
+        graph.add_node("receive_question", first)
+        graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question" if first else START, "generate_query")
     planning = [*targets, "approval", "clarification"]
     graph.add_conditional_edges("generate_query", planned, planning)
     graph.add_conditional_edges("clarification", planned, planning)

@@ -903,6 +903,7 @@ class Options(Record):
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # reflects and writes instead of the models that are set; "" leaves them
+    models: tuple[tuple[str, str], ...] = ()  # the same of single roles, each with its model
     searches: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
     cost: float = Field(default=0.0, ge=0)
@@ -912,6 +913,11 @@ class Options(Record):
     updates: str = ""  # the id of a run whose report this one brings up to date
     database: str = Field(default="", max_length=200)  # that is asked; "" is the usual one
     notebook: str = Field(default="", max_length=80)  # whose documents alone the library quotes
+
+    def named(self, role: str) -> str:
+        """The model that a role has in this run alone; "" if it has the one that is set."""
+        both = self.model.strip() if role in ("reflect", "write") else ""
+        return both or dict(self.models).get(role, "")
 
     def chosen(self, source: str) -> str:
         """Which of the things that a source stands for is searched; "" for the usual one, or all."""

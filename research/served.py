@@ -13,8 +13,13 @@ from research.runs.worker import Worker, served
 from research.sources import registry
 
 
-def _opened() -> Worker:
-    services = Services(settings.load())
+def open_worker(given: settings.Settings | None = None) -> Worker:
+    """Open what the nodes work with, by the environment's settings unless others are given.
+
+    Raises:
+        StoreError: the data folder or the database cannot be used.
+    """
+    services = Services(given or settings.load())
     worker = Worker(services.resources, services.closing)
     worker.lender = personal = PersonalServices(services, worker)
     worker.closing = personal.closing
@@ -22,4 +27,4 @@ def _opened() -> Worker:
 
 
 configure(settings.load())
-graph = served({name: source.graph_node for name, source in registry.known().items()}, _opened)
+graph = served({name: source.graph_node for name, source in registry.known().items()}, open_worker)

@@ -41,6 +41,7 @@ LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini mod
 REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
+REPORTS = "query_engine_streamlit_reports"  # the folder of reports, in the data folder
 MCP_CONFIG = "SIGHTLINE_MCP_CONFIG"
 DATABASES = "SIGHTLINE_DATABASES"
 CHECKS = ("rules", "model")
@@ -144,6 +145,7 @@ class Settings(BaseModel):
     database_rows: int = 1_000  # of a result, at most
     queries: int = 3
     loops: int = 2
+    capped: tuple[str, ...] = ()  # which of these two the operator has set: clients get no more
     sections: int = 5
     reflections: int = 2
     usual_sources: str = ""  # of a question that names none; "" is whatever there is
@@ -232,8 +234,8 @@ class Settings(BaseModel):
     child_env: tuple[tuple[str, SecretStr], ...] = ()  # for processes that serve tools
     results_per_search: int = 8
     pages_per_search: int = 0
-    report_content: int = 0
-    output_dir: Path | None = None
+    report_content: int = 1_500
+    output_dir: Path | None = Path(REPORTS)  # None saves no report unasked
     save_states: str = "on"
     mcp_config: str = ""  # the file of the servers; "" is the one in the data folder
     servers: tuple[ToolServer, ...] = ()  # of tools
@@ -262,6 +264,11 @@ class Settings(BaseModel):
             return self.data_dir / "runs.db"
         scheme, _, path = url.partition(":///")
         return Path(unquote(path)).expanduser().absolute() if scheme == "sqlite" else url
+
+    @property
+    def reports_folder(self) -> Path | None:
+        """The folder in which every report is saved; None if they are not."""
+        return self.data_dir / self.output_dir if self.output_dir else None
 
     @property
     def processes(self) -> int:
@@ -723,11 +730,11 @@ def _switch(env: Mapping[str, str], name: str, default: str) -> str:
     return known[value]
 
 
-def _folder(env: Mapping[str, str], name: str) -> Path | None:
-    """A folder, which need not be there yet."""
-    value = env.get(name, "").strip()
+def _folder(env: Mapping[str, str], name: str, default: str) -> Path | None:
+    """A folder, which need not exist yet. Unlike other settings, one that is set to nothing is off."""
+    value = env.get(name, default).strip()
     try:
-        return Path(value).expanduser().absolute() if value else None
+        return Path(value).expanduser() if value else None
     except RuntimeError as error:  # ~ of somebody who has no home here
         raise SettingError(f"{name} is {value!r}: {error} Correct it or remove it.") from error
 
@@ -969,6 +976,9 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         database_rows=_whole(env, "DATABASE_ROWS", 1_000, 1, 10_000),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
+        capped=tuple(
+            name for name in ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS") if _text(env, name)
+        ),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
         reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
         usual_sources=_sources(env, "SIGHTLINE_SOURCES", servers),
@@ -1055,8 +1065,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         ),
         results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
         pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
-        report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 0, 0, 1_000_000),
-        output_dir=_folder(env, "OUTPUT_DIR"),
+        report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 1_500, 0, 1_000_000),
+        output_dir=_folder(env, "OUTPUT_DIR", REPORTS),
         save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
         of_sources=tuple(
             (name, SecretStr(_text(env, name) or one.default)) for name, one in _brought().items()

@@ -88,6 +88,9 @@ def test_a_report_is_saved_in_the_current_folder_in_one_that_is_set_or_in_one_th
     def files(folder: Path) -> list[str]:
         return sorted(path.name.partition("_")[0] for path in folder.iterdir())
 
+    monkeypatch.setenv("OUTPUT_DIR", "")
+    news_report(TOPIC, sections=1, reflections=0)
+    assert files(desk) == []
     report = news_report(TOPIC, sections=1, reflections=0, save=True)
     assert files(desk) == ["deep", "state"]
     path, problem = runs.saved(report.run.id)

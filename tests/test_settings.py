@@ -66,7 +66,7 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
     "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),
     "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
-    "SEARCH_CONTENT_MAX_LENGTH": ("report_content", 0, "1500", 1_500),
+    "SEARCH_CONTENT_MAX_LENGTH": ("report_content", 1_500, "0", 0),
 }
 MODELS = {
     "QUERY_GENERATOR_MODEL": "plan_model",
@@ -127,7 +127,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_OUTLETS": ("outlets", "", " BBC, un-zh bbc\n", "bbc,un-zh"),
     "SIGHTLINE_DOMAINS": ("domains", "", "prefer gov.cn; avoid x.example", "prefer gov.cn; avoid x.example"),
     "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
-    "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
+    "OUTPUT_DIR": ("output_dir", Path("query_engine_streamlit_reports"), " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "SIGHTLINE_DATABASES": ("database_file", "", "off", "off"),
@@ -157,13 +157,15 @@ def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str)
     assert getattr(load({name: raw}), field) == value
     assert getattr(load({name: f"  {raw} "}), field) == value
     for blank in BLANK:
-        assert getattr(load({name: blank}), field) == default
+        unset = None if name == "OUTPUT_DIR" else default  # of which nothing means off
+        assert getattr(load({name: blank}), field) == unset
 
 
 def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) -> None:
     fields = {field for field, *_ in VALUES.values()} | {
         "data_dir",
         "child_env",
+        "capped",
         "providers",
         "more",
         "of_sources",
@@ -525,9 +527,15 @@ def test_a_switch_that_is_neither_is_refused() -> None:
         load({"SAVE_INTERMEDIATE_STATES": "maybe"})
 
 
-def test_the_folder_of_reports_is_absolute_and_the_home_sign_is_understood() -> None:
-    assert load({"OUTPUT_DIR": "~/reports"}).output_dir == Path.home() / "reports"
-    assert load({"OUTPUT_DIR": "reports"}).output_dir == Path.cwd() / "reports"
+def test_reports_are_saved_in_the_data_folder_or_where_a_path_says(tmp_path: Path) -> None:
+    def folder(**env: str) -> Path | None:
+        return load(env, data_dir=tmp_path).reports_folder
+
+    assert folder() == tmp_path / "query_engine_streamlit_reports"
+    assert folder(OUTPUT_DIR="reports") == tmp_path / "reports"
+    assert folder(OUTPUT_DIR="~/reports") == Path.home() / "reports"
+    assert folder(OUTPUT_DIR=" ") is None
+    assert Settings(data_dir=tmp_path).reports_folder == folder()
     with pytest.raises(SettingError, match="OUTPUT_DIR is '~nobody-of-that-name/x'"):
         load({"OUTPUT_DIR": "~nobody-of-that-name/x"})
 

@@ -73,7 +73,7 @@ def done(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> Done:
     return found
 
 
-def test_a_report_is_printed_with_live_progress_and_nothing_is_saved(
+def test_a_report_is_printed_with_live_progress_and_saved_in_the_data_folder(
     env: dict[str, str], tmp_path: Path
 ) -> None:
     found = done(env, "news", TOPIC, "--sections", "2", "--reflections", "0", cwd=tmp_path)
@@ -81,7 +81,8 @@ def test_a_report_is_printed_with_live_progress_and_nothing_is_saved(
     assert found.stdout.startswith(f"# {TOPIC}\n")
     assert "section s1: searching (1)" in found.stderr
     assert "section s2: done, citations:" in found.stderr and "section s3" not in found.stderr
-    assert "reflecting" not in found.stderr and "saved" not in found.stderr.lower()
+    (file,) = (tmp_path / "data").glob("query_engine_streamlit_reports/deep_search_report_*.md")
+    assert "reflecting" not in found.stderr and f"saved: {file}" in found.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"data"}
 
 
@@ -90,7 +91,7 @@ def test_a_report_is_saved_when_it_is_asked_for(
     way: str, env: dict[str, str], tmp_path: Path
 ) -> None:
     args = {"both": ["--save", "own"], "OUTPUT_DIR": []}.get(way, [way])
-    more = {"OUTPUT_DIR": str(tmp_path / "set")} if way in ("OUTPUT_DIR", "both") else {}
+    more = {"OUTPUT_DIR": str(tmp_path / "set") if way in ("OUTPUT_DIR", "both") else ""}
     limits = ("--sections=1", "--reflections=0")
     (tmp_path / "here").mkdir()
     found = done(env | more, "news", TOPIC, *limits, *args, cwd=tmp_path / "here")

@@ -103,6 +103,7 @@ class View:
     unthinking: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
     undercounted: dict[str, int] = field(default_factory=dict)  # tokens that models counted
     unreadable: dict[str, list[str]] = field(default_factory=dict)  # parts of answers, by model
+    unsaved: str = ""  # the reason why the report or its state is not in its file
     cites: int | None = None
     checking: int = 0  # sentences that a model is asked about
     reviewed: tuple[int, int] | None = None  # sentences that were ruled on, and put right
@@ -272,6 +273,9 @@ class View:
     def _on_parts_unreadable(self, data: dict[str, Any], _: datetime) -> None:
         self.unreadable.setdefault(data["what"], []).extend(data["parts"])
 
+    def _on_saved(self, data: dict[str, Any], _: datetime) -> None:
+        self.unsaved = data["problem"]
+
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
         self.estimated = self.estimated or bool(data.get("estimated"))
@@ -418,6 +422,8 @@ def draw(view: View, run: Run) -> None:
     for what, parts in view.unreadable.items():
         told = plain("; ".join(dict.fromkeys(parts)))
         st.caption(t("step.unreadable", what=plain(what), parts=told))
+    if view.unsaved:
+        st.caption(t("step.unsaved", why=plain(view.unsaved, 300)))
     if view.queued and run.active:
         names = plain(", ".join(dict.fromkeys(view.queued)))
         st.caption(t("step.queued", what=names, n=number(len(view.queued))))

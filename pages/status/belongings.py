@@ -19,7 +19,7 @@ POLL = 1.0  # seconds between two looks at an export that is being made
 _DONE = "wiped"  # in the session: what was deleted
 _ASKING = "wipe_asking"  # in the session: whether the word is asked for
 _KEPT = ("lang", _DONE)  # what a session keeps when everything else is gone
-PARTS = ("runs", "conversations", "evidence", "watches", "statements", "notes", "notebooks", "preferences", "lookups", "documents", "files")  # fmt: skip
+PARTS = ("runs", "conversations", "evidence", "watches", "statements", "notes", "notebooks", "preferences", "lookups", "documents", "files", "reports")  # fmt: skip
 
 
 COUNTED = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}  # fmt: skip

@@ -82,6 +82,7 @@ class Wiped(Record):
     lookups: int = 0
     documents: int = 0
     files: int = 0  # sets of tables that were loaded
+    reports: int = 0  # files of reports in the data folder
     erased: bool = True
 
 

@@ -59,12 +59,10 @@ def holdings(settings: Settings, store: Store, documents: int, *, remote: bool) 
         size = sum(file.stat().st_size for file in loaded)
         place = str(settings.data_dir / "tables")
         out.append(Holding(name="tables", place=place, size=size, count=len(loaded)))
-    if settings.output_dir:
-        files = [file for file in settings.output_dir.glob("*") if file.is_file()]
+    if folder := settings.reports_folder:
+        files = [file for file in folder.rglob("*") if file.is_file()]
         size = sum(file.stat().st_size for file in files)
-        out.append(
-            Holding(name="reports", place=str(settings.output_dir), size=size, count=len(files))
-        )
+        out.append(Holding(name="reports", place=str(folder), size=size, count=len(files)))
     return out
 
 

@@ -88,7 +88,9 @@ def folder(args: argparse.Namespace) -> Path | None:
     """Where the report is to be saved, if that was asked for."""
     if args.save is None:
         return None
-    return Path(args.save) if args.save else research.runs.desk().settings.output_dir or Path.cwd()
+    return (
+        Path(args.save) if args.save else research.runs.desk().settings.reports_folder or Path.cwd()
+    )
 
 
 def to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:

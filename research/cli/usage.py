@@ -169,8 +169,8 @@ def saving(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="DIR",
-        help="save the report as a file in DIR (default: OUTPUT_DIR, else the current folder); "
-        "give it after the topic, or as --save=DIR",
+        help="save the report as a file in DIR (default: OUTPUT_DIR; if that is off, the current "
+        "folder); give it after the topic, or as --save=DIR",
     )
 
 

@@ -111,8 +111,8 @@ class LLM:
         self.tabulate, self.searches, self.cells = clerk.tabulate, clerk.searches, clerk.cells
 
     def chat(self, role: Role, options: Options | None = None) -> Chat:
-        """The model of a role; a run's own model reflects and writes instead of those set. On reports
-        the model works that is set for them, whatever the role, but for searching.
+        """The model of a role: that of the run, if it names one. On reports the model works that is set
+        for them, whatever the role, but for searching.
 
         Raises:
             Trouble: the run's model is no model's name.
@@ -120,9 +120,9 @@ class LLM:
         spec = self._roles[role]
         if self.reporter and options and options.sections and role != "search":
             spec = self.reporter
-        if options and options.model.strip() and role in ("reflect", "write"):
+        if options and (named := options.named(role)):
             try:
-                spec = parse_model(options.model)
+                spec = parse_model(named, known=self._clients.settings.providers)
             except SettingError as error:
                 raise Trouble("refused", str(error), hint="model") from error
         return self._chat(spec)
@@ -207,7 +207,10 @@ class LLM:
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         clarify = options.clarify and not question.added
-        chat = self.chat("plan")
+        try:
+            chat = self.chat("plan", options)
+        except Trouble as trouble:
+            return _unplanned(question, options, trouble)
         gemini = bool(self._clients.settings.key("gemini"))
         self._clients.ahead(self._usable(), search=gemini and "web" in options.sources)
         try:
@@ -227,11 +230,7 @@ class LLM:
                 say,
             )
         except Trouble as trouble:
-            return Plan(
-                tasks=_on_a_map(question, options),
-                notes=(message("draft.unplanned", question.language),),
-                failures=(trouble.failure("plan"),),
-            )
+            return _unplanned(question, options, trouble)
         if made.route == "direct" and not is_blank(made.answer):
             return Draft(
                 spans=(
@@ -427,6 +426,14 @@ class LLM:
             Trouble: the model cannot be asked.
         """
         await explore(self.chat("search"), query, tools, call, budget, self.today, say, material)
+
+
+def _unplanned(question: Question, options: Options, trouble: Trouble) -> Plan:
+    return Plan(
+        tasks=_on_a_map(question, options),
+        notes=(message("draft.unplanned", question.language),),
+        failures=(trouble.failure("plan"),),
+    )
 
 
 def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:

@@ -117,6 +117,17 @@ def report_markdown(
     return "\n\n".join(blocks) + "\n"
 
 
+def message_markdown(report: Report, cited: CitedAnswer) -> str:
+    """The answer as a message of a conversation: with its sources and with what failed."""
+    say = speaker(language_of(report, cited))
+    blocks = [
+        *_answer(report, cited, None, say),
+        *(_sources(cited, say, "numbers") if cited.sources else ()),
+        *_failures(report, cited, say),
+    ]
+    return "\n\n".join(blocks)
+
+
 def language_of(report: Report, cited: CitedAnswer | None) -> Language:
     return cited.answer.language if cited else language(report.run.question)
 

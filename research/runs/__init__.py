@@ -996,7 +996,8 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
     )
     here.personal.preferences.forget_all(owner)
     here.services.descriptions.clear(owner)
-    return wiped.model_copy(update={"files": here.services.uploads.clear(owner)})
+    files, reports = here.services.uploads.clear(owner), here.runs.resources.files.clear(owner)
+    return wiped.model_copy(update={"files": files, "reports": reports})
 
 
 def set_aside(path: Path) -> Path:

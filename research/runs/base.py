@@ -400,6 +400,8 @@ class Runs(ABC):
                 self._look_after(run)
                 self._end(run, write=False)
                 self._await_end(run.id)
+        for run in self.store.all_turns(conversation, owner):
+            self.resources.files.remove(run, self.store.events(run.id))
         for run_id in self.store.forget(conversation, owner):
             self.do(self._clean(run_id))
         self.store.database.reclaim()

@@ -9,6 +9,7 @@ soon as its server has noticed; a busy one never is.
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import uuid
 from pathlib import Path
@@ -23,6 +24,7 @@ from research.store.postgres import Server
 GRACE = 5  # seconds after the start of a server in which those that held locks take them again
 
 PREFIX = "agent "  # how the names begin in which an Agent Server works on runs
+TURN = re.compile(r"([0-9a-f]{32})-\d+")  # a run that is a later turn of a thread of a server's
 
 
 class _Served:

@@ -2,6 +2,8 @@
 
 A file appears whole or not at all, and never takes the place of another one's. What cannot be saved is
 told and costs the run nothing. States are written by a thread of their own, soon after each change.
+Everyone who signs in has a folder of their own. Files in the data folder are private, and are deleted
+with the runs that they are of; files in any other folder stay.
 """
 
 from __future__ import annotations
@@ -9,19 +11,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 import re
 import threading
 import time
 import unicodedata
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from research.evidence.citations import cited
-from research.records import Run
+from research.records import Event, Run, fingerprint
 from research.runs.states import identity, state
 from research.settings import Settings
+from research.storage import private_folder
 from research.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -29,6 +33,9 @@ log = logging.getLogger(__name__)
 NAME = 60  # characters of a topic in the name of a file
 BYTES = 180  # the same in UTF-8: file systems take 255 for a whole name
 PAUSE = 1.0  # seconds between two states of a report, at least
+REST = 10  # times as long as states take to be written, they rest: they are a tenth of the work at most
+LOCAL = "local"  # the owner of reports where nobody signs in
+_OURS = ("deep_search_report_*.md", "state_*.json", ".*.tmp")
 _VARIANT = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # says how to draw what it follows
 _OTHERS = 1_000  # files of one name that are looked at
 
@@ -37,7 +44,10 @@ class Files:
     """The files of one process's reports."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        self._store, self._folder = store, settings.output_dir
+        self._store, self._folder = store, settings.reports_folder
+        self._within = bool(
+            self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve())
+        )
         self._states = settings.save_states == "on"
         self._chosen: dict[str, Path] = {}  # by run, the folder that was asked for
         self._names: dict[str, Path] = {}  # by run, the file of its state
@@ -60,7 +70,54 @@ class Files:
 
     def folder(self, run: Run) -> Path | None:
         """Where a run is saved; None if it is not. Only reports are."""
-        return self._chosen.get(run.id, self._folder) if run.options.sections else None
+        if not run.options.sections:
+            return None
+        return self._chosen.get(run.id) or self._home(run.owner)
+
+    def _home(self, owner: str) -> Path | None:
+        """The folder of an owner's reports."""
+        if self._folder is None or owner == LOCAL:
+            return self._folder
+        return self._folder / fingerprint(f"reports of {owner}")
+
+    def _prepare(self, folder: Path) -> int:
+        """Make a folder, and return the mode of the files in it: in the data folder both are private.
+
+        Raises:
+            OSError: the folder cannot be made.
+        """
+        if not (self._within and self._folder and folder.is_relative_to(self._folder)):
+            return 0o666
+        private_folder(self._folder)
+        private_folder(folder)
+        return 0o600
+
+    def remove(self, run: Run, events: Iterable[Event]) -> None:
+        """Delete the files of a run from the data folder. `events` are those of the run."""
+        home = self._home(run.owner)
+        if home is None or not self._within or not run.options.sections:
+            return
+        self.settle()
+        reports = [Path(str(event.data["report"])) for event in events if event.kind == "saved"]
+        found = [path for path in reports if path.parent == home and path.match(_OURS[0])]
+        states = home.glob(f"state_{safe(run.question)}_{stamp(run.created)}*.json")
+        found += [path for path in states if identity(path) == run.id]
+        for path in found:
+            _delete(path)
+
+    def clear(self, owner: str) -> int:
+        """Delete an owner's files from the data folder; return the number of reports among them."""
+        home = self._home(owner)
+        if home is None or not self._within:
+            return 0
+        self.settle()
+        found = {pattern: list(home.glob(pattern)) for pattern in _OURS}
+        for path in itertools.chain.from_iterable(found.values()):
+            _delete(path)
+        if home != self._folder:
+            with contextlib.suppress(OSError):
+                home.rmdir()  # unless somebody has put something else there
+        return len(found[_OURS[0]])
 
     def save(self, run: Run) -> Path | None:
         """Saves the report of a run that has its answer; returns where.
@@ -77,9 +134,10 @@ class Files:
 
         text = report_markdown(report, cited(report), citations="links")
         made = report.answer.made
+        mode = self._prepare(folder)
         path = claimed(folder, f"deep_search_report_{safe(run.question)}_{stamp(made)}", "md")
         try:
-            written(path, text)
+            written(path, text, mode)
         except OSError:
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -126,12 +184,15 @@ class Files:
 
     def _work(self) -> None:
         while run_id := self._next():
+            begun = time.monotonic()
             try:
                 self._write(run_id)
             except Exception as error:  # noqa: BLE001 - it is told; the next one may succeed
                 self._told(run_id, error)
+            now = time.monotonic()
             with self._turn:
-                self._written[run_id] = time.monotonic()
+                # With many reports under way, each is written more rarely.
+                self._written[run_id] = now + REST * (now - begun) * len(self._tell)
                 self._busy = False
                 if run_id in self._over and run_id not in self._due:
                     self._forget(run_id)
@@ -167,12 +228,13 @@ class Files:
         if run is None or folder is None:
             return
         text = state(self._store, run)
+        mode = self._prepare(folder)
         if run_id not in self._names:
             name = f"state_{safe(run.question)}_{stamp(run.created)}"
             self._names[run_id] = claimed(
                 folder, name, "json", lambda path: identity(path) == run_id
             )
-        written(self._names[run_id], text)
+        written(self._names[run_id], text, mode)
         self._failed.discard(run_id)
 
     def _told(self, run_id: str, error: Exception) -> None:
@@ -182,6 +244,13 @@ class Files:
         message = problem(error, self._chosen.get(run_id, self._folder))
         log.warning("the state of run %s cannot be saved: %s", run_id, message)
         self._tell[run_id](message)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s could not be deleted: %s", path.name, error.strerror or error)
 
 
 def problem(error: Exception, folder: Path | None) -> str:
@@ -233,8 +302,8 @@ def claimed(
     raise AssertionError("the counting has an end")
 
 
-def written(path: Path, text: str) -> None:
-    """Puts a text in the place of a file, all of it or nothing.
+def written(path: Path, text: str, mode: int = 0o666) -> None:
+    """Puts a text in the place of a file, all of it or nothing. The umask takes from the mode.
 
     Raises:
         OSError: it cannot be written; the file is as it was.
@@ -242,7 +311,9 @@ def written(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        passing.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
         passing.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ from research.graph import RECURSION_LIMIT
 from research.records import Check, Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.check import timed
-from research.runs.engine import PREFIX, SERVED, joined
+from research.runs.engine import PREFIX, SERVED, TURN, joined
 from research.runs.live import Resources
 from research.settings import open_address
 from research.storage import StoreError
@@ -284,9 +284,11 @@ class RemoteRuns(Runs):
 
 
 def thread(run_id: str) -> str:
-    """The server's name for a run: it takes no other than a UUID."""
+    """The server's name for a run: it takes no other than a UUID. Several runs of a client that knows
+    nothing of ours are turns of one thread."""
+    turn = TURN.fullmatch(run_id)
     try:
-        return str(uuid.UUID(run_id))
+        return str(uuid.UUID(turn[1] if turn else run_id))
     except ValueError:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"sightline:{run_id}"))
 

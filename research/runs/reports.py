@@ -32,10 +32,10 @@ def news_report(
     it happens: its `kind` is plan, search, found, section, writing, answer, usage, saved or status,
     its `data` what there is to tell.
 
-    With `save` the report is saved as `deep_search_report_{topic}_{time}.md`: in the folder that is
-    given, with True in that of `OUTPUT_DIR`, or in the current one. Where `OUTPUT_DIR` is set every
-    report is saved there, unless another folder is given. `runs.saved(report.run.id)` tells where it
-    is, or why it could not be saved, which is no reason for an exception.
+    Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`, or in
+    the folder that `save` names. Where `OUTPUT_DIR` is off, True saves in the current folder.
+    `runs.saved(report.run.id)` tells where the report is, or why it could not be saved, which is no
+    reason for an exception.
 
     Of the `Report` that is returned `report_markdown(report, cited(report))` and
     `report_json(report, cited(report))` make texts. `report.run.status` is "done", or "failed" with
@@ -94,7 +94,7 @@ def load_report(
 
 def _folder(save: bool | str | Path) -> Path | None:
     if isinstance(save, bool):
-        return (engine.desk().settings.output_dir or Path.cwd()) if save else None
+        return (engine.desk().settings.reports_folder or Path.cwd()) if save else None
     return Path(save)
 
 

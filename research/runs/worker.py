@@ -14,13 +14,15 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
+from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
@@ -28,12 +30,12 @@ from langgraph.runtime import Runtime
 
 from research.graph import Context, Node, build
 from research.records import Run, RunStatus
+from research.runs import quickstart
 from research.runs.base import WATCH, Lender
 from research.runs.engine import PREFIX
 from research.runs.live import Live, Resources
 from research.runs.loop import Loop
 from research.stages.answer import Unwritten
-from research.stages.question import QuestionError, understand
 from research.storage import StoreError
 from research.store.store import WRITE
 
@@ -47,28 +49,43 @@ WIND_UP = 10  # seconds that a node which was cancelled has to put its things aw
 @dataclass(frozen=True)
 class Ticket:
     """What a run brings to the server: its id, and in whose name it is worked on. A client that knows
-    nothing of ours brings neither: then the thread is the run."""
+    nothing of ours brings neither: each turn of its thread is a run. It may bring the other names,
+    which are those of the quickstart."""
 
     run: str = ""
     engine: str = ""
+    number_of_initial_queries: int | None = None
+    max_research_loops: int | None = None
+    query_generator_model: str | None = None
+    reflection_model: str | None = None
+    answer_model: str | None = None
+    reasoning_model: str | None = None
 
-    @property
-    def guest(self) -> bool:
-        """Whether the thread is the run."""
-        return self.engine == f"{PREFIX}{self.run}"
+
+_NAMES = [field.name for field in fields(Ticket)][2:]
 
 
-def _ticket(runtime: Runtime[Ticket]) -> Ticket:
-    """What the run that is being worked on has brought, or what stands for it."""
-    brought = runtime.context
-    if brought and brought.run:
-        return brought
-    thread = uuid.UUID(str(get_config()["configurable"]["thread_id"])).hex
-    return Ticket(thread, f"{PREFIX}{thread}")
+def _brought(runtime: Runtime[Ticket]) -> tuple[Ticket, str]:
+    """What a run has brought as its context or its configuration, and the thread of a client that
+    knows nothing of ours."""
+    ticket, configured = runtime.context or Ticket(), get_config()["configurable"]
+    if ticket.run:
+        return ticket, ""
+    update = {
+        name: configured[name]
+        for name in _NAMES
+        if getattr(ticket, name) is None and configured.get(name) is not None
+    }
+    thread = str(configured["thread_id"])
+    try:
+        return replace(ticket, engine="", **update), uuid.UUID(thread).hex
+    except ValueError:
+        return replace(ticket, engine="", **update), uuid.uuid5(uuid.NAMESPACE_URL, thread).hex
 
 
 class Failed(RuntimeError):
-    """A run has failed. The store says why; the server, whose answers are less guarded, does not."""
+    """A run has failed. The store says why; the server, whose answers are less guarded, says so only to
+    clients that know nothing of the store."""
 
 
 @dataclass(frozen=True)
@@ -102,20 +119,27 @@ class Worker:
         """What the runs that this process works on work with."""
         return [job.live.resources for job in list(self._jobs.values())]
 
-    async def act(self, node: Node, state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
+    async def act(
+        self, name: str, node: Node, state: Any, runtime: Runtime[Ticket]
+    ) -> dict[str, Any]:
         """Runs a node on the loop of ours, wherever it is called."""
-        ticket, here, ended = _ticket(runtime), asyncio.get_running_loop(), Future[None]()
+        ticket, thread = _brought(runtime)
+        here, ended = asyncio.get_running_loop(), Future[None]()
 
         def write(chunk: dict[str, Any]) -> None:
             here.call_soon_threadsafe(runtime.stream_writer, chunk)
 
         async def inner() -> dict[str, Any]:
             try:
-                return await self._act(node, state, ticket, write)
+                return await self._act(name, node, state, ticket, thread, write)
             finally:
                 ended.set_result(None)
 
-        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inner(), self.loop.raw))
+        # Without callbacks, which a model with tools takes from the context whatever it is given: of all
+        # that models say, only the answer is a message for clients.
+        with set_config_context({**get_config(), "callbacks": None}) as quiet:
+            begun = quiet.run(asyncio.run_coroutine_threadsafe, inner(), self.loop.raw)
+        running = asyncio.wrap_future(begun)
         try:
             return await running
         except asyncio.CancelledError:
@@ -124,13 +148,22 @@ class Worker:
             raise
 
     async def _act(
-        self, node: Node, state: Any, ticket: Ticket, write: Callable[[dict[str, Any]], None]
+        self,
+        name: str,
+        node: Node,
+        state: Any,
+        ticket: Ticket,
+        thread: str,
+        write: Callable[[dict[str, Any]], None],
     ) -> dict[str, Any]:
-        if ticket.guest and ticket.engine not in self._jobs:
-            asked = state.get("asked") if isinstance(state, Mapping) else ""
-            self._welcome(ticket, str(asked or ""))
+        if thread:
+            ticket = self._turn(thread)
         job = self._job(ticket)
-        live = job.live
+        live, context = job.live, job.context
+        if thread and name == "generate_query":
+            state = {**state, "asked": live.run.question}
+            if not live.run.follows:
+                context = replace(context, before=quickstart.recount(state["messages"]))
 
         def tell(kind: str, data: dict[str, Any]) -> None:
             live.told(kind, data)
@@ -139,30 +172,49 @@ class Worker:
         self._busy[ticket.engine] += 1
         live.trace.enter()
         try:
-            return await node(state, _Seat(replace(job.context, tell=tell)))  # type: ignore[no-any-return]
+            update: dict[str, Any] = await node(state, _Seat(replace(context, tell=tell)))
+            return quickstart.translate(name, live.run, state, update) if thread else update
         except GraphBubbleUp:
             self._end(live, "waiting")
             raise
         except asyncio.CancelledError:
-            live.write()
+            if thread and ticket.engine in self._jobs:  # nobody else notes it
+                self._end(live, "interrupted")
+            else:
+                live.write()
             raise
         except Exception as error:  # noqa: BLE001 - the end of a run, however it came
             if isinstance(error, Unwritten):  # what stands in for the answer is kept
                 live.keep_instead(error.answer)
-            self._end(live, "failed", self.resources.failed(live.run.id, error), error)
-            raise Failed(type(error).__name__) from None
+            why = self.resources.failed(live.run.id, error)
+            self._end(live, "failed", why, error)
+            raise Failed(why if thread else type(error).__name__) from None
         finally:
             self._busy[ticket.engine] -= 1
             job.seen = time.monotonic()
 
+    async def begin(self, state: Mapping[str, Any], runtime: Runtime[Ticket]) -> dict[str, Any]:
+        """The first node: begins the turn of a client that knows nothing of ours."""
+        ticket, thread = _brought(runtime)
+        if not thread:
+            return {}
+        beginning = self._begin(state, ticket, thread)
+        future = asyncio.run_coroutine_threadsafe(beginning, self.loop.raw)
+        request = await asyncio.wrap_future(future)
+        for limit in request.limits:
+            runtime.stream_writer({"kind": "limit_applied", "data": asdict(limit)})
+        return {**quickstart.CLEARED, "messages": [request.message] if request.message else []}
+
     async def report(self, state: Mapping[str, Any], runtime: Runtime[Ticket]) -> dict[str, Any]:
         """The last node: stores the outcome. Repeated, it changes nothing."""
-        ticket = _ticket(runtime)
-        future = asyncio.run_coroutine_threadsafe(self._report(state, ticket), self.loop.raw)
-        await asyncio.wrap_future(future)
+        ticket, thread = _brought(runtime)
+        reporting = self._report(state, ticket, thread)
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reporting, self.loop.raw))
         return {}
 
-    async def _report(self, state: Mapping[str, Any], ticket: Ticket) -> None:
+    async def _report(self, state: Mapping[str, Any], ticket: Ticket, thread: str) -> None:
+        if thread:
+            ticket = self._turn(thread)
         run = self.resources.store.run(ticket.run)
         if run is None or run.status == "done":
             return
@@ -179,32 +231,85 @@ class Worker:
             self._drop(live)
             live.close()
 
-    def _welcome(self, ticket: Ticket, asked: str) -> None:
-        """Stores a run that begins with a question from a client that knows nothing of ours. Nobody is
-        there to approve its plan or to be asked back.
+    # Turns of the threads of clients that know nothing of ours
+
+    async def _begin(
+        self, state: Mapping[str, Any], ticket: Ticket, thread: str
+    ) -> quickstart.Request:
+        """Reads the request with which a turn begins, and stores its run.
 
         Raises:
-            Failed: the question cannot be researched, or the thread has had one.
+            Failed: it cannot be used; nothing is stored.
         """
-        if run := self.resources.store.run(ticket.run):
-            if not run.active:
-                raise Failed("this thread has had its question; begin another one")
-            return
-        try:
-            question = understand(asked).text
-        except QuestionError as error:
-            raise Failed(f'"asked" is no question: {error.problem}') from None
         usual = self.lender.usual(GUEST) if self.lender else self.resources.settings.options
+        using = self.lender.using(GUEST) if self.lender else nullcontext(self.resources)
+        try:
+            with using as resources:
+                request = quickstart.read(state, asdict(ticket), usual, resources.settings)
+        except quickstart.RequestError as error:
+            raise Failed(str(error)) from None
+        live = self._job(self._begin_turn(thread, request)).live
+        for limit in request.limits:
+            live.told("limit_applied", asdict(limit))
+        return request
+
+    def _turns(self, thread: str) -> list[Run]:
+        """The runs of a thread, the latest last."""
+        runs = self.resources.store.all_turns(thread, GUEST)
+        return [run for run in runs if run.id == thread or run.id.startswith(f"{thread}-")]
+
+    def _turn(self, thread: str) -> Ticket:
+        """The turn that is under way; one that was cut off goes on.
+
+        Raises:
+            Failed: there is none.
+        """
+        run = next(reversed(self._turns(thread)), None)
+        if run is None:
+            raise Failed("there is no such run under way")
+        return self._resumed(run)
+
+    def _resumed(self, run: Run) -> Ticket:
+        ticket = Ticket(run.id, f"{PREFIX}{run.id}")
+        if run.resumable:
+            self.resources.store.claim(run.id, ticket.engine)
+        return ticket
+
+    def _begin_turn(self, thread: str, request: quickstart.Request) -> Ticket:
+        """Stores a run for a request; one that has begun and was cut off goes on instead.
+
+        Raises:
+            Failed: the thread is not that of such a client.
+        """
+        store, turns = self.resources.store, self._turns(thread)
+        question = store.database.text(request.question)
+        if turns:
+            last = turns[-1]
+            same = (last.question, last.options) == (question, request.options)
+            if same and last.status != "done":
+                return self._resumed(last)
+            if last.active:  # of which the server says no more
+                engine = f"{PREFIX}{last.id}"
+                if job := self._jobs.get(engine):
+                    self._end(job.live, "interrupted")
+                else:
+                    store.end(last.id, engine, "interrupted")
+        elif store.run(thread) or store.has_turns(thread, GUEST):
+            raise Failed("this thread belongs to another run; begin another thread")
         run = Run(
-            id=ticket.run,
-            conversation=ticket.run,
+            id=f"{thread}-{len(turns) + 1}" if turns else thread,
+            conversation=thread,
             owner=GUEST,
-            question=self.resources.store.database.text(question),
-            options=usual.model_copy(update={"approve": False, "clarify": False}),
+            question=question,
+            options=request.options,
             status="running",
             created=datetime.now(UTC),
+            follows=next((one.id for one in reversed(turns) if one.status == "done"), ""),
         )
-        self.resources.store.add(run, None, ticket.engine)
+        ticket = Ticket(run.id, f"{PREFIX}{run.id}")
+        if not store.add(run, None, ticket.engine):
+            raise Failed("this thread cannot be used any more; begin another one")
+        return ticket
 
     def _job(self, ticket: Ticket) -> _Job:
         """A run of which this process may know nothing yet: it may have begun elsewhere.
@@ -290,6 +395,18 @@ class _Bound(CompiledStateGraph[Any, Any, Any, Any]):
         made._serde_allowlist = self._serde_allowlist
         return made
 
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+        """Streams a turn; without a thread it has one of its own."""
+        configured = {"thread_id": str(uuid.uuid4()), **(config or {}).get("configurable", {})}
+        own, stream = {**(config or {}), "configurable": configured}, cast("Any", super().astream)
+        async for part in stream(input, own, **options):
+            yield part
+
+    def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
+        """Runs a turn from a program that is not asynchronous, and waits for it."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, self.ainvoke(input, config, **options)).result()
+
 
 def served(nodes: Mapping[str, str], opened: Callable[[], Worker]) -> Any:
     """The graph for a server, over sources given by the names of their nodes.
@@ -306,15 +423,19 @@ def served(nodes: Mapping[str, str], opened: Callable[[], Worker]) -> Any:
         with lock:
             return made()
 
-    def around(node: Node) -> Node:
+    def around(name: str, node: Node) -> Node:
         async def act(state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
-            return await worker().act(node, state, runtime)
+            return await worker().act(name, node, state, runtime)
 
         return act
+
+    async def begin(state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
+        return await worker().begin(state, runtime)
 
     async def report(state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
         return await worker().report(state, runtime)
 
-    graph: Any = build(nodes, around, report, Ticket).compile()
+    state, given = quickstart.QuickstartState, quickstart.Input
+    graph: Any = build(nodes, around, begin, report, Ticket, state, given).compile()
     graph.__class__ = _Bound
     return graph

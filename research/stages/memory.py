@@ -27,6 +27,18 @@ def remembered(turns: Sequence[tuple[str, CitedAnswer | None]]) -> Memory:
     )
 
 
+def recounted(turns: Sequence[tuple[str, str]]) -> Memory:
+    """The memory of turns that a client recounts, the earliest first: each a question and an answer.
+    It has no evidence: nothing of it can be cited."""
+    return Memory(
+        turns=tuple(
+            Turn(question=_cut(asked, QUESTION), answer=_cut(answer, ANSWER))
+            for asked, answer in turns[-TURNS:]
+        ),
+        asked=tuple(_cut(asked, QUESTION) for asked, _ in turns[-TURNS - ASKED : -TURNS]),
+    )
+
+
 def _told(cited: CitedAnswer | None) -> str:
     """The text of an answer without its notices and citations."""
     if cited is None:

@@ -256,6 +256,13 @@ def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
     assert (search.hint, search.provider) == ("endpoint", "tavily")
 
 
+def test_the_reason_why_a_report_is_not_in_its_file_is_kept_until_it_is_saved() -> None:
+    failed = ("saved", {"report": "", "problem": "/out cannot be written: full"})
+    assert View().add(events(failed)).unsaved == "/out cannot be written: full"
+    saved = ("saved", {"report": "/out/a.md", "problem": ""})
+    assert View().add(events(failed, saved)).unsaved == ""
+
+
 def test_a_model_that_may_not_have_read_all_is_kept_with_its_count_and_what_was_not_read_of_it() -> (
     None
 ):

@@ -804,6 +804,25 @@ async def test_the_model_of_a_run_reflects_and_writes_but_does_not_plan(
     assert draft.author == "gemini:gemini-3.1-pro-preview"
 
 
+async def test_a_run_may_name_a_model_for_each_role(llm: LLM, gemini: FakeGemini) -> None:
+    own = (("plan", "gemini-a"), ("reflect", "gemini:gemini-b"), ("write", "gemini-c"))
+    options = Options(sources=("web",), models=own)
+    await llm.plan(EN, options, silent)
+    await llm.reflect(EN, Plan(), [FOUND], options, 1, silent)
+    draft = await written(llm, options=options)
+    names = [re.search(r"models/([^:]+):", call.path) for call in gemini.log]
+    assert [name[1] for name in names if name] == ["gemini-a", "gemini-b", "gemini-c"]
+    assert draft.author == "gemini:gemini-c"
+
+
+async def test_a_run_whose_model_of_plans_is_no_name_searches_the_question_itself(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    plan = await planned(llm, options=Options(sources=("web",), models=(("plan", "openai:"),)))
+    assert [(one.stage, one.reason) for one in plan.failures] == [("plan", "refused")]
+    assert [task.query for task in plan.tasks] == [EN.text] and gemini.log == []
+
+
 @pytest.mark.parametrize("model", ["openai:", "ollama: "])
 async def test_a_model_of_a_run_that_is_no_name_is_refused_where_it_would_be_used(
     llm: LLM, gemini: FakeGemini, model: str

@@ -14,6 +14,7 @@ import pytest
 from research.records import Event, Options
 from research.runs.files import BYTES, NAME, claimed, safe, stamp, written
 from research.runs.local import LocalRuns
+from research.store.archive import Wanted
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import Bench, over, report
 from tests.tables import each_row
@@ -132,13 +133,82 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
         assert answer and f"_{stamp(answer.made)}" in event.data["report"]
 
 
-def test_without_the_setting_nothing_is_saved(bench: Bench, tmp_path: Path) -> None:
-    runs = bench.open(reasoner())
+def test_with_the_setting_off_nothing_is_saved(bench: Bench, tmp_path: Path) -> None:
+    runs = bench.open(reasoner(), output_dir=None)
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
     runs.resources.files.settle()
     assert saved(runs, run.id) == []
     assert {path.name for path in tmp_path.iterdir()} == {"data"}
+
+
+def reports_of(runs: LocalRuns, owner: str) -> list[Path]:
+    """Two reports of an owner in one conversation; the folder of each file."""
+    first = runs.start(TOPIC, options=REPORT, owner=owner)
+    assert over(runs, first.id, owner=owner) == "done"
+    second = runs.start(TOPIC, options=REPORT, owner=owner, follows=first.id)
+    assert over(runs, second.id, owner=owner) == "done"
+    runs.resources.files.settle()
+    events = [*runs.events(first.id, owner=owner), *runs.events(second.id, owner=owner)]
+    return [Path(event.data["report"]) for event in events if event.kind == "saved"]
+
+
+@pytest.mark.slow
+def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(
+    bench: Bench, tmp_path: Path
+) -> None:
+    runs = bench.open(reasoner())
+    usual = tmp_path / "data" / "query_engine_streamlit_reports"
+    owners = ("local", "user-ann", "../../user-bob")
+    homes = [{path.parent for path in reports_of(runs, owner)} for owner in owners]
+    assert homes[0] == {usual} and len(set.union(*homes)) == 3
+    assert all(home == usual or home.parent == usual for home in set.union(*homes))
+    for path in (usual, *usual.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0
+    assert len(list(usual.rglob("state_*.json"))) == 6
+
+
+@pytest.mark.slow
+def test_files_in_the_data_folder_are_deleted_with_their_runs_alone(
+    bench: Bench, tmp_path: Path
+) -> None:
+    runs = bench.open(reasoner())
+    gone, kept = (reports_of(runs, "user-ann") for _ in range(2))
+    other = reports_of(runs, "user-bob")
+    (one, _) = runs.history(Wanted(), owner="user-ann").entries
+    runs.forget(one.id, owner="user-ann")
+    left = [path for path in (*gone, *kept) if path.exists()]
+    assert left in (gone, kept) and len(list(left[0].parent.iterdir())) == 4
+    assert runs.resources.files.clear("user-ann") == 2
+    assert not left[0].parent.exists()
+    assert all(path.exists() for path in other)
+
+
+def test_files_in_any_other_folder_stay(bench: Bench, tmp_path: Path) -> None:
+    runs = bench.open(reasoner(), output_dir=tmp_path / "out")
+    saved = reports_of(runs, "local")
+    (one,) = runs.history(Wanted()).entries
+    runs.forget(one.id)
+    assert runs.resources.files.clear("local") == 0
+    assert all(path.exists() for path in saved)
+
+
+def test_what_a_run_claims_to_have_saved_elsewhere_is_not_deleted(
+    bench: Bench, tmp_path: Path
+) -> None:
+    runs = bench.open(reasoner())
+    (saved, _) = reports_of(runs, "local")
+    victims = [tmp_path / "victim.md", saved.parent / "notes.md", saved.parent / "x" / saved.name]
+    for path in victims:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    (run, _) = runs.recent()
+    forged = [
+        Event(run=run.id, seq=1, time=run.created, kind="saved", data={"report": str(path)})
+        for path in victims
+    ]
+    runs.resources.files.remove(run, forged)
+    assert all(path.exists() for path in victims)
 
 
 def test_an_answer_is_no_report_and_is_not_saved(bench: Bench, tmp_path: Path) -> None:

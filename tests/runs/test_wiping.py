@@ -164,6 +164,19 @@ def test_a_run_under_way_is_stopped_first_with_its_checkpoints(
     assert other.active
 
 
+def test_saved_reports_are_deleted_too(desk: Path) -> None:
+    limits = Options(sections=1, reflections=0, sources=("library",))
+    for owner in (ANN, BOB):
+        run = runs.report_on("How high is Mount Tai?", options=limits, owner=owner)
+        list(runs.follow(run.id, owner=owner))
+    folder = desk / "query_engine_streamlit_reports"
+    assert len(list(folder.glob("*/deep_search_report_*.md"))) == 2
+    assert runs.wipe(owner=ANN).reports == 1
+    (kept,) = folder.iterdir()
+    path, _ = runs.saved(run.id, owner=BOB)
+    assert path and path.is_file() and path.parent == kept
+
+
 def test_wiping_twice_finds_nothing_more(desk: Path) -> None:
     put(ANN, SECRET)
     runs.wipe(owner=ANN)

@@ -78,6 +78,7 @@ step-again = { $what }：{ $why }，{ $wait }后重试
 step-queued = { $what }：按 Sightline 自设的限速排队中（{ $n }）
 step-unthinking = { $what } 不支持思考级别（{ $level }），已改为不带级别发送
 step-undercounted = { $what } 只计入 { $n } 个 token，少于提示应有的数量，可能没有读完全部资料
+step-unsaved = 报告未能保存为文件：{ $why }
 step-unreadable = { $what } 的回复有部分内容无法解读，已略去：{ $parts }
 why-synonyms = 同义词
 why-other_language = 另一种语言
