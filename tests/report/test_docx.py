@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -62,15 +63,17 @@ def styles(file: Any) -> list[tuple[str, str]]:
     return [(paragraph.style.name, paragraph.text) for paragraph in file.paragraphs]
 
 
-CHINESE_DOCX = drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES)
+@cache
+def chinese() -> bytes:
+    return drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES)
 
 
 def test_the_file_says_what_the_document_says() -> None:
-    assert read(opened(CHINESE_DOCX)) == folded("".join(told(CHINESE.nodes[1:])))
+    assert read(opened(chinese())) == folded("".join(told(CHINESE.nodes[1:])))
 
 
 def test_blocks_have_the_styles_of_their_kind() -> None:
-    found = styles(opened(CHINESE_DOCX))
+    found = styles(opened(chinese()))
     assert found[0] == ("Title", CHINESE.title)
     assert ("Heading 1", "答案") in found
     assert ("List Bullet", "水景") in found
@@ -82,7 +85,7 @@ def test_blocks_have_the_styles_of_their_kind() -> None:
 
 
 def test_each_numbered_list_begins_with_its_own_number() -> None:
-    file = opened(CHINESE_DOCX)
+    file = opened(chinese())
     numbering = file.part.numbering_part.element
     begun = {
         num.get(qn("w:numId")): num.find(f".//{qn('w:startOverride')}").get(qn("w:val"))
@@ -100,7 +103,7 @@ def test_each_numbered_list_begins_with_its_own_number() -> None:
 
 
 def test_citations_lead_to_bookmarks_at_their_sources() -> None:
-    file = opened(CHINESE_DOCX)
+    file = opened(chinese())
     body = file.element.body
     marks = {mark.get(qn("w:name")): mark.getparent() for mark in body.iter(qn("w:bookmarkStart"))}
     goals = {
@@ -126,9 +129,9 @@ def test_links_are_relationships_to_the_web_and_to_nothing_else() -> None:
 
 
 def test_the_contents_are_a_field_with_a_result_so_that_word_asks_nothing() -> None:
-    found = parts(CHINESE_DOCX)
+    found = parts(chinese())
     assert b"updateFields" not in found["word/settings.xml"]
-    file = opened(CHINESE_DOCX)
+    file = opened(chinese())
     entries = [text for name, text in styles(file) if name.lower().startswith("toc ")]
     assert entries == ["答案\t2", "来源\t2", "地点\t3"]
     kinds = [mark.get(qn("w:fldCharType")) for mark in file.element.body.iter(qn("w:fldChar"))]
@@ -136,7 +139,7 @@ def test_the_contents_are_a_field_with_a_result_so_that_word_asks_nothing() -> N
 
 
 def test_tables_repeat_their_head_and_keep_their_cells() -> None:
-    (table,) = opened(CHINESE_DOCX).tables
+    (table,) = opened(chinese()).tables
     assert table.style.name == "Table Grid"
     assert [cell.text for cell in table.rows[0].cells] == ["园林", "说明"]
     heads = [r._tr.find(f".//{qn('w:tblHeader')}") is not None for r in table.rows]
@@ -144,7 +147,7 @@ def test_tables_repeat_their_head_and_keep_their_cells() -> None:
 
 
 def test_the_picture_of_the_places_is_described() -> None:
-    file = opened(CHINESE_DOCX)
+    file = opened(chinese())
     (shape,) = file.inline_shapes
     assert shape._inline.docPr.get("descr") == "地点示意图：拙政园，虎丘"
     at = [name for name, _ in styles(file)].index("Picture")
@@ -152,7 +155,7 @@ def test_the_picture_of_the_places_is_described() -> None:
 
 
 def test_chinese_has_a_chinese_font_and_language() -> None:
-    found = parts(CHINESE_DOCX)["word/styles.xml"].decode()
+    found = parts(chinese())["word/styles.xml"].decode()
     assert 'w:eastAsia="Microsoft YaHei"' in found
     assert 'w:eastAsia="zh-CN"' in found
 
@@ -174,11 +177,11 @@ def test_punctuation_is_in_the_font_of_what_it_stands_among(words: str, chinese:
 
 
 def test_the_file_names_its_title_author_and_time_and_is_the_same_each_time() -> None:
-    told = opened(CHINESE_DOCX).core_properties
+    told = opened(chinese()).core_properties
     assert (told.title, told.author) == (CHINESE.title, "一位作者")
     assert told.created.replace(tzinfo=MADE.tzinfo) == MADE
-    assert drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES) == CHINESE_DOCX
-    with ZipFile(BytesIO(CHINESE_DOCX)) as file:
+    assert drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES) == chinese()
+    with ZipFile(BytesIO(chinese())) as file:
         assert {entry.date_time[0] for entry in file.infolist()} == {1980}
         assert not [name for name in file.namelist() if "thumbnail" in name]
 
