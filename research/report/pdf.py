@@ -172,7 +172,7 @@ class _Setter:
     def _picture(self) -> Iterator[dict[str, Any]]:
         if self._places:
             numbers, shown = zip(*self._places, strict=True)
-            svg = sketch_svg(shown, self._told.language, numbers=numbers)
+            svg = sketch_svg(shown, self._told.language, numbers=numbers, printed=True)
             yield {"t": "picture", "svg": svg, "words": described(shown, self._told.language)}
 
     def _list(self, node: Any, depth: int) -> dict[str, Any]:

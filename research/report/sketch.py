@@ -17,12 +17,12 @@ from PIL import Image
 
 from research.evidence.citations import CitedAnswer
 from research.records import Language, Place, Report
+from research.report import press
 from research.report.columns import ems
 from research.report.families import families
 from research.report.fonts import PLAIN, seen
 from research.report.geo import located
 from research.report.markdown import PLACES, gathered
-from research.report.press import printed
 from research.report.words import speaker
 
 WIDE, HIGH = 720.0, 430.0  # of the picture
@@ -106,20 +106,26 @@ def described(places: Sequence[Place], language: Language) -> str:
 
 
 def sketch_svg(
-    places: Sequence[Place], language: Language, *, numbers: Sequence[int] | None = None
+    places: Sequence[Place],
+    language: Language,
+    *,
+    numbers: Sequence[int] | None = None,
+    printed: bool = False,
 ) -> str:
-    """An SVG of the places, "" if none lies on the globe.
+    """Draw the places as an SVG, "" if none lies on the globe.
 
     A pin has the number that `numbers` has at its place, or its rank; 0 makes a pin without a number.
+    A printed one names the fonts that ship with the program, others those of the reader's machine.
     """
     marks = list(_marks(places, language, numbers))
     if not marks:
         return ""
+    fonts = ",".join(f"'{name}'" for name in PLAIN) if printed else families(language)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {HIGH:g}" role="img">'
         f"<title>{_text(described(places, language))}</title>"
         f'<rect width="{WIDE:g}" height="{HIGH:g}" fill="#ffffff"/>'
-        f'<g font-family="{families(language)}">{"".join(map(_svg, marks))}</g></svg>'
+        f'<g font-family="{fonts}">{"".join(map(_svg, marks))}</g></svg>'
     )
 
 
@@ -127,10 +133,10 @@ def sketch_png(
     places: Sequence[Place], language: Language, *, numbers: Sequence[int] | None = None
 ) -> bytes:
     """The same picture as a PNG of 1440 by 860 pixels, b"" if no place lies on the globe."""
-    svg = sketch_svg(places, language, numbers=numbers)
+    svg = sketch_svg(places, language, numbers=numbers, printed=True)
     if not svg:
         return b""
-    drawn = printed(
+    drawn = press.printed(
         "sketch.typ", {"svg": svg, "wide": WIDE, "high": HIGH, "fonts": PLAIN}, kind="png"
     )
     into = BytesIO()

@@ -178,7 +178,7 @@ def test_a_report_maps_its_places_with_the_numbers_of_their_citations() -> None:
     ]
     assert [number for number, _ in mapped(told, None)] == [0, 0]
     pages = PdfReader(BytesIO(report_pdf(told, cited(told)))).pages
-    assert sum("km" in page.extract_text() for page in pages) == 1
+    assert sum("2 km" in page.extract_text() for page in pages) == 1
     assert Document(BytesIO(report_docx(told, cited(told)))).inline_shapes
 
 
