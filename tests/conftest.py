@@ -2,7 +2,9 @@
 
 import logging
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +18,18 @@ settings.load_profile("unhurried")
 # test starts, compiles hundreds anew, and collecting the tests takes three times as long.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+# Keys, addresses and proxies of whoever runs the tests reach none of them, and nor do their runs.
+_KEPT = re.compile(
+    "PATH|HOME|TE?MP|TMPDIR|SYSTEMROOT|TERM|TZ|LANG|LC_[A-Z]+|VIRTUAL_ENV|CHROMIUM|FONTCONFIG_[A-Z]+"
+    "|(PY|PIP_|COV)[A-Z_]*|SIGHTLINE_[A-Z]+_(TESTS|VENV)|SIGHTLINE_SCREENSHOTS"
+)
+for _name in [*os.environ]:
+    if not _KEPT.fullmatch(_name):
+        del os.environ[_name]
+_folder = tempfile.TemporaryDirectory(prefix="sightline-tests-", ignore_cleanup_errors=True)
+os.environ["SIGHTLINE_DATA_DIR"] = _folder.name
 
 
 class _Kept(logging.Handler):
