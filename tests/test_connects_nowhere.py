@@ -57,6 +57,7 @@ def watched(tmp_path: Path) -> Iterator[dict[str, str]]:
     assert not seen.exists(), seen.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_hook_sees_a_connection(tmp_path: Path, watched: dict[str, str]) -> None:
     seen = Path(watched["SEEN_CONNECTIONS"])
     done = process(

@@ -15,8 +15,6 @@ import pytest
 import research
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent
 NEUTRAL = {
     "records",
@@ -171,6 +169,7 @@ def allowed(module: str, wanted: str) -> bool:
 
 
 # The public face is held by tests of its own.
+@pytest.mark.slow
 @each_row("file", [f for f in MODULES if dotted(f) != "research" and f not in TERMINAL])
 def test_a_module_of_the_engine_imports_only_what_its_place_allows(file: Path) -> None:
     module = dotted(file).removeprefix("research.")
@@ -222,6 +221,7 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("places.server", "mcp.server")
 
 
+@pytest.mark.slow
 @each_row("file", MODULES)
 def test_the_engine_knows_nothing_of_the_pages(file: Path) -> None:
     assert {name.split(".")[0] for name in imports(file)}.isdisjoint({"streamlit", "pages", "app"})
@@ -239,6 +239,7 @@ def set_(tree: ast.AST) -> list[ast.expr]:
 WRAPPER = "research.toolservers.tether"  # a program of its own, with the environment of its command
 
 
+@pytest.mark.slow
 @each_row("file", [f for f in MODULES if dotted(f) not in ("research.settings", WRAPPER)])
 def test_only_the_settings_read_the_environment(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -262,6 +263,7 @@ def test_only_the_settings_read_the_environment(file: Path) -> None:
     assert [ast.unparse(use) for use in uses] == []
 
 
+@pytest.mark.slow
 def test_pages_and_the_terminal_use_only_the_public_names() -> None:
     wrong = []
     for file in [ROOT / "app.py", *PAGES, *TERMINAL]:
@@ -363,6 +365,7 @@ def test_who_needs_little_loads_neither_the_graph_nor_the_models(
 STRICT = "assert __import__('langgraph.checkpoint.serde._msgpack', fromlist=['x']).STRICT_MSGPACK_ENABLED"  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     ["import research.graph", "from research import runs", "import research.runs.local"],
@@ -398,6 +401,7 @@ assert not seen, seen
 """
 
 
+@pytest.mark.slow
 def test_importing_makes_no_file_prints_nothing_reaches_nobody_and_needs_no_key(
     tmp_path: Path,
 ) -> None:

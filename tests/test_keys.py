@@ -30,8 +30,6 @@ from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
 from tests.servers.site import Reply, Site, page
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "How old is the Silver Tower?"
 
@@ -213,6 +211,7 @@ def sent(gemini: FakeGemini, openai: FakeOpenAI, tavily: FakeTavily, keys: Keys)
 # Services that repeat a key
 
 
+@pytest.mark.slow
 @KEYS
 @pytest.mark.parametrize("stage", ["any", "search", "write"])
 def test_a_gemini_that_repeats_the_key_is_not_repeated(
@@ -252,6 +251,7 @@ def test_a_server_like_openais_that_repeats_the_key_is_not_repeated(
     sent(gemini, openai, tavily, keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 401, 403, 429, 432, 500])
 def test_a_tavily_that_repeats_the_key_is_not_repeated(
     status: int, keys: Keys, tmp_path: Path, logs: Logs,
@@ -271,6 +271,7 @@ def test_a_tavily_that_repeats_the_key_is_not_repeated(
 # Services that are none
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["html200", "html502", "badjson", "400key", "404", "reset"])
 def test_no_other_failure_shows_a_key(
     fault: str, keys: Keys, tmp_path: Path, logs: Logs,
@@ -288,6 +289,7 @@ def test_no_other_failure_shows_a_key(
     sent(gemini, openai, tavily, keys)
 
 
+@pytest.mark.slow
 def test_a_wrong_address_gets_the_key_in_a_header_and_gives_it_to_nobody(
     keys: Keys, tmp_path: Path, logs: Logs
 ) -> None:
@@ -311,6 +313,7 @@ def test_a_wrong_address_gets_the_key_in_a_header_and_gives_it_to_nobody(
     holds("log", logs.text, keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_a_password_in_an_address_is_a_key_as_well(
     status: int, tmp_path: Path, logs: Logs, gemini: FakeGemini
@@ -375,6 +378,7 @@ def terminal(
     )
 
 
+@pytest.mark.slow
 def test_no_key_reaches_a_terminal_or_its_log(
     keys: Keys, tmp_path: Path, gemini: FakeGemini, openai: FakeOpenAI, tavily: FakeTavily
 ) -> None:
@@ -412,6 +416,7 @@ def test_a_key_that_cannot_be_one_is_refused_without_being_shown(tmp_path: Path)
 # The pages
 
 
+@pytest.mark.slow
 def test_no_page_shows_a_key(
     keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logs: Logs,
     gemini: FakeGemini, openai: FakeOpenAI, tavily: FakeTavily,

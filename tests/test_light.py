@@ -49,7 +49,6 @@ def test_what_is_loaded_ahead_leaves_the_component_of_the_map_to_the_pages(tmp_p
     assert done.returncode == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("runs", "--help"), ("resume",)])
 def test_the_help_waits_neither_for_the_engine_nor_for_any_library_but_that_of_the_terminal(
     words: tuple[str, ...],

@@ -54,7 +54,6 @@ def desk(
     runs.close()
 
 
-@pytest.mark.slow
 def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     events: list[Event] = []
     report = news_report(TOPIC, sections=2, reflections=1, progress=events.append)
@@ -81,7 +80,6 @@ def test_limits_sources_and_model_are_those_that_are_given(
     assert tavily.log == []
 
 
-@pytest.mark.slow
 def test_a_report_is_saved_in_the_current_folder_in_one_that_is_set_or_in_one_that_is_named(
     desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +178,6 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(
     assert runs.recent() == []
 
 
-@pytest.mark.slow
 def test_the_program_in_the_document_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     block = re.search(r"<!-- api -->\n```python\n(.*?)```", TERMINAL, re.S)
     assert block

@@ -27,8 +27,6 @@ ROOT = Path(__file__).resolve().parent.parent
 TAKEN = ("research", "pages", ".streamlit")
 FILES = ("app.py", "pyproject.toml", "requirements.txt", "README.md", "LICENSE", ".gitignore")
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -156,6 +154,7 @@ def test_the_version_is_that_of_the_changelog(installed: Path, wheel: Path, tmp_
     assert (done.returncode, done.stdout) == (0, f"Sightline {research.__version__}\n")
 
 
+@pytest.mark.slow
 def test_what_is_installed_answers_and_names_itself_as_it_was_called(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -167,6 +166,7 @@ def test_what_is_installed_answers_and_names_itself_as_it_was_called(
     assert "sightline news" in ran(installed, "--help", data=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_what_is_installed_serves_the_pages(installed: Path, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -187,6 +187,7 @@ def test_what_is_installed_serves_the_pages(installed: Path, tmp_path: Path) -> 
         server.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_the_first_page_of_what_is_installed_is_drawn(installed: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from streamlit.testing.v1 import AppTest; "

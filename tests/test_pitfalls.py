@@ -29,8 +29,6 @@ from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG
 
-pytestmark = pytest.mark.slow
-
 ZH = "雷峰塔是什么时候建成的？"
 EN = "When was the tower built?"
 Json = dict[str, Any]
@@ -167,6 +165,7 @@ def copying(prompt: str) -> str:
 # Loop and state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", [0, 1, 2, 3, 5, 10])
 @pytest.mark.parametrize("question", [ZH, EN])
 def test_as_many_rounds_are_searched_as_were_asked_for(
@@ -645,6 +644,7 @@ def test_an_answer_that_failed_costs_no_evidence_and_trying_again_only_writes(
     assert numbered(done).sources and done.findings == report.findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["prose", "wrongjson", "wrongtypes", "truncated"])
 @pytest.mark.parametrize("stage", ["plan", "reflect"])
 def test_json_that_is_none_is_asked_for_again_and_then_done_without_on_record(

@@ -29,8 +29,6 @@ from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG, FakeTavily, Service
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel-key-0123456789"
 QUESTION = "雷峰塔是什么时候建成的？"
 FAILED, NOTHING = 1, 3
@@ -175,6 +173,7 @@ def models(server: Server) -> dict[str, str]:
 # One run, every provider
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini", "openai", "ollama", "anthropic"])
 def test_a_question_is_researched_in_two_rounds_over_any_provider(
     provider: str, offers: dict[str, Offer], desks: Opened
@@ -196,6 +195,7 @@ def test_a_question_is_researched_in_two_rounds_over_any_provider(
     assert offer.web is None or len(offer.web.log) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini", "openai", "ollama", "anthropic"])
 def test_no_request_of_a_run_has_a_sampling_parameter_and_every_prompt_ends_with_the_user(
     provider: str, offers: dict[str, Offer], desks: Opened
@@ -264,6 +264,7 @@ def strays(servers: Mapping[str, Server], web: Service) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [QUESTION, "When was the Silver Tower built?"])
 def test_each_role_of_a_run_has_a_provider_of_its_own(
     mixed: tuple[dict[str, Server], dict[str, str]],
@@ -288,6 +289,7 @@ def test_each_role_of_a_run_has_a_provider_of_its_own(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", MIXED)
 def test_a_run_of_several_providers_goes_on_where_it_was_stopped(
     mixed: tuple[dict[str, Server], dict[str, str]],
@@ -331,6 +333,7 @@ def test_a_server_that_ignores_schemas_is_named_and_an_answer_is_written(
     assert report.answer.cites
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(
     openai: Offer, desks: Opened
 ) -> None:
@@ -442,6 +445,7 @@ def test_a_model_of_a_run_that_is_no_model_is_named(gemini: Offer, desks: Opened
     assert report.answer.quotes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "stage"), STAGE_OF.items())
 def test_each_role_asks_the_model_of_its_setting(
     gemini: Offer, desks: Opened, setting: str, stage: str

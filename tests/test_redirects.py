@@ -131,6 +131,7 @@ async def clients(detour: Detour) -> AsyncIterator[Clients]:
     await made.close()
 
 
+@pytest.mark.slow
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("way", [text, stream, json, tools])
@@ -327,7 +328,6 @@ async def test_a_service_that_is_elsewhere_is_not_looked_for_there(
     _held(detour, caught.value)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
     detour: Detour, status: int, tmp_path: Path
@@ -342,7 +342,6 @@ def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
     assert check.failure
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
     detour: Detour,

@@ -21,8 +21,6 @@ from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TOPIC = "The reopening of the tower"
 KEY, OWN = "sk-usual-0123456789abcdef", "qe-own-0123456789abcdef"
@@ -145,6 +143,7 @@ def test_without_it_reports_are_worked_on_by_the_models_of_the_roles(
     assert report.answer and report.answer.author == "openai:usual"
 
 
+@pytest.mark.slow
 def test_a_models_name_alone_is_asked_where_others_of_its_provider_are(
     opened: Opened, usual: FakeOpenAI
 ) -> None:
@@ -248,6 +247,7 @@ def test_what_is_set_in_part_is_refused_with_what_is_missing(
 # How much of a result is shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", ["", "0", "200", "900"])
 def test_the_models_of_a_report_are_shown_so_much_of_each_result_and_all_of_it_is_kept(
     most: str, opened: Opened, usual: FakeOpenAI

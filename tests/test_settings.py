@@ -29,8 +29,6 @@ from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 Start = Callable[..., tuple[LocalRuns, Run]]
 WEB = ("web",)
 
@@ -795,6 +793,7 @@ def asked(services: dict[str, Service]) -> set[str]:
     return {name for name, service in services.items() if service.log}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("web_search", "provider"),
     [("", "tavily"), ("auto", "tavily"), ("searxng", "searxng"), ("wikipedia", "wikipedia"),
@@ -841,6 +840,7 @@ def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual
     assert asked(services) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("results", [1, 5, 20])
 @pytest.mark.parametrize("name", ["tavily", "searxng"])
 def test_the_results_per_search_limit_what_a_search_of_the_web_brings(
@@ -855,6 +855,7 @@ def test_the_results_per_search_limit_what_a_search_of_the_web_brings(
         assert services["tavily"].last.body["max_results"] == results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [0, 1, 3])
 def test_the_pages_per_search_are_how_many_results_are_read_as_pages(
     pages: int, research: Callable[..., tuple[Desk, Report]]

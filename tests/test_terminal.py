@@ -28,8 +28,6 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
 
-pytestmark = pytest.mark.slow
-
 ENGLISH = "When was the Summer Palace built?"
 CHINESE = "故宫的门票多少钱，周几闭馆？"
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
@@ -70,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Asking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [ENGLISH, CHINESE])
 def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
     folder: Path, question: str
@@ -85,6 +84,7 @@ def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
         assert verbatim(quote, texts[title])
 
 
+@pytest.mark.slow
 def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     folder: Path,
 ) -> None:
@@ -133,6 +133,7 @@ def test_the_reflection_names_the_gap_and_the_next_queries(folder: Path) -> None
     assert "round 1:" in once.stderr and "round 2:" not in once.stderr
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> None:
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
@@ -188,6 +189,7 @@ def test_markdown_cites_as_it_is_asked_to(
         assert mark in printed.stdout and "(#s1)" not in printed.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
     [
@@ -228,11 +230,12 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "table": False, "loops": 1, "sources": ["places", "database", "library"], "model": "",
-        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False,
+        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False, "models": [],
         "updates": "", "database": "", "notebook": "",
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_the_command_line_says_beats_the_environment_which_beats_the_default(
     folder: Path,
 ) -> None:
@@ -345,6 +348,7 @@ def test_the_data_folder_of_the_command_line_beats_the_environment(
     assert (tmp_path / "other" / "library.db").exists()
 
 
+@pytest.mark.slow
 def test_the_text_is_utf8_whatever_the_locale(folder: Path) -> None:
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
     done = process(folder, CHINESE, env=env)
@@ -352,6 +356,7 @@ def test_the_text_is_utf8_whatever_the_locale(folder: Path) -> None:
     assert "闭馆" in done.stdout and "闭馆" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [False, True])
 def test_a_reader_that_leaves_early_is_no_error(folder: Path, both: bool) -> None:
     stderr = subprocess.STDOUT if both else subprocess.PIPE
@@ -547,6 +552,7 @@ def test_markup_in_a_question_stays_dead_in_the_report(folder: Path) -> None:
     assert not re.search(r"(?<!\\)<script|!\[", done.stdout)
 
 
+@pytest.mark.slow
 def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
     evil = "\x1b]0;owned\x07\x1b[31m\u202eevil\x9b2J"
     (tmp_path / "evil.md").write_text(
@@ -630,6 +636,7 @@ def test_the_sample_can_be_turned_off_and_on(tmp_path: Path) -> None:
 # Several at once, stopping and resuming
 
 
+@pytest.mark.slow
 def test_two_at_once_on_one_data_folder_both_answer(tmp_path: Path) -> None:
     both = [
         subprocess.Popen(
@@ -662,6 +669,7 @@ def searches(folder: Path) -> list[tuple[str, bool]]:
         return [(query, bool(finished)) for query, finished in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
 def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None:
     running = subprocess.Popen(
@@ -710,6 +718,7 @@ def test_a_finished_run_is_shown_without_another_search(folder: Path) -> None:
     assert searches(folder) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_is_shown_with_its_plan_and_how_to_go_on(tmp_path: Path) -> None:
     terminal(tmp_path, CHINESE, "--approve", "--loops", "1")
     (run_id,) = run_ids(tmp_path)
@@ -720,6 +729,7 @@ def test_a_run_that_waits_is_shown_with_its_plan_and_how_to_go_on(tmp_path: Path
     assert searches(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
 def test_a_run_of_another_process_is_followed_and_ctrl_c_leaves_it_alone(tmp_path: Path) -> None:
     running = subprocess.Popen(

@@ -21,8 +21,6 @@ from tests.servers.news import FakeFeeds, FakeTavilyNews, Given, item, rows, rss
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, Done, called, command
 
-pytestmark = pytest.mark.slow
-
 TOPIC = "央行降准 and the market"
 KEY, TAVILY_KEY = "qe-sentinel-0123456789", "tvly-sentinel-0123456789"
 ANSWERED, FAILED, UNUSABLE, STOPPED = 0, 1, 2, 130
@@ -86,6 +84,7 @@ def test_a_report_is_printed_with_live_progress_and_saved_in_the_data_folder(
     assert {path.name for path in tmp_path.iterdir()} == {"data"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["--save", "--save=own", "OUTPUT_DIR", "both"])
 def test_a_report_is_saved_when_it_is_asked_for(
     way: str, env: dict[str, str], tmp_path: Path
@@ -146,6 +145,7 @@ def state_of(folder: Path) -> dict[str, Any]:
     return {"notes": {}, "findings": []}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no process is killed like that there")
 def test_a_report_that_was_killed_is_loaded_on_another_machine_and_nothing_is_repeated(
     env: dict[str, str], tmp_path: Path, model: FakeOpenAI, tavily: FakeTavilyNews
@@ -193,6 +193,7 @@ def test_the_state_of_a_finished_report_is_loaded_without_a_single_request(
     assert (len(model.log), len(tavily.log)) == requests
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
 def test_ctrl_c_stops_a_report_and_its_state_goes_on(
     env: dict[str, str], tmp_path: Path, model: FakeOpenAI, tavily: FakeTavilyNews

@@ -21,8 +21,6 @@ from tests.test_terminal_news import (
     tavily,
 )
 
-pytestmark = pytest.mark.slow
-
 UNCHANGED = 4
 WATCH = ("news", "--changed", TOPIC, "--sections", "2", "--reflections", "1")
 

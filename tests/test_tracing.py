@@ -29,8 +29,6 @@ from tests.servers.collector import Collector, Span
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import nowhere
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "How old is the sentinelquestion tower?"
 PASSAGE = "The sentineldocument tower is open from 9:00 to 17:00."
@@ -416,6 +414,7 @@ def alone(folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "on"),
     [
@@ -435,6 +434,7 @@ def test_without_a_collector_nothing_is_sent_and_nothing_that_sends_is_imported(
         assert {"plan", "search library", "answer"} <= {span.name for span in collector.spans}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "switches",
     [("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"),
@@ -479,6 +479,7 @@ def test_the_server_of_langsmith_would_be_noticed(collector: Collector, tmp_path
 # A collector that does not serve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["nobody listens", "hangs", "503", "401"])
 def test_a_collector_that_does_not_serve_delays_nothing_and_costs_one_line_of_the_log(
     how: str,
@@ -507,6 +508,7 @@ def test_a_collector_that_does_not_serve_delays_nothing_and_costs_one_line_of_th
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told
 
 
+@pytest.mark.slow
 def test_without_the_packages_one_line_says_so_and_runs_go_on(tmp_path: Path) -> None:
     (tmp_path / "opentelemetry").mkdir()
     (tmp_path / "opentelemetry" / "__init__.py").write_text("raise ImportError('not here')\n")

@@ -57,7 +57,6 @@ def test_every_sentence_has_something_to_be_judged_by(name: str) -> None:
         assert (labelled.kind in ("missing", "invented")) == (labelled.label == "none"), labelled
 
 
-@pytest.mark.slow
 @each_row("name", NAMES)
 def test_a_numbered_report_has_no_mechanical_defect(name: str) -> None:
     checked = check(name)
@@ -82,7 +81,6 @@ def test_duplicates_of_one_address_are_one_source_with_one_number(name: str) -> 
     assert len(set(addresses)) == len(addresses)
 
 
-@pytest.mark.slow
 def test_every_labelled_sentence_is_found_and_nothing_else_is_taken_for_a_claim() -> None:
     missed = [item.name for item in found() if item.found is None]
     assert missed == []
@@ -108,7 +106,6 @@ def test_few_changed_figures_pass_for_supported(language: str) -> None:
     assert sum(item.found in GOOD for item in changed) <= 0.08 * len(changed)
 
 
-@pytest.mark.slow
 def test_no_sentence_that_nobody_labelled_is_said_to_differ() -> None:
     beside = [sentence for name in NAMES for sentence in check(name).beside]
     recall, precision = differing(found(), beside)

@@ -39,7 +39,6 @@ def main() -> int:
         parser.error(f"--pairs needs the benchmark support and a file; {given.pairs} is given")
     if given.scale and "desk" not in names:
         parser.error("--scale needs the benchmark desk")
-    logging.disable(logging.WARNING)
     console = Console(width=None if sys.stdout.isatty() else 140)
     for name in names:
         module = importlib.import_module(f"tests.benchmarks.{name}")
@@ -78,4 +77,5 @@ def _value(value: float, unit: str) -> str:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)
     sys.exit(main())

@@ -94,7 +94,6 @@ async def test_what_the_data_does_not_hold_is_said_with_what_it_holds(
     assert "没有读懂" not in text and "not understood" not in text
 
 
-@pytest.mark.slow
 async def test_beside_what_was_not_understood_stands_what_the_data_holds(tmp_path: Path) -> None:
     for question in ("浙江有哪些餐厅", "Which hotels are in Hangzhou?", "鹤岗市有哪些5A景区"):
         text = told(await DatabaseService("", tmp_path).ask(question, silent))

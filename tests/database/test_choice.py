@@ -135,6 +135,7 @@ def test_of_three_hundred_tables_those_that_a_question_needs_are_described() -> 
     assert found / (found + len(missed)) >= 0.95, missed
 
 
+@pytest.mark.slow
 def test_on_questions_that_nothing_was_fitted_on_more_tables_are_found_than_by_shared_words() -> (
     None
 ):

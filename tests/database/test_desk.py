@@ -75,6 +75,7 @@ async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     assert caught.value.reason in ("unreachable", "refused", "unavailable")
 
 
+@pytest.mark.slow
 async def test_a_database_that_others_hold_is_a_failure_with_its_reason(tmp_path: Path) -> None:
     desk = DatabaseService("", tmp_path, limits=Limits(seconds=0.2))
     with closing(sqlite3.connect(shipped(tmp_path))) as other:

@@ -211,6 +211,7 @@ def test_a_plan_is_made_without_running(ducks: Database) -> None:
     ducks.plan(ducks.check("SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"))
 
 
+@pytest.mark.slow
 def test_cells_and_rows_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "long.duckdb"
     with duckdb.connect(path) as made:
@@ -246,6 +247,7 @@ HONEST = {
 }
 
 
+@pytest.mark.slow
 def test_a_value_of_hundreds_of_megabytes_in_a_view_is_never_made(tmp_path: Path) -> None:
     path = tmp_path / "some.duckdb"
     with duckdb.connect(path) as made:

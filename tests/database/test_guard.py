@@ -116,11 +116,11 @@ def test_of_legitimate_statements_at_most_one_in_a_hundred_is_refused() -> None:
     assert len(wrong) <= len(LEGITIMATE) // 100, wrong
 
 
-@pytest.mark.slow
 def _search(pattern: str, text: str | None) -> bool | None:
     return None if text is None else re.search(pattern, text) is not None
 
 
+@pytest.mark.slow
 def test_legitimate_statements_have_the_same_rows_written_anew(
     database: Database, scenic: Path
 ) -> None:
@@ -280,6 +280,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(words=st.lists(st.sampled_from(PIECES), max_size=40))
 @settings(max_examples=300, deadline=None)
@@ -462,6 +463,7 @@ def test_a_refusal_is_of_a_kind(sql: str, kind: str) -> None:
     assert refused(sql).kind == kind
 
 
+@pytest.mark.slow
 def test_a_refusal_has_no_colours_and_no_long_text_in_it() -> None:
     for _, _, said, _ in outcomes():
         if isinstance(said, Refused):

@@ -27,6 +27,7 @@ def chinook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Database, L
     return path, *described(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["seen", "unseen"])
 def test_questions_by_another_hand_are_answered_or_declined(
     chinook: tuple[Path, Database, Lexicon], split: str
@@ -103,6 +104,7 @@ def test_a_question_is_never_part_of_a_statement(tmp_path: Path) -> None:
     assert "''s" in read.sql
 
 
+@pytest.mark.slow
 def test_the_same_questions_read_a_duckdb_file(
     chinook: tuple[Path, Database, Lexicon], tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def paged(database: Database, sql: str) -> list[Any]:
             return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "ids"),
     [
@@ -117,6 +118,7 @@ def test_reading_on_ends_at_the_deadline(sales: Database) -> None:
     assert caught.value.cause == "timeout"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["database", pytest.param("server_database", marks=pytest.mark.postgres)]
 )

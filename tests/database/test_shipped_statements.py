@@ -87,6 +87,7 @@ def refused(database: Database) -> tuple[list[str], list[str]]:
     return asked, wrong
 
 
+@pytest.mark.slow
 def test_statements_on_sqlite_have_the_rows_of_the_raw_text(sights: Path) -> None:
     database = open_database(sights, limits=MANY)
     asked, wrong = refused(database)

@@ -31,8 +31,6 @@ from tests.database.bombs import (
 )
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 LAST = f'<row r="1048576">{cell("XFD1048576")}</row>'
 FAR = [(0, 0, 1.0), (0, 1, 2.0)]
@@ -94,6 +92,7 @@ print(json.dumps([out, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss //
 """
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_in_a_moment_and_with_little_memory(tmp_path: Path) -> None:
     paths = []
     for name, (make, _) in BOMBS.items():
@@ -122,6 +121,7 @@ def read(path: Path) -> FileTable:
     return table
 
 
+@pytest.mark.slow
 @each_row(
     ("name", "make", "columns", "rows"),
     [
@@ -161,6 +161,7 @@ def test_a_text_is_taken_for_utf_16_only_where_it_is(tmp_path: Path) -> None:
         recognise(path, path.name)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_that_lies_costs_nothing_but_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"a": range(1_000), "b": ["x"] * 1_000}), path)

@@ -121,7 +121,6 @@ def test_every_sheet_is_a_table_and_a_formula_is_its_value(tmp_path: Path) -> No
     assert found["客户_表"][1] == (("a", 1),)
 
 
-@pytest.mark.slow  # a workbook of more rows than are looked at for the types
 def test_a_note_far_right_of_a_late_row_is_not_lost(tmp_path: Path) -> None:
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("log")
@@ -181,7 +180,7 @@ def test_a_bad_file_is_told_in_one_line(
     assert not list(tmp_path.glob("*.part*"))
 
 
-@pytest.mark.slow  # more lines than are looked at for the columns
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ['{"id": 1, "note": "siehe Anhang"}', '{"id": "siehe Anhang"}'])
 def test_json_lines_may_have_late_keys_and_types(tmp_path: Path, late: str) -> None:
     lines = ['{"id": 0}'] * 25_000

@@ -202,6 +202,7 @@ def test_the_words_of_a_table_that_is_left_out_are_not_read_by_a_list_of_them(
 # DuckDB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -243,7 +244,6 @@ def test_the_tables_of_a_full_text_index_of_duckdb_follow_its_table(tmp_path: Pa
 # PostgreSQL
 
 
-@pytest.mark.slow
 def test_a_view_that_a_role_may_not_read_through_is_left_out(database_server: Cluster) -> None:
     with database_server.database() as address:
         with database_server.connect(address.rpartition("/")[2]) as owner:

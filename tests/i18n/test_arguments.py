@@ -15,8 +15,6 @@ from tests.i18n.calls import Request, prefixes, requests
 from tests.pages.test_words import FAMILIES
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 FAMILY = {identifier(family): (family, members) for family, members in FAMILIES.items()}
 
 
@@ -66,11 +64,13 @@ def wrong(request: Request) -> str:
     return f"not taken: {sorted(spare)}" if spare else ""
 
 
+@pytest.mark.slow
 def test_every_call_gives_the_values_that_its_text_takes() -> None:
     found = {request.where: why for request in asked() if (why := wrong(request))}
     assert found == {}
 
 
+@pytest.mark.slow
 def test_most_calls_can_be_read() -> None:
     """Keys are written where they are asked for, so that the tests here see them."""
     unread = [request for request in asked() if not all(request.patterns)]
@@ -102,6 +102,7 @@ def _texts() -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_every_text_is_asked_for() -> None:
     """By a call, by a key in a table, or as a member of a family."""
     meant = set().union(*(request.meant() for request in asked()))

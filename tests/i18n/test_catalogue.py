@@ -61,6 +61,7 @@ def test_each_message_is_read_alone_as_it_is_in_its_file(language: Language) -> 
     assert [name for name, entry in messages(language).items() if references(entry)] == []
 
 
+@pytest.mark.slow
 def test_no_text_is_empty() -> None:
     assert [key for key in messages("en") for lang in LANGUAGES if not shown(key, lang)] == []
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from research import has_message
 from tests.catalogue import ENGINE, ROOT, identifier, messages, variables
 from tests.tables import each_row
@@ -45,6 +47,7 @@ def said(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
                     yield f"{prefix}{key.value}", node
 
 
+@pytest.mark.slow
 def test_every_text_that_the_engine_asks_for_exists_with_the_values_that_it_is_given() -> None:
     wrong, seen = [], 0
     for file, tree in trees():
@@ -63,6 +66,7 @@ def test_every_text_that_the_engine_asks_for_exists_with_the_values_that_it_is_g
     assert seen > 80
 
 
+@pytest.mark.slow
 @each_row("prefix", ENGINE)
 def test_every_text_of_the_engine_is_said(prefix: str) -> None:
     """Its key stands in the files that say it, whole or after the prefix."""
@@ -103,6 +107,7 @@ def told_twice(tree: ast.Module) -> Iterator[int]:
                     break
 
 
+@pytest.mark.slow
 def test_no_text_for_people_is_in_python() -> None:
     """But for what the rules have read in a question, which is put in words where it is read."""
     files = [*trees(), *trees("pages/**/*.py")]

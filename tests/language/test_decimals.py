@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,7 +74,6 @@ def test_joining_is_done_once_and_only_blanks_go(text: str) -> None:
     assert len(pad_decimals(text)) == len(text)
 
 
-@pytest.mark.slow
 @each_row(
     ("name", "data"),
     [

@@ -28,8 +28,6 @@ from research.library import documents
 from research.library.documents import SUFFIXES, Document, Problem, Unreadable, read, walk
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 
 def problem(name: str, data: bytes) -> Problem:
     return refused(name, data).problem
@@ -201,6 +199,7 @@ def test_the_documented_suffixes_are_accepted() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_suffix_decides_in_any_case_and_the_digest_is_that_of_the_bytes() -> None:
     document = read("folder/NOTES.TXT", b"One line.")
     assert document.sha256 == hashlib.sha256(b"One line.").hexdigest()
@@ -671,6 +670,7 @@ def test_an_office_file_with_a_password_is_encrypted_and_an_old_one_unreadable(s
     assert problem("a" + suffix, locked_office().replace(b"E\0n\0c", b"e\0n\0c")) == "unreadable"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".docx", ".xlsx"])
 def test_a_zip_bomb_is_too_large(suffix: str) -> None:
     out = io.BytesIO()
@@ -789,6 +789,7 @@ def test_damaged_files_give_a_document_or_a_problem(
     settled(name, bytes(data))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     suffix=st.sampled_from([".txt", ".md", ".html", ".csv", ".tsv"]),

@@ -18,8 +18,6 @@ from tests.database.bombs import HEAD, xlsx
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 SIZE = 400_000
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 ENTITIES = (
@@ -35,6 +33,7 @@ def refusal(name: str, data: bytes) -> tuple[str, str]:
     return caught.value.problem, caught.value.limit
 
 
+@pytest.mark.slow
 @each_row("shape", list(shapes(SIZE)))
 def test_a_page_of_any_shape_is_read_or_refused_while_other_threads_go_on(shape: str) -> None:
     page = shapes(SIZE)[shape].encode()
@@ -90,6 +89,7 @@ def word(body: str, declared: str = "") -> bytes:
 PARAGRAPH = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
 
 
+@pytest.mark.slow
 def test_a_package_that_is_a_bomb_is_refused_before_it_is_unpacked() -> None:
     assert refusal("a.docx", word("<w:p/>" * 5_000_000)) == ("too large", "unpacked")
     assert refusal("a.docx", word(PARAGRAPH.format("&l9;"), ENTITIES)) == ("unreadable", "")
@@ -127,6 +127,7 @@ FORM = b"<</XObject<</F 5 0 R>>>>"
 PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources%b>>"
 
 
+@pytest.mark.slow
 @each_row(
     ("name", "make"),
     [
@@ -165,6 +166,7 @@ def test_a_picture_of_too_many_pixels_is_refused_and_its_notes_are_not_unpacked(
         read("a.png", png(9, 9, notes))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces every limit")
 def test_a_file_over_which_its_parser_breaks_off_is_told_as_such_and_the_next_is_read() -> None:
     endless = pdf(

@@ -20,8 +20,6 @@ from research.library.index import Library
 from research.library.prepare import Added, sample_files
 from research.storage import StoreError
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -75,6 +73,7 @@ def found(library: Library, query: str, *subject: str) -> list[str]:
 # Finding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -135,6 +134,7 @@ def test_words_of_the_title_the_heading_and_the_opening_count_for_every_passage(
         assert library.search(query)[0].text == "Admission costs 120 yuan."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -199,6 +199,7 @@ SUBJECTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subject", "names"),
     [
@@ -541,6 +542,7 @@ TEXTS = st.lists(
 ).map("\n\n".join)  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

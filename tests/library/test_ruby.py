@@ -14,8 +14,6 @@ from research.sources.web import reader
 from research.wire.plain import unmarked
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 RUBY = [
     "<ruby>鶴<rt>つる</rt>見<rt>み</rt></ruby>橋",
     "<ruby>鶴<rp>(</rp><rt>つる</rt><rp>)</rp>見<rp>（</rp><rt>み</rt><rp>）</rp></ruby>橋",
@@ -35,6 +33,7 @@ PAGE = (
 )
 
 
+@pytest.mark.slow
 @each_row("ruby", RUBY)
 def test_a_page_and_a_note_have_the_word_without_its_reading(ruby: str) -> None:
     page = PAGE.format(ruby).encode()

@@ -322,6 +322,7 @@ def bomb() -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @each_row(
     "name make why",
     [
@@ -344,6 +345,7 @@ def told(data: bytes, number: int = 1) -> dict[str, object]:
     return answer(opened(".png", data), lambda picture: f"{picture.size}", number)
 
 
+@pytest.mark.slow
 def test_a_picture_is_read_upright_on_white_and_no_larger_than_helps() -> None:
     large = Image.open(io.BytesIO(image("PNG", (6_000, 4_000))))
     drawn = opened(".png", image("PNG", large.size))(1)
@@ -376,14 +378,12 @@ def test_what_is_to_be_installed_is_what_is_looked_for() -> None:
     assert all(f"'{name}>=" in INSTALL for name in MODULES)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(installed(), reason="what reads scans is installed")
 def test_a_process_that_ends_costs_the_page_that_it_was_at() -> None:
     found = recognise("a.png", image("PNG", (9, 9)), [1, 2], lambda: True)
     assert [(one.page, one.failed) for one in found] == [(1, "ended"), (2, "ended")]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(installed(), reason="what reads scans is installed")
 def test_the_terminal_tells_the_pages_and_the_line_to_install(tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(scanned(3))

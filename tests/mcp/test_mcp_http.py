@@ -15,8 +15,6 @@ from mcp.server.lowlevel import Server
 from research.mcp.listening import BODY, over_http
 from tests.mcp.desk import LAKE, SLOW, TOKEN, abandoned, data, http, served, status, until
 
-pytestmark = pytest.mark.slow
-
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {
@@ -130,6 +128,7 @@ async def serving(**more: Any) -> AsyncIterator[str]:
         await asyncio.gather(task, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_a_report_comes_with_progress_and_is_one_for_all_sessions(address: str) -> None:
     heard: list[str] = []
 
@@ -144,6 +143,7 @@ async def test_a_report_comes_with_progress_and_is_one_for_all_sessions(address:
         assert data(await other.call_tool("report", {"run_id": "lake"})) == found
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_left_stops_its_run_and_the_server_goes_on(tmp_path: Path) -> None:
     with served(tmp_path, **SLOW) as address:
         async with http(address) as session:
@@ -166,6 +166,7 @@ async def test_a_call_that_is_left_stops_its_run_and_the_server_goes_on(tmp_path
             await until(stopped)
 
 
+@pytest.mark.slow
 async def test_a_connection_that_breaks_stops_its_run(tmp_path: Path) -> None:
     """Nobody says goodbye: neither the session nor the call is ended."""
     with served(tmp_path, **SLOW) as address:

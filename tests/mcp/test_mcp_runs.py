@@ -21,7 +21,6 @@ from research.mcp.server import Sightline
 from research.trouble import conceal
 from tests.mcp.desk import LAKE, SLOW, data, status, until, words
 
-pytestmark = pytest.mark.slow
 KEY = "sentinel-key-0123456789"
 
 
@@ -108,6 +107,7 @@ async def cancelled(session: ClientSession, number: int, call: asyncio.Task[Any]
     await asyncio.gather(call, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_a_run_that_two_wait_for_is_stopped_when_the_second_leaves(
     slow: None, tmp_path: Path
 ) -> None:

@@ -33,8 +33,6 @@ from tests.mcp.desk import (
     words,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def conversation(
     folder: Path, *messages: dict[str, Any] | str, options: tuple[str, ...] = (), **more: str
@@ -80,6 +78,7 @@ async def test_the_tools_say_what_they_take_give_and_do(tmp_path: Path) -> None:
     assert tools["research"].inputSchema["required"] == ["question"]
 
 
+@pytest.mark.slow
 async def test_a_report_comes_with_its_citations_and_tells_how_far_it_is(tmp_path: Path) -> None:
     heard: list[tuple[float, str]] = []
 
@@ -121,6 +120,7 @@ async def test_a_report_comes_with_its_citations_and_tells_how_far_it_is(tmp_pat
     assert (tmp_path / "stderr").read_text() == ""
 
 
+@pytest.mark.slow
 async def test_the_other_tools_look_something_up(tmp_path: Path) -> None:
     async with stdio(tmp_path) as session:
         asked = {"query": "西湖 世界遗产", "limit": 2}
@@ -142,6 +142,7 @@ async def test_the_other_tools_look_something_up(tmp_path: Path) -> None:
         assert data(await session.call_tool("list_runs", {}))["runs"] == []
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("research", {}, "question: Field required"),
@@ -167,6 +168,7 @@ async def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
     assert (tmp_path / "stderr").read_text() == ""
 
 
+@pytest.mark.slow
 async def test_a_data_folder_that_cannot_be_used_is_told_and_the_server_stays(
     tmp_path: Path,
 ) -> None:
@@ -179,6 +181,7 @@ async def test_a_data_folder_that_cannot_be_used_is_told_and_the_server_stays(
     assert (tmp_path / "stderr").read_text() == ""
 
 
+@pytest.mark.slow
 async def test_a_cancelled_call_stops_its_run_which_the_next_one_resumes(tmp_path: Path) -> None:
     async with stdio(tmp_path, **SLOW) as session:
         await abandoned(session, "left")
@@ -195,6 +198,7 @@ async def test_a_cancelled_call_stops_its_run_which_the_next_one_resumes(tmp_pat
     assert (tmp_path / "stderr").read_text() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("going", ["closes", "terminates"])
 async def test_a_client_that_goes_away_stops_its_run(going: str, tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
@@ -243,6 +247,7 @@ def test_a_client_of_a_newer_protocol_is_answered_and_stderr_stays_quiet(tmp_pat
     assert (code, errors) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_setting_that_cannot_be_used_ends_it_with_one_line(tmp_path: Path) -> None:
     for options, env, told in (
         ((), {"SIGHTLINE_SEARCH_DELAY": "soon"}, "SIGHTLINE_SEARCH_DELAY is 'soon'"),
@@ -284,6 +289,7 @@ def test_nothing_is_loaded_for_the_first_answer_that_only_a_call_needs(tmp_path:
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 async def test_langchain_gets_the_tools_the_report_and_its_progress(tmp_path: Path) -> None:
     heard: list[str | None] = []
 

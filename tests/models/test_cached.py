@@ -11,7 +11,7 @@ from research.records import Usage
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 MODEL = "gemini-3.8-flash"

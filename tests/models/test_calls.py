@@ -23,7 +23,7 @@ from tests.models.conftest import KEY, PROMPT, Heard, Wire
 from tests.servers import tokens
 from tests.servers.search import FakeTavily
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ASKED = Prompt("Follow the rules.", "Question: how old is the tower?\n[@3fa9] It is old.")
 
@@ -47,6 +47,7 @@ def completion(text: str | None, finish: str = "stop") -> dict[str, Any]:
 # JSON
 
 
+@pytest.mark.slow
 async def test_json_comes_back_as_the_object_that_was_asked_for(wire: Wire) -> None:
     assert (await wire.colour(wire.chat())).colour == "green"
     assert wire.server.calls() == 1
@@ -56,6 +57,7 @@ async def test_json_comes_back_as_the_object_that_was_asked_for(wire: Wire) -> N
     assert usage["output"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["fenced", "bom"])
 async def test_a_fence_or_a_byte_order_mark_around_json_is_taken_off(
     fault: str, wire: Wire
@@ -445,6 +447,7 @@ async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) 
             assert time.monotonic() - start < 30
 
 
+@pytest.mark.slow
 async def test_a_stream_may_last_longer_than_one_answer_but_not_for_ever(openai: Wire) -> None:
     openai.server.fail("write", "slow:0.25")  # for each piece
     openai.server.brain.answer = "word " * 30  # 7 pieces

@@ -317,7 +317,6 @@ async def test_what_is_learnt_of_one_model_is_not_said_of_another(openai: Wire) 
     assert same.room(parse("openai:of-length")) == learnt
 
 
-@pytest.mark.slow
 async def test_several_that_are_refused_at_once_are_each_asked_once_more(openai: Wire) -> None:
     (await fresh(openai, "vllm", 8_192)).server.latency = 0.1
     await asyncio.gather(*(asked(openai, "text") for _ in range(4)))

@@ -19,8 +19,6 @@ from tests.models.conftest import PROMPT, SCHEMA, Colour, loaded
 from tests.servers.gemini import FakeGemini
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NAME = "gemini-flash-latest"
 LOOK = {
@@ -73,6 +71,7 @@ def _human(text: str) -> Any:
     return HumanMessage(text)
 
 
+@pytest.mark.slow
 @each_row(
     ("address", "prefix"),
     [

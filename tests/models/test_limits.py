@@ -12,8 +12,6 @@ from research.models.limits import Limiter, Rest
 from tests.fakes import until
 from tests.models.conftest import loaded
 
-pytestmark = pytest.mark.slow
-
 MINUTE = 0.5
 
 

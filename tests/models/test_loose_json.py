@@ -265,6 +265,7 @@ def test_nothing_that_can_come_breaks_the_reading(value: Any) -> None:
         assert all(isinstance(query, str) for query in found["queries"])
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="{}[]\"'“”:,，/*#\\ \nabTrue1", max_size=40))
 def test_no_text_breaks_the_reading(text: str) -> None:
     with suppress(Unfit):
@@ -274,7 +275,6 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 # Over the wire
 
 
-@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_could_not_be_read_is_told_and_asked_for_no_second_time(wire: Wire) -> None:
     odd = WHOLE | {"gap": {"what": "a", "why": "b"}, "queries": "a; b"}
@@ -294,7 +294,6 @@ LOOK = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("arguments", "args"),

@@ -14,7 +14,7 @@ from research.trouble import Trouble
 from tests.models.conftest import Wire
 from tests.servers import Call
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = "<<<question q\nHow old is the tower?\nq question>>>"
 ASKED = Prompt("Follow the rules.", f"{QUESTION}\n[@3fa9] It is old.")
@@ -154,6 +154,7 @@ async def test_what_a_template_puts_around_a_text_is_no_part_of_it(
 # Time
 
 
+@pytest.mark.slow
 async def test_a_stream_that_is_too_slow_is_said_to_be_so_and_its_text_stays(either: Wire) -> None:
     either.server.fail("write", "slow:0.2")
     either.server.brain.answer = "word " * 100  # 16 pieces

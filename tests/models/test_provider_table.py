@@ -44,6 +44,7 @@ def environment(one: Provider, server: Server) -> dict[str, str]:
     return keys | {one.address: url, "SIGHTLINE_MODEL_ATTEMPTS": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_provider_gets_its_own_key_and_no_other(
     name: str, servers: dict[str, Server]

@@ -13,7 +13,7 @@ from research.sources.web.gemini import GeminiSearch
 from research.trouble import Trouble
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 PAGE = "https://example.org/a"

@@ -16,8 +16,6 @@ from research.wire.addresses import Guard
 from tests.servers.news import FakeFeeds, Given, dumps, item, opml, rss
 from tests.servers.search import nowhere
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 BASIC = Request()
 START, END = date(2026, 11, 18), date(2026, 11, 19)
@@ -383,6 +381,7 @@ async def test_a_status_is_a_reason(site, read, status, reason):
     assert (trouble.reason, trouble.hint) == (reason, "")
 
 
+@pytest.mark.slow
 async def test_a_slow_feed_is_late_and_the_others_are_there(site, read):
     site.feeds |= {"/good": Given(rss(CUT)), "/slow": Given(rss(CUT), waits=30)}
     site.feeds["/drips"] = Given(trickles=True)

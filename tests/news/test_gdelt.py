@@ -197,7 +197,6 @@ async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
     assert said.count(("queued", False)) == said.count(("queued", True)) == 2
 
 
-@pytest.mark.slow
 async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
     pace = Pace(1.6, lambda: 0.0)
     one, other = gdelt(pace=pace), gdelt(pace=pace)

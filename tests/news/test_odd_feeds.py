@@ -11,8 +11,6 @@ from research.trouble import Trouble
 from tests.hostile_pages import ticking
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ITEM = "<item><title>Museum opens</title><link>http://example.org/b</link>{}</item>"
 MANY = " ".join(f'a{n}="1"' for n in range(50_000))

@@ -19,8 +19,6 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG, FakeWikipedia, nowhere
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
@@ -48,6 +46,7 @@ def test_an_empty_question_is_refused_and_nothing_starts(visit: Visit) -> None:
     assert runs.recent() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("button", ["start", "plan_first"])
 def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(
     visit: Visit, button: str
@@ -62,6 +61,7 @@ def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(
     assert runs.recent() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["🎉🎉🎉", "👩‍👩‍👧 ?!", "$$$", "` ` `", "…"])
 def test_a_question_without_a_word_is_refused_and_stays_in_the_box(
     visit: Visit, question: str
@@ -81,6 +81,7 @@ def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visi
     assert runs.recent() == []
 
 
+@pytest.mark.slow
 def test_a_refused_question_can_be_corrected(visit: Visit) -> None:
     visitor = visit().ask("?!")
     assert visitor.ask(EN).wait().blocks("quote")
@@ -91,6 +92,7 @@ USUAL = ("places", "database", "library")  # without a key
 # Questions with marks in them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE)
 def test_a_question_with_marks_is_asked_and_shown_as_it_is(visit: Visit, question: str) -> None:
     visitor = visit().ask(question).wait()
@@ -101,6 +103,7 @@ def test_a_question_with_marks_is_asked_and_shown_as_it_is(visit: Visit, questio
     assert " ".join(question.split()) in visitor.go("history").words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE)
 def test_the_plan_of_a_question_with_marks_shows_it_as_it_is(visit: Visit, question: str) -> None:
     visitor = visit().ask(question, "plan_first")
@@ -117,6 +120,7 @@ def documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Examples, effort
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("number", range(4))
 def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, number: int) -> None:
@@ -130,6 +134,7 @@ def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, num
     assert visitor.blocks("quote") or tables
 
 
+@pytest.mark.slow
 def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Visit) -> None:
     visitor = visit()
     visitor.at.slider(key="queries").set_value(5)
@@ -150,6 +155,7 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(
     assert runs.recent()[0].options == Options(queries=7, loops=4, sources=USUAL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("web", [False, True])
 def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
@@ -253,6 +259,7 @@ def test_with_models_the_form_offers_another_one_and_says_who_writes(
     assert server.calls() == 0
 
 
+@pytest.mark.slow
 def test_a_model_answers_in_text_whose_citations_open_passages(
     visit: Visit, server: FakeOpenAI
 ) -> None:
@@ -270,6 +277,7 @@ def test_a_model_answers_in_text_whose_citations_open_passages(
     }
 
 
+@pytest.mark.slow
 def test_the_model_chosen_writes_and_is_there_for_the_next_question(
     visit: Visit, server: FakeOpenAI
 ) -> None:
@@ -281,6 +289,7 @@ def test_the_model_chosen_writes_and_is_there_for_the_next_question(
     assert visitor.press("new").at.text_input(key="model").value == "openai:qwen3-8b"
 
 
+@pytest.mark.slow
 def test_an_answer_is_on_the_page_while_it_is_written(visit: Visit, server: FakeOpenAI) -> None:
     server.fail("write", "slow:0.5")
     visitor = visit().ask(EN).until(english("step.writing"))
@@ -294,6 +303,7 @@ def test_an_answer_is_on_the_page_while_it_is_written(visit: Visit, server: Fake
     assert english("run.stopped_help") in visitor.words
 
 
+@pytest.mark.slow
 def test_a_model_that_refuses_a_level_of_thinking_is_named_and_answers_all_the_same(
     visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,6 +331,7 @@ def test_a_wait_that_a_model_asks_for_is_told_with_its_reason(
     assert told not in visitor.words
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_on_request(
     visit: Visit, server: FakeOpenAI
 ) -> None:
@@ -365,6 +376,7 @@ def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(
     assert KEY not in visitor.words
 
 
+@pytest.mark.slow
 def test_a_summary_that_fails_is_not_taken_for_a_search_that_failed(
     visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,6 +395,7 @@ def test_a_summary_that_fails_is_not_taken_for_a_search_that_failed(
     assert visitor.blocks("text")
 
 
+@pytest.mark.slow
 def test_failures_are_told_in_chinese_too(visit: Visit, server: FakeOpenAI) -> None:
     server.fail("write", "400key")
     visitor = visit(lang="zh").ask(ZH).wait()
@@ -430,6 +443,7 @@ def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: Fak
     assert "Estimate:" not in visitor.look().words
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("documents")
 def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
@@ -461,6 +475,7 @@ def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     assert runs.recent() == []
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
     planned = list(visitor.table("query")["query"])
@@ -469,6 +484,7 @@ def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
     assert [search["query"] for search in runs.desk().runs.store.searches(run.id)] == planned
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Visit) -> None:
     visitor = visit()
     visitor.at.slider(key="loops").set_value(6)
@@ -476,6 +492,7 @@ def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Vi
     assert runs.recent()[0].options.loops == 6
 
 
+@pytest.mark.slow
 def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").press("leave_draft")
     assert "example_0" in visitor.buttons
@@ -503,6 +520,7 @@ def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: 
 # Approval
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("documents")
 def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(visit: Visit) -> None:
     visitor = visit()
@@ -527,6 +545,7 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
 # Open sources
 
 
+@pytest.mark.slow
 def test_open_sources_are_searched_after_one_click_and_not_before(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -552,6 +571,7 @@ def test_open_sources_are_searched_after_one_click_and_not_before(
 UNCLEAR = {"ask_back": "Which <b>year</b>?", "choices": ["2023", "2024"]}
 
 
+@pytest.mark.slow
 def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
@@ -570,6 +590,7 @@ def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeO
     assert all("ask_back" not in call.prompt for call in server.log[1:])  # never twice
 
 
+@pytest.mark.slow
 def test_what_is_asked_back_is_answered_in_own_words_or_skipped(
     visit: Visit, server: FakeOpenAI
 ) -> None:
@@ -585,6 +606,7 @@ def test_what_is_asked_back_is_answered_in_own_words_or_skipped(
     assert (runs.recent()[0].status, server.calls("plan")) == ("done", planned)
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_back_where_that_is_turned_off(
     visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -595,6 +617,7 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
     assert all("ask_back" not in call.prompt for call in server.log)
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> None:
     server.latency = 1.5
     visitor = visit().ask(EN).look()
@@ -675,6 +698,7 @@ def test_a_question_in_chinese_has_an_answer_in_chinese_on_an_english_page(visit
     assert any("闭馆" in quote["text"] for quote in visitor.blocks("quote"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("documents")
 def test_the_steps_of_a_finished_run_stay_on_the_page(visit: Visit) -> None:
     words = visit().ask(EN).wait().words
@@ -713,6 +737,7 @@ def test_one_more_round_is_a_run_of_its_own_that_repeats_nothing(visit: Visit) -
     assert report.run.based_on == first
 
 
+@pytest.mark.slow
 def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> None:
     first = visit().ask(EN).wait().run_id
     other = visit(run=first)
@@ -724,6 +749,7 @@ def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> 
 # Addresses
 
 
+@pytest.mark.slow
 def test_a_run_is_in_the_address_and_opens_by_it(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     assert visitor.run_id == runs.recent()[0].id
@@ -761,6 +787,7 @@ def test_a_new_question_leaves_the_last_run(visit: Visit) -> None:
 # Runs under way, stopped and cut off
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_the_same_for_every_visitor(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -776,6 +803,7 @@ def test_a_run_under_way_is_the_same_for_every_visitor(
     assert len(runs.recent()) == 1
 
 
+@pytest.mark.slow
 def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -789,6 +817,7 @@ def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
     assert runs.recent()[0].status == "done"
 
 
+@pytest.mark.slow
 def test_a_run_can_be_ended_with_what_it_has_found(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -802,6 +831,7 @@ def test_a_run_can_be_ended_with_what_it_has_found(
     assert english("reason.left out") in visitor.words
 
 
+@pytest.mark.slow
 def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
@@ -851,6 +881,7 @@ def test_the_page_speaks_the_language_of_the_browser(visit: Visit) -> None:
     assert WORDS["ask.title"][1] in visit(locale="de-DE").words
 
 
+@pytest.mark.slow
 def test_the_page_speaks_the_language_of_its_address(visit: Visit) -> None:
     assert WORDS["ask.title"][0] in visit(lang="zh").words
     assert WORDS["ask.title"][1] in visit(locale="zh-CN", lang="en").words
@@ -867,6 +898,7 @@ def test_the_language_switch_changes_the_page(visit: Visit) -> None:
     assert WORDS["sources.title"][1] in visitor.look().words
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -883,6 +915,7 @@ def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
         runs.stop(run.id)
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_discarded_searches_nothing_and_can_be_taken_up_again(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,6 @@ from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
 from tests.sources.brought import PLAIN, example, on_the_path, package
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 QUESTION = "How high is Mount Erebus?"
 QUOTE = "Mount Erebus is 3,794 metres high."
@@ -52,6 +50,7 @@ def researched(options: Options | None = None) -> Report:
     return report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("locale", "name", "at"), [("en-US", "Tables", 1), ("zh-CN", "表格", 0)])
 def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     locale: str, name: str, at: int, tables: None, visit: Visit
@@ -69,6 +68,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     assert visitor.table("value").set_index("name")["value"]["TABLES_FOLDER"]
 
 
+@pytest.mark.slow
 def test_its_connection_is_tested_with_the_query_that_it_names(tables: None, visit: Visit) -> None:
     words = visit("status").press("check").words
     assert "Tables  · mountains.csv" in words

@@ -78,6 +78,7 @@ def acts(url: str) -> bool:
     return urlsplit(url.strip()).scheme.casefold() not in ("", "http", "https")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [*hostile()][:1] + [*hostile()][-3:])
 def test_addresses_and_scripts_of_tampered_evidence_are_inert_on_every_page(
     drawn: Report, visit: Visit

@@ -46,8 +46,6 @@ from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ZHEJIANG = "浙江有哪些5A景区？"
@@ -94,6 +92,7 @@ def attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Asking
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     table = visitor.table("year_rated")
@@ -110,6 +109,7 @@ def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit:
     assert visitor.answer is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", [0, 1], ids=["chinese", "english"])
 def test_for_how_many_rows_a_price_is_known_stands_under_the_rows(
     visit: Visit, language: int
@@ -127,6 +127,7 @@ def test_for_how_many_rows_a_price_is_known_stands_under_the_rows(
     assert "Ticket (CNY): known for 140 of 222 rows" in typed.words
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_on_the_page_of_questions_and_after_a_refresh(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     for page in ("", "database"):
@@ -136,6 +137,7 @@ def test_a_run_is_the_same_on_the_page_of_questions_and_after_a_refresh(visit: V
         assert [code.value for code in again.at.code] == [code.value for code in visitor.at.code]
 
 
+@pytest.mark.slow
 def test_each_page_comes_back_to_its_own_last_run(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     visitor.at.query_params.clear()
@@ -145,6 +147,7 @@ def test_each_page_comes_back_to_its_own_last_run(visit: Visit) -> None:
     assert visitor.at.text_area(key="database_question").value == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", [0, 1], ids=["chinese", "english"])
 def test_every_example_is_understood_without_a_model(visit: Visit, language: int) -> None:
     visitor = visit("database", lang=("zh", "en")[language])
@@ -160,6 +163,7 @@ def test_every_example_is_understood_without_a_model(visit: Visit, language: int
         visitor.press("new")
 
 
+@pytest.mark.slow
 def test_sql_is_run_and_stays_in_its_box(visit: Visit) -> None:
     sql = "SELECT name FROM a_sight ORDER BY gid LIMIT 3"
     visitor = asked(visit("database"), sql, typed=True)
@@ -171,6 +175,7 @@ def test_sql_is_run_and_stays_in_its_box(visit: Visit) -> None:
     assert "database_question" not in [area.key for area in visitor.at.text_area]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "why"),
     [("DELETE FROM a_sight", ""), ("SELECT * FROM sqlite_master", "sqlite_master")],
@@ -186,6 +191,7 @@ def test_a_statement_that_may_not_be_run_is_refused_with_its_reason(
     assert visitor.at.text_area(key="database_sql").value == sql
 
 
+@pytest.mark.slow
 def test_what_is_no_question_is_said_and_stays_in_the_box(visit: Visit) -> None:
     visitor = visit("database")
     visitor.press("database_go")
@@ -196,6 +202,7 @@ def test_what_is_no_question_is_said_and_stays_in_the_box(visit: Visit) -> None:
     assert visitor.at.text_area(key="database_question").value == "？？？"
 
 
+@pytest.mark.slow
 def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: Visit) -> None:
     run_id = asked(visit("database"), ZHEJIANG).run_id
     visitor = visit("", run=run_id)
@@ -209,6 +216,7 @@ def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: 
 # What is remembered
 
 
+@pytest.mark.slow
 def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     visitor.press(key(visitor, "right_"))
@@ -223,6 +231,7 @@ def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> No
     assert key(visitor, "right_")
 
 
+@pytest.mark.slow
 def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit: Visit) -> None:
     runs.confirm("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
     visitor = visit("database")
@@ -233,6 +242,7 @@ def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit:
     assert english("database.confirmed", n=1) not in visitor.words
 
 
+@pytest.mark.slow
 def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered(
     visit: Visit,
 ) -> None:
@@ -248,6 +258,7 @@ def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered
 # What can be asked about
 
 
+@pytest.mark.slow
 def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
     visitor = visit("database")
     assert english("database.schema", n=2) in visitor.words
@@ -264,6 +275,7 @@ def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
     assert ", 北京市, " in chinese["values"]["province"]
 
 
+@pytest.mark.slow
 def test_of_a_database_with_hundreds_of_tables_the_columns_of_one_are_drawn(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, visit: Visit
 ) -> None:
@@ -281,6 +293,7 @@ def test_of_a_database_with_hundreds_of_tables_the_columns_of_one_are_drawn(
     assert "only_299" in set(visitor.at.dataframe[0].value["name"])
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_be_used_is_said_on_both_pages(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -310,10 +323,12 @@ def test_what_the_database_cannot_read_is_named_on_both_pages(
     assert said in visit("status").words
 
 
+@pytest.mark.slow
 def test_the_status_says_which_database_it_is(visit: Visit, attached: Path) -> None:
     assert english("status.database", name="own", dialect="sqlite", n=1) in visit("status").words
 
 
+@pytest.mark.slow
 def test_without_a_model_a_database_of_ones_own_is_asked_in_sql(
     visit: Visit, attached: Path
 ) -> None:
@@ -483,6 +498,7 @@ def test_bars_are_the_first_thirty_in_the_order_of_the_rows_whatever_they_are_ca
 NAMES = st.sampled_from([*HOSTILE, "a.b[c]\"d'", "datum.x", "image", "title", "", "\\", "\ud800"])
 
 
+@pytest.mark.slow
 @given(st.lists(NAMES, min_size=2, max_size=2), st.lists(NAMES, min_size=2, max_size=4))
 def test_no_name_and_no_cell_is_more_than_text_in_a_chart(
     names: list[str], labels: list[str]
@@ -528,6 +544,7 @@ def thousands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return path.stem
 
 
+@pytest.mark.slow
 def test_further_pages_are_read_from_the_database(visit: Visit, thousands: str) -> None:
     visitor = asked(visit("database"), "SELECT id FROM sale ORDER BY id", typed=True)
     assert len(visitor.table("id")) == 100
@@ -549,6 +566,7 @@ def test_further_pages_are_read_from_the_database(visit: Visit, thousands: str) 
     assert not few.at.number_input
 
 
+@pytest.mark.slow
 def test_all_rows_are_offered_as_a_file(visit: Visit, thousands: str) -> None:
     visitor = asked(visit("database"), "SELECT id, kind FROM sale ORDER BY id", typed=True)
     for kind in ("csv", "xlsx", "parquet"):

@@ -11,8 +11,6 @@ import pytest
 
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 MAKERS = {"file_name", "file"}  # that make names of times, ids and words of ours
@@ -118,6 +116,7 @@ def wrong(texts: dict[str, str]) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_every_download_has_a_name_that_the_program_made() -> None:
     assert wrong({str(file): file.read_text(encoding="utf-8") for file in FILES}) == []
 

@@ -22,8 +22,6 @@ from pages.shared import errors
 from research import Options, Report, Run
 from tests.catalogue import WORDS
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-sentinel-0123456789abcdef"
 
@@ -132,6 +130,7 @@ def words(key: str, lang: str) -> str:
     return WORDS[key][0 if lang == "zh" else 1].partition("{")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("how", HOW)
 def test_a_mistake_is_one_calm_sentence_with_a_number(served: Any, how: str, lang: str) -> None:
@@ -153,6 +152,7 @@ def logged(log: str) -> list[str]:
     return [line.rpartition("error ")[2][:8] for line in log.splitlines() if "error " in line]
 
 
+@pytest.mark.slow
 def test_what_came_before_a_broken_part_stays(served: Any) -> None:
     shown = served[0]["how=fragment&lang=en"]
     assert [kind for kind, _ in shown] == ["text", "alert", "button"]

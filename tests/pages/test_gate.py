@@ -17,8 +17,6 @@ from tests.catalogue import WORDS
 from tests.pages.serving import SETTINGS
 from tests.servers.oidc import FakeOIDC
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"
 FILE = "/media/" + "0123456789abcdef" * 2
@@ -57,17 +55,20 @@ def alone(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> dict[str, 
     return told(tmp_path_factory.mktemp("alone") / "data", indexed, None)
 
 
+@pytest.mark.slow
 def test_a_file_is_given_to_the_one_whose_page_offered_it(guarded: dict[str, Any]) -> None:
     assert len(guarded["ann"]["files"]) == 1  # others are made when they are asked for
     assert guarded["ann"]["seen"]["ann"] == 200
 
 
+@pytest.mark.slow
 def test_a_file_of_somebody_else_s_is_told_as_one_that_does_not_exist(
     guarded: dict[str, Any],
 ) -> None:
     assert guarded["ann"]["seen"]["bob"] == guarded["paths"]["bob"]["file"] == 404
 
 
+@pytest.mark.slow
 def test_an_export_is_sent_to_its_own_person_alone(
     guarded: dict[str, Any], alone: dict[str, Any]
 ) -> None:
@@ -123,6 +124,7 @@ def test_secrets_that_are_emptied_while_the_server_runs_open_nothing(
     assert guarded["emptied"]["files"] == []
 
 
+@pytest.mark.slow
 def test_without_a_login_everybody_is_the_local_user(alone: dict[str, Any]) -> None:
     assert set(alone["ann"]["seen"].values()) == {200}
     assert alone["nobody"]["files"] == alone["ann"]["files"]
@@ -130,6 +132,7 @@ def test_without_a_login_everybody_is_the_local_user(alone: dict[str, Any]) -> N
     assert alone["paths"]["nobody"]["file"] == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secrets", ["[auth\nx", "[auth]\n"])
 def test_secrets_that_are_no_good_close_everything(
     tmp_path: Path, indexed: Path, secrets: str

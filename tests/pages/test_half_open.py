@@ -15,8 +15,6 @@ from websockets.sync.client import connect
 from tests.mcp.desk import TOKEN, served
 from tests.pages.serving import Server
 
-pytestmark = pytest.mark.slow
-
 HALVES = (b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")
 
 
@@ -42,6 +40,7 @@ def closed(one: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_the_server_of_the_pages(folder: Path) -> None:
     server = Server(folder).start()
     try:
@@ -55,6 +54,7 @@ def test_the_server_of_the_pages(folder: Path) -> None:
         server.kill()
 
 
+@pytest.mark.slow
 def test_the_server_for_mcp_clients(tmp_path: Path) -> None:
     with served(tmp_path) as address, half_open(urlsplit(address).port or 0) as held:
         answer = httpx.get(address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)

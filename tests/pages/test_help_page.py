@@ -18,8 +18,6 @@ from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -40,6 +38,7 @@ def opened(visitor: Visitor) -> list[str]:
 # The page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "at"), [("zh", 0), ("en", 1)])
 def test_every_topic_is_told_in_the_visitor_s_language(visit: Visit, lang: str, at: int) -> None:
     visitor = visit("help", lang=lang)
@@ -184,6 +183,7 @@ def test_the_tour_can_be_skipped_and_shown_again_from_the_help(visit: Visit) -> 
     assert english("tour.ask_text") in visitor.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "query"), [("", {"run": "somebody-s"}), ("library", {}), ("help", {"topic": "what"})]
 )

@@ -12,8 +12,6 @@ from research.records import Answer, Cite, RunStatus, Span
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 EN = "What does a ticket to the Palace Museum cost?"
 NOW = datetime.now(UTC)
@@ -31,6 +29,7 @@ def put(run_id: str, question: str, status: RunStatus = "done", age: int = 0) ->
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_empty_history_says_so(visit: Visit) -> None:
     assert WORDS["history.empty"][1] in visit("history").words
     assert WORDS["history.empty"][0] in visit("history", lang="zh").words

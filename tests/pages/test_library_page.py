@@ -13,8 +13,6 @@ from research import runs
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 TOWER = (
     "# The tower\n\nThe tower is open from 9:00 to 17:00. A ticket to the tower costs 12 yuan.\n"
@@ -123,6 +121,7 @@ def test_a_file_that_cannot_be_used_is_told_with_the_reason_and_harms_no_other(
     assert own(visitor) == ["tower.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "limit", "over", "deep"),
     [
@@ -144,6 +143,7 @@ def test_the_limit_of_a_file_is_the_same_where_it_is_added_and_where_it_is_refus
     assert deep in visitor.words and "deep.html" in visitor.words
 
 
+@pytest.mark.slow
 def test_what_was_not_read_is_told_until_it_is_added_or_put_away(visit: Visit) -> None:
     upload(visit("library"), ("a.txt", b""), ("b.txt", b""))
     visitor = visit("library")  # a refresh
@@ -196,6 +196,7 @@ def test_a_path_that_is_not_there_is_told_and_stays_in_its_box(visit: Visit) -> 
     assert visitor.at.text_input(key="folder").value == path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["a" * 5000, "x\0y", "~nobody-of-this-name/x"])
 def test_a_path_that_cannot_be_one_is_told(visit: Visit, path: str) -> None:
     visitor = read(visit("library"), path)
@@ -253,6 +254,7 @@ def test_a_passage_is_shown_in_its_context_and_in_its_document(visit: Visit) -> 
     assert english("library.documents") in visitor.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", ["99999", "-1", "x", "9" * 400, "１"])
 def test_an_address_of_a_document_that_is_not_there_harms_nothing(
     visit: Visit, document: str
@@ -364,6 +366,7 @@ def test_a_library_without_anything_teaches_what_it_is_for(visit: Visit) -> None
 # Notebooks
 
 
+@pytest.mark.slow
 def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

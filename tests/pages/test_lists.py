@@ -20,8 +20,6 @@ from tests.pages import filled_table
 from tests.pages.visitor import Visitor, shown
 from tests.runs.tampered import BAD, GOOD, TAMPERED, asked, put, tamper
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 KINDS: dict[str, Options] = {  # a run of each kind, and of sources that have no kind of their own
     "question": Options(),
@@ -74,6 +72,7 @@ def test_the_history_lists_a_run_of_every_kind(visit: Visit) -> None:
     assert linked(visitor)[: len(KINDS)] == [f"A run of {name}" for name in KINDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hologram", "", "数据", "<b>"])
 def test_a_kind_that_this_version_does_not_know_is_listed(
     visit: Visit, folder: Path, kind: str
@@ -87,6 +86,7 @@ def test_a_kind_that_this_version_does_not_know_is_listed(
     assert linked(visitor)[:2] == ["A run of question", "A run of table"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", OF_RUNS)
 def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
     what: str, visit: Visit, folder: Path
@@ -102,6 +102,7 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
         assert visit(page).errors == []
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_read_can_be_put_into_the_bin_restored_and_deleted(
     visit: Visit, folder: Path
 ) -> None:
@@ -131,6 +132,7 @@ def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(
     assert asked(GOOD) in visitor.words and asked(BAD) in visitor.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", OF_RUNS)
 def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     what: str, visit: Visit, folder: Path
@@ -157,6 +159,7 @@ def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folde
     assert visitor.errors == [] and "A run of good table" in linked(visitor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["added", "published"])
 def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
     column: str, visit: Visit, folder: Path
@@ -175,6 +178,7 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
     assert {"one.txt", "two.txt"} <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["[]", '{"question": 7}', "{", '{"count": "many"}'])
 def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(
     data: str, visit: Visit, folder: Path

@@ -17,8 +17,6 @@ from research import Options, Run, runs
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor, shown
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"
@@ -87,6 +85,7 @@ def test_without_a_login_there_is_nothing_of_one(visit: Visit) -> None:
     assert "mine" in visitor.go("history").words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("user", [{}, {"is_logged_in": False}, {"email": "ann@example.org"}])
 def test_whoever_has_not_signed_in_sees_the_screen_for_it_on_every_page(
@@ -130,6 +129,7 @@ def test_a_name_is_shown_as_it_is_and_cut(visit: Visit) -> None:
     assert len(line) == login.SHOWN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "words"),
     [
@@ -191,6 +191,7 @@ def test_two_people_never_have_the_same_owner(texts: tuple[str, str, str, str]) 
     assert one.replace("-", "").isalnum()
 
 
+@pytest.mark.slow
 def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit) -> None:
     for status in ("done", "stopped", "waiting", "failed"):
         run_of(owner("0002"), f"their{status}", status)
@@ -201,6 +202,7 @@ def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit)
     assert english("ask.no_run") in nothing.words
 
 
+@pytest.mark.slow
 def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
     runs.put_in("Hers", ["tower.md"], owner=owner("0002"))
     for page, key in (("library", "notebook_picked"), ("ask", "notebook")):
@@ -210,6 +212,7 @@ def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
             assert (key in {widget.key for widget in there}) == (subject == "0002"), page
 
 
+@pytest.mark.slow
 def test_the_notes_of_somebody_else_are_on_no_page(visit: Visit) -> None:
     mine, theirs = owner("0001"), owner("0002")
     run_of(mine, "mine")
@@ -257,6 +260,7 @@ def test_when_another_one_signs_in_nothing_of_the_session_is_left(visit: Visit) 
     assert QUESTION not in visitor.words
 
 
+@pytest.mark.slow
 def test_an_owner_in_the_session_makes_nobody_the_owner(visit: Visit) -> None:
     run_of(owner("0002"), "theirs")
     visitor = visit(secrets=AUTH, user=claims())
@@ -279,6 +283,7 @@ def test_the_library_says_that_it_is_shared_and_reads_no_path_of_the_server(visi
     assert not [box for box in together.at.text_input if box.key == "folder"]
 
 
+@pytest.mark.slow
 def test_the_status_has_no_paths_no_settings_and_no_test_that_costs(
     visit: Visit, folder: Path
 ) -> None:
@@ -306,6 +311,7 @@ def without(key: str) -> dict[str, Any]:
     return {name: value for name, value in AUTH["auth"].items() if name != key}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("section", "words", "values"),
     [

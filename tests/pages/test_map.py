@@ -27,8 +27,6 @@ from research.places.coordinates import metres
 from tests.catalogue import WORDS
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
 WANGFUJING = Centre(name="王府井", lng=116.40465, lat=39.91011, radius=3000)
@@ -414,6 +412,7 @@ def without_scripts_of_text(frame: dict[str, str]) -> str:
     return frame["content-security-policy"].replace(" 'unsafe-eval'", "")
 
 
+@pytest.mark.slow
 def test_only_the_frame_of_a_map_may_show_tiles_and_says_where_it_is(
     with_tiles: dict[str, Any],
 ) -> None:
@@ -428,6 +427,7 @@ def test_only_the_frame_of_a_map_may_show_tiles_and_says_where_it_is(
         assert other["referrer-policy"] == "no-referrer"
 
 
+@pytest.mark.slow
 def test_without_tiles_the_frame_is_as_strict_as_the_rest(tmp_path: Path) -> None:
     told = headers(tmp_path, "off")["told"]
     frame, strict = told[FRAME], told["/"]["content-security-policy"]
@@ -438,6 +438,7 @@ def test_without_tiles_the_frame_is_as_strict_as_the_rest(tmp_path: Path) -> Non
     assert {entry["referrer-policy"] for entry in told.values()} == {"no-referrer"}
 
 
+@pytest.mark.slow
 def test_the_tiles_that_are_drawn_are_those_that_the_frame_may_show(
     with_tiles: dict[str, Any],
 ) -> None:

@@ -12,8 +12,6 @@ import pytest
 from research import database_description, describe_database, runs, undescribe_database
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 MODEL = """\
 tables:
@@ -50,6 +48,7 @@ def asked(visitor: Visitor, question: str) -> Visitor:
     return visitor.press("database_go").wait()
 
 
+@pytest.mark.slow
 def test_a_draft_is_edited_as_a_file_and_questions_are_read_by_it(
     visit: Visit, orders: Path
 ) -> None:
@@ -73,6 +72,7 @@ def test_a_draft_is_edited_as_a_file_and_questions_are_read_by_it(
     assert "draft made from the names" in visitor.words
 
 
+@pytest.mark.slow
 def test_a_question_that_is_not_read_says_which_words(visit: Visit, orders: Path) -> None:
     assert describe_database(MODEL) == ""
     visitor = asked(visit("database"), "How many orders were refunded?")

@@ -25,8 +25,6 @@ from tests.servers.news import FakeNewsroom, FakeTavilyNews
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 TOPIC = {"en": "Tourism in China over the holiday", "zh": "国庆假期的旅游市场"}
 ROOT = ROUTER.parents[1]
@@ -76,6 +74,7 @@ def reported(newsroom: FakeNewsroom) -> Callable[..., Run]:
 # The outline
 
 
+@pytest.mark.slow
 def test_an_outline_waits_with_titles_queries_ways_and_days(
     visit: Visit, newsroom: FakeNewsroom, server: FakeOpenAI
 ) -> None:
@@ -235,6 +234,7 @@ def test_a_chinese_report_is_shown_in_chinese(visit: Visit, reported: Callable[.
     assert set(visitor.table("headline")["tone"]) <= {WORDS[f"tone.{n}"][0] for n in coverage.TONES}
 
 
+@pytest.mark.slow
 def test_pictures_are_loaded_only_when_they_are_asked_for(
     visit: Visit, reported: Callable[..., Run], newsroom: FakeNewsroom
 ) -> None:
@@ -384,6 +384,7 @@ def test_with_a_source_of_news_the_page_asks_for_none(visit: Visit, newsroom: Fa
     assert visitor.at.button_group(key="news_sources").value == ["news"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_a_report_without_news_has_no_charts_and_says_so(
     visit: Visit, folder: Path, locale: str
@@ -404,6 +405,7 @@ def test_a_report_without_news_has_no_charts_and_says_so(
     assert not visitor.at.get("vega_lite_chart")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "words"), [(200, "unfound"), (432, "unreached")])
 def test_a_report_that_found_no_news_says_so(
     visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, status: int, words: str
@@ -427,6 +429,7 @@ def nothing_found() -> Run:
 # Watched topics
 
 
+@pytest.mark.slow
 def test_a_topic_is_watched_from_its_report_and_looked_at_again(
     visit: Visit, reported: Callable[..., Run]
 ) -> None:
@@ -464,6 +467,7 @@ watch.changes([], "abc")
 """
 
 
+@pytest.mark.slow
 def test_what_has_changed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.testing.v1 import AppTest
 
@@ -499,6 +503,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_only_the_frame_of_the_pictures_may_load_pictures_and_it_may_do_nothing_else(
     folder: Path,
 ) -> None:

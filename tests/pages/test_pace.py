@@ -65,7 +65,6 @@ def test_many_tabs_at_once_are_nothing(client: TestClient) -> None:
     assert {got.status_code for got in told} == {200}
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_too_many_requests_are_refused_until_the_time_that_is_told(
     client: TestClient, clock: Clock
@@ -76,7 +75,6 @@ def test_too_many_requests_are_refused_until_the_time_that_is_told(
     assert client.get("/", headers=as_browser("a")).status_code == 200
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_another_browser_need_not_wait(client: TestClient) -> None:
     assert spent(client, "a").status_code == 429

@@ -21,8 +21,6 @@ from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
 from tests.servers.amap import FakeAmap
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
 MANY = 5000
@@ -128,6 +126,7 @@ def test_a_search_around_coordinates_finds_the_same_as_around_the_name(visit: Vi
     assert names(named) == names(pointed) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["", "   "])
 def test_a_search_around_nothing_says_what_is_missing(visit: Visit, where: str) -> None:
     assert english("places.nowhere") in search(visit("places"), where).errors
@@ -141,6 +140,7 @@ def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) 
     assert names(visitor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "where", "words"),
     [
@@ -164,6 +164,7 @@ def test_what_the_service_says_itself_is_marked_on_a_page_in_another_language(
     assert WORDS["answer.failure_details"][0] in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "words"),
     [
@@ -182,6 +183,7 @@ def test_a_search_that_had_to_be_widened_draws_and_says_the_radius_that_was_used
     assert "王府井 · 2 km" in drawn(visitor)
 
 
+@pytest.mark.slow
 def test_amap_is_asked_once_and_the_rest_of_the_day_is_told(visit: Visit, amap: FakeAmap) -> None:
     visitor = search(visit("places"), "王府井", "亲子", 3000)
     assert "奇趣岛亲子乐园(王府井店)" in names(visitor)
@@ -198,6 +200,7 @@ def test_a_refused_key_is_told_with_the_remedy(visit: Visit, amap: FakeAmap) -> 
     assert KEY not in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
@@ -343,6 +346,7 @@ def way(visitor: Visitor, start: str, end: str, means: str = "") -> Visitor:
     return visitor.press("places_go")
 
 
+@pytest.mark.slow
 def test_a_way_is_drawn_and_listed_with_its_steps(visit: Visit, amap: FakeAmap) -> None:
     visitor = way(visit("places"), "王府井", "故宫博物院")
     assert amap.paths() == ["v3/geocode/geo"] * 2 + ["v3/direction/walking"]
@@ -441,6 +445,7 @@ def report_page() -> None:
     st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
 
 
+@pytest.mark.slow
 def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) -> None:
     run = runs.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
     while runs.get(run.id).active:  # type: ignore[union-attr]
@@ -465,6 +470,7 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     assert len(at.get("component_instance")) == 0
 
 
+@pytest.mark.slow
 def test_five_thousand_places_are_all_there_and_can_be_narrowed(folder: Path, visit: Visit) -> None:
     known(folder, *(place(n) for n in range(MANY)))
     visitor = visit("places")

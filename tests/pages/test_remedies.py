@@ -16,8 +16,6 @@ from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.runs.tampered import GOOD, answer, put
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 NOTHING = "How deep is the Mariana Trench?"
 SETTINGS = {  # what is set, and which of the texts below is right
@@ -50,6 +48,7 @@ def remedies(words: str, at: int) -> str:
     return next((name for name, there in told.items() if there), "")
 
 
+@pytest.mark.slow
 def test_where_nothing_was_found_a_model_is_recommended_only_if_none_is_set(
     remedy: str, visit: Visit
 ) -> None:
@@ -61,12 +60,14 @@ def test_where_nothing_was_found_a_model_is_recommended_only_if_none_is_set(
         assert remedies(words, at) == remedy
 
 
+@pytest.mark.slow
 def test_the_page_of_the_database_knows_whether_a_model_is_set(remedy: str, visit: Visit) -> None:
     for locale, at in LOCALES.items():
         words = visit("database", locale=locale).words
         assert remedies(words, at) == ("idle" if remedy == "idle" else "")
 
 
+@pytest.mark.slow
 def test_the_first_page_and_the_status_say_of_a_model_that_is_set_what_it_lacks(
     remedy: str, visit: Visit
 ) -> None:

@@ -18,8 +18,6 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from tests.catalogue import WORDS
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 
 FIRST = """
@@ -125,6 +123,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return served(REQUESTS, tmp_path_factory.mktemp("data"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "title"),
     [
@@ -162,6 +161,7 @@ def test_a_deep_link_as_first_request_runs_the_router_first(
     assert all("run=abc" in address for address in told["addresses"])
 
 
+@pytest.mark.slow
 def test_a_server_starts_with_an_unusable_data_folder_and_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "file"
     folder.write_text("mine", encoding="utf-8")
@@ -177,6 +177,7 @@ def test_the_launcher_is_recognised_as_an_app() -> None:
     assert found.is_asgi_app
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/library", "/assets/logo.svg", "/assets/none.js"])
 def test_every_answer_has_the_security_headers(answers: dict[str, Any], path: str) -> None:
     headers = answers[path]["headers"]
@@ -196,6 +197,7 @@ def test_every_answer_has_the_security_headers(answers: dict[str, Any], path: st
     assert headers["x-permitted-cross-domain-policies"] == "none"
 
 
+@pytest.mark.slow
 def test_a_file_whose_address_has_its_version_is_kept_by_browsers(answers: dict[str, Any]) -> None:
     kept = {
         path: answers[path]["headers"].get("cache-control", "")

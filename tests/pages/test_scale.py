@@ -13,8 +13,6 @@ from research import Options, Run, runs
 from tests.many import LAST, fill
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 PLACES = 5_000
 MESSAGE = 2_000_000  # bytes for the map and its list, as JSON within JSON
@@ -40,6 +38,7 @@ def sent(visitor: Visitor) -> int:
     return sum(len(text.encode()) for text in found)
 
 
+@pytest.mark.slow
 def test_five_thousand_places_are_all_listed_in_a_message_of_bounded_size(
     many: Path, visit: Visit
 ) -> None:
@@ -49,6 +48,7 @@ def test_five_thousand_places_are_all_listed_in_a_message_of_bounded_size(
     assert sent(visitor) < MESSAGE
 
 
+@pytest.mark.slow
 def test_a_filter_sends_only_what_it_leaves(many: Path, visit: Visit) -> None:
     visitor = visit("places")
     visitor.at.text_input(key="places_text").set_value("书店")
@@ -56,6 +56,7 @@ def test_a_filter_sends_only_what_it_leaves(many: Path, visit: Visit) -> None:
     assert sent(visitor.look()) < before / 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["ask", "news", "places", "database", "history", "library"])
 def test_no_page_draws_more_elements_for_more_work(many: Path, visit: Visit, page: str) -> None:
     visitor = visit("" if page == "ask" else page)

@@ -16,8 +16,6 @@ from tests.pages.test_library_page import english, own, upload
 from tests.pages.visitor import Visitor
 from tests.typist import Typist, paper
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 SCAN = ("scan.pdf", scanned(4))
 
@@ -76,6 +74,7 @@ def test_pages_that_failed_are_told_with_the_reason_and_tried_again(visit: Visit
     assert "could not be read" not in visitor.look().words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("locale", "at"), [("en-US", 1), ("zh-CN", 0)])
 def test_a_passage_that_was_read_from_a_picture_says_so_with_the_picture_of_its_page(
     visit: Visit, locale: str, at: int

@@ -17,8 +17,6 @@ from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import nowhere
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 KEY = "sentinel-key-of-a-person"
 OUTCOMES = ("works", "refused", "quota", "unreached", "unlisted")
@@ -65,6 +63,7 @@ def test_the_usual_effort_is_that_of_the_next_question(visit: Visit) -> None:
     assert visitor.go("news").at.slider(key="reflections").value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [
@@ -107,6 +106,7 @@ KEYS_TESTED = {  # a key or an address, and the field that it is typed into
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KEYS_TESTED)
 def test_a_test_changes_nothing(
     visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -155,6 +155,7 @@ def test_what_is_no_key_is_not_tested(visit: Visit) -> None:
     assert "my secret" not in visitor.words
 
 
+@pytest.mark.slow
 def test_a_refused_key_is_not_used_without_a_warning(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +298,7 @@ def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(vi
     assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
 
 
+@pytest.mark.slow
 def test_what_is_no_key_is_refused_beside_its_field_without_being_repeated(visit: Visit) -> None:
     visitor = visit("settings")
     field(visitor, "text_input", "GEMINI_API_KEY").set_value("my secret words")

@@ -19,8 +19,6 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from tests.pages.serving import Server
 from tests.servers.oidc import FakeOIDC
 
-pytestmark = pytest.mark.slow
-
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"
 USER = "_streamlit_user"
 OUT = "/auth/logout"
@@ -78,6 +76,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[li
                 server.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", [0, 5000], ids=["one cookie", "cookie in parts"])
 def test_a_copied_cookie_is_worth_nothing_once_its_browser_has_signed_out(
     pair: list[Server], pad: int
@@ -93,6 +92,7 @@ def test_a_copied_cookie_is_worth_nothing_once_its_browser_has_signed_out(
     assert [seen(server, sign_in("bob", f"copied {pad}")) for server in pair] == [IN, IN]
 
 
+@pytest.mark.slow
 def test_what_has_ended_stays_ended_when_the_server_is_started_again(pair: list[Server]) -> None:
     cookies = sign_in(nonce="before")
     ask(pair[0], OUT, cookies, **PAGE)
@@ -101,6 +101,7 @@ def test_what_has_ended_stays_ended_when_the_server_is_started_again(pair: list[
     assert [seen(server, cookies) for server in pair] == [REFUSED, REFUSED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "headers",
     [
@@ -135,11 +136,13 @@ def test_who_is_not_signed_in_may_throw_the_cookie_away(
     assert ask(pair[0], OUT, cookies).status_code == 302
 
 
+@pytest.mark.slow
 def test_a_sign_in_of_the_future_or_of_no_time_is_none(pair: list[Server]) -> None:
     assert seen(pair[0], sign_in(nonce="ahead", ago=-60)) == IN
     assert seen(pair[0], sign_in(nonce="far ahead", ago=-13 * 3600)) == REFUSED
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_read_lets_nobody_in(
     tmp_path: Path, indexed: Path, pair: list[Server]
 ) -> None:
@@ -156,6 +159,7 @@ def test_a_store_that_cannot_be_read_lets_nobody_in(
         server.kill()
 
 
+@pytest.mark.slow
 def test_sign_outs_on_two_processes_at_once_are_all_kept(pair: list[Server]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

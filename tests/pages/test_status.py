@@ -21,8 +21,6 @@ from tests.runs.test_store import run
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 PAGES = ["", "library", "history", "status", "help"]
 BOUND = hasattr(os, "geteuid") and os.geteuid() != 0
@@ -107,6 +105,7 @@ def test_the_models_of_reports_and_of_the_check_are_listed_too(
     assert table.loc[english("role.check"), "setting"] == "CHECK_MODEL"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_key_is_shown_as_set_and_never_itself(
     visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, lang: str
@@ -146,6 +145,7 @@ def test_a_test_of_the_connections_says_of_each_model_that_it_works(
     assert words.count(english("status.ok", seconds="").strip()) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reason", "hint"),
     [("400key", "refused", "key"), ("404", "refused", "model"),
@@ -174,6 +174,7 @@ def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
     assert words.count(english("report.failed.refused key", service=english("source.tavily"))) == 1
 
 
+@pytest.mark.slow
 def test_a_run_server_that_is_not_there_is_told(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +303,7 @@ def test_everything_is_exported_in_the_background_and_the_file_goes(visit: Visit
     assert "export" in visitor.buttons
 
 
+@pytest.mark.slow
 def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
     visitor.press("wipe")
@@ -329,6 +331,7 @@ def test_a_damaged_file_is_set_aside_and_kept(visit: Visit, folder: Path) -> Non
 # Trouble
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("name", ["runs.db", "library.db", "checkpoints.db"])
 def test_a_corrupt_file_is_named_on_every_page_and_left_as_it_is(
@@ -413,6 +416,7 @@ def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
     assert (folder / "runs.db").read_bytes() == bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [

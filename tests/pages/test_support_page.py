@@ -33,8 +33,6 @@ from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
 from tests.pages.checked_run import answer as answer_of
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 HOSTILE = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) ![y](https://evil.example/y) $a$"
 
@@ -150,6 +148,7 @@ def test_the_highlight_of_an_answer_without_support_is_what_was_cited(run_id: st
 # Counts
 
 
+@pytest.mark.slow
 def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_says(
     run_id: str, visit: Visit
 ) -> None:
@@ -162,6 +161,7 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
     assert "smoking is legally restricted" in why
 
 
+@pytest.mark.slow
 def test_what_a_model_holds_against_a_sentence_is_told(run_id: str, visit: Visit) -> None:
     visit(run=run_id, lang="en")
     _, numbered = report_of(run_id)
@@ -171,6 +171,7 @@ def test_what_a_model_holds_against_a_sentence_is_told(run_id: str, visit: Visit
     assert standing.reasons(sentence, numbered) == ["the model’s reason: no gates"]
 
 
+@pytest.mark.slow
 def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     visitor = visit(run=run_id)
     assert visitor.answer is not None
@@ -189,6 +190,7 @@ def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     assert f"{accuracy['zh']}% in Chinese" in summary["notes"][0]
 
 
+@pytest.mark.slow
 def test_the_line_is_in_the_language_of_the_page(run_id: str, visit: Visit) -> None:
     visitor = visit(run=run_id, lang="zh")
     assert visitor.answer is not None
@@ -202,6 +204,7 @@ def test_an_answer_of_quotes_is_told_as_one() -> None:
     assert standing.line(Support(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
 
 
+@pytest.mark.slow
 def test_an_answer_of_rows_has_no_line(visit: Visit) -> None:
     visitor = visit("database")
     visitor.at.text_area(key="database_question").set_value("各省5A景区数量")
@@ -211,6 +214,7 @@ def test_an_answer_of_rows_has_no_line(visit: Visit) -> None:
     assert visitor.answer["summary"] is None
 
 
+@pytest.mark.slow
 def test_support_is_worked_out_once_for_a_run(
     run_id: str, visit: Visit, monkeypatch: MonkeyPatch
 ) -> None:
@@ -229,6 +233,7 @@ def test_support_is_worked_out_once_for_a_run(
 # Sources
 
 
+@pytest.mark.slow
 def test_sources_that_are_only_found_are_shown_when_asked_for(run_id: str, visit: Visit) -> None:
     visitor = visit(run=run_id)
     table = visitor.table("times")
@@ -282,6 +287,7 @@ def test_a_source_knows_the_sentences_that_use_it(run_id: str) -> None:
         assert all(int(n) in numbered.spans[one["at"]].numbers for one in used)
 
 
+@pytest.mark.slow
 def test_the_link_of_a_source_leads_to_the_passage_that_is_used(run_id: str, visit: Visit) -> None:
     links = list(visit(run=run_id).table("times")["link"])
     assert sum(":~:text=" in str(link) for link in links) == 4
@@ -291,6 +297,7 @@ def test_the_link_of_a_source_leads_to_the_passage_that_is_used(run_id: str, vis
 # Conflicts
 
 
+@pytest.mark.slow
 def test_sources_that_disagree_stand_in_a_table(
     run_id: str, language: Any, visit: Visit, monkeypatch: MonkeyPatch
 ) -> None:
@@ -336,6 +343,7 @@ def test_sentences_that_a_check_has_changed_stand_as_they_were(folder: Path, vis
     assert f"- **{WORDS['review.rewritten'][1]}** {rewritten}" in lines
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_changed_says_nothing_of_it(run_id: str, visit: Visit) -> None:
     labels = [box.label for box in visit(run=run_id).at.expander]
     assert not any("check" in label for label in labels)
@@ -344,6 +352,7 @@ def test_an_answer_that_nobody_changed_says_nothing_of_it(run_id: str, visit: Vi
 # Files
 
 
+@pytest.mark.slow
 def test_every_format_that_is_offered_can_be_made_and_has_a_name_of_its_own(run_id: str) -> None:
     report, numbered = report_of(run_id)
     offered = list(downloads.formats(report, numbered))
@@ -361,6 +370,7 @@ def test_every_format_of_the_engine_is_offered(run_id: str) -> None:
     assert set(REPORT_FORMATS) | {"zip", "sources.csv"} <= endings
 
 
+@pytest.mark.slow
 def test_a_writer_that_fails_is_told_in_words(
     run_id: str, visit: Visit, monkeypatch: MonkeyPatch
 ) -> None:

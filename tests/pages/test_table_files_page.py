@@ -12,8 +12,6 @@ import pytest
 from research import runs, uploads
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 SALES = "日期,城市,数量\n2024年3月5日,杭州,3\n2024/3/6,苏州,4\n".encode("gb18030")
 

@@ -17,8 +17,6 @@ from tests.fakes import until
 from tests.pages.filled_table import IDS, keep, large, museums, put, source
 from tests.pages.visitor import Visitor
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 COMPARED = "Compare the Palace Museum and the Shaanxi History Museum: ticket price, closing day"
 OWN = Options(sources=("library",))
@@ -238,6 +236,7 @@ def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(
     assert ["Page 0" in sources[0], "Page 1" in sources[1]] == [True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "at, lack",
     [((4, 2), "not_found"), ((2, 2), "limit"), ((2, 3), "failed"), ((3, 0), "which_one")],
@@ -385,6 +384,7 @@ def test_the_tables_of_others_are_neither_listed_nor_drawn(visit: Visit, folder:
     assert "Their table" not in visit("tables").words
 
 
+@pytest.mark.slow
 def test_earlier_tables_are_listed_and_a_table_is_reached_from_the_page_of_questions(
     visit: Visit, filled: str
 ) -> None:

@@ -15,8 +15,6 @@ from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
 from tests.servers.tools import FACTS, HOSTILE
 
-pytestmark = pytest.mark.slow
-
 Visit = Callable[..., Visitor]
 TOWERS = str(Path(__file__).resolve().parents[1] / "servers" / "tools.py")
 ACT = "<img src=x onerror=pwned()>"
@@ -49,6 +47,7 @@ def started(name: str, state: str) -> None:
     until(lambda: (one := runs.readiness()[name]).state == state and bool(one.detail))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_status_lists_the_servers_their_tools_and_what_is_wrong(
     locale: str, file: Path, visit: Visit
@@ -67,6 +66,7 @@ def test_status_lists_the_servers_their_tools_and_what_is_wrong(
     assert ACT not in " ".join(str(item.value) for item in visitor.at.markdown)
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(
     file: Path, visit: Visit
 ) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import pytest
+
 from pages.history.filters import PERIODS, STATES
 from pages.run import answer
 from pages.run.downloads import GROUPS
@@ -140,6 +142,7 @@ def literals() -> dict[str, list[ast.Call]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_word_that_a_page_asks_for_exists() -> None:
     assert sorted(key for key in literals() if key not in WORDS) == []
 

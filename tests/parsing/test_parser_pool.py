@@ -17,8 +17,6 @@ import pytest
 from research.parsing.pool import MB, Allowance, ParserError, ParserPool
 from tests.hostile_pages import ticking
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 LITTLE = Allowance(64 * MB, 1.0, 16 * MB)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces every limit")
@@ -60,6 +58,7 @@ def test_a_process_serves_one_caller_after_the_other(pool: ParserPool) -> None:
     assert not Path(first["scratch"]).exists()
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize(
     ("name", "fault", "arguments"),
@@ -97,6 +96,7 @@ def test_the_limit_of_memory_is_on_what_a_request_adds(pool: ParserPool) -> None
         assert call(pool, "take", arguments={"megabytes": 40}) == 40 * MB
 
 
+@pytest.mark.slow
 @LINUX
 def test_no_thread_stands_still_while_a_parser_holds_the_lock_of_its_interpreter(
     pool: ParserPool,

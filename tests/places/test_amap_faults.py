@@ -30,8 +30,6 @@ from tests.servers.npm import KEY, environment, lacking
 from tests.servers.processes import MARK, marked
 from tests.servers.processes import lacking as unseen
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "王府井附近适合遛娃的好去处"
 WANTED = Options(sources=("places", "library"), loops=1, queries=1)
 TRUTH = {row[0]: from_gcj02(Point(*map(float, row[5].split(",")))) for row in PLACES}
@@ -173,6 +171,7 @@ ROWS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
 @pytest.mark.parametrize("path", ["geocode/geo", "place/around"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.fault)
@@ -194,6 +193,7 @@ def test_an_answer_comes_and_says_why_there_are_no_places(
     assert bench.fake.paths()[-1].endswith(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
 def test_the_next_question_is_answered_as_if_nothing_had_been(
     route: str, shared: Callable[[str], Bench]
@@ -207,6 +207,7 @@ def test_the_next_question_is_answered_as_if_nothing_had_been(
     assert (report.answer.failures, len(places_of(report).places)) == ((), 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
 @pytest.mark.parametrize(
     ("path", "question", "reason", "words"),
@@ -233,6 +234,7 @@ def test_what_is_not_found_or_not_clear_is_said_in_the_answer(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
 def test_an_id_that_nobody_knows_is_told_as_such(
     route: str, shared: Callable[[str], Bench]
@@ -243,6 +245,7 @@ def test_an_id_that_nobody_knows_is_told_as_such(
     assert "undefined" not in caught.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", [NPM])
 def test_places_whose_details_are_not_there_are_counted_and_left_out(
     route: str, shared: Callable[[str], Bench]
@@ -257,6 +260,7 @@ def test_places_whose_details_are_not_there_are_counted_and_left_out(
 # What a way needs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", "stdio"])
 def test_without_a_key_the_sample_answers_and_says_so(route: str, tmp_path: Path) -> None:
     with opened(tmp_path, route, AMAP_MAPS_API_KEY="") as bench:
@@ -307,6 +311,7 @@ def test_a_registry_that_cannot_be_reached_is_unavailable(
 # Processes
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("route", PROCESSES)
 def test_one_process_serves_any_number_of_questions(route: str, tmp_path: Path) -> None:
@@ -318,6 +323,7 @@ def test_one_process_serves_any_number_of_questions(route: str, tmp_path: Path) 
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("route", PROCESSES)
 @pytest.mark.parametrize("during", [False, True], ids=["between", "during"])
@@ -341,6 +347,7 @@ def test_a_server_that_is_killed_is_not_missed(during: bool, route: str, tmp_pat
         keyless(bench, report)
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("route", PROCESSES)
 def test_closing_in_the_middle_of_a_call_leaves_no_process(route: str, tmp_path: Path) -> None:
@@ -362,6 +369,7 @@ def located(bench: Bench) -> dict[str, Point]:
     return {place.id: Point(place.lng, place.lat) for place in places_of(bench.asked()).places}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", PROCESSES)
 def test_every_way_finds_the_same_places_where_they_are(
     route: str, shared: Callable[[str], Bench]
@@ -373,6 +381,7 @@ def test_every_way_finds_the_same_places_where_they_are(
         assert max(metres(point, TRUTH[place]) for place, point in found.items()) < 5
 
 
+@pytest.mark.slow
 def test_the_sample_has_what_it_shares_with_the_world_where_it_is(
     tmp_path: Path, shared: Callable[[str], Bench]
 ) -> None:

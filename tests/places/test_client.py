@@ -35,8 +35,6 @@ from tests.servers.crooked import MODES, NOTHING, TOOL
 from tests.servers.processes import MARK, lacking, marked
 from tests.servers.search import Asked, Service
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel+amap/0123456789"
 TRACES = (KEY, "sentinel%2Bamap", "sentinel+amap")
 HERE = "116.410894,39.911514"
@@ -138,6 +136,7 @@ def kill(pids: list[int]) -> None:
 # Answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", "stdio"])
 async def test_thirty_calls_at_once_are_answered_by_one_server(
     route: str, fake: FakeAmap, tmp_path: Path, mark: str, told: list[str]
@@ -173,6 +172,7 @@ async def test_a_session_without_a_key_answers_from_the_table(tmp_path: Path) ->
     assert (answer["source"], answer["sample"]) == ("offline", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", "stdio"])
 async def test_a_failure_comes_with_its_reason_and_an_unknown_tool_is_refused(
     route: str, fake: FakeAmap, tmp_path: Path, mark: str, told: list[str]
@@ -202,6 +202,7 @@ async def test_a_failure_comes_with_its_reason_and_an_unknown_tool_is_refused(
 # Servers that end, hang or never start
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("victim", ["research.places.server", "tether.py"])
 async def test_a_server_killed_between_calls_is_started_anew(
@@ -215,6 +216,7 @@ async def test_a_server_killed_between_calls_is_started_anew(
     assert len(fake.log) == 3
 
 
+@pytest.mark.slow
 @needs_proc
 async def test_a_server_killed_during_calls_is_started_once_for_all_of_them(
     fake: FakeAmap, tmp_path: Path, mark: str
@@ -241,6 +243,7 @@ async def test_a_server_that_dies_of_every_call_is_given_up(mark: str) -> None:
             assert "ended during the call" in trouble.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", "stdio"])
 async def test_a_call_that_hangs_ends_in_time_and_the_session_goes_on(
     route: str, fake: FakeAmap, tmp_path: Path, mark: str
@@ -261,6 +264,7 @@ async def test_a_call_that_hangs_ends_in_time_and_the_session_goes_on(
         assert servers(mark) == running
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_by_itself_is_replaced(mark: str) -> None:
     """The first call of each process of this server is never answered, nor is a ping after it."""
     async with crooked("sleepy", mark, patience=0.5) as session:
@@ -273,6 +277,7 @@ async def test_a_server_that_hangs_by_itself_is_replaced(mark: str) -> None:
             assert marked(mark, "sleepy")
 
 
+@pytest.mark.slow
 async def test_a_server_that_never_answers_the_greeting_is_given_up_once_for_all(
     mark: str,
 ) -> None:
@@ -343,6 +348,7 @@ async def test_without_npx_it_says_what_to_install(
 # Cancelling and closing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", "stdio"])
 async def test_a_caller_who_goes_leaves_the_session_usable(
     route: str, fake: FakeAmap, tmp_path: Path, mark: str
@@ -383,6 +389,7 @@ async def test_closing_ends_a_call_that_hangs_and_its_server(
     assert len(fake.log) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["good", "silent"])
 async def test_closing_while_a_server_starts_leaves_none(mode: str, mark: str) -> None:
     async with crooked(mode, mark) as session:
@@ -456,6 +463,7 @@ class Door(Service):
         return web.json_response({"error": f"no entry with {request.url}"}, status=self.status)
 
 
+@pytest.mark.slow
 async def test_a_server_elsewhere_is_asked_with_the_key_in_its_address(
     fake: FakeAmap, tmp_path: Path, told: list[str]
 ) -> None:
@@ -473,6 +481,7 @@ async def test_a_server_elsewhere_is_asked_with_the_key_in_its_address(
     assert len(fake.log) == 31
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "fault", "reason", "hint"),
     [

@@ -167,7 +167,6 @@ async def test_a_chain_of_tools_leads_to_true_points_with_either_back_end(fake: 
             true_points(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
@@ -218,7 +217,6 @@ async def test_arguments_as_models_write_them_are_put_right(fake: FakeAmap) -> N
         data(await session.call_tool("maps_weather", {"city": "北京"}))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -313,7 +311,6 @@ async def test_over_stdio_the_server_asks_amap_and_keeps_the_key(
     assert log.read_text() == ""
 
 
-@pytest.mark.slow
 async def test_it_ends_with_its_client_although_amap_hangs(fake: FakeAmap) -> None:
     fake.fail("any", "hang")
     process = await asyncio.create_subprocess_exec(
@@ -345,7 +342,6 @@ async def test_it_ends_with_its_client_although_amap_hangs(fake: FakeAmap) -> No
     assert not [trace for trace in TRACES if trace in out.decode() + errors.decode()]
 
 
-@pytest.mark.slow
 async def test_a_client_of_a_newer_protocol_is_answered_and_stderr_stays_quiet() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,

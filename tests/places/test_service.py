@@ -27,8 +27,6 @@ from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers.amap import FakeAmap
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel+amap/0123456789"
 HERE, THERE = "116.410894,39.911514", "116.397545,39.908699"
 PARKS = {"location": HERE, "radius": "2000", "keywords": "公园"}
@@ -378,6 +376,7 @@ async def test_a_rate_limit_is_waited_for(services: Opened, fake: FakeAmap) -> N
     assert waiting == {"stage": "search", "seconds": 1.0, "reason": "quota", "what": "amap"}
 
 
+@pytest.mark.slow
 async def test_a_rate_limit_that_stays_ends_the_search(services: Opened, fake: FakeAmap) -> None:
     fake.fail("around", "qps")
     trouble = await refused(services())
@@ -496,6 +495,7 @@ async def test_details_that_all_fail_are_told_and_those_that_are_not_there_are_l
     assert (told.places, told.unplaced) == ((), 2)
 
 
+@pytest.mark.slow
 async def test_what_a_known_detail_says_is_as_old_as_the_detail(
     bare: str, services: Opened, fake: FakeAmap, clock: Clock
 ) -> None:

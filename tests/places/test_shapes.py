@@ -398,6 +398,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["pois", "return", "results", "route", "data", "forecasts", "id", "name"]), JSON))  # fmt: skip
 def test_no_answer_is_too_odd_to_be_read(answer: dict[str, Any]) -> None:
     list(places(answer))

@@ -81,7 +81,6 @@ def sleeping(mark: str) -> bool:
     return len(marked(mark, "sleep 1000", but="tether.py")) >= 2
 
 
-@pytest.mark.slow
 def test_it_ends_the_whole_group_when_its_parent_is_killed(mark: str) -> None:
     command = [sys.executable, "-c", PARENT, *tied("sh", "-c", FAMILY)]
     with subprocess.Popen(command, env=os.environ | {MARK: mark}) as parent:

@@ -78,7 +78,6 @@ async def test_what_is_wrong_is_put_right_within_three_steps(
     assert outcome.author.startswith("gemini:")
 
 
-@pytest.mark.slow
 async def test_the_model_sees_the_tables_and_what_names_are_called(
     llm: LLM, gemini: FakeGemini, tmp_path: Path
 ) -> None:

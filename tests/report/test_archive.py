@@ -43,7 +43,6 @@ def opened(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@pytest.mark.slow
 def test_everything_is_in_it_and_each_file_is_what_its_name_says() -> None:
     written, cited = whole()
     files = opened(report_zip(written, cited))

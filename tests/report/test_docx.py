@@ -270,7 +270,6 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
     assert fields.count("begin") == fields.count("separate") == fields.count("end") == 41
 
 
-@pytest.mark.slow
 def test_pages_are_counted_with_tables_pictures_and_long_paragraphs() -> None:
     def last(*before: Any) -> int:
         nodes = [h(2, 1, "First"), *before, h(2, 2, "Last")]

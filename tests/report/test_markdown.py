@@ -983,6 +983,7 @@ def test_places_are_listed_without_an_answer_too() -> None:
     assert [row[0] for row in table(report_markdown(made, None))[1:]] == ["—", "—"]
 
 
+@pytest.mark.slow
 def test_of_very_many_places_it_says_how_many_more_there_are() -> None:
     places = [PALACE.model_copy(update={"id": f"B{n:09}"}) for n in range(PLACES + 3)]
     cites = tuple(place.id for place in places[-2:])

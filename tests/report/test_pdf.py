@@ -26,8 +26,6 @@ from research.report.pdf import CELLS, drawn_pdf, report_pdf
 from tests.report.test_markdown import HOSTILE, URL, report
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 MADE = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 LONG = "https://example.org/" + "a-rather-long-segment/" * 12 + "?q=1&r=2"
 PLACES = [
@@ -312,6 +310,7 @@ TEXT = st.text(
 ).map(lambda text: "".join(char for char in text if drawable(char) and not combining(char)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(TEXT)
 def test_any_text_comes_out_as_it_went_in(text: str) -> None:
@@ -334,6 +333,7 @@ def test_no_text_makes_it_fail(text: str, where: str) -> None:
     assert PdfReader(BytesIO(data)).pages
 
 
+@pytest.mark.slow
 @each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     told = report(words)
@@ -433,6 +433,7 @@ def test_a_link_leads_to_the_web_or_nowhere() -> None:
     assert links(data) == set()
 
 
+@pytest.mark.slow
 def test_a_table_of_many_rows_and_columns_says_what_it_leaves_out() -> None:
     head = row("th", *(f"column {at}" for at in range(30)))
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]

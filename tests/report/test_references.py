@@ -24,8 +24,6 @@ from research.urls import canonical_url
 from tests.report.test_markdown import HOSTILE
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2025, 3, 1, 23, 5, tzinfo=UTC)
 KINDS: list[EvidenceKind] = ["web", "news", "library", "place", "database"]
 TEXT = st.one_of(
@@ -65,6 +63,7 @@ def entries(text: str) -> list[Any]:
     return library.entries
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(TEXT, TEXT, st.sampled_from(KINDS)), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_title_is_bibtex_reads_back(items: list[tuple[str, str, EvidenceKind]]) -> None:
@@ -240,6 +239,7 @@ def test_a_paper_has_its_authors_year_venue_and_doi_in_ris_and_csl() -> None:
     assert item["issued"] == {"date-parts": [[2018]]}
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3))
 def test_whatever_the_authors_are_called_every_reader_gets_by(
     names: list[tuple[str, str, str]],

@@ -95,6 +95,7 @@ def test_no_rows_are_a_file_with_headings(tmp_path: Path, kind: str) -> None:
         assert [one.value for one in openpyxl.load_workbook(path)["rows"][1]] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_progress_comes_to_all_rows(tmp_path: Path) -> None:
     for kind in rowfiles.KINDS:
         told: list[int] = []

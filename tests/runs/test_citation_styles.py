@@ -27,8 +27,6 @@ from tests.servers.news import FakeTavilyNews, rows_about
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
 
-pytestmark = pytest.mark.slow
-
 ROLES = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL")
 PAGES = [
     ("Eiffel Tower Guide", "https://tower.example.org/guide?lang=en", "The Eiffel Tower is 330 metres tall. 埃菲尔铁塔高330米。"),
@@ -87,6 +85,7 @@ def ran(desk: Desk, model: FakeOpenAI, answer: str, question: str) -> Report:
     return desk.runs.report(run.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_in_any_style_has_the_numbers_and_the_list_of_the_program(
     desk: Desk, model: FakeOpenAI, name: str

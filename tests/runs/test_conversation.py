@@ -23,8 +23,6 @@ from research.store.tables import answer, event, evidence, search
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeTavily
 
-pytestmark = pytest.mark.slow
-
 TICKET = "故宫博物院的门票多少钱？"
 
 
@@ -75,6 +73,7 @@ def quotes(report: Report) -> str:
 # Without a model
 
 
+@pytest.mark.slow
 def test_a_follow_up_is_rewritten_and_answered(desk: Desk) -> None:
     first = turn(desk, TICKET)
     second = turn(desk, "那周几闭馆呢？", first.run.id)
@@ -84,6 +83,7 @@ def test_a_follow_up_is_rewritten_and_answered(desk: Desk) -> None:
     assert second.run.conversation == first.run.conversation
 
 
+@pytest.mark.slow
 def test_what_an_earlier_answer_cites_is_not_searched_again(desk: Desk) -> None:
     first = turn(desk, TICKET)
     second = turn(desk, "它的门票多少钱？", first.run.id)
@@ -94,18 +94,21 @@ def test_what_an_earlier_answer_cites_is_not_searched_again(desk: Desk) -> None:
     assert numbered is not None and numbered.sources and lint(numbered) == []
 
 
+@pytest.mark.slow
 def test_another_subject_takes_over_what_was_asked(desk: Desk) -> None:
     first = turn(desk, TICKET)
     second = turn(desk, "那颐和园呢？", first.run.id)
     assert second.plan is not None and second.plan.question == "颐和园的门票多少钱？"
 
 
+@pytest.mark.slow
 def test_a_question_that_follows_nothing_knows_nothing(desk: Desk) -> None:
     turn(desk, TICKET)
     second = turn(desk, "那周几闭馆呢？")
     assert second.plan is None or second.plan.question == ""
 
 
+@pytest.mark.slow
 def test_a_branch_knows_its_own_line_alone(desk: Desk) -> None:
     first = turn(desk, TICKET)
     turn(desk, "那颐和园呢？", first.run.id)
@@ -113,6 +116,7 @@ def test_a_branch_knows_its_own_line_alone(desk: Desk) -> None:
     assert branch.plan is not None and branch.plan.question == "故宫博物院周几闭馆"
 
 
+@pytest.mark.slow
 def test_a_turn_run_again_follows_what_it_followed(desk: Desk) -> None:
     first = turn(desk, TICKET)
     second = turn(desk, "那周几闭馆呢？", first.run.id)
@@ -121,6 +125,7 @@ def test_a_turn_run_again_follows_what_it_followed(desk: Desk) -> None:
     assert again.conversation == first.run.conversation
 
 
+@pytest.mark.slow
 def test_a_run_of_another_owner_is_not_followed(desk: Desk) -> None:
     first = turn(desk, TICKET)
     run = desk.runs.start("那周几闭馆呢？", owner="mallory", follows=first.run.id)
@@ -129,6 +134,7 @@ def test_a_run_of_another_owner_is_not_followed(desk: Desk) -> None:
     assert plan.question == ""
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_follow_up_is_that_of_its_run(desk: Desk) -> None:
     first = turn(desk, TICKET)
     plan = desk.runs.plan("那周几闭馆呢？", follows=first.run.id)
@@ -145,6 +151,7 @@ def everything(prompt: str) -> str:
     return " ".join(f"Fact {n} [@{handle}]." for n, handle in enumerate(handles, 1))
 
 
+@pytest.mark.slow
 def test_twenty_turns_cost_what_two_do_and_cite_what_they_say(
     modelled: Desk, gemini: FakeGemini, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +196,7 @@ def size(desk: Desk) -> int:
     return sum(read(select(func.coalesce(func.sum(func.length(c)), 0)))[0][0] for c in kept)
 
 
+@pytest.mark.slow
 def test_the_model_says_that_the_earlier_answer_suffices(
     modelled: Desk, gemini: FakeGemini
 ) -> None:
@@ -204,6 +212,7 @@ def test_the_model_says_that_the_earlier_answer_suffices(
     assert numbered is not None and numbered.sources and lint(numbered) == []
 
 
+@pytest.mark.slow
 def test_a_question_without_a_conversation_has_no_such_route(
     modelled: Desk, gemini: FakeGemini
 ) -> None:
@@ -214,6 +223,7 @@ def test_a_question_without_a_conversation_has_no_such_route(
     assert "earlier" not in plan.prompt and "Conversation so far" not in plan.prompt
 
 
+@pytest.mark.slow
 def test_the_memory_is_bounded_and_fenced(modelled: Desk, gemini: FakeGemini) -> None:
     gemini.brain.answer = lambda prompt: "x" * 50_000 + everything(prompt)
     first = turn(modelled, "What is known of the tower?")
@@ -224,6 +234,7 @@ def test_the_memory_is_bounded_and_fenced(modelled: Desk, gemini: FakeGemini) ->
     assert conversation and len(conversation[2]) < ANSWER + 500
 
 
+@pytest.mark.slow
 def test_remembered_evidence_is_bounded(modelled: Desk, gemini: FakeGemini) -> None:
     gemini.brain.answer = everything
     last = ""
@@ -240,6 +251,7 @@ def test_remembered_evidence_is_bounded(modelled: Desk, gemini: FakeGemini) -> N
 # Keeping and forgetting
 
 
+@pytest.mark.slow
 def test_conversations_are_listed_labelled_and_forgotten(desk: Desk) -> None:
     store = desk.runs.store
     first = turn(desk, TICKET)
@@ -327,6 +339,7 @@ def test_nobody_is_given_what_another_has_searched(tmp_path: Path, tavily: FakeT
     assert len(tavily.log) == 2
 
 
+@pytest.mark.slow
 def test_what_googles_search_grounds_is_not_kept_for_others(
     modelled: Desk, gemini: FakeGemini
 ) -> None:

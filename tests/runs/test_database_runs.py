@@ -17,8 +17,6 @@ from research.runs import Desk
 from research.settings import Settings
 from tests.servers.gemini import FakeGemini
 
-pytestmark = pytest.mark.slow
-
 MODEL_ASKED = "浙江评分最高的景区"
 RIGHT = (
     "SELECT gid, name, lng_wgs84, lat_wgs84 FROM a_sight WHERE province = '浙江省' "
@@ -252,6 +250,7 @@ def test_the_page_s_way_in_starts_such_a_run(
         runs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "asked"),
     [("浙江省有多少个5A级景区？", True), ("西湖边哪里可以推婴儿车？", False)],

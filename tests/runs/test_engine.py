@@ -20,8 +20,6 @@ from tests.fakes import until
 from tests.runs.conftest import ROOT
 from tests.servers.postgres import Cluster
 
-pytestmark = pytest.mark.slow
-
 CHILD = """
 import sys, time
 from research.runs.engine import joined
@@ -61,6 +59,7 @@ def engines(folder: Path) -> set[str]:
     return {file.name.partition(".")[0] for file in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_an_engine_is_alive_to_itself_and_to_others_until_it_is_closed(join: Join) -> None:
     one, other = join(), join()
     assert one.id != other.id
@@ -78,6 +77,7 @@ def test_an_engine_that_has_left_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_asking_after_a_living_engine_does_not_disturb_it(join: Join) -> None:
     one, other = join(), join()
     assert all(one.alive(other.id) and other.alive(one.id) for _ in range(20))
@@ -85,11 +85,13 @@ def test_asking_after_a_living_engine_does_not_disturb_it(join: Join) -> None:
     assert one.alive(other.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "never-seen", "塔's \\ %s"])
 def test_an_engine_that_was_never_there_is_dead(name: str, join: Join) -> None:
     assert not join().alive(name)
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: Join) -> None:
     engine = join()
     address = f"sqlite:///{place}" if isinstance(place, Path) else place
@@ -110,6 +112,7 @@ def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: J
         assert engines(place.parent / "engines") == {engine.id}
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_a_lock_that_the_server_took_away_is_taken_again(cluster: Cluster) -> None:
     with cluster.database() as address:

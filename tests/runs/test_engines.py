@@ -21,8 +21,6 @@ from tests.fakes import resources, until
 from tests.runs.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "What is known of the tower?"
 THREE = Options(loops=3, sources=("web",))
 SERVERS: dict[str, type[Agent]] = {"dev": Dev, "aegra": Aegra}
@@ -146,6 +144,7 @@ ALL = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_events_come_in_the_same_order(desk: Desk) -> None:
     runs = desk.open()
     run = runs.start(QUESTION, options=THREE)
@@ -157,6 +156,7 @@ def test_the_same_events_come_in_the_same_order(desk: Desk) -> None:
     assert report and report.answer and report.answer.cites == 5
 
 
+@pytest.mark.slow
 def test_who_comes_late_and_who_comes_back_miss_nothing(desk: Desk) -> None:
     runs = desk.open()
     desk.stuck("d2")
@@ -173,6 +173,7 @@ def test_who_comes_late_and_who_comes_back_miss_nothing(desk: Desk) -> None:
     assert told(whole)[-1] == "status stopped"
 
 
+@pytest.mark.slow
 def test_a_stopped_run_is_resumed_without_repeating_a_search(desk: Desk) -> None:
     runs = desk.open()
     desk.stuck("b")
@@ -191,6 +192,7 @@ def test_a_stopped_run_is_resumed_without_repeating_a_search(desk: Desk) -> None
     assert report and report.answer and report.answer.cites == 5
 
 
+@pytest.mark.slow
 def test_a_run_writes_with_what_there_is(desk: Desk) -> None:
     runs = desk.open()
     desk.stuck("b")
@@ -204,6 +206,7 @@ def test_a_run_writes_with_what_there_is(desk: Desk) -> None:
     assert set(desk.searches) == {"a", "b", "c"}
 
 
+@pytest.mark.slow
 def test_a_run_waits_for_its_plan_to_be_approved(desk: Desk) -> None:
     runs = desk.open()
     run = runs.start(QUESTION, options=THREE.model_copy(update={"approve": True}))
@@ -219,6 +222,7 @@ def test_a_run_waits_for_its_plan_to_be_approved(desk: Desk) -> None:
     assert desk.searches == {"a": (1, 1)}
 
 
+@pytest.mark.slow
 def test_a_failed_run_says_why_without_a_secret_and_goes_on(desk: Desk) -> None:
     runs = desk.open()
     desk.broken(True)
@@ -252,6 +256,7 @@ def state(desk: Desk, run_id: str) -> str:
         client.close()
 
 
+@pytest.mark.slow
 def test_the_engine_of_a_run_is_told_whichever_process_stops_it(desk: Desk) -> None:
     runs, other = desk.open(), desk.open()
     desk.stuck("a", "b", "c")
@@ -262,6 +267,7 @@ def test_the_engine_of_a_run_is_told_whichever_process_stops_it(desk: Desk) -> N
     assert told(other.events(run.id))[-1] == "status stopped"
 
 
+@pytest.mark.slow
 def test_only_so_many_go_on_at_once_and_the_others_follow(desk: Desk) -> None:
     runs = desk.open(runs_at_once=1)
     desk.stuck("b")
@@ -277,6 +283,7 @@ def test_only_so_many_go_on_at_once_and_the_others_follow(desk: Desk) -> None:
     assert over(runs, second.id) == "done"
 
 
+@pytest.mark.slow
 def test_a_follow_up_knows_the_answer_before(desk: Desk) -> None:
     runs = desk.open()
     first = runs.start(QUESTION, options=THREE)
@@ -286,6 +293,7 @@ def test_a_follow_up_knows_the_answer_before(desk: Desk) -> None:
     assert (second.conversation, second.follows) == (first.conversation, first.id)
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_gone_from_the_server_too(desk: Desk) -> None:
     runs = desk.open()
     run = runs.start(QUESTION, options=THREE)
@@ -322,6 +330,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield begin
 
 
+@pytest.mark.slow
 @pytest.mark.agent
 @pytest.mark.parametrize("kind", ["dev", "aegra"])
 def test_a_run_survives_the_process_that_started_it(kind: str, start: Start) -> None:
@@ -334,6 +343,7 @@ def test_a_run_survives_the_process_that_started_it(kind: str, start: Start) -> 
     assert desk.searches == dict.fromkeys(["a", "b", "c", "d1", "d2"], (1, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.agent
 def test_when_one_of_two_servers_is_killed_the_other_goes_on(start: Start) -> None:
     desk, server = start("aegra")
@@ -349,6 +359,7 @@ def test_when_one_of_two_servers_is_killed_the_other_goes_on(start: Start) -> No
     assert desk.searches == {**once, "d1": (2, 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.agent
 def test_a_server_that_was_killed_goes_on_when_it_is_started_again(start: Start) -> None:
     desk, server = start("dev")
@@ -367,6 +378,7 @@ def test_a_server_that_was_killed_goes_on_when_it_is_started_again(start: Start)
     assert desk.searches == {**once, "d1": (2, 1)}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     known = Settings(data_dir=tmp_path, runs_url="http://127.0.0.1:9")
     log = tmp_path / "log"

@@ -8,8 +8,6 @@ from research.records import Options
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, Bench, over, report
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("sections", [0, 2])
 def test_its_searches_are_told_as_failed_and_the_run_ends(sections: int, bench: Bench) -> None:

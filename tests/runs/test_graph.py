@@ -82,7 +82,6 @@ def test_with_a_plan_of_the_analyst_nothing_is_planned_nor_answered_without_it(
 # Rounds and limits
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loops", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("new", [1, 2])
 def test_every_round_searches_only_its_own_new_queries(loops: int, new: int, bench: Bench) -> None:
@@ -231,7 +230,6 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
 # Branches that fail
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "reason", "message"),
     [

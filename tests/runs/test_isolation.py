@@ -31,8 +31,6 @@ from research.records import (
 )
 from research.runs.watching import Unwatchable
 
-pytestmark = pytest.mark.slow
-
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LIBRARY = Options(loops=1, sources=("library",))
@@ -298,6 +296,7 @@ def test_every_public_function_takes_an_owner_or_has_nothing_of_anybody_s() -> N
     assert set(public()) - without == tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["done", "stopped", "failed", "waiting"])
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_an_id_of_somebody_else_s_does_what_an_unknown_one_does(
@@ -321,6 +320,7 @@ def test_the_same_ids_work_for_their_owner(folder: Path) -> None:
         assert lists(ANN), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LISTS)
 def test_what_somebody_else_has_is_in_no_list(folder: Path, name: str) -> None:
     empty = LISTS[name]("user-nobody")

@@ -16,8 +16,6 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily, nowhere
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel-key-0123456789"
 MODELS: dict[str, tuple[Any, str]] = {
     "GEMINI_API_KEY": (FakeGemini, "GOOGLE_GEMINI_BASE_URL"),

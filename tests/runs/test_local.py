@@ -22,14 +22,13 @@ from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, WEB, Bench, get, over, report, searched
 from tests.test_storage import on_a_file_system_of_its_own
 
-pytestmark = pytest.mark.slow
-
 TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
 # Following
 
 
+@pytest.mark.slow
 def test_events_are_numbered_from_one_without_gaps_and_tell_the_run_in_order(shared: Bench) -> None:
     runs = shared.open(ScriptedReasoner(follow_ups=lambda round_: ["d"]))
     run = runs.start(QUESTION, options=TWO_ROUNDS)
@@ -45,6 +44,7 @@ def test_events_are_numbered_from_one_without_gaps_and_tell_the_run_in_order(sha
     assert [event.time for event in events] == sorted(event.time for event in events)
 
 
+@pytest.mark.slow
 def test_two_readers_and_a_late_one_get_every_event(shared: Bench) -> None:
     source = ScriptedSource(usual=Outcome(waits=0.2))
     runs = shared.open(source=source)
@@ -65,6 +65,7 @@ def test_two_readers_and_a_late_one_get_every_event(shared: Bench) -> None:
     assert list(runs.follow(run.id, 3)) == late[3:] == runs.events(run.id, 3)
 
 
+@pytest.mark.slow
 def test_a_reader_sees_a_search_while_it_goes_on(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     run = runs.start(QUESTION, options=WEB)
@@ -75,6 +76,7 @@ def test_a_reader_sees_a_search_while_it_goes_on(shared: Bench) -> None:
     runs.stop(run.id)
 
 
+@pytest.mark.slow
 def test_following_a_run_that_does_not_exist_ends_at_once(shared: Bench) -> None:
     runs = shared.open()
     assert list(runs.follow("nothing")) == []
@@ -86,6 +88,7 @@ def test_following_a_run_that_does_not_exist_ends_at_once(shared: Bench) -> None
 # Starting
 
 
+@pytest.mark.slow
 def test_starting_returns_before_anything_is_searched(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     run = runs.start(f"  {QUESTION} ", options=WEB)
@@ -93,6 +96,7 @@ def test_starting_returns_before_anything_is_searched(shared: Bench) -> None:
     assert [listed.id for listed in runs.recent()] == [run.id]
 
 
+@pytest.mark.slow
 def test_starting_twice_with_one_id_starts_one_run(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
@@ -105,6 +109,7 @@ def test_starting_twice_with_one_id_starts_one_run(shared: Bench) -> None:
     assert source.queries == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_starting_with_one_id_at_the_same_moment_starts_one_run(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
@@ -134,6 +139,7 @@ def test_starting_with_one_id_at_the_same_moment_starts_one_run(shared: Bench) -
         assert [run for run in started if not isinstance(run, Run)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["", " \n ", "？！", "x" * 2_001, "塔" * 20_000])
 def test_a_question_that_cannot_be_researched_starts_nothing(question: str, shared: Bench) -> None:
     runs = shared.open()
@@ -142,6 +148,7 @@ def test_a_question_that_cannot_be_researched_starts_nothing(question: str, shar
     assert runs.recent() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["\U0001f43c 塔?", "$HOME `id` $(ls)", "<script>alert(1)</script>", "![x](http://e.org/x.png)", "'; drop table run; --", "a\x00b塔"]
 )  # fmt: skip
@@ -155,6 +162,7 @@ def test_odd_characters_in_a_question_do_no_harm(
     assert get(runs, run.id).question == run.question == kept
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_question_can_be_had_without_searching(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
@@ -163,6 +171,7 @@ def test_the_plan_of_a_question_can_be_had_without_searching(shared: Bench) -> N
     assert (source.calls, runs.recent()) == ([], [])
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shared: Bench) -> None:
     runs = shared.open(ScriptedReasoner(direct="Hello."))
     plan = runs.plan("Hello?", options=Options(sources=("web", "library")))
@@ -171,6 +180,7 @@ def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shar
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_runs_are_listed_newest_first(shared: Bench) -> None:
     runs = shared.open()
     ids = [runs.start(QUESTION, options=WEB).id for _ in range(3)]
@@ -178,6 +188,7 @@ def test_runs_are_listed_newest_first(shared: Bench) -> None:
     assert [run.id for run in runs.recent(limit=2)] == ids[:0:-1]
 
 
+@pytest.mark.slow
 def test_fifty_runs_at_once_all_finish(shared: Bench) -> None:
     source = ScriptedSource(usual=Outcome(waits=0.1))
     runs = shared.open(source=source)
@@ -190,6 +201,7 @@ def test_fifty_runs_at_once_all_finish(shared: Bench) -> None:
 # Owners
 
 
+@pytest.mark.slow
 def test_another_owner_can_do_nothing_with_a_run(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = shared.open(source=source)
@@ -215,6 +227,7 @@ def get_as(runs: LocalRuns, run_id: str, owner: str) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_nothing_is_reused_from_a_run_of_another_owner(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
@@ -226,6 +239,7 @@ def test_nothing_is_reused_from_a_run_of_another_owner(shared: Bench) -> None:
     assert source.queries == ["a", "b", "c"] * 2
 
 
+@pytest.mark.slow
 def test_an_id_that_another_owner_has_is_not_given_out_nor_explained(shared: Bench) -> None:
     runs = shared.open()
     runs.start(QUESTION, options=WEB, owner="ann", run_id="one")
@@ -237,6 +251,7 @@ def test_an_id_that_another_owner_has_is_not_given_out_nor_explained(shared: Ben
 # Stopping and resuming
 
 
+@pytest.mark.slow
 def test_stopping_right_after_starting_always_ends_stopped(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     for _ in range(30):
@@ -246,6 +261,7 @@ def test_stopping_right_after_starting_always_ends_stopped(shared: Bench) -> Non
         assert list(runs.follow(run.id))[-1].data["status"] == "stopped"
 
 
+@pytest.mark.slow
 def test_a_run_stopped_before_its_first_step_resumes(shared: Bench) -> None:
     runs = shared.open()
     run = runs.start(QUESTION, options=WEB)
@@ -256,6 +272,7 @@ def test_a_run_stopped_before_its_first_step_resumes(shared: Bench) -> None:
     assert report(runs, run.id).answer is not None
 
 
+@pytest.mark.slow
 def test_stopping_keeps_finished_searches_and_resuming_repeats_none(shared: Bench) -> None:
     source = ScriptedSource(outcomes={"c": HANGS})
     runs = shared.open(source=source)
@@ -279,6 +296,7 @@ def test_stopping_keeps_finished_searches_and_resuming_repeats_none(shared: Benc
     assert answer.quotes == 3
 
 
+@pytest.mark.slow
 def test_stopping_a_run_shows_while_its_search_would_go_on(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = shared.open(source=source)
@@ -290,6 +308,7 @@ def test_stopping_a_run_shows_while_its_search_would_go_on(shared: Bench) -> Non
     assert time.monotonic() - asked < 30
 
 
+@pytest.mark.slow
 def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = shared.open(source=source)
@@ -307,6 +326,7 @@ def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared
     until(lambda: len(source.left) == 3)
 
 
+@pytest.mark.slow
 def test_stopping_or_resuming_a_run_that_is_over_changes_nothing(shared: Bench) -> None:
     runs = shared.open()
     run = runs.start(QUESTION, options=WEB)
@@ -319,6 +339,7 @@ def test_stopping_or_resuming_a_run_that_is_over_changes_nothing(shared: Bench) 
     assert runs.events(run.id) == events
 
 
+@pytest.mark.slow
 def test_resuming_twice_at_once_goes_on_once(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = shared.open(source=source)
@@ -336,6 +357,7 @@ def test_resuming_twice_at_once_goes_on_once(shared: Bench) -> None:
     assert searched(runs, run.id) == dict.fromkeys("abc", (2, 1))
 
 
+@pytest.mark.slow
 def test_stopping_one_run_leaves_the_others_alone(shared: Bench) -> None:
     source = ScriptedSource(usual=Outcome(waits=0.3))
     runs = shared.open(source=source)
@@ -345,6 +367,7 @@ def test_stopping_one_run_leaves_the_others_alone(shared: Bench) -> None:
     assert (over(runs, one.id), over(runs, other.id)) == ("stopped", "done")
 
 
+@pytest.mark.slow
 def test_closing_interrupts_and_the_next_opening_resumes(shared: Bench) -> None:
     source = ScriptedSource(outcomes={"c": HANGS})
     runs = shared.open(source=source)
@@ -358,6 +381,7 @@ def test_closing_interrupts_and_the_next_opening_resumes(shared: Bench) -> None:
     assert searched(again, run.id) == {"a": (1, 1), "b": (1, 1), "c": (2, 1)}
 
 
+@pytest.mark.slow
 def test_closing_amid_searches_leaves_no_file_locked(bench: Bench) -> None:
     for _ in range(15):
         source = ScriptedSource(outcomes={"c": HANGS})
@@ -368,6 +392,7 @@ def test_closing_amid_searches_leaves_no_file_locked(bench: Bench) -> None:
         assert not any(held(bench.folder / name) for name in ("runs.db", "checkpoints.db"))
 
 
+@pytest.mark.slow
 def test_events_go_on_without_a_gap_after_resuming(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = shared.open(source=source)
@@ -389,6 +414,7 @@ def test_events_go_on_without_a_gap_after_resuming(shared: Bench) -> None:
 # One turn after another
 
 
+@pytest.mark.slow
 def test_a_second_question_starts_from_nothing(shared: Bench) -> None:
     reasoner = ScriptedReasoner(follow_ups=lambda round_: ["d"])
     source = ScriptedSource()
@@ -404,6 +430,7 @@ def test_a_second_question_starts_from_nothing(shared: Bench) -> None:
     assert len(report(runs, second.id).reflections) == 1
 
 
+@pytest.mark.slow
 def test_every_turn_of_a_conversation_searches_the_same_number_of_times(shared: Bench) -> None:
     reasoner = ScriptedReasoner(["a", "b"], lambda round_: ["c"])
     source = ScriptedSource()
@@ -419,6 +446,7 @@ def test_every_turn_of_a_conversation_searches_the_same_number_of_times(shared: 
     assert [len(findings) for findings in new] == [3, 3, 3, 3]
 
 
+@pytest.mark.slow
 def test_an_edited_plan_searches_only_what_changed(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
@@ -444,6 +472,7 @@ def test_an_edited_plan_searches_only_what_changed(shared: Bench) -> None:
     assert searched(runs, first.id) == dict.fromkeys("abc", (1, 1))
 
 
+@pytest.mark.slow
 def test_a_failed_search_of_the_run_before_is_tried_again(shared: Bench) -> None:
     source = ScriptedSource(outcomes={"b": Outcome(reason="quota")})
     runs = shared.open(source=source)
@@ -458,6 +487,7 @@ def test_a_failed_search_of_the_run_before_is_tried_again(shared: Bench) -> None
     assert (answer.failures, answer.quotes) == ((), 3)
 
 
+@pytest.mark.slow
 def test_a_plan_without_a_task_still_ends_with_an_answer(shared: Bench) -> None:
     runs = shared.open()
     run = runs.start(QUESTION, options=WEB, plan=Plan(edited=True))
@@ -468,6 +498,7 @@ def test_a_plan_without_a_task_still_ends_with_an_answer(shared: Bench) -> None:
 # Killed
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_without_repeating_finished_searches(
     shared: Bench, tmp_path: Path
 ) -> None:
@@ -497,6 +528,7 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(
     assert answer.quotes == 4
 
 
+@pytest.mark.slow
 def test_a_run_killed_among_parallel_searches_repeats_only_those_in_flight(
     shared: Bench, tmp_path: Path
 ) -> None:
@@ -526,6 +558,7 @@ HOLD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", HOLD)
 def test_a_run_killed_between_its_last_checkpoint_and_its_end_repeats_nothing(
     before: str, bench: Bench, tmp_path: Path
@@ -568,6 +601,7 @@ def held(store: Path) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_a_run_stopped_at_any_moment_resumes_to_an_answer(shared: Bench) -> None:
     reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e"))
     runs = shared.open(reasoner, ScriptedSource(usual=Outcome(waits=0.002)))
@@ -592,6 +626,7 @@ def test_a_run_stopped_at_any_moment_resumes_to_an_answer(shared: Bench) -> None
 # Two processes on one data folder
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> None:
     log = tmp_path / "log"
     (tmp_path / "stuck").write_text("a b c", encoding="utf-8")
@@ -624,6 +659,7 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
         assert searched(runs, run_id)["a"] == (2, 1)
 
 
+@pytest.mark.slow
 def test_two_openings_in_one_process_leave_each_others_runs_alone(shared: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     one, other = shared.open(source=source), shared.open()
@@ -708,6 +744,7 @@ print("survived")
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_fails_the_run_by_name_and_room_lets_it_go_on(tmp_path: Path) -> None:
     assert on_a_file_system_of_its_own(tmp_path, SMALL_DISK, 4).strip() == "survived"
 

@@ -19,8 +19,6 @@ from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.gemini import FakeGemini
 from tests.sources.test_places_source import competent
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel-key-0123456789"
 KIDS, MARKET = "王府井附近适合遛娃的好去处", "市场经济的发展思路"
 WANGFUJING = from_gcj02(Point(116.410894, 39.911514))

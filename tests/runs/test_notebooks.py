@@ -10,8 +10,6 @@ import pytest
 from research import Report, cited, report_json, report_markdown, runs
 from research.records import Options, Run
 
-pytestmark = pytest.mark.slow
-
 ANN, BOB = "user-ann", "user-bob"
 QUESTION = "What does a ticket to the tower cost?"
 FILES = {
@@ -53,6 +51,7 @@ def quoted(report: Report) -> set[str]:
     return {item.locator for finding in report.findings for item in finding.evidence}
 
 
+@pytest.mark.slow
 def test_a_question_limited_to_a_notebook_quotes_its_documents_alone() -> None:
     assert runs.put_in("Today", ["new.md", "flyer.md"], owner=ANN) == "Today"
     runs.put_in("Guides", ["new.md", "old.md"], owner=ANN)
@@ -96,6 +95,7 @@ def test_a_notebook_has_another_name_and_the_same_documents() -> None:
     assert runs.notebooks(owner=BOB) == {"Today": ("old.md",)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [("today", "Today"), ("  TODAY\n", "Today"), ("Ｔｒｉｐ", "Trip"), ("x" * 99, "x" * 40),

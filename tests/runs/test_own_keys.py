@@ -20,8 +20,6 @@ from tests.pages.serving import SETTINGS
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 
-pytestmark = pytest.mark.slow
-
 ANN, BOB = "user-ann", "user-bob"
 KEY = "sentinel-key-of-ann"
 OTHER = "sentinel-key-of-the-desk"
@@ -239,6 +237,7 @@ def test_where_runs_are_worked_on_elsewhere_no_key_can_be_brought(
 # Choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -26,8 +26,6 @@ from tests.runs.conftest import QUESTION, ROOT, WEB, Bench, get, over
 from tests.runs.test_store import EVIDENCE, FINDING, NOW, TASK, run
 from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 
-pytestmark = pytest.mark.slow
-
 on_server = pytest.mark.postgres
 
 
@@ -53,6 +51,7 @@ def refused(address: str) -> StoreError:
 # Tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=on_server)])
 def test_the_tables_are_those_that_the_statements_are_written_for(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -76,6 +75,7 @@ def test_the_tables_are_those_that_the_statements_are_written_for(
     engine.dispose()
 
 
+@pytest.mark.slow
 @on_server
 def test_text_is_compared_byte_by_byte_whatever_the_language_of_the_database(
     cluster: Cluster, address: str
@@ -95,6 +95,7 @@ def test_text_is_compared_byte_by_byte_whatever_the_language_of_the_database(
     store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_tables_that_are_there_are_used_and_newer_ones_are_left_alone(
     cluster: Cluster, address: str
@@ -113,6 +114,7 @@ def test_tables_that_are_there_are_used_and_newer_ones_are_left_alone(
     assert "newer version of Sightline" in str(error)
 
 
+@pytest.mark.slow
 @on_server
 def test_a_script_that_fails_leaves_nothing_behind(address: str) -> None:
     with pytest.raises(StoreError, match="already exists") as caught:
@@ -122,6 +124,7 @@ def test_a_script_that_fails_leaves_nothing_behind(address: str) -> None:
     made.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_a_table_of_somebody_else_is_not_touched(cluster: Cluster, address: str) -> None:
     with cluster.connect(named(address)) as owner:
@@ -140,6 +143,7 @@ print("opened")
 """
 
 
+@pytest.mark.slow
 @on_server
 def test_processes_that_start_together_make_the_tables_once(address: str, tmp_path: Path) -> None:
     env = {"STORE_URL": address, "SIGHTLINE_DATA_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
@@ -169,6 +173,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 def test_writers_in_several_processes_leave_no_gap_in_the_events(place: Path | str) -> None:
     store = Store(place)
     store.add(run(), None, "engine")
@@ -190,6 +195,7 @@ def test_writers_in_several_processes_leave_no_gap_in_the_events(place: Path | s
     store.close()
 
 
+@pytest.mark.slow
 def test_evidence_that_is_found_by_several_at_once_is_merged(place: Path | str) -> None:
     store, other = Store(place), Store(place)
     passages = [EVIDENCE.passages[0].model_copy(update={"id": f"p{n}"}) for n in range(24)]
@@ -213,6 +219,7 @@ def test_evidence_that_is_found_by_several_at_once_is_merged(place: Path | str) 
     other.close()
 
 
+@pytest.mark.slow
 def test_one_of_many_gets_a_run_and_one_id_is_given_once(place: Path | str) -> None:
     stores = [Store(place), Store(place)]
     barrier = threading.Barrier(8)
@@ -236,6 +243,7 @@ def test_one_of_many_gets_a_run_and_one_id_is_given_once(place: Path | str) -> N
         store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_many_threads_share_a_bounded_number_of_connections(cluster: Cluster, address: str) -> None:
     store = Store(address)
@@ -253,6 +261,7 @@ def test_many_threads_share_a_bounded_number_of_connections(cluster: Cluster, ad
     store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_what_the_server_cannot_hold_becomes_a_sign_that_it_was_there(address: str) -> None:
     store = Store(address)
@@ -284,6 +293,7 @@ def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -
     assert PASSWORD not in caplog.text
 
 
+@pytest.mark.slow
 @on_server
 @pytest.mark.parametrize(
     "wrong",
@@ -305,6 +315,7 @@ def test_a_server_that_refuses_is_named_without_the_password(
     assert "Correct STORE_URL" in str(error)
 
 
+@pytest.mark.slow
 @on_server
 def test_a_user_without_rights_is_told_so(cluster: Cluster, address: str) -> None:
     role = named(address).replace("test_", "role_")
@@ -319,6 +330,7 @@ def test_a_user_without_rights_is_told_so(cluster: Cluster, address: str) -> Non
             owner.execute(f"drop role {role}")
 
 
+@pytest.mark.slow
 @on_server
 def test_a_database_that_can_only_be_read_is_named(cluster: Cluster, address: str) -> None:
     store = Store(address)
@@ -332,6 +344,7 @@ def test_a_database_that_can_only_be_read_is_named(cluster: Cluster, address: st
     store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_a_database_without_room_says_so_and_keeps_what_it_has(
     cluster: Cluster, address: str
@@ -354,6 +367,7 @@ def test_a_database_without_room_says_so_and_keeps_what_it_has(
     store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(
     cluster: Cluster, address: str
@@ -369,6 +383,7 @@ def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(
     store.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_a_server_that_is_restarted_costs_no_run(tmp_path: Path) -> None:
     """What was going on meanwhile may fail; it resumes, and nothing that was found is searched again."""
@@ -397,6 +412,7 @@ def test_a_server_that_is_restarted_costs_no_run(tmp_path: Path) -> None:
     cluster.close()
 
 
+@pytest.mark.slow
 @on_server
 def test_the_password_is_in_no_log_and_no_file(
     address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -428,6 +444,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

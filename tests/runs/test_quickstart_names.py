@@ -213,6 +213,7 @@ def ask(graph: Any, question: Any, thread: str, **configured: Any) -> dict[str, 
     return asyncio.run(graph.ainvoke(given, config))  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "messages",
     [
@@ -238,6 +239,7 @@ def test_without_a_key_a_question_is_answered_by_these_names(opened: Opened, mes
     assert all(set(one) == {"label", "short_url", "value"} for one in state["sources_gathered"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "messages",
     [5, [5], [None], [{}], [{"role": "alien", "content": "x"}], [{"role": "user"}], [("user",)],

@@ -19,8 +19,6 @@ from research.evidence.registry import evidence_id
 from research.records import Answer, Cite, Evidence, Finding, Options, Passage, Run, Span, Task
 from research.store.tables import remark
 
-pytestmark = pytest.mark.slow
-
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TEXT = "A ticket to the tower costs 40 yuan."

@@ -34,8 +34,6 @@ from tests.servers import Server
 from tests.servers.news import FakeTavilyNews, rows_about
 from tests.servers.openai import FakeOpenAI
 
-pytestmark = pytest.mark.slow
-
 AT_ONCE = {"headers": {"Retry-After": "0"}}  # lets itself be asked again without a pause
 
 
@@ -156,6 +154,7 @@ FAULTS: dict[str, tuple[dict[str, Any], int, str, str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(
     name: str, newsroom: Newsroom
@@ -175,6 +174,7 @@ def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(
     assert not any(span.cites for span in report.answer.spans if span.part == "s2")  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_costs_its_section_only_and_the_report_says_so(
     newsroom: Newsroom,
 ) -> None:
@@ -256,6 +256,7 @@ def test_a_relative_date_counts_from_the_retrieval(newsroom: Newsroom) -> None:
         assert item.published == (item.retrieved - timedelta(hours=3)).date()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("date", "day"),
     [
@@ -327,6 +328,7 @@ def test_one_address_that_two_sections_find_is_one_source_with_one_number(
 # All fail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wrong key", "plan limit", "overloaded", "page", "broken off"])
 def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
     name: str, newsroom: Newsroom
@@ -472,6 +474,7 @@ def test_prose_before_the_first_bracket_is_in_the_report(newsroom: Newsroom) -> 
     assert "elsewhere.example" not in made  # nobody found that address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["truncated", "maxtokens", "prose", "wrongjson", "wrongtypes"])
 def test_an_outline_that_cannot_be_read_is_asked_for_again_and_then_the_topic_itself_is_searched(
     fault: str, newsroom: Newsroom
@@ -497,6 +500,7 @@ def test_an_outline_that_can_be_read_the_second_time_is_used(
     assert failures(report) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["truncated", "maxtokens", "wrongjson"])
 def test_a_judgement_that_cannot_be_read_makes_up_no_query(fault: str, newsroom: Newsroom) -> None:
     newsroom.model.fail("reconsider", fault)
@@ -594,6 +598,7 @@ def text_with_headings(report: Report) -> str:
     return "".join(span.text for span in report.answer.spans)
 
 
+@pytest.mark.slow
 def test_two_reports_at_once_keep_apart(newsroom: Newsroom) -> None:
     desk = newsroom.open(cache_hours=0)
     topics = ("The tower and its bells", "The harbour and its ferries")
@@ -623,6 +628,7 @@ def test_sections_beyond_the_limit_are_cut_and_that_is_said(newsroom: Newsroom) 
     assert "2 sections beyond the limit were left out" in markdown(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "searches"),
     [

@@ -153,7 +153,6 @@ def reports_of(runs: LocalRuns, owner: str) -> list[Path]:
     return [Path(event.data["report"]) for event in events if event.kind == "saved"]
 
 
-@pytest.mark.slow
 def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -168,7 +167,6 @@ def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(
     assert len(list(usual.rglob("state_*.json"))) == 6
 
 
-@pytest.mark.slow
 def test_files_in_the_data_folder_are_deleted_with_their_runs_alone(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -266,7 +264,6 @@ def test_a_folder_that_cannot_be_written_is_told_and_costs_the_report_nothing(
     assert out.is_file() or list(out.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_state_follows_the_report_and_is_whole_whenever_it_is_read(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -16,8 +16,6 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeTavilyNews, rows_about
 from tests.servers.openai import FakeOpenAI
 
-pytestmark = pytest.mark.slow
-
 DATES = {"start_date": "2026-11-01", "end_date": "2026-11-18"}
 # What Tavily is to be sent for each tool, beside the query and the topic, and nothing else.
 WIRE: dict[str, dict[str, Any]] = {
@@ -122,6 +120,7 @@ def test_an_outline_reaches_all_six_tools_with_exactly_their_parameters(each: Ne
     }
 
 
+@pytest.mark.slow
 def test_follow_ups_reach_all_six_tools_with_exactly_their_parameters(each: Newsroom) -> None:
     outline(each, ALL[:1])
     follow(each, ALL)
@@ -142,6 +141,7 @@ def test_every_request_has_the_key_and_none_is_written_down(newsroom: Newsroom) 
     assert KEY not in report.model_dump_json() + markdown(report)
 
 
+@pytest.mark.slow
 def test_all_that_was_paid_for_is_in_the_evidence_of_the_report(newsroom: Newsroom) -> None:
     outline(newsroom, ALL)
     follow(newsroom, ALL[1:4])
@@ -173,6 +173,7 @@ def test_pictures_are_kept_with_their_captions(newsroom: Newsroom) -> None:
 # Dates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dates", "said"),
     [
@@ -246,6 +247,7 @@ def test_a_tool_that_does_not_exist_is_the_basic_one(newsroom: Newsroom) -> None
 # Nothing twice
 
 
+@pytest.mark.slow
 def test_no_search_is_made_twice_in_a_report(newsroom: Newsroom) -> None:
     newsroom.brain.sufficient_after = 9
     newsroom.brain.follow_ups = 2

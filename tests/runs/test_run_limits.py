@@ -61,7 +61,6 @@ def notices(answer: Answer) -> list[str]:
 # Searches
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("searches", range(1, 10))
 def test_no_more_is_searched_than_the_limit_allows(searches: int, bench: Bench) -> None:
     source = ScriptedSource()
@@ -229,7 +228,6 @@ def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) ->
 # Seconds
 
 
-@pytest.mark.slow
 def test_a_search_that_hangs_is_cut_off_in_time_to_write(bench: Bench) -> None:
     source, reasoner = ScriptedSource(outcomes={"b": HANGS}), Costly()
     answer = answered(bench.open(reasoner, source), limited(seconds=2.0))
@@ -241,7 +239,6 @@ def test_a_search_that_hangs_is_cut_off_in_time_to_write(bench: Bench) -> None:
     assert "limit is 2 seconds" in notices(answer)[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["plan", "reflect"])
 def test_a_thought_that_hangs_is_cut_off_in_time_to_write(stage: str, bench: Bench) -> None:
     source, reasoner = ScriptedSource(), Costly(hangs=stage)
@@ -251,7 +248,6 @@ def test_a_thought_that_hangs_is_cut_off_in_time_to_write(stage: str, bench: Ben
     assert "limit is 1 second," in notices(answer)[0]
 
 
-@pytest.mark.slow
 def test_an_answer_that_hangs_is_cut_off_and_what_was_found_stands_in(bench: Bench) -> None:
     answer = answered(bench.open(Costly(hangs="write")), limited(1, seconds=1.0))
     assert answer.quotes == 2

@@ -11,8 +11,6 @@ from research import cited, load_files, recognise_file, remove_upload, report_js
 from research.records import Report
 from research.runs.comparison import compare
 
-pytestmark = pytest.mark.slow
-
 ANN, BOB = "ann", "bob"
 FIRST = "SELECT city, sum(n) AS total FROM sales GROUP BY city ORDER BY total DESC"
 SECOND = "SELECT city, max(n) AS most FROM sales GROUP BY city ORDER BY city"

@@ -85,7 +85,6 @@ def freed(bench: Bench, runs: LocalRuns) -> None:
     runs.do(runs._checkpoints.reclaim())
 
 
-@pytest.mark.slow
 def test_the_disk_has_its_room_back_when_it_is_reclaimed(bench: Bench) -> None:
     runs = opened(bench)
     files = [bench.folder / "runs.db", bench.folder / "checkpoints.db"]
@@ -153,7 +152,6 @@ def test_a_large_file_from_before_stays_as_it_is(old: Path) -> None:
     assert size(old) > CHEAP
 
 
-@pytest.mark.slow
 def test_reclaiming_waits_for_nobody_who_writes_and_spoils_nothing(tmp_path: Path) -> None:
     database = Database(tmp_path / "some.db", ("create table thing(what blob);",))
     with database.write() as connection:

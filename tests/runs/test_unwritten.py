@@ -84,7 +84,6 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
     assert "answer" not in kinds(runs.events(run.id))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reopened", [False, True])
 @pytest.mark.parametrize("loops", [1, 2, 3])
 def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench: Bench) -> None:

@@ -25,8 +25,6 @@ from tests.runs.hands import Hands
 from tests.runs.lives import Lives, ended, hired, lines, live_with_workers, outcome, phases
 from tests.servers.gemini import FakeGemini
 
-pytestmark = pytest.mark.slow
-
 KILLS = 20
 KEY = "sentinel-key-of-a-session"
 WEB = Options(loops=2, sources=("web",))
@@ -88,6 +86,7 @@ def contiguous(runs: LocalRuns, run_id: str) -> None:
 # As without workers
 
 
+@pytest.mark.slow
 def test_runs_are_spread_over_workers_and_are_as_they_would_be_without(
     hands: Hired, tmp_path: Path
 ) -> None:
@@ -112,6 +111,7 @@ def test_runs_are_spread_over_workers_and_are_as_they_would_be_without(
     until(lambda: runs._pool and not any(runs._pool.engines().values()))
 
 
+@pytest.mark.slow
 def test_a_run_of_a_worker_is_stopped_resumed_and_told_to_write(
     hands: Hired, tmp_path: Path
 ) -> None:
@@ -130,6 +130,7 @@ def test_a_run_of_a_worker_is_stopped_resumed_and_told_to_write(
     contiguous(runs, stopped)
 
 
+@pytest.mark.slow
 def test_a_run_of_a_worker_waits_for_its_plan_and_for_an_instruction(hands: Hired) -> None:
     runs = hands(1, workers="1")
     run = runs.start(QUESTION, options=WEB.model_copy(update={"approve": True}))
@@ -142,6 +143,7 @@ def test_a_run_of_a_worker_waits_for_its_plan_and_for_an_instruction(hands: Hire
     assert set(searched(runs, run.id)) == {"a"}
 
 
+@pytest.mark.slow
 def test_the_limits_of_runs_at_once_hold_for_all_workers_together(
     hands: Hired, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_the_limits_of_runs_at_once_hold_for_all_workers_together(
     assert runs.get(other) is None and runs.events(other) == []
 
 
+@pytest.mark.slow
 def test_a_conversation_with_a_run_of_a_worker_is_deleted(hands: Hired, tmp_path: Path) -> None:
     runs = hands(1, workers="1")
     (tmp_path / "hold").touch()
@@ -171,6 +174,7 @@ def test_a_conversation_with_a_run_of_a_worker_is_deleted(hands: Hired, tmp_path
     assert runs.get(run_id) is None and runs.store.engines() == {}
 
 
+@pytest.mark.slow
 def test_a_run_is_saved_where_it_was_asked_for_by_a_worker(tmp_path: Path) -> None:
     with FakeGemini() as gemini:
         env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
@@ -196,6 +200,7 @@ def get_(desk: Desk, run: Run, owner: str = "local") -> Run:
 # Keys
 
 
+@pytest.mark.slow
 def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +246,7 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
 # Workers that come and go
 
 
+@pytest.mark.slow
 def test_workers_are_begun_when_there_is_much_to_do_and_let_go_when_there_is_not(
     hands: Hired, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +294,7 @@ def test_how_many_workers_there_may_be(
     assert load(given, data_dir=tmp_path).processes == expected
 
 
+@pytest.mark.slow
 def test_where_no_worker_can_begin_the_server_does_the_work(hands: Hired, tmp_path: Path) -> None:
     runs = hands(0, workers="0")
     (tmp_path / "broken").touch()
@@ -299,6 +306,7 @@ def test_where_no_worker_can_begin_the_server_does_the_work(hands: Hired, tmp_pa
     until(lambda: runs._pool and runs._pool._failed == pool.TRIES and not workers(runs))
 
 
+@pytest.mark.slow
 def test_a_run_of_which_workers_die_is_left_to_its_owner(hands: Hired, tmp_path: Path) -> None:
     runs = hands(DEATHS + 1, workers=str(DEATHS + 1), runs_at_once=1)
     (tmp_path / "hold").touch()
@@ -317,6 +325,7 @@ def test_a_run_of_which_workers_die_is_left_to_its_owner(hands: Hired, tmp_path:
     contiguous(runs, run_id)
 
 
+@pytest.mark.slow
 def test_what_was_asked_of_a_run_is_done_although_its_worker_dies(
     hands: Hired, tmp_path: Path
 ) -> None:
@@ -337,6 +346,7 @@ def test_what_was_asked_of_a_run_is_done_although_its_worker_dies(
 # Kills
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_is_killed_at_any_moment_goes_on_and_repeats_nothing_paid(
     tmp_path: Path,
 ) -> None:
@@ -378,6 +388,7 @@ def test_a_run_whose_worker_is_killed_at_any_moment_goes_on_and_repeats_nothing_
         assert cut > KILLS // 4
 
 
+@pytest.mark.slow
 def test_a_run_whose_server_is_killed_at_any_moment_is_resumed_and_repeats_nothing_paid(
     tmp_path: Path,
 ) -> None:

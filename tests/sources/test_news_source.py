@@ -224,7 +224,6 @@ async def test_when_all_fail_the_first_choices_reason_is_the_reason(news, tavily
     ]
 
 
-@pytest.mark.slow
 async def test_one_that_hangs_leaves_time_to_the_others(news, tavily):
     tavily.fault = "hangs"
     finding = await news("tavily", "feeds", deadline=2.0, timeout=30).search(task(), silent)

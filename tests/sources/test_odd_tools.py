@@ -18,8 +18,6 @@ from tests.servers.brain import ToolCall
 from tests.sources.test_toolservers_source import SERVERS, opened, says, searched
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 FACT = "The Copper Tower was finished in 1924 by Ida Rowe."
 TEXT = {"type": "text", "text": FACT}
 QUERY = "When was the Copper Tower finished, and how high is it?"
@@ -61,6 +59,7 @@ def texts(found: Finding) -> list[str]:
 # Forms of answers
 
 
+@pytest.mark.slow
 @each_row(
     ("result", "kept"),
     [
@@ -123,6 +122,7 @@ def text(said: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": said}]}
 
 
+@pytest.mark.slow
 @each_row(
     "result",
     [
@@ -249,6 +249,7 @@ def test_what_looks_like_records_without_end_is_read_in_a_moment(said: str) -> N
 # Names
 
 
+@pytest.mark.slow
 @each_row(
     ("name", "alias"),
     [
@@ -291,6 +292,7 @@ async def test_a_tool_is_offered_under_a_safe_name_and_called_by_its_own(
     assert found.evidence[0].title == f"Odd: {name}"[:200]
 
 
+@pytest.mark.slow
 async def test_a_call_may_have_arguments_whose_names_a_library_keeps_to_itself(
     tmp_path: Path,
 ) -> None:
@@ -334,6 +336,7 @@ async def test_a_tool_that_no_model_can_be_offered_is_named_on_its_card(tmp_path
 # Errors
 
 
+@pytest.mark.slow
 @each_row(
     ("said", "reason", "after"),
     [

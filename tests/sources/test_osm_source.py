@@ -17,8 +17,6 @@ from research.runs import Desk
 from tests.fakes import until
 from tests.servers.osm import FakeOpenStreetMap, node
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def server() -> Iterator[FakeOpenStreetMap]:
@@ -40,6 +38,7 @@ def researched(folder: Path, server: FakeOpenStreetMap, question: str, **env: st
         desk.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "name", "point"),
     [
@@ -82,6 +81,7 @@ def test_nobody_is_asked_unless_the_open_sources_are_on(
     assert "开放来源" in told
 
 
+@pytest.mark.slow
 def test_names_that_are_markup_stay_text_in_every_file(
     tmp_path: Path, server: FakeOpenStreetMap
 ) -> None:

@@ -33,8 +33,6 @@ from tests.servers.brain import Ask, Brain, ToolCall
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 
-pytestmark = pytest.mark.slow
-
 KEY = "sentinel-key-0123456789"
 QUERY = "王府井附近适合遛娃的好去处"
 ROLES = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL")
@@ -336,6 +334,7 @@ async def test_a_place_that_a_model_invents_is_no_place(sources: Opened, wire: S
     assert "月球乐园" not in found.model_dump_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 3, 8])
 async def test_a_model_makes_no_call_more_than_its_budget(
     sources: Opened, fake: Renamed, wire: Server, budget: int
@@ -347,6 +346,7 @@ async def test_a_model_makes_no_call_more_than_its_budget(
     assert fake.paths()[budget:] == [GEO, AROUND]
 
 
+@pytest.mark.slow
 async def test_calls_of_one_message_are_made_at_once_and_within_the_budget(
     sources: Opened, fake: Renamed, wire: Server
 ) -> None:
@@ -383,6 +383,7 @@ async def test_a_model_that_calls_nothing_leaves_it_to_the_rules(
     assert fake.paths() == [GEO, AROUND]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [("400tools", "refused"), ("429bare", "quota"), ("500", "unavailable"), ("html502", "unavailable")],
@@ -431,6 +432,7 @@ def after_places(*more: ToolCall) -> Callable[[Ask], Sequence[ToolCall]]:
     return lambda ask: rounds[len(ask.rounds)] if len(ask.rounds) < 3 else []
 
 
+@pytest.mark.slow
 async def test_what_was_found_before_the_time_was_over_is_kept(
     sources: Opened, fake: Renamed, wire: Server
 ) -> None:
@@ -524,6 +526,7 @@ async def test_a_circle_that_a_model_drew_wider_says_what_it_asked_for_first(
 WAY = {"origin": HERE, "destination": THERE}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "title", "text"),
     [

@@ -39,8 +39,6 @@ from tests.servers.openai import FakeOpenAI
 from tests.servers.processes import MARK, lacking, marked
 from tests.servers.tools import FACTS, HOSTILE, Towers
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 KEY = "sentinel-mcp-0123456789"
@@ -240,6 +238,7 @@ async def test_a_real_model_calls_the_tools_and_reads_them_as_material(
     assert said[0].startswith("<<<result ") and FACTS in said[0]
 
 
+@pytest.mark.slow
 async def test_where_the_model_fails_the_tool_of_the_file_is_asked(
     tmp_path: Path, mark: str
 ) -> None:
@@ -254,6 +253,7 @@ async def test_where_the_model_fails_the_tool_of_the_file_is_asked(
         assert (await failed(source)).reason == "quota"
 
 
+@pytest.mark.slow
 async def test_a_model_that_takes_too_long_keeps_what_it_has(tmp_path: Path, mark: str) -> None:
     explore = says([ToolCall("measure", {"name": "x"}), ToolCall("slow", {})])
     async with opened(tmp_path, towers(timeout=60), explore, mark, deadline=4.0) as (source, _):
@@ -265,6 +265,7 @@ async def test_a_model_that_takes_too_long_keeps_what_it_has(tmp_path: Path, mar
 # What it says of itself
 
 
+@pytest.mark.slow
 async def test_it_says_what_it_can_do(tmp_path: Path, mark: str) -> None:
     async with opened(tmp_path, towers(search=None)) as (source, _):
         assert (source.ready().state, source.ready().detail) == ("missing", NO_SEARCH)
@@ -302,6 +303,7 @@ async def test_no_secret_of_its_own_comes_back_in_what_it_says(
 # Servers that go wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [
@@ -333,6 +335,7 @@ async def test_what_breaks_the_protocol_is_passed_over_or_read_as_text(
     assert found.failures == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["shouts", "babbles", "chatters", "slow"])
 async def test_one_that_never_stops_talking_costs_a_deadline_and_no_line_of_the_log(
     tool: str, tmp_path: Path, mark: str, caplog: pytest.LogCaptureFixture
@@ -381,6 +384,7 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(tmp_path: Path) 
     assert KEY not in found.model_dump_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("streams", "reason"), [(True, "timeout"), (False, "too large")])
 async def test_an_answer_that_is_too_long_is_not_read(
     streams: bool, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

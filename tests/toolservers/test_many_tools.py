@@ -12,8 +12,6 @@ from research.toolservers.config import Search, ToolServer
 from research.toolservers.session import TOOLS
 from research.toolservers.transports import sessions
 
-pytestmark = pytest.mark.slow
-
 SCRIPT = Path(__file__).resolve().parents[1] / "servers" / "abundant.py"
 
 
@@ -31,6 +29,7 @@ async def listed(count: int, size: int, **more: Any) -> tuple[list[str], str]:
         await session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20_000, 300], ids=["in one page", "in pages"])
 async def test_of_very_many_tools_the_first_are_kept_and_the_log_says_so(
     size: int, caplog: pytest.LogCaptureFixture
@@ -41,6 +40,7 @@ async def test_of_very_many_tools_the_first_are_kept_and_the_log_says_so(
     assert "more tools than can be used" in caplog.text
 
 
+@pytest.mark.slow
 async def test_those_that_are_named_are_kept_wherever_they_stand() -> None:
     search = Search(tool="tool_19998", argument="query")
     found, _ = await listed(20_000, 300, tools=("tool_3", "tool_15000"), search=search)

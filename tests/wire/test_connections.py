@@ -8,13 +8,12 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from research import bound_connections
+import pytest
 
-pytestmark = pytest.mark.slow
+from research import bound_connections
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 WHOLE = HEAD + b"\r\n"
@@ -89,6 +88,7 @@ async def answer(port: int, sent: bytes = WHOLE) -> bytes:
     return head + body
 
 
+@pytest.mark.slow
 async def test_a_connection_that_sends_nothing_or_half_a_head_is_closed() -> None:
     async with server() as port:
         for sent in (b"", b"G", HEAD, WHOLE + HEAD, PUT, PUT + b"x" * 500):
@@ -123,6 +123,7 @@ async def test_of_too_many_the_oldest_is_closed_and_who_asks_is_answered() -> No
             writer.close()
 
 
+@pytest.mark.slow
 async def test_a_slow_answer_and_a_body_that_comes_are_waited_for() -> None:
     async with server(waiting=5) as port:
         ((reader, writer),) = await opened(port, b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -89,7 +89,6 @@ def test_every_form_of_a_report_marks_it(notice: Notice) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_pdf_marks_it() -> None:
     made = report("retracted")
     pages = PdfReader(BytesIO(report_pdf(made, cited(made)))).pages

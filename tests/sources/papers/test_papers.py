@@ -686,6 +686,7 @@ def test_a_run_without_a_model_quotes_an_abstract_and_cites_the_paper_where_that
     assert any(failure.source == "crossref" for one in report.findings for failure in one.failures)
 
 
+@pytest.mark.slow
 async def test_a_key_of_openalex_goes_to_it_alone_and_into_no_message(
     server: FakePapers, tmp_path: Path
 ) -> None:

@@ -304,7 +304,6 @@ def test_only_the_last_output_is_the_report_and_an_older_server_s_is_read_too() 
     assert report({"outputs": [{"type": "text", "text": "Done."}]}, NOW).text == "Done."
 
 
-@pytest.mark.slow
 def test_a_test_of_the_connections_begins_no_task(gemini: FakeGemini, tmp_path: Path) -> None:
     env = {
         "GEMINI_API_KEY": "k",

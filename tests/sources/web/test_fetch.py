@@ -20,8 +20,6 @@ from tests.fakes import until
 from tests.servers.site import HTML, Reply, Site, bomb, identity, page, redirect
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 TODAY = date(2026, 5, 4)
 WORDS = "".join(
     f"<p>Paragraph {n} tells of the tower, which was built in {1400 + n} of brick and wood and "

@@ -11,8 +11,6 @@ from research.trouble import Trouble
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.tables import each_row
 
-pytestmark = pytest.mark.slow
-
 SIZE = 1_000_000
 
 
@@ -20,6 +18,7 @@ def page(text: str) -> Page:
     return read(text.encode(), "https://example.org/a", latest=date(2030, 1, 1))
 
 
+@pytest.mark.slow
 @each_row("shape", list(shapes(SIZE)))
 def test_a_page_of_any_shape_is_read_or_refused_while_other_threads_go_on(shape: str) -> None:
     with ticking() as longest:

@@ -207,7 +207,6 @@ def run(gemini: FakeGemini, folder: Path, question: str) -> Report:
         desk.close()
 
 
-@pytest.mark.slow
 def test_a_question_that_names_a_page_has_it_read_and_is_told_if_it_was_not(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:

@@ -45,8 +45,6 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
 from tests.servers.site import Reply, Site, page
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 TASK = Task(id="1.1", source="web", query="雷峰塔 门票")
 ROWS = [
@@ -200,6 +198,7 @@ async def test_whatever_fails_is_named_beside_who_took_over(
     assert failure.message
 
 
+@pytest.mark.slow
 async def test_a_provider_that_hangs_leaves_time_for_the_next(
     web: Web, gemini: FakeGemini, tavily: FakeTavily, searxng: FakeSearXNG
 ) -> None:
@@ -225,6 +224,7 @@ async def test_time_that_one_did_not_need_is_left_to_the_others(
     assert finding.provider == "tavily"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("summed_up", [False, True])
 async def test_waiting_for_our_own_turn_is_no_time_that_a_search_takes(
     summed_up: bool, gemini: FakeGemini, tavily: FakeTavily, monkeypatch: pytest.MonkeyPatch
@@ -429,6 +429,7 @@ async def test_results_are_summed_up_with_a_citation_for_each_sentence(
     assert all(passage.text in call.prompt for passage in passages.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["500", "429:40", "hang", "safety", "empty", "html200"])
 async def test_a_summary_that_fails_costs_only_the_summary(
     fault: str, web: Web, gemini: FakeGemini, tavily: FakeTavily
@@ -458,6 +459,7 @@ class NoLedger:
         """Nothing is kept."""
 
 
+@pytest.mark.slow
 async def test_what_was_found_outlasts_the_deadline_of_the_stage(
     web: Web, gemini: FakeGemini, tavily: FakeTavily
 ) -> None:
@@ -468,6 +470,7 @@ async def test_what_was_found_outlasts_the_deadline_of_the_stage(
     assert (finding.reason, len(finding.evidence)) == (None, 3)
 
 
+@pytest.mark.slow
 async def test_pages_are_read_only_if_that_is_turned_on(web: Web, tavily: FakeTavily) -> None:
     with Site({f"/{n}": TOWER for n in range(4)}) as site:
         tavily.results = rows(site, "/0", "/1", "/2", "/3")
