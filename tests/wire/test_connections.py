@@ -8,10 +8,9 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-import pytest
 
 from research import bound_connections
 
