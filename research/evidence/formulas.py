@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from research.language.text import HAN
 
-# A private character stands for each formula of a text; outside text is stripped of these.
+# A private character stands for each formula of a text; one that is in the text already becomes U+FFFD.
 _FIRST, _LAST = 0xE100, 0xF8FF
 MASK = f"[{chr(_FIRST)}-{chr(_LAST)}]"
 _LONGEST = 3_000  # characters
@@ -84,6 +84,7 @@ class Formulas:
 
     def hidden(self, text: str) -> str:
         """The text with its formulas out of the way."""
+        text = re.sub(MASK, "\ufffd", text)
         out, at = "", 0
         for match in _found(text):
             formula = _formula(match) if match.start() >= at else None
@@ -93,18 +94,21 @@ class Formulas:
                 at = match.end()
         return out + text[at:]
 
-    def __getitem__(self, mask: str) -> Formula:
-        return self._found[ord(mask) - _FIRST]
+    def get(self, mask: str) -> Formula | None:
+        """Return the formula that a private character stands for; None for any other text."""
+        if len(mask) == 1 and 0 <= ord(mask) - _FIRST < len(self._found):
+            return self._found[ord(mask) - _FIRST]
+        return None
 
     def shown(self, text: str) -> str:
         """The text with its formulas as they were written."""
-        return re.sub(MASK, lambda match: self[match[0]].source, text) if self._found else text
+        return "".join(part if isinstance(part, str) else part.source for part in self.parts(text))
 
     def parts(self, text: str) -> Iterator[str | Formula]:
         """The text in stretches, formulas apart."""
-        for part in re.split(f"({MASK})", text) if self._found else (text,):
+        for part in re.split(f"({MASK})", text):
             if part:
-                yield self[part] if re.fullmatch(MASK, part) else part
+                yield self.get(part) or part
 
 
 def inline(tex: str, *, cell: bool = False) -> str:

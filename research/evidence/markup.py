@@ -709,8 +709,8 @@ class _Tree:
             if re.fullmatch(_MARK, piece):
                 yield from self._cite(ord(piece) - _FIRST)
                 continue
-            if re.fullmatch(MASK, piece):
-                yield self._formulas[piece].node
+            if formula := self._formulas.get(piece):
+                yield formula.node
                 continue
             for at, words in enumerate(_BREAK.split(piece)):
                 if at:

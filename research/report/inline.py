@@ -21,6 +21,7 @@ _ACTIVE = re.compile(
     r"|(?<= )#(?=#*$)"  # would close a heading
     r"|%{2,}|={2,}"  # %%hides%% and ==marks== in Obsidian
 )
+_UNSHOWN = re.compile(f"\0|{formulas.MASK}")
 # What acts only at the start of a block.
 _LEADING = re.compile(r"[#>=]|[-+](?=[ -]|$)")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,9})([.)])(?= |$)")
@@ -32,8 +33,8 @@ def escape(text: str) -> str:
 
     Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
     that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
-    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair. What would
-    turn the direction of the text behind it is left out.
+    What cannot be rendered becomes U+FFFD: NUL, half a surrogate pair, and private characters, which
+    mean something only in one font. What would turn the direction of the text behind it is left out.
     """
     return at_start(inactive(" ".join(undirected(text).split())))
 
@@ -64,7 +65,7 @@ def _quoted(line: str, found: formulas.Formulas) -> str:
 
 def inactive(text: str) -> str:
     """Text within a line in which nothing acts."""
-    return _ACTIVE.sub(backslashed, encodable(text).replace("\0", "\ufffd"))
+    return _ACTIVE.sub(backslashed, _UNSHOWN.sub("\ufffd", encodable(text)))
 
 
 def at_start(line: str) -> str:

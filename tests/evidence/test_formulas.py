@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.evidence.formulas import Formula, Formulas
+from research.report.inline import escape
 from tests.growth import assert_linear
 from tests.tables import each_row
 
@@ -77,3 +78,13 @@ def test_whatever_is_hidden_comes_back(text: str) -> None:
 @each_row("piece", ["$x", "\\[", "\\(", "$$", "$\n", "\\[a\n", "{$}", "$$a", "$a b "])
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
     assert_linear(lambda times: partial(Formulas().hidden, piece * times), 2_000)
+
+
+@each_row("text", ["\ue100", "a \ue100 b $x^2$ \uf8ff", "\ue101\ue100 costs $5"])
+def test_a_private_character_of_the_text_is_no_formula_and_breaks_nothing(text: str) -> None:
+    found = Formulas()
+    parts = list(found.parts(found.hidden(text)))
+    assert [part.tex for part in parts if not isinstance(part, str)] == ["x^2"] * ("x^2" in text)
+    assert "\ufffd" in "".join(part for part in parts if isinstance(part, str))
+    assert [part for part in Formulas().parts(text) if not isinstance(part, str)] == []
+    assert "\ufffd" in escape(text) and Formulas().shown(text) == text

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from research.evidence.citations import CitedAnswer, number
@@ -77,6 +77,7 @@ def test_a_run_without_an_answer_has_a_document() -> None:
 
 
 @given(st.text(max_size=60))
+@example("\ue100")
 def test_text_from_outside_comes_back_as_it_was(title: str) -> None:
     report, cited = made("So [@ab00].", title=title)
     (sources,) = (n for n in document(report, cited).nodes if isinstance(n, dict) and n.get("role"))

@@ -126,7 +126,7 @@ PARAGRAPH = ("paragraph_open", "paragraph_close")
 def flat(text: str) -> str:
     """What a text has to read as, on one line."""
     words = re.sub("[\u202a-\u202e\u2066-\u2069]", "", text)
-    return " ".join(words.split()).replace("\0", "\ufffd")
+    return re.sub("[\0\ue100-\uf8ff]", "\ufffd", " ".join(words.split()))
 
 
 def plain(tokens: list[Token]) -> str:
