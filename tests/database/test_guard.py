@@ -71,7 +71,6 @@ def outcomes() -> list[tuple[Dialect, dict[str, str], Query | Refused, float]]:
     return found
 
 
-@pytest.mark.slow
 def test_every_attack_is_refused_or_known_to_be_harmless() -> None:
     through = [
         (dialect, case["class"], case["sql"][:120], said.text[:120])
@@ -104,7 +103,6 @@ def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None
     assert scenic.read_bytes() == before
 
 
-@pytest.mark.slow
 def test_of_legitimate_statements_at_most_one_in_a_hundred_is_refused() -> None:
     assert len({sql for _, sql in LEGITIMATE}) >= 300
     wrong = []
