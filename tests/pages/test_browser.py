@@ -30,7 +30,7 @@ MENU = [
     "Ask", "News", "Tables", "Places", "Database", "Library", "History", "Settings", "Status", "Help",
 ]  # fmt: skip
 HEADINGS = dict(zip(MENU, PAGES.values(), strict=True))
-LONG = "20"  # seconds that a search waits: longer than any test that watches it
+LONG = "60"  # seconds that a search waits: longer than any test that watches it, also on a busy machine
 STOP = '[class*="st-key-stop_"] button'
 DONE = ".sl-answer > *"
 USUAL = {
@@ -128,7 +128,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[
 def slow(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Server]:
     """A server whose runs stay under way for as long as a test looks at them."""
     folder = tmp_path_factory.mktemp("slow") / "data"
-    found = started(folder, indexed, SIGHTLINE_SEARCH_DELAY=LONG)
+    found = started(folder, indexed, SIGHTLINE_SEARCH_DELAY=LONG, SIGHTLINE_SEARCH_TIMEOUT="600")
     yield found
     found.kill()
 
