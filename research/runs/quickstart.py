@@ -109,7 +109,7 @@ CLEARED: dict[str, Any] = {  # a turn begins with nothing of the turn before
 
 @dataclass(frozen=True)
 class Limit:
-    """A value of a client's that the operator's takes the place of."""
+    """A value that a client asked for and that the operator's setting replaces."""
 
     name: str
     asked: int | str
@@ -119,7 +119,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Request:
-    """A question, its limits, and those of them that the operator's have replaced."""
+    """A question, its options, and the values that the operator's settings have replaced."""
 
     question: str
     options: Options
@@ -278,7 +278,7 @@ def _brief(value: int) -> str:
 
 
 def translate(name: str, run: Run, state: Any, update: dict[str, Any]) -> dict[str, Any]:
-    """What a node adds to the state, also under the names of the quickstart."""
+    """Return the update of a node with the names of the quickstart added."""
     if name == "generate_query":
         return {**update, **_plan(update.get("plan"))}
     if name == "reflection":
@@ -296,7 +296,7 @@ def _plan(plan: Plan | None) -> dict[str, Any]:
 
 
 def _findings(findings: Iterable[Finding]) -> dict[str, Any]:
-    """What searches have brought: their queries, texts and sources. A failed one brings no text."""
+    """Return queries, texts and sources of finished searches; a failed one has no text."""
     found = list(findings)
     texts = [(finding.task.source == "places", _result(finding)) for finding in found]
     return {

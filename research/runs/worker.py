@@ -66,8 +66,8 @@ _NAMES = [field.name for field in fields(Ticket)][2:]
 
 
 def _brought(runtime: Runtime[Ticket]) -> tuple[Ticket, str]:
-    """What a run has brought as its context or its configuration, and the thread of a client that
-    knows nothing of ours."""
+    """Return the ticket of a run from its context or configuration, and the thread of a client that
+    uses the names of the quickstart alone; "" for a client of ours."""
     ticket, configured = runtime.context or Ticket(), get_config()["configurable"]
     if ticket.run:
         return ticket, ""
