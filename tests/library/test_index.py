@@ -309,7 +309,7 @@ def test_whole_folders_are_added_by_path(library: Library, tmp_path: Path) -> No
     (folder / "塔.md").write_text("# 望云塔\n\n望云塔高77米。", encoding="utf-8")
     (folder / "deep" / "b.txt").write_text("A bridge.", encoding="utf-8")
     (folder / ".hidden.md").write_text("zebra", encoding="utf-8")
-    (folder / "photo.jpg").write_bytes(b"zebra")
+    (folder / "song.mp3").write_bytes(b"zebra")
     paths = [folder, tmp_path / "gone.md", Path("bad\0name.md"), folder / "塔.md"]
     outcomes = [(Path(a.name).name, a.outcome) for a in library.add_paths(paths)]
     assert outcomes[:2] == [("b.txt", "added"), ("塔.md", "added")]

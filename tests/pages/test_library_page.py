@@ -183,7 +183,7 @@ def test_a_folder_of_this_machine_is_read_and_others_of_its_files_are_counted(
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "tower.md").write_text(TOWER, encoding="utf-8")
     (tmp_path / "notes" / "塔.txt").write_text("塔的门票是12元。", encoding="utf-8")
-    (tmp_path / "notes" / "photo.jpg").write_bytes(b"x")
+    (tmp_path / "notes" / "song.mp3").write_bytes(b"x")
     visitor = read(visit("library"), tmp_path / "notes")
     assert sorted(own(visitor)) == ["tower.md", "塔.txt"]
     assert english("intake.left_out", n=1) in visitor.words
