@@ -73,9 +73,10 @@ class State(BaseModel):
 
 def state(store: Store, run: Run) -> str:
     """What the store knows of a run now, as the text of a file."""
+    # The notes are read first: a search whose outcome a note rests on is then among the findings.
+    notes = {**(store.notes(run.based_on) if run.based_on else {}), **store.notes(run.id)}
     report = store.report(run)
     found = {item.id for finding in report.findings for item in finding.evidence}
-    notes = {**(store.notes(run.based_on) if run.based_on else {}), **store.notes(run.id)}
     made = State(
         format="sightline report state",
         version=VERSION,
