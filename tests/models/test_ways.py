@@ -118,7 +118,6 @@ def refusing(wire: Wire, parameter: str, status: int, body: Any) -> Strict:
     return wire.server
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", list(FORMAT))
 async def test_a_server_that_takes_no_format_is_asked_in_words(strict: Wire, words: str) -> None:
     server = refusing(strict, "response_format", *FORMAT[words])

@@ -200,7 +200,6 @@ def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) 
     assert read(opened(data)) == folded(f"x{text}END[1][9]")
 
 
-@pytest.mark.slow
 @each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     given_ = report(words)
