@@ -35,7 +35,7 @@ from pages.middleware.looks import Looks  # noqa: E402
 from pages.middleware.pace import Pace  # noqa: E402
 from pages.middleware.uploads import Uploads  # noqa: E402
 from pages.shared import errors, exports, login  # noqa: E402 - the root has to be found first
-from research import SettingError, StoreError, bound_connections, runs  # noqa: E402
+from research import SettingError, StoreError, application, bound_connections  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ AHEAD = 3.0  # seconds; until then the first page has the processor to itself
 def open_desk() -> bool:
     """Open the data folder. Return False if that fails: the pages show why, and try again."""
     try:
-        runs.desk()
+        application.desk()
     except (StoreError, SettingError) as error:
         log.error("%s", error)
     except Exception:
@@ -68,10 +68,10 @@ async def ahead() -> None:
     try:
         for name in LOADED:
             await asyncio.to_thread(importlib.import_module, name)
-        await asyncio.to_thread(runs.warm)
+        await asyncio.to_thread(application.warm)
     except Exception as error:  # noqa: BLE001 - raised again, and shown, when it is first used
         log.warning("not everything is loaded ahead: %s", error)
-    runs.settle()  # the page server collects after every script run: keep what never dies out of it
+    application.settle()  # the page server collects after every script run: keep what never dies out of it
 
 
 @asynccontextmanager
@@ -84,7 +84,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     loading.cancel()
     with suppress(asyncio.CancelledError):
         await loading
-    runs.close()
+    application.close()
 
 
 app = st.App(

@@ -14,7 +14,7 @@ from pages.shared.files import ASSETS, script
 from pages.shared.forms import NAMES
 from pages.shared.safe import plain
 from pages.shared.words import address, lang, number, t
-from research import SettingError, StoreError, runs
+from research import SettingError, StoreError, application
 
 UNDER_WAY = 8  # runs in the sidebar, at most
 LabelVisibility = Literal["visible", "collapsed"]
@@ -44,7 +44,7 @@ def sidebar(owner: str) -> None:
     with st.sidebar:
         active = [
             run
-            for run in runs.recent(owner=owner, limit=50)
+            for run in application.recent(owner=owner, limit=50)
             if run.active or run.status == "waiting"
         ]
         if active:
@@ -64,7 +64,7 @@ def sidebar(owner: str) -> None:
 
 def refused_keys(owner: str) -> None:
     """Warn of keys in use that their services refused when they were tested."""
-    if names := [state.name for state in runs.key_states(owner=owner) if state.refused]:
+    if names := [state.name for state in application.key_states(owner=owner) if state.refused]:
         with st.sidebar:
             st.warning(
                 t("nav.refused", names=", ".join(map(plain, names))), icon=":material/block:"
@@ -75,7 +75,7 @@ def refused_keys(owner: str) -> None:
 def preferred(owner: str) -> words.Lang:
     """The language that somebody has chosen once; the browser's is only the default."""
     try:
-        known = runs.preferences(owner=owner).get("language") if owner else None
+        known = application.preferences(owner=owner).get("language") if owner else None
     except (StoreError, SettingError):  # the page says so
         known = None
     return known if known in ("zh", "en") else words.browser_lang()  # type: ignore[return-value]
@@ -84,7 +84,7 @@ def preferred(owner: str) -> words.Lang:
 def remember(owner: str) -> None:
     """Notes the language that somebody has switched to."""
     with suppress(StoreError, SettingError):
-        runs.prefer("language", st.session_state.lang, owner=owner)
+        application.prefer("language", st.session_state.lang, owner=owner)
 
 
 def language(place: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
@@ -154,7 +154,7 @@ def inside(owner: str, found: login.Person | None) -> None:
     if found:
         login.draw_sidebar(found)
     try:
-        runs.desk()
+        application.desk()
         sidebar(owner)
         refused_keys(owner)
         tour.welcome(owner, first=page is pages[0])

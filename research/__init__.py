@@ -10,52 +10,35 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.23.0"  # as CHANGELOG.md has it
+from research.core.version import VERSION
+
+__version__ = VERSION
 
 # Before langgraph is imported: checkpoints may then hold only types that are named as safe.
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 if TYPE_CHECKING:
-    from research import runs
-    from research.account.deletion import StillRunning, Wiped
-    from research.account.export import Export
-    from research.account.inventory import Holding
-    from research.account.preferences import Choice, KeyState
-    from research.account.usage import DayUsage
-    from research.audit import Flaw, Lint, lint_markdown
-    from research.audit.evaluation import Evaluation, UnreadableReport, evaluate_report
-    from research.audit.sarif import evaluations_sarif
-    from research.database.files import KINDS as TABLE_KINDS
-    from research.database.files import TYPES as COLUMN_TYPES
-    from research.database.files import Correction, FileColumn, FileTable, Unreadable
-    from research.database.semantics import Label, Metric, SemanticModel
-    from research.database.uploads import Upload
-    from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
-    from research.evidence.drafts import drafted
-    from research.evidence.markup import tree as answer_tree
-    from research.i18n import has_message, message
-    from research.language.text import language as text_language
-    from research.library.documents import LIMITS as FILE_LIMITS
-    from research.library.documents import PICTURES as PICTURE_SUFFIXES
-    from research.library.documents import SUFFIXES
-    from research.library.index import Hit, Library
-    from research.library.intake import Intake
-    from research.library.listing import Entry, Excerpt, Wanted
-    from research.library.ocr import INSTALL as OCR_INSTALL
-    from research.library.prepare import Added
-    from research.library.scans import Scan
-    from research.library.unread import ranges as page_ranges
-    from research.mcp.server import serve_http as serve_mcp_http
-    from research.mcp.server import serve_stdio as serve_mcp_stdio
-    from research.models.prices import Price
-    from research.models.prices import as_of as prices_as_of
-    from research.news.command import UnreadableItems
-    from research.news.command import grouped as stories_json
-    from research.places.coordinates import Point, from_gcj02, to_gcj02
-    from research.readable import english as english_region
-    from research.readable import heading as column_heading
-    from research.readable import readable as readable_rows
-    from research.records import (
+    from research import application
+    from research.accounts.deletion import StillRunning, Wiped
+    from research.accounts.export import Export
+    from research.accounts.inventory import Holding
+    from research.accounts.preferences import Choice, KeyState
+    from research.accounts.usage import DayUsage
+    from research.agent.nodes.plan import edited_plan, served_as_a_whole
+    from research.agent.nodes.question import QuestionError
+    from research.citations.conflicts import conflicts
+    from research.citations.drafts import drafted
+    from research.citations.markup import tree as answer_tree
+    from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, cited
+    from research.citations.support import ACCURACY as SUPPORT_ACCURACY
+    from research.citations.support import Sentence, Support, support
+    from research.citations.support import drawn as answer_stretches
+    from research.core.coordinates import Point, from_gcj02, to_gcj02
+    from research.core.i18n import has_message, message
+    from research.core.readable import english as english_region
+    from research.core.readable import heading as column_heading
+    from research.core.readable import readable as readable_rows
+    from research.core.records import (
         MAX_QUESTION,
         Answer,
         Cell,
@@ -105,37 +88,54 @@ if TYPE_CHECKING:
         Watch,
         Way,
     )
-    from research.report.about import about as report_origin
-    from research.report.archive import report_zip
-    from research.report.cells import csv as table_csv
-    from research.report.cells import filled as filled_table
-    from research.report.cells import tabled as report_tabled
-    from research.report.data import report_json
-    from research.report.docx import report_docx
-    from research.report.failures import explain_failure, group_failures, parse_failure
-    from research.report.formats import FORMATS as REPORT_FORMATS
-    from research.report.formats import TABLES as TABLE_FORMATS
-    from research.report.formats import report_as
-    from research.report.formats import suffix as report_suffix
-    from research.report.geo import csv as places_csv
-    from research.report.geo import geojson, kml, lined, located
-    from research.report.grids import answer_tables
-    from research.report.grids import tables_csv as answer_tables_csv
-    from research.report.grids import tables_excel as answer_tables_excel
-    from research.report.html import report_html
-    from research.report.lead import lead as answer_lead
-    from research.report.markdown import file_name, report_markdown
-    from research.report.pdf import report_pdf
-    from research.report.references import bibtex, csl_json, ris, sources_csv
-    from research.report.rowfiles import KINDS as ROW_FILES
-    from research.report.rows import csv as rows_csv
-    from research.report.rows import excel as rows_excel
-    from research.report.rows import parquet as rows_parquet
-    from research.report.rows import table as rows_table
-    from research.report.sketch import mapped as mapped_places
-    from research.report.sketch import sketch_svg
-    from research.report.words import Citations
-    from research.runs.comparison import (
+    from research.core.settings import SettingError, Settings
+    from research.core.text.words import language as text_language
+    from research.core.urls import url_identity
+    from research.export.about import about as report_origin
+    from research.export.archive import report_zip
+    from research.export.cells import csv as table_csv
+    from research.export.cells import filled as filled_table
+    from research.export.cells import tabled as report_tabled
+    from research.export.data import report_json
+    from research.export.docx import report_docx
+    from research.export.failures import explain_failure, group_failures, parse_failure
+    from research.export.formats import FORMATS as REPORT_FORMATS
+    from research.export.formats import TABLES as TABLE_FORMATS
+    from research.export.formats import report_as
+    from research.export.formats import suffix as report_suffix
+    from research.export.geo import csv as places_csv
+    from research.export.geo import geojson, kml, lined, located
+    from research.export.grids import answer_tables
+    from research.export.grids import tables_csv as answer_tables_csv
+    from research.export.grids import tables_excel as answer_tables_excel
+    from research.export.html import report_html
+    from research.export.lead import lead as answer_lead
+    from research.export.markdown import file_name, report_markdown
+    from research.export.pdf import report_pdf
+    from research.export.references import bibtex, csl_json, ris, sources_csv
+    from research.export.rowfiles import KINDS as ROW_FILES
+    from research.export.rows import csv as rows_csv
+    from research.export.rows import excel as rows_excel
+    from research.export.rows import parquet as rows_parquet
+    from research.export.rows import table as rows_table
+    from research.export.sketch import mapped as mapped_places
+    from research.export.sketch import sketch_svg
+    from research.export.words import Citations
+    from research.http.connections import bound_connections
+    from research.linter import Flaw, Lint, lint_markdown
+    from research.linter.evaluation import Evaluation, UnreadableReport, evaluate_report
+    from research.linter.sarif import evaluations_sarif
+    from research.mcp_server.server import serve_http as serve_mcp_http
+    from research.mcp_server.server import serve_stdio as serve_mcp_stdio
+    from research.models.prices import Price
+    from research.models.prices import as_of as prices_as_of
+    from research.readers.documents import LIMITS as FILE_LIMITS
+    from research.readers.documents import PICTURES as PICTURE_SUFFIXES
+    from research.readers.documents import SUFFIXES
+    from research.readers.table_files import KINDS as TABLE_KINDS
+    from research.readers.table_files import TYPES as COLUMN_TYPES
+    from research.readers.table_files import Correction, FileColumn, FileTable, Unreadable
+    from research.runtime.comparison import (
         CellChange,
         ComparedRun,
         ComparedSource,
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
         SentenceMove,
         compare,
     )
-    from research.runs.database import (
+    from research.runtime.database import (
         DatabaseAnswer,
         DatabaseColumn,
         DatabaseDescription,
@@ -167,17 +167,24 @@ if TYPE_CHECKING:
         undescribe_database,
         uploads,
     )
-    from research.runs.pace import PaceError
-    from research.runs.related import related_questions
-    from research.runs.reports import load_report, news_report
-    from research.runs.roles import ModelRole
-    from research.runs.states import StateError
-    from research.runs.watching import Unwatchable
-    from research.settings import SettingError, Settings
-    from research.stages.plan import edited_plan, served_as_a_whole
-    from research.stages.question import QuestionError
-    from research.storage import StoreError
-    from research.store.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
+    from research.runtime.pace import PaceError
+    from research.runtime.related import related_questions
+    from research.runtime.reports import load_report, news_report
+    from research.runtime.roles import ModelRole
+    from research.runtime.states import StateError
+    from research.sources.database.semantics import Label, Metric, SemanticModel
+    from research.sources.database.uploads import Upload
+    from research.sources.library.index import Hit, Library
+    from research.sources.library.intake import Intake
+    from research.sources.library.listing import Entry, Excerpt, Wanted
+    from research.sources.library.ocr import INSTALL as OCR_INSTALL
+    from research.sources.library.prepare import Added
+    from research.sources.library.scans import Scan
+    from research.sources.library.unread import ranges as page_ranges
+    from research.sources.news.command import UnreadableItems
+    from research.sources.news.command import grouped as stories_json
+    from research.storage.files import StoreError
+    from research.storage.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
     from research.tables.columns import aligned as column_aligned
     from research.tables.columns import charted as column_charted
     from research.tables.columns import ordered as column_ordered
@@ -194,12 +201,7 @@ if TYPE_CHECKING:
     from research.tables.spec import SpecError as TableSpecError
     from research.tables.spec import load as table_spec
     from research.tables.values import label as unit_label
-    from research.urls import url_identity
-    from research.verification.conflicts import conflicts
-    from research.verification.support import ACCURACY as SUPPORT_ACCURACY
-    from research.verification.support import Sentence, Support, support
-    from research.verification.support import drawn as answer_stretches
-    from research.wire.connections import bound_connections
+    from research.watch.topics import Unwatchable
 
 __all__ = [
     "COLUMN_TYPES",
@@ -329,6 +331,7 @@ __all__ = [
     "answer_tables_csv",
     "answer_tables_excel",
     "answer_tree",
+    "application",
     "ask_database",
     "bibtex",
     "bound_connections",
@@ -401,7 +404,6 @@ __all__ = [
     "rows_excel",
     "rows_parquet",
     "rows_table",
-    "runs",
     "serve_mcp_http",
     "serve_mcp_stdio",
     "served_as_a_whole",
@@ -421,224 +423,224 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
-    "TABLE_FORMATS": "report.formats",
+    "StillRunning": "accounts.deletion",
+    "Wiped": "accounts.deletion",
+    "Export": "accounts.export",
+    "Holding": "accounts.inventory",
+    "Choice": "accounts.preferences",
+    "KeyState": "accounts.preferences",
+    "DayUsage": "accounts.usage",
+    "Flaw": "linter",
+    "Lint": "linter",
+    "lint_markdown": "linter",
+    "Evaluation": "linter.evaluation",
+    "UnreadableReport": "linter.evaluation",
+    "evaluate_report": "linter.evaluation",
+    "evaluations_sarif": "linter.sarif",
+    "TABLE_KINDS": "readers.table_files",
+    "COLUMN_TYPES": "readers.table_files",
+    "Correction": "readers.table_files",
+    "FileColumn": "readers.table_files",
+    "FileTable": "readers.table_files",
+    "Unreadable": "readers.table_files",
+    "Label": "sources.database.semantics",
+    "Metric": "sources.database.semantics",
+    "SemanticModel": "sources.database.semantics",
+    "Upload": "sources.database.uploads",
+    "CitedAnswer": "citations.numbering",
+    "CitedSource": "citations.numbering",
+    "NumberedSpan": "citations.numbering",
+    "cited": "citations.numbering",
+    "drafted": "citations.drafts",
+    "answer_tree": "citations.markup",
+    "has_message": "core.i18n",
+    "message": "core.i18n",
+    "text_language": "core.text.words",
+    "FILE_LIMITS": "readers.documents",
+    "PICTURE_SUFFIXES": "readers.documents",
+    "SUFFIXES": "readers.documents",
+    "Hit": "sources.library.index",
+    "Library": "sources.library.index",
+    "Intake": "sources.library.intake",
+    "Entry": "sources.library.listing",
+    "Excerpt": "sources.library.listing",
+    "Wanted": "sources.library.listing",
+    "OCR_INSTALL": "sources.library.ocr",
+    "Added": "sources.library.prepare",
+    "Scan": "sources.library.scans",
+    "page_ranges": "sources.library.unread",
+    "serve_mcp_http": "mcp_server.server",
+    "serve_mcp_stdio": "mcp_server.server",
+    "Price": "models.prices",
+    "prices_as_of": "models.prices",
+    "UnreadableItems": "sources.news.command",
+    "stories_json": "sources.news.command",
+    "Point": "core.coordinates",
+    "from_gcj02": "core.coordinates",
+    "to_gcj02": "core.coordinates",
+    "english_region": "core.readable",
+    "column_heading": "core.readable",
+    "readable_rows": "core.readable",
+    "report_origin": "export.about",
+    "report_zip": "export.archive",
+    "table_csv": "export.cells",
+    "filled_table": "export.cells",
+    "report_tabled": "export.cells",
+    "report_json": "export.data",
+    "report_docx": "export.docx",
+    "explain_failure": "export.failures",
+    "group_failures": "export.failures",
+    "parse_failure": "export.failures",
+    "REPORT_FORMATS": "export.formats",
+    "TABLE_FORMATS": "export.formats",
+    "report_as": "export.formats",
+    "report_suffix": "export.formats",
+    "places_csv": "export.geo",
+    "geojson": "export.geo",
+    "kml": "export.geo",
+    "lined": "export.geo",
+    "located": "export.geo",
+    "answer_tables": "export.grids",
+    "answer_tables_csv": "export.grids",
+    "answer_tables_excel": "export.grids",
+    "report_html": "export.html",
+    "answer_lead": "export.lead",
+    "file_name": "export.markdown",
+    "report_markdown": "export.markdown",
+    "report_pdf": "export.pdf",
+    "bibtex": "export.references",
+    "csl_json": "export.references",
+    "ris": "export.references",
+    "sources_csv": "export.references",
+    "ROW_FILES": "export.rowfiles",
+    "rows_csv": "export.rows",
+    "rows_excel": "export.rows",
+    "rows_parquet": "export.rows",
+    "rows_table": "export.rows",
+    "mapped_places": "export.sketch",
+    "sketch_svg": "export.sketch",
+    "Citations": "export.words",
+    "CellChange": "runtime.comparison",
+    "ComparedRun": "runtime.comparison",
+    "ComparedSource": "runtime.comparison",
+    "Comparison": "runtime.comparison",
+    "FigureChange": "runtime.comparison",
+    "SentenceMove": "runtime.comparison",
+    "compare": "runtime.comparison",
+    "DatabaseAnswer": "runtime.database",
+    "DatabaseColumn": "runtime.database",
+    "DatabaseDescription": "runtime.database",
+    "DatabaseEntry": "runtime.database",
+    "DatabasePage": "runtime.database",
+    "DatabaseSchema": "runtime.database",
+    "DatabaseTable": "runtime.database",
+    "Exported": "runtime.database",
+    "ask_database": "runtime.database",
+    "database_description": "runtime.database",
+    "database_page": "runtime.database",
+    "database_schema": "runtime.database",
+    "databases": "runtime.database",
+    "describe_database": "runtime.database",
+    "export_rows": "runtime.database",
+    "load_files": "runtime.database",
+    "query_database": "runtime.database",
+    "recognise_file": "runtime.database",
+    "remove_upload": "runtime.database",
+    "undescribe_database": "runtime.database",
+    "uploads": "runtime.database",
+    "PaceError": "runtime.pace",
+    "related_questions": "runtime.related",
+    "load_report": "runtime.reports",
+    "news_report": "runtime.reports",
+    "ModelRole": "runtime.roles",
+    "StateError": "runtime.states",
+    "Unwatchable": "watch.topics",
+    "SettingError": "core.settings",
+    "Settings": "core.settings",
+    "edited_plan": "agent.nodes.plan",
+    "served_as_a_whole": "agent.nodes.plan",
+    "QuestionError": "agent.nodes.question",
+    "StoreError": "storage.files",
+    "HistoryEntry": "storage.history",
+    "HistoryHit": "storage.history",
+    "HistoryPage": "storage.history",
+    "HistoryTurn": "storage.history",
     "column_aligned": "tables.columns",
     "column_charted": "tables.columns",
     "column_ordered": "tables.columns",
     "column_sureness": "tables.columns",
     "column_unit": "tables.columns",
-    "filled_table": "report.cells",
-    "report_tabled": "report.cells",
-    "table_csv": "report.cells",
-    "unit_label": "tables.values",
-    "ComparedRun": "runs.comparison",
-    "ComparedSource": "runs.comparison",
-    "Comparison": "runs.comparison",
-    "FigureChange": "runs.comparison",
-    "HistoryEntry": "store.history",
-    "HistoryHit": "store.history",
-    "HistoryPage": "store.history",
-    "HistoryTurn": "store.history",
-    "SentenceMove": "runs.comparison",
-    "column_heading": "readable",
-    "compare": "runs.comparison",
-    "FILE_LIMITS": "library.documents",
-    "COLUMN_TYPES": "database.files",
-    "ROW_FILES": "report.rowfiles",
-    "TABLE_KINDS": "database.files",
-    "REPORT_FORMATS": "report.formats",
-    "OCR_INSTALL": "library.ocr",
-    "PICTURE_SUFFIXES": "library.documents",
-    "SUFFIXES": "library.documents",
-    "SUPPORT_ACCURACY": "verification.support",
-    "Added": "library.prepare",
-    "Scan": "library.scans",
-    "page_ranges": "library.unread",
-    "Choice": "account.preferences",
-    "Citations": "report.words",
-    "CitedAnswer": "evidence.citations",
-    "CitedSource": "evidence.citations",
-    "Entry": "library.listing",
-    "Excerpt": "library.listing",
-    "Intake": "library.intake",
-    "Wanted": "library.listing",
-    "Evaluation": "audit.evaluation",
-    "Flaw": "audit",
-    "Hit": "library.index",
-    "KeyState": "account.preferences",
-    "Library": "library.index",
-    "Lint": "audit",
-    "NumberedSpan": "evidence.citations",
-    "Point": "places.coordinates",
-    "PaceError": "runs.pace",
-    "QuestionError": "stages.question",
-    "SettingError": "settings",
-    "Sentence": "verification.support",
-    "Settings": "settings",
-    "StateError": "runs.states",
-    "StoreError": "storage",
-    "Support": "verification.support",
-    "UnreadableItems": "news.command",
-    "UnreadableReport": "audit.evaluation",
-    "Unwatchable": "runs.watching",
-    "DatabaseAnswer": "runs.database",
-    "DatabaseColumn": "runs.database",
-    "DatabaseEntry": "runs.database",
-    "DatabasePage": "runs.database",
-    "Exported": "runs.database",
-    "DatabaseSchema": "runs.database",
-    "DatabaseTable": "runs.database",
-    "DayUsage": "account.usage",
-    "Export": "account.export",
-    "Holding": "account.inventory",
-    "ModelRole": "runs.roles",
-    "Price": "models.prices",
-    "StillRunning": "account.deletion",
-    "Wiped": "account.deletion",
-    "database_schema": "runs.database",
-    "database_page": "runs.database",
-    "undescribe_database": "runs.database",
-    "describe_database": "runs.database",
-    "database_description": "runs.database",
-    "SemanticModel": "database.semantics",
-    "Metric": "database.semantics",
-    "Label": "database.semantics",
-    "DatabaseDescription": "runs.database",
-    "answer_lead": "report.lead",
-    "parse_failure": "report.failures",
-    "group_failures": "report.failures",
-    "explain_failure": "report.failures",
-    "answer_stretches": "verification.support",
-    "answer_tables": "report.grids",
-    "answer_tables_csv": "report.grids",
-    "answer_tables_excel": "report.grids",
-    "answer_tree": "evidence.markup",
-    "ask_database": "runs.database",
-    "databases": "runs.database",
-    "export_rows": "runs.database",
-    "english_region": "readable",
-    "query_database": "runs.database",
-    "load_files": "runs.database",
-    "recognise_file": "runs.database",
-    "remove_upload": "runs.database",
-    "uploads": "runs.database",
-    "Correction": "database.files",
-    "FileColumn": "database.files",
-    "FileTable": "database.files",
-    "Unreadable": "database.files",
-    "Upload": "database.uploads",
-    "bibtex": "report.references",
-    "bound_connections": "wire.connections",
-    "cited": "evidence.citations",
-    "csl_json": "report.references",
-    "conflicts": "verification.conflicts",
-    "drafted": "evidence.drafts",
-    "edited_plan": "stages.plan",
-    "evaluate_report": "audit.evaluation",
-    "evaluations_sarif": "audit.sarif",
-    "file_name": "report.markdown",
-    "geojson": "report.geo",
-    "has_message": "i18n",
-    "kml": "report.geo",
-    "lined": "report.geo",
-    "lint_markdown": "audit",
-    "load_report": "runs.reports",
-    "located": "report.geo",
-    "news_report": "runs.reports",
-    "places_csv": "report.geo",
-    "prices_as_of": "models.prices",
-    "mapped_places": "report.sketch",
-    "message": "i18n",
-    "related_questions": "runs.related",
-    "readable_rows": "readable",
-    "report_docx": "report.docx",
-    "report_json": "report.data",
-    "report_markdown": "report.markdown",
-    "report_pdf": "report.pdf",
-    "report_as": "report.formats",
-    "report_html": "report.html",
-    "report_origin": "report.about",
-    "report_suffix": "report.formats",
-    "report_zip": "report.archive",
-    "ris": "report.references",
-    "rows_csv": "report.rows",
-    "rows_excel": "report.rows",
-    "rows_parquet": "report.rows",
-    "rows_table": "report.rows",
-    "serve_mcp_http": "mcp.server",
-    "serve_mcp_stdio": "mcp.server",
-    "served_as_a_whole": "stages.plan",
-    "sketch_svg": "report.sketch",
-    "sources_csv": "report.references",
-    "stories_json": "news.command",
-    "support": "verification.support",
-    "text_language": "language.text",
-    "from_gcj02": "places.coordinates",
-    "to_gcj02": "places.coordinates",
-    "url_identity": "urls",
-    "cell_in_column": "tables.shown",
-    "cell_quotes": "tables.shown",
-    "cell_text": "tables.shown",
-    "cell_heading": "tables.shown",
     "guessed_column": "tables.guess",
     "csv_rows": "tables.rows",
     "line_rows": "tables.rows",
     "report_rows": "tables.rows",
+    "cell_heading": "tables.shown",
+    "cell_in_column": "tables.shown",
+    "cell_quotes": "tables.shown",
+    "cell_text": "tables.shown",
     "TableSpecError": "tables.spec",
     "table_spec": "tables.spec",
-    "CellChange": "runs.comparison",
+    "unit_label": "tables.values",
+    "url_identity": "core.urls",
+    "conflicts": "citations.conflicts",
+    "SUPPORT_ACCURACY": "citations.support",
+    "Sentence": "citations.support",
+    "Support": "citations.support",
+    "support": "citations.support",
+    "answer_stretches": "citations.support",
+    "bound_connections": "http.connections",
 }
 _OWN_NAMES = {
+    "TABLE_KINDS": "KINDS",
+    "COLUMN_TYPES": "TYPES",
+    "answer_tree": "tree",
+    "text_language": "language",
+    "FILE_LIMITS": "LIMITS",
+    "PICTURE_SUFFIXES": "PICTURES",
+    "OCR_INSTALL": "INSTALL",
+    "page_ranges": "ranges",
+    "serve_mcp_http": "serve_http",
+    "serve_mcp_stdio": "serve_stdio",
+    "prices_as_of": "as_of",
+    "stories_json": "grouped",
+    "english_region": "english",
+    "column_heading": "heading",
+    "readable_rows": "readable",
+    "report_origin": "about",
+    "table_csv": "csv",
+    "filled_table": "filled",
+    "report_tabled": "tabled",
+    "REPORT_FORMATS": "FORMATS",
     "TABLE_FORMATS": "TABLES",
+    "report_suffix": "suffix",
+    "places_csv": "csv",
+    "answer_tables_csv": "tables_csv",
+    "answer_tables_excel": "tables_excel",
+    "answer_lead": "lead",
+    "ROW_FILES": "KINDS",
+    "rows_csv": "csv",
+    "rows_excel": "excel",
+    "rows_parquet": "parquet",
+    "rows_table": "table",
+    "mapped_places": "mapped",
     "column_aligned": "aligned",
     "column_charted": "charted",
     "column_ordered": "ordered",
     "column_sureness": "sureness",
     "column_unit": "unit_of",
-    "filled_table": "filled",
-    "report_tabled": "tabled",
-    "table_csv": "csv",
-    "unit_label": "label",
-    "cell_in_column": "in_column",
-    "cell_quotes": "quotes",
-    "cell_text": "shown",
-    "cell_heading": "heading",
     "guessed_column": "guessed",
     "csv_rows": "of_csv",
     "line_rows": "of_lines",
     "report_rows": "of_report",
+    "cell_heading": "heading",
+    "cell_in_column": "in_column",
+    "cell_quotes": "quotes",
+    "cell_text": "shown",
     "TableSpecError": "SpecError",
     "table_spec": "load",
-    "FILE_LIMITS": "LIMITS",
-    "OCR_INSTALL": "INSTALL",
-    "PICTURE_SUFFIXES": "PICTURES",
-    "page_ranges": "ranges",
-    "COLUMN_TYPES": "TYPES",
-    "ROW_FILES": "KINDS",
-    "TABLE_KINDS": "KINDS",
-    "REPORT_FORMATS": "FORMATS",
+    "unit_label": "label",
     "SUPPORT_ACCURACY": "ACCURACY",
-    "answer_tables_csv": "tables_csv",
-    "answer_tables_excel": "tables_excel",
-    "answer_lead": "lead",
     "answer_stretches": "drawn",
-    "answer_tree": "tree",
-    "column_heading": "heading",
-    "english_region": "english",
-    "mapped_places": "mapped",
-    "places_csv": "csv",
-    "prices_as_of": "as_of",
-    "readable_rows": "readable",
-    "report_origin": "about",
-    "report_suffix": "suffix",
-    "rows_csv": "csv",
-    "rows_excel": "excel",
-    "rows_parquet": "parquet",
-    "rows_table": "table",
-    "serve_mcp_http": "serve_http",
-    "serve_mcp_stdio": "serve_stdio",
-    "stories_json": "grouped",
-    "text_language": "language",
 }
 
 # Libraries that import themselves in a circle break when two threads import them at once.
@@ -650,9 +652,9 @@ if not TYPE_CHECKING:  # or any name would pass for one of ours
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         with _loading:
-            if name == "runs":
-                return import_module("research.runs")
-            home = import_module(f"research.{_HOMES.get(name, 'records')}")
+            if name == "application":
+                return import_module("research.application")
+            home = import_module(f"research.{_HOMES.get(name, 'core.records')}")
             found = globals()[name] = getattr(home, _OWN_NAMES.get(name, name))
             return found
 

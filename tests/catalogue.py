@@ -10,37 +10,37 @@ from fluent.syntax import FluentParser, ast
 from fluent.syntax.visitor import Visitor
 
 from research import has_message, message
-from research.i18n import _IDENTIFIER
-from research.records import Language
+from research.core.i18n import _IDENTIFIER
+from research.core.records import Language
 
 ROOT = Path(__file__).parents[1]
 # What the engine says by itself: the beginning of its keys, and the files that say it.
 ENGINE = {
-    "answering": "research/stages/answer.py",
-    "budget": "research/stages/budget.py",
-    "column": "research/database/*.py",
-    "checking": "research/stages/check.py",
-    "digest": "research/reasoners/digest.py",
-    "draft": "research/reasoners/*.py",
-    "mcp": "research/sources/toolservers/*.py",
-    "evaluation": "research/cli/evaluate.py research/records.py",
-    "fact": "research/sources/places/facts.py research/places/directions.py research/sources/wikidata/statements.py",
-    "flaw": "research/audit/words.py",
-    "hours": "research/places/hours.py",
-    "reading": "research/database/interpreter.py research/database/semantics.py",
+    "answering": "research/agent/nodes/answer.py",
+    "budget": "research/agent/nodes/budget.py",
+    "column": "research/sources/database/*.py",
+    "checking": "research/agent/nodes/check.py",
+    "digest": "research/agent/extractive/reasoner.py",
+    "draft": "research/agent/**/*.py research/sources/database/sql_writer.py",
+    "mcp": "research/sources/mcp_tools/*.py",
+    "evaluation": "research/cli/evaluate.py research/core/records.py",
+    "fact": "research/sources/places/facts.py research/sources/places/directions.py research/sources/wikidata/statements.py",
+    "flaw": "research/linter/words.py",
+    "hours": "research/sources/places/hours.py",
+    "reading": "research/sources/database/interpreter.py research/sources/database/semantics.py",
     "loaded": "research/cli/db.py",
-    "unreadable": "research/database/files.py",
-    "look": "research/places/look.py research/places/ways.py research/places/maps.py",
+    "unreadable": "research/readers/table_files.py",
+    "look": "research/sources/places/look.py research/sources/places/routes.py research/sources/places/maps.py",
     "mark": "research/**/*.py",
-    "note": "research/news/*.py research/sources/news/*.py",
-    "related": "research/runs/related.py",
-    "outcome": "research/database/answer.py",
-    "planning": "research/stages/plan.py",
-    "tabled": "research/stages/table.py research/reasoners/clerk.py research/tables/shown.py",
-    "takeout": "research/account/export.py",
-    "unwritten": "research/stages/section.py",
+    "note": "research/sources/news/*.py",
+    "related": "research/runtime/related.py",
+    "outcome": "research/sources/database/answer.py",
+    "planning": "research/agent/nodes/plan.py",
+    "tabled": "research/agent/nodes/table.py research/agent/llm/table_extractor.py research/tables/shown.py",
+    "takeout": "research/accounts/export.py",
+    "unwritten": "research/agent/nodes/section.py",
 }
-LOCALE = ROOT / "research" / "i18n" / "locale"
+LOCALE = ROOT / "research" / "core" / "i18n" / "locale"
 LANGUAGES: tuple[Language, Language] = ("zh", "en")
 
 

@@ -47,7 +47,7 @@ class _Kept(logging.Handler):
 def no_text_lacks_a_value() -> Iterator[None]:
     """Fail a test in which a text was written without a value that it takes."""
     kept = _Kept()
-    log = logging.getLogger("research.i18n")
+    log = logging.getLogger("research.core.i18n")
     log.addHandler(kept)
     yield
     log.removeHandler(kept)

@@ -15,9 +15,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from research.evidence.registry import evidence_id
-from research.reasoners import Reasoner
-from research.records import (
+from research.agent.nodes.budget import Meter
+from research.agent.nodes.context import RunContext
+from research.agent.reasoner import Reasoner
+from research.citations.registry import evidence_id
+from research.core.records import (
     Cell,
     Cite,
     Clarification,
@@ -45,12 +47,10 @@ from research.records import (
     Value,
     fingerprint,
 )
-from research.runs.live import Resources
-from research.settings import Settings
-from research.sources import Retriever
-from research.stages.budget import Meter
-from research.stages.context import RunContext
-from research.store.store import Store
+from research.core.settings import Settings
+from research.runtime.live import Resources
+from research.sources.base import Retriever
+from research.storage.store import Store
 
 RETRIEVED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PUBLISHED = date(2025, 12, 31)

@@ -30,10 +30,10 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from research import settings
-from research.evidence.citations import cited, lint
-from research.records import Answer, Failure, Finding, Report, Task
-from research.runs import Desk
+from research.application import Desk
+from research.citations.numbering import cited, lint
+from research.core import settings
+from research.core.records import Answer, Failure, Finding, Report, Task
 from tests.fakes import until
 from tests.servers import Call, Server
 from tests.servers.anthropic import FakeAnthropic

@@ -17,13 +17,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from research.evidence.citations import cited
-from research.language.quantities import measures
-from research.language.sentences import sentences
-from research.records import Cell, Column, Options, Plan, Report, Row, Value
-from research.runs import Desk
-from research.settings import load
-from research.stages.table import part_of
+from research.agent.nodes.table import part_of
+from research.application import Desk
+from research.citations.numbering import cited
+from research.core.records import Cell, Column, Options, Plan, Report, Row, Value
+from research.core.settings import load
+from research.core.text.quantities import measures
+from research.core.text.sentences import sentences
 from research.tables.shown import shown
 from research.tables.spec import load as spec
 from research.tables.spec import question

@@ -13,9 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from research.evidence.registry import evidence_id
-from research.library.index import Library
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.records import (
     Evidence,
     Finding,
     Language,
@@ -29,7 +28,8 @@ from research.records import (
     Task,
     Usage,
 )
-from research.store.store import Store
+from research.sources.library.index import Library
+from research.storage.store import Store
 from tests.pages import checked_run
 
 RUNS, DOCUMENTS, PLACES = 2_000, 10_000, 5_000

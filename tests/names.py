@@ -12,9 +12,9 @@ import re
 import sys
 from pathlib import Path
 
-from research.database.gazetteer import aliases, short_city, short_province
-from research.language import segment
-from research.language.hanzi import simplified
+from research.core.text import segment
+from research.core.text.hanzi import simplified
+from research.sources.database.gazetteer import aliases, short_city, short_province
 
 ROOT = Path(__file__).parents[1] / "research" / "data"
 LEAST = 400_000  # inhabitants of a city abroad, 50,000 of one in China

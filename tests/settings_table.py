@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from research import settings
+from research.core import settings
+from research.core.providers import searches, shipped
 from research.models import roles
-from research.providers import searches, shipped
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->"
@@ -45,7 +45,7 @@ def defaults() -> dict[str, str]:
 
 
 def values() -> dict[str, str]:
-    """What the readers of `research.settings` permit, as Markdown, for those that can say so."""
+    """What the readers of `research.core.settings` permit, as Markdown, for those that can say so."""
     found: dict[str, str] = {}
 
     def numbers(env: Any, name: str, default: float, low: float, high: float) -> str:

@@ -1,7 +1,7 @@
 """Writes research/data/simplified.txt from OpenCC's tables: `python -m tests.simplified`.
 
 An index of documents holds words that the table has folded. If the table changes, indexes have to be
-built anew: add a migration like the one in research/library/schema.py that says so.
+built anew: add a migration like the one in research/sources/library/schema.py that says so.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research.settings import Settings
+from research.core.settings import Settings
 from tests.benchmarks import __main__ as command
 from tests.benchmarks import crowd, models, reports, runs, sessions
 from tests.benchmarks.figures import Others, Unreachable, at_once

@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from pages.shared.map import TILES
-from research import OCR_INSTALL, cli, settings
+from research import OCR_INSTALL, cli
+from research.citations.support import ACCURACY
 from research.cli import exits
+from research.core import settings
+from research.core.providers import searches, shipped
 from research.models import roles
-from research.providers import searches, shipped
 from research.sources import registry
-from research.verification.support import ACCURACY
 from tests import settings_table
 from tests.tables import each_row
 
@@ -122,7 +123,7 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
         for name in re.findall(r"`([\w.]+)`", names):
             for part in name.split("."):
                 assert re.search(rf"^ *(?:async def|def|class) {part}\b", text, re.M), (path, part)
-    known = (ROOT / "research" / "graph.py").read_text(encoding="utf-8")
+    known = (ROOT / "research" / "agent" / "graph.py").read_text(encoding="utf-8")
     known += "".join(f'"{source.graph_node}"' for source in registry.known().values())
     nodes = re.findall(r"^\| \d+ \| ((?:`\w+`(?:, )?)+)", walk, re.M)
     assert len(nodes) == 6
@@ -131,27 +132,24 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
 
 
 def test_every_path_of_the_tree_exists_and_every_folder_is_in_it() -> None:
-    """A line begins with its paths; what it tells of a folder may name the files in it."""
-    tree = ARCHITECTURE.split("## The tree")[1].split("```")[1]
+    """A line begins with its paths; the names of files behind them are of the folder, if it is one."""
+    tree = ARCHITECTURE.split("## The tree")[1].split("```")[1].strip().splitlines()
+    assert len(tree) <= 100
     folders, missing = {0: ROOT}, []  # by the indent of what is in them
     named_folders = set()
-    for line in tree.strip().splitlines():
+    for line in tree:
         indent = len(line) - len(line.lstrip())
-        first = re.match(r"\s*((?:[a-z0-9_]+(?:\.py|\.json|\.yaml|/)(?:  (?=\S))?)+)", line)
-        assert first, line
-        paths = [folders[indent] / name for name in first.group(1).split()]
-        if first.group(1).rstrip().endswith("/"):
-            named_folders.add(paths[-1])
+        if indent > 6:
+            continue  # what is said of the line above
+        names = re.match(r"(?:[\w.]+/?(?:  (?=\S))?)+", line.strip())
+        assert names, line
+        paths = [folders[indent] / name for name in names[0].split()]
+        if names[0].rstrip().endswith("/"):
             folders[indent + 2] = paths[-1]
-            paths += [
-                paths[-1] / name
-                for name in re.findall(r"(?<![/\w])[a-z_]+\.py", line[first.end() :])
-            ]
-        else:
-            paths += [
-                folders[indent] / name
-                for name in re.findall(r"(?<![/\w])[a-z_]+\.py", line[first.end() :])
-            ]
+            named_folders.update(paths)
+        said = line.strip()[names.end() :]
+        home = paths[-1] if paths[-1].is_dir() else folders[indent]
+        paths += [home / name for name in re.findall(r"(?<![/\w])[a-z_]+\.py", said)]
         missing += [named(path) for path in paths if not path.exists()]
     assert missing == []
     packages = {path.parent for top in ("pages", "research") for path in (ROOT / top).rglob("*.py")}

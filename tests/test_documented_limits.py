@@ -10,17 +10,18 @@ from pages.middleware import pace, uploads
 from pages.shared import exports, login
 from pages.tables import form
 from research import FILE_LIMITS
-from research.database import duckdbconfig, files, rewrites
-from research.library import bin as library_bin
-from research.library.ocr import PATIENCE
-from research.mcp import listening
-from research.mcp.server import RESOURCES
-from research.settings import TOKEN, load
-from research.sources.toolservers.results import LONGEST
-from research.toolservers import session
-from research.toolservers.config import ToolServer
-from research.toolservers.transports import ERROR_LINES
-from research.wire import connections
+from research.core.settings import TOKEN, load
+from research.core.tool_servers import ToolServer
+from research.http import connections
+from research.mcp_server import listening
+from research.mcp_server.server import RESOURCES
+from research.readers import duckdb_config, table_files
+from research.sources.database import rewrites
+from research.sources.library import bin as library_bin
+from research.sources.library.ocr import PATIENCE
+from research.sources.mcp_tools import session
+from research.sources.mcp_tools.results import LONGEST
+from research.sources.mcp_tools.transports import ERROR_LINES
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,7 +98,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "tables": (
             "database.md",
-            f"up to {files.LARGEST // GIGA} GB and {files.ROWS // MEGA} million rows each; "
+            f"up to {table_files.LARGEST // GIGA} GB and {table_files.ROWS // MEGA} million rows each; "
             f"the Database page takes up to {database_page.LARGEST} MB each",
         ),
         "gathered": (
@@ -105,7 +106,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "duckdb": (
             "database.md",
-            f"{duckdbconfig.MEMORY[:-2]} MB of memory, {duckdbconfig.SPILL[:-2]} GB of room for spilling",
+            f"{duckdb_config.MEMORY[:-2]} MB of memory, {duckdb_config.SPILL[:-2]} GB of room for spilling",
         ),
         "shown rows": ("database.md", f"{load({}).database_rows:,} rows are shown"),
         "scans": (

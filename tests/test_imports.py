@@ -16,55 +16,44 @@ import research
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {
-    "records",
-    "settings",
-    "storage",
-    "trouble",
-    "deadlines",
-    "tracing",
-    "urls",
-    "readable",
-    "webpages",
-    "providers",
-    "domains",
-    "attached",
-    "toolservers.config",
-}
-PURE = {
-    "places.coordinates",
-    "data",
-    "i18n",
-    "mcp.sifting",
-}  # import nothing of ours: anyone may use them
-PROTOCOLS = {
-    "reasoners",
-    "sources",
-    "sources.registry",
-}  # these very modules: what lies below them is no protocol
-WIRED = {"news", "places", "wire", "sources"}  # what talks to strangers
-SERVED = {
-    "library",
-    "models",
-    "news",
-    "database",
-    "places",
-    "toolservers",
-}  # that a source may stand for
-FOLDERS = {  # what a folder may import of others, beside what everybody may
-    "evidence": set(),
-    "verification": {"evidence"},
-    "audit": {"evidence", "verification"},
-    "tables": {"evidence", "verification"},
-    "report": {"evidence", "verification", "tables"},
-    "library": set(),
-    "models": set(),
-    "news": {"verification"},
-    "database": set(),
-    "toolservers": set(),
-    "places": {"toolservers"},
-    "store": {"evidence"},
-    "account": {"evidence", "report", "store", "library", "models"},
+# What each package may import beside itself and `data`, as docs/architecture.md tells.
+MAY_IMPORT: dict[str, set[str]] = {
+    "data": set(),
+    "core": set(),
+    "http": {"core"},
+    "models": {"core"},
+    "readers": {"core"},
+    "citations": {"core"},
+    "storage": {"core", "citations"},
+    "linter": {"core", "citations"},
+    "tables": {"core", "citations"},
+    "export": {"core", "citations", "tables"},
+    "sources": {"core"},
+    "sources.*": {"core", "http", "models", "readers", "storage", "citations", "sources"},
+    "agent": {"core", "sources", "citations", "tables", "models", "storage"},
+    "accounts": {"core", "citations", "storage", "models", "sources.library", "export"},
+    "watch": {"core", "storage", "agent", "runtime"},
+    "runtime": {
+        "core", "http", "readers", "storage", "models", "agent", "sources", "sources.*", "citations",
+        "tables", "export", "accounts", "watch",
+    },
+    "application": {
+        "core", "storage", "models", "agent", "sources", "sources.*", "tables", "accounts", "runtime",
+        "watch",
+    },
+    "mcp_server": {"core", ""},
+}  # fmt: skip
+# Single modules that import more than their package may.
+EXCEPTIONS = {
+    ("core.settings", "sources.registry"),  # the names of sources, and the settings of packages
+    ("core.settings", "sources.base"),
+    ("sources.places", "sources.mcp_tools"),  # Amap's map is a server of tools
+    ("agent", "sources.places.questions"),  # rules that read a question, and need no map
+    ("agent.nodes.coverage", "sources.news.coverage"),  # stories of a report, from records alone
+    ("records", "core.records"),
+    ("runtime.database", "application"),
+    ("runtime.reports", "application"),
+    ("runtime.child", "application"),
 }
 MODULES = sorted((ROOT / "research").rglob("*.py"))
 TERMINAL = [ROOT / "research" / "__main__.py", *sorted((ROOT / "research" / "cli").rglob("*.py"))]
@@ -105,67 +94,29 @@ def ours(file: Path) -> set[str]:
     return {name.removeprefix("research").removeprefix(".") or "research" for name in names}
 
 
-def allowed(module: str, wanted: str) -> bool:
-    """The table. Both are names without the leading `research.`."""
-    top, _, rest = module.partition(".")
-    target = wanted.split(".")[0]
-    if module == "hanzi":
-        return wanted == "data"
-    if module == "wire.client" and wanted == "research":
-        return True  # the version, which services are told
-    if module == "i18n":
-        return wanted == "records"
-    if module == "records" or module in PURE:
-        return False
-    if module == "settings" and wanted in (
-        "providers",
-        "domains",
-        "attached",
-        "toolservers.config",
+def package(module: str) -> str:
+    """The package that a module belongs to: of a source its own folder, else the first one."""
+    parts = module.split(".")
+    if (
+        parts[0] == "sources"
+        and len(parts) > 1
+        and (ROOT / "research" / "sources" / parts[1]).is_dir()
+    ):
+        return f"sources.{parts[1]}"
+    return parts[0]
+
+
+def allowed(module: str, target: str) -> bool:
+    """Both are names without the leading `research.`; "" is the public names."""
+    own, other = package(module), package(target) if target != "research" else ""
+    if other in (own, "data"):
+        return True
+    if any(
+        f"{module}.".startswith(f"{a}.") and f"{target}.".startswith(f"{b}.") for a, b in EXCEPTIONS
     ):
         return True
-    if module == "settings" and wanted in ("sources", "sources.registry"):
-        return True  # which sources there are, and what they read
-    if module in NEUTRAL:
-        return wanted in ("records", "data") or target == "language"
-    if top == "language":
-        return target == "language" or wanted in ("records", "data")
-    if top == "parsing":
-        return target == "parsing" or wanted in ("settings", "trouble")
-    if wanted in NEUTRAL | PURE or target in ("language", "parsing"):
-        return True
-    if target == "wire" and top in WIRED:
-        return True
-    if top in FOLDERS:
-        return target == top or target in FOLDERS[top]
-    if top == "reasoners":
-        return target in ("reasoners", "models", "tables") or wanted in (
-            "sources",
-            "sources.registry",
-            "evidence.markup",
-            "evidence.registry",
-            "verification.reading",
-        )
-    if top == "sources":
-        own = rest.split(".")[0]
-        return (
-            wanted in ("sources", "sources.standing", "evidence.registry")
-            or target == "models"
-            or (own in SERVED and target == own)
-            or (bool(own) and wanted.split(".")[:2] == ["sources", own])
-        )
-    if top == "stages":
-        return target in ("stages", "evidence", "verification", "tables") or wanted in {
-            *PROTOCOLS,
-            "news.coverage",
-        }
-    if top == "graph":
-        return target == "stages" or wanted in PROTOCOLS
-    if top == "mcp":  # as the pages and the terminal
-        return wanted == "research" or target == "mcp"
-    if top in ("runs", "served"):
-        return wanted != "research" and target not in ("__main__", "cli")
-    return False
+    may = MAY_IMPORT.get("sources.*" if own.startswith("sources.") else own, set())
+    return other in may or (other.startswith("sources.") and "sources.*" in may)
 
 
 # The public face is held by tests of its own.
@@ -176,49 +127,33 @@ def test_a_module_of_the_engine_imports_only_what_its_place_allows(file: Path) -
     assert {name for name in ours(file) if not allowed(module, name)} == set()
 
 
-def test_the_table_tells_right_from_wrong() -> None:
-    assert allowed("sources.news", "news.tools")
-    assert allowed("sources.web.tavily", "sources.web")
-    assert allowed("sources.web.tavily", "wire.tavily")
-    assert allowed("news.tools", "wire.tavily")
-    assert allowed("report.html", "evidence.citations")
-    assert allowed("stages.search", "sources")
-    assert allowed("database.build", "places.coordinates")
-    assert not allowed("stages.search", "sources.library")
-    assert not allowed("sources.news", "library.index")
-    assert not allowed("sources.news", "sources.library")
-    assert not allowed("news.tools", "sources.web.results")
-    assert not allowed("wire.tavily", "news.tools")
-    assert not allowed("library.index", "wire.plain")
-    assert not allowed("evidence.registry", "report.markdown")
-    assert not allowed("library.index", "evidence.registry")
-    assert allowed("verification.support", "evidence.registry")
-    assert allowed("news.figures", "verification.rivals")
-    assert not allowed("verification.rivals", "news.figures")
-    assert not allowed("evidence.registry", "verification.judge")
-    assert not allowed("library.index", "verification.judge")
-    assert not allowed("graph", "runs.local")
-    assert not allowed("database.build", "places.offline")
-    assert allowed("news.figures", "language.quantities")
-    assert allowed("urls", "language.text")
-    assert allowed("library.documents", "parsing.pool")
-    assert not allowed("parsing.worker", "library.documents")
-    assert not allowed("webpages", "parsing.pool")
-    assert not allowed("language.quantities", "settings")
-    assert not allowed("language.quantities", "evidence.registry")
-    assert not allowed("language.text", "places.coordinates")
-    assert not allowed("store.store", "runs.local")
-    assert not allowed("account.preferences", "runs.personal")
-    assert allowed("account.preferences", "store.store")
-    assert not allowed("runs.local", "research")
-    assert not allowed("records", "language.segment")
-    assert allowed("language.hanzi", "data")
-    assert not allowed("data", "language.hanzi")
-    assert not allowed("records", "settings")
-    assert allowed("mcp.server", "research")
-    assert allowed("places.server", "mcp.sifting")
-    assert not allowed("mcp.server", "runs.local")
-    assert not allowed("places.server", "mcp.server")
+@pytest.mark.parametrize(
+    ("module", "target", "may"),
+    [
+        ("sources.news.feeds", "http.bodies", True),
+        ("sources.news.feeds", "sources.base", True),
+        ("sources.news.feeds", "sources.web.results", False),
+        ("sources.places.client", "sources.mcp_tools.session", True),
+        ("sources.mcp_tools.session", "sources.places.client", False),
+        ("sources.base", "sources.news.feeds", False),
+        ("core.text.numbers", "data", True),
+        ("core.text.numbers", "http.bodies", False),
+        ("core.records", "sources.registry", False),
+        ("citations.support", "storage.store", False),
+        ("export.html", "citations.numbering", True),
+        ("export.html", "agent.graph", False),
+        ("agent.nodes.search", "sources.registry", True),
+        ("agent.nodes.search", "sources.library.index", False),
+        ("agent.llm.prompts", "models.calls", True),
+        ("storage.store", "runtime.local", False),
+        ("runtime.local", "agent.graph", True),
+        ("runtime.local", "research", False),
+        ("mcp_server.server", "research", True),
+        ("mcp_server.server", "runtime.local", False),
+    ],
+)  # fmt: skip
+def test_the_table_tells_right_from_wrong(module: str, target: str, may: bool) -> None:
+    assert allowed(module, target) is may
 
 
 @pytest.mark.slow
@@ -236,11 +171,13 @@ def set_(tree: ast.AST) -> list[ast.expr]:
     ]
 
 
-WRAPPER = "research.toolservers.tether"  # a program of its own, with the environment of its command
+WRAPPER = (
+    "research.sources.mcp_tools.tether"  # a program of its own, with the environment of its command
+)
 
 
 @pytest.mark.slow
-@each_row("file", [f for f in MODULES if dotted(f) not in ("research.settings", WRAPPER)])
+@each_row("file", [f for f in MODULES if dotted(f) not in ("research.core.settings", WRAPPER)])
 def test_only_the_settings_read_the_environment(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     uses = [
@@ -258,7 +195,7 @@ def test_only_the_settings_read_the_environment(file: Path) -> None:
             and node.func.attr == "setdefault"
         ]
         uses = [use for use in uses if use not in defaults]
-    if dotted(file) == "research.tracing":  # it sets the name that keeps LangSmith silent
+    if dotted(file) == "research.core.tracing":  # it sets the name that keeps LangSmith silent
         uses = [use for use in uses if use not in set_(tree)]
     assert [ast.unparse(use) for use in uses] == []
 
@@ -317,14 +254,18 @@ def test_the_public_names_are_sorted_and_complete() -> None:
 def test_a_public_name_is_what_the_checker_of_types_takes_it_for(name: str) -> None:
     module, own = promised()[name]
     home = importlib.import_module(module)
-    there = importlib.import_module("research.runs") if name == "runs" else getattr(home, own)
+    there = (
+        importlib.import_module("research.application")
+        if name == "application"
+        else getattr(home, own)
+    )
     assert getattr(research, name) is there
 
 
 def test_no_public_name_but_that_of_a_module_hides_a_module() -> None:
     modules = {dotted(file).split(".")[1] for file in MODULES if dotted(file) != "research"}
-    assert set(research.__all__) & modules == {"runs"}
-    assert isinstance(research.runs, types.ModuleType)
+    assert set(research.__all__) & modules == {"application"}
+    assert isinstance(research.application, types.ModuleType)
 
 
 def loads(statement: str) -> set[str]:
@@ -352,7 +293,7 @@ def test_importing_alone_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("statement", "needed"),
     [
-        ("import research.places.server", {"httpx", "mcp", "pydantic"}),
+        ("import research.sources.places.server", {"httpx", "mcp", "pydantic"}),
         ("from research import Event, Run, StoreError", {"pydantic"}),
     ],
 )
@@ -368,7 +309,11 @@ STRICT = "assert __import__('langgraph.checkpoint.serde._msgpack', fromlist=['x'
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
-    ["import research.graph", "from research import runs", "import research.runs.local"],
+    [
+        "import research.agent.graph",
+        "from research import application",
+        "import research.runtime.local",
+    ],
 )
 def test_whoever_comes_first_the_checkpoints_are_bound_to_known_types(statement: str) -> None:
     assert "langgraph" in loads(f"{statement}\n{STRICT}")

@@ -18,12 +18,12 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from research import report_json, report_markdown, runs
-from research.evidence.citations import cited
-from research.records import Options, Report
-from research.runs import Desk
-from research.settings import Settings
-from research.trouble import Trouble, conceal, concealed
+from research import application, report_json, report_markdown
+from research.application import Desk
+from research.citations.numbering import cited
+from research.core.errors import Trouble, conceal, concealed
+from research.core.records import Options, Report
+from research.core.settings import Settings
 from tests.pages.visitor import Visitor
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
@@ -432,7 +432,7 @@ def test_no_page_shows_a_key(
         "ANSWER_MODEL": "openai:any",
         "WEB_SEARCH": "tavily,gemini",
     })  # fmt: skip
-    runs.close()
+    application.close()
     try:
         visitor = Visitor().ask(QUESTION).wait()
         assert "•••" in drawn(visitor)
@@ -443,7 +443,7 @@ def test_no_page_shows_a_key(
         assert "•••" in pages[-1]
         assert all(QUESTION in text for text in pages[:2])
     finally:
-        runs.close()
+        application.close()
     for text in pages:
         holds("page", text, keys)
     holds("log", logs.text, keys)

@@ -104,5 +104,5 @@ def test_a_command_loads_only_what_it_uses(
         check=True,
     )
     loaded = set(done.stderr.splitlines()[-1].split())
-    assert "research.runs" in loaded
+    assert "research.application" in loaded
     assert loaded & unwanted == set()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import research
-from research import Event, QuestionError, StateError, cited, load_report, news_report, runs
+from research import Event, QuestionError, StateError, application, cited, load_report, news_report
 from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 
@@ -37,7 +37,7 @@ def desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: FakeOpenAI, tavily: FakeTavilyNews
 ) -> Iterator[Path]:
     """The process's desk, and the folder that is the current one."""
-    runs.close()
+    application.close()
     settings = {
         "SIGHTLINE_DATA_DIR": str(tmp_path / "data"),
         "QUERY_ENGINE_MODEL_NAME": "gpt-fake",
@@ -51,7 +51,7 @@ def desk(
     (here := tmp_path / "here").mkdir()
     monkeypatch.chdir(here)
     yield here
-    runs.close()
+    application.close()
 
 
 def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     assert research.report_markdown(report, numbered).startswith(f"# {TOPIC}\n")
     assert {"status", "plan", "search", "found", "section", "answer"} <= {e.kind for e in events}
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert runs.get(report.run.id) is not None
+    assert application.get(report.run.id) is not None
     assert list(desk.iterdir()) == []
 
 
@@ -91,11 +91,11 @@ def test_a_report_is_saved_in_the_current_folder_in_one_that_is_set_or_in_one_th
     assert files(desk) == []
     report = news_report(TOPIC, sections=1, reflections=0, save=True)
     assert files(desk) == ["deep", "state"]
-    path, problem = runs.saved(report.run.id)
+    path, problem = application.saved(report.run.id)
     assert path and path.parent == desk and problem == ""
     news_report(TOPIC, sections=1, reflections=0, save=tmp_path / "named")
     assert files(tmp_path / "named") == ["deep", "state"]
-    runs.close()
+    application.close()
     monkeypatch.setenv("OUTPUT_DIR", str(tmp_path / "set"))
     monkeypatch.setenv("SAVE_INTERMEDIATE_STATES", "False")
     news_report(TOPIC, sections=1, reflections=0)
@@ -110,7 +110,7 @@ def test_what_cannot_be_saved_is_told_without_an_exception(tmp_path: Path) -> No
     (file := tmp_path / "file").write_text("")
     report = news_report(TOPIC, sections=1, reflections=0, save=file)
     assert report.run.status == "done"
-    path, problem = runs.saved(report.run.id)
+    path, problem = application.saved(report.run.id)
     assert path is None and problem.startswith(f"{file} cannot be written: ")
 
 
@@ -126,9 +126,9 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
 
     with pytest.raises(Enough):
         news_report(TOPIC, reflections=1, save=tmp_path / "out", progress=progress)
-    (run,) = runs.recent()
+    (run,) = application.recent()
     assert run.status == "stopped"
-    runs.close()
+    application.close()
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "elsewhere"))
     (state,) = (tmp_path / "out").glob("state_*.json")
     before = [body["query"] for body in tavily.bodies]
@@ -175,7 +175,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(
     with pytest.raises(StateError, match="of another kind"):
         load_report(tmp_path / "x.json")
     assert model.log == []
-    assert runs.recent() == []
+    assert application.recent() == []
 
 
 def test_the_program_in_the_document_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

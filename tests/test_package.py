@@ -20,8 +20,8 @@ from packaging.requirements import Requirement
 
 import research
 from research import OCR_INSTALL
+from tests.cli.test_terminal_evaluate import SOUND, WRONG
 from tests.fakes import until
-from tests.test_terminal_evaluate import SOUND, WRONG
 
 ROOT = Path(__file__).resolve().parent.parent
 TAKEN = ("research", "pages", ".streamlit")

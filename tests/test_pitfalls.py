@@ -15,13 +15,13 @@ from markdown_it import MarkdownIt
 from pydantic import SecretStr
 
 from research import Report, cited, report_json, report_markdown
-from research.evidence.citations import CitedAnswer, lint
-from research.language.text import has_han
+from research.application import Desk
+from research.citations.numbering import CitedAnswer, lint
+from research.core.records import Options, RunStatus, Span
+from research.core.settings import Settings, load
+from research.core.text.words import has_han
 from research.models.lifecycle import shut_down
 from research.models.roles import DEFAULTS, roles
-from research.records import Options, RunStatus, Span
-from research.runs import Desk
-from research.settings import Settings, load
 from tests.fakes import until
 from tests.servers import Call
 from tests.servers.gemini import FakeGemini

@@ -16,36 +16,36 @@ import pytest
 import pytest_asyncio
 from pydantic import SecretStr
 
+from research.core.errors import Trouble, of_status
+from research.core.providers import searches
+from research.core.records import Options, silent
+from research.core.settings import Settings
+from research.core.tool_servers import ToolServer
+from research.core.tracing import Tracing
+from research.http.client import Client
+from research.http.pace import Pace
 from research.models.calls import Chat
 from research.models.clients import Clients, _google_args
+from research.models.errors import trouble
 from research.models.roles import Spec, parse
-from research.models.troubles import trouble
-from research.news.gdelt import GDELT
-from research.news.tavily import TavilyNews
-from research.news.tools import Request
-from research.places.amap import Amap
-from research.places.client import Session, connection
-from research.providers import searches
-from research.records import Options, silent
-from research.runs.local import LocalRuns
-from research.runs.remote import RemoteRuns
-from research.settings import Settings
+from research.runtime.local import LocalRuns
+from research.runtime.remote import RemoteRuns
+from research.sources.mcp_tools import session, transports
+from research.sources.news.gdelt import GDELT
+from research.sources.news.tavily import TavilyNews
+from research.sources.news.tools import Request
 from research.sources.papers.arxiv import ArXiv
 from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PubMed
+from research.sources.places.amap import Amap
+from research.sources.places.client import Session, connection
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.listed import Listed
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
-from research.toolservers import session, transports
-from research.toolservers.config import ToolServer
-from research.tracing import Tracing
-from research.trouble import Trouble, of_status
-from research.wire.client import Client
-from research.wire.pace import Pace
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded
 from tests.servers.detour import STATUSES, Detour
@@ -201,12 +201,12 @@ import asyncio, sys
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import Options, silent
-from research.runs.local import LocalRuns
-from research.runs.remote import RemoteRuns
-from research.settings import Settings
+from research.core.records import Options, silent
+from research.runtime.local import LocalRuns
+from research.runtime.remote import RemoteRuns
+from research.core.settings import Settings
 from research.sources.web.gemini import GeminiSearch
-from research.trouble import Trouble, of_status
+from research.core.errors import Trouble, of_status
 from tests.models.conftest import PROMPT, loaded
 
 sys.modules["aiohttp"] = None  # as where it is not installed: Google's library falls back to httpx

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from research import settings
-from research.evidence.citations import cited
-from research.records import Report
-from research.runs import Desk
+from research.application import Desk
+from research.citations.numbering import cited
+from research.core import settings
+from research.core.records import Report
 from tests.fakes import until
 from tests.servers import Call, Server, tokens
 from tests.servers.anthropic import FakeAnthropic

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from research.language.text import has_han
+from research.core.text.words import has_han
 from tests.servers.world import CORPUS, FakeWorld
 from tests.terminal import terminal
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 from PIL import Image
 
-from research.library.ocr import Failure, Recognised
+from research.sources.library.ocr import Failure, Recognised
 
 
 class Typist:

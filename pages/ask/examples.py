@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pages.shared.login import owner
 from pages.shared.words import t
-from research import runs
+from research import application
 
 MOST = 4
 LIBRARY = ":material/library_books:"
@@ -23,7 +23,7 @@ class Example(NamedTuple):
 
 def offered() -> list[Example]:
     """The examples in the page's language, at most four; none without anything to answer them."""
-    ready = runs.readiness(owner=owner())
+    ready = application.readiness(owner=owner())
 
     def some(questions: str, icon: str) -> list[Example]:
         return [Example(question, icon) for question in questions.splitlines()]
@@ -31,7 +31,7 @@ def offered() -> list[Example]:
     found: list[Example] = []
     if ready["web"].state == "live":
         found += some(t("examples.web"), WEB)
-    elif runs.desk().library.sample:
+    elif application.desk().library.sample:
         found += some(t("examples.samples"), LIBRARY)
     if ready["places"].state != "missing":
         found[1:1] = some(t("examples.places"), PLACES)

@@ -10,7 +10,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import address, t
-from research import Options, PaceError, QuestionError, runs
+from research import Options, PaceError, QuestionError, application
 
 RECENT = 4  # conversations that one may go on with
 
@@ -19,7 +19,7 @@ RECENT = 4  # conversations that one may go on with
 
 
 def form() -> None:
-    effort.offer("", st.session_state.get("limits", runs.services(owner=owner()).usual()))
+    effort.offer("", st.session_state.get("limits", application.services(owner=owner()).usual()))
     with (
         st.container(border=True, key="ask_card"),
         st.form("ask", border=False, enter_to_submit=True),
@@ -57,7 +57,7 @@ def form() -> None:
 def preview(question: str, limits: Options) -> None:
     try:
         with st.spinner(t("step.planning")):
-            st.session_state.draft = runs.plan(question, options=limits, owner=owner())
+            st.session_state.draft = application.plan(question, options=limits, owner=owner())
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
@@ -78,7 +78,7 @@ def draft() -> None:
     if st.session_state.draft.failures:
         run.failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
-    edited = plan.editor(st.session_state.draft, tuple(runs.desk().sources), key)
+    edited = plan.editor(st.session_state.draft, tuple(application.desk().sources), key)
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
@@ -109,7 +109,7 @@ def examples() -> None:
 
 def recent() -> None:
     """The conversations that were begun last, to go on with."""
-    talks = [*runs.conversations(owner=owner(), limit=RECENT)]
+    talks = [*application.conversations(owner=owner(), limit=RECENT)]
     if talks:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
@@ -123,14 +123,14 @@ def recent() -> None:
 
 def open_sources() -> None:
     """The choice to search services that need no key, which is off until somebody has made it."""
-    services = runs.services(owner=owner())
+    services = application.services(owner=owner())
     if services.settings.opened or services.web.providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"), key="open_sources", icon=":material/public:", type="tertiary",
         help=t("settings.open_sources_help"),
     ):  # fmt: skip
-        runs.choose({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=owner())
+        application.choose({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=owner())
         st.session_state.pop("limits", None)
         st.session_state.pop("offered", None)
         st.toast(t("ask.opened_sources"), icon=":material/public:")
@@ -142,7 +142,7 @@ def empty() -> None:
     with layout.column("home", 820):
         layout.header(t("ask.title"), t("ask.lead"))
         form()
-        services = runs.services(owner=owner())
+        services = application.services(owner=owner())
         models = services.models
         told = t("nothing.idle") if services.idle else t("ask.keyless")
         told = t("ask.models", write=plain(models.name("write"))) if models else told

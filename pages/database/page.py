@@ -21,11 +21,11 @@ from research import (
     DatabaseTable,
     PaceError,
     QuestionError,
+    application,
     column_heading,
     database_schema,
     databases,
     english_region,
-    runs,
 )
 
 MODES = {"question": "database.question", "sql": "database.sql"}
@@ -116,7 +116,10 @@ def form(entry: DatabaseEntry) -> None:
         )
     if typed:
         st.caption(
-            t("database.sql_help", n=number(runs.services(owner=owner()).settings.database_rows))
+            t(
+                "database.sql_help",
+                n=number(application.services(owner=owner()).settings.database_rows),
+            )
         )
     if go:
         if typed:
@@ -126,7 +129,7 @@ def form(entry: DatabaseEntry) -> None:
 
 def start(text: str, database: str, *, typed: bool) -> None:
     try:
-        made = runs.ask_database(text, statement=typed, database=database, owner=owner())
+        made = application.ask_database(text, statement=typed, database=database, owner=owner())
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
@@ -149,7 +152,7 @@ def examples() -> None:
 
 def writer(*, own: bool) -> None:
     """Who writes the SQL."""
-    services = runs.services(owner=owner())
+    services = application.services(owner=owner())
     if services.models:
         st.caption(t("database.model", write=plain(services.models.name("plan"))))
         return
@@ -163,7 +166,7 @@ def writer(*, own: bool) -> None:
 
 def confirmed(database: str) -> None:
     """The questions whose statements are remembered, each with a way to ask again and to take back."""
-    pairs = runs.confirmed(database=database, owner=owner())
+    pairs = application.confirmed(database=database, owner=owner())
     if not pairs:
         return
     label = t("database.confirmed", n=len(pairs))
@@ -180,7 +183,7 @@ def confirmed(database: str) -> None:
                         rows.edit(sql, database)
                     st.button(
                         t("rows.back"), key=f"take_back_{n}", type="tertiary", icon=":material/undo:",
-                        on_click=lambda asked=question: runs.unconfirm(asked, database=database, owner=owner()),
+                        on_click=lambda asked=question: application.unconfirm(asked, database=database, owner=owner()),
                     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import source_name, t
-from research import runs
+from research import application
 
 
 def told() -> str:
@@ -16,7 +16,7 @@ def told() -> str:
 
 def _services() -> list[str]:
     """What the server sends to others."""
-    services, ready = runs.services(owner=owner()), runs.readiness(owner=owner())
+    services, ready = application.services(owner=owner()), application.readiness(owner=owner())
     settings, lines = services.settings, []
     live = {name for name, state in ready.items() if state.state == "live"}
     if models := _models():
@@ -36,7 +36,7 @@ def _services() -> list[str]:
         lines.append(t("leaves.places"))
     if "osm" in maps:
         lines.append(t("leaves.osm", when="abroad" if "amap" in maps else "always"))
-    for name, source in runs.described().items():
+    for name, source in application.described().items():
         if name in live and source.foreign and not source.local:
             lines.append(t("leaves.source", name=plain(source_name(name))))
     lines = lines or [t("leaves.none")]
@@ -49,14 +49,22 @@ def _services() -> list[str]:
 
 def _browser() -> list[str]:
     """What the visitor's own browser asks others for."""
-    tiles = [t("leaves.tiles")] if runs.services(owner=owner()).settings.map_tiles != "off" else []
-    news = [t("leaves.pictures")] if runs.readiness(owner=owner())["news"].state == "live" else []
+    tiles = (
+        [t("leaves.tiles")]
+        if application.services(owner=owner()).settings.map_tiles != "off"
+        else []
+    )
+    news = (
+        [t("leaves.pictures")]
+        if application.readiness(owner=owner())["news"].state == "live"
+        else []
+    )
     return tiles + news
 
 
 def _models() -> list[str]:
     """The models that can be asked."""
-    models = runs.services(owner=owner()).models
+    models = application.services(owner=owner()).models
     if models is None:
         return []
     return list(dict.fromkeys(model for _, _, model, lacks in models.table() if not lacks))

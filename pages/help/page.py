@@ -9,7 +9,7 @@ from pages.help import leaving
 from pages.run.support import accuracy
 from pages.shared import guide, layout, login, tour
 from pages.shared.words import lang, number, t
-from research import runs
+from research import application
 
 SIGNS = {
     "quoted": "●",
@@ -41,10 +41,10 @@ def support() -> None:
 
 def places() -> None:
     st.markdown(t("guide.places"))
-    ready = runs.readiness(owner=login.owner())["places"]
+    ready = application.readiness(owner=login.owner())["places"]
     if ready.state != "live":
         st.caption(t("guide.places_add", name=ready.detail))
-    elif left := runs.quota(owner=login.owner()):
+    elif left := application.quota(owner=login.owner()):
         st.caption(t("status.places_left", left=number(left[0]), limit=number(left[1])))
 
 
@@ -60,7 +60,7 @@ def data() -> None:
         st.markdown(t("guide.shared"))
     else:
         st.caption(t("guide.folder"))
-        st.code(str(runs.desk().settings.data_dir), language=None, wrap_lines=True)
+        st.code(str(application.desk().settings.data_dir), language=None, wrap_lines=True)
 
 
 def keyboard() -> None:

@@ -12,7 +12,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import local_time, t
-from research import HistoryEntry, runs
+from research import HistoryEntry, application
 
 KEPT = timedelta(days=30)
 LAST = "history_binned"  # in the session: what was deleted last, for `undo`
@@ -20,8 +20,8 @@ LAST = "history_binned"  # in the session: what was deleted last, for `undo`
 
 def discard(entry: HistoryEntry) -> None:
     """Moves a conversation to the bin, and remembers it so that it can be undone at once."""
-    ids = {run.id for run in runs.turns(entry.id, owner=owner())}
-    runs.discard(entry.id, owner=owner())
+    ids = {run.id for run in application.turns(entry.id, owner=owner())}
+    application.discard(entry.id, owner=owner())
     if st.session_state.get("last_run") in ids:
         st.session_state.pop("last_run")
     st.session_state[LAST] = (entry.id, entry.title)
@@ -29,7 +29,7 @@ def discard(entry: HistoryEntry) -> None:
 
 
 def restore(key: str) -> None:
-    runs.restore(key, owner=owner())
+    application.restore(key, owner=owner())
     st.session_state.pop(LAST, None)
 
 
@@ -50,7 +50,7 @@ def notice() -> None:
 def draw() -> None:
     """What lies in the bin."""
     layout.header(t("history.bin_title"), t("history.bin_lead"))
-    entries = runs.binned(owner=owner())
+    entries = application.binned(owner=owner())
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.page_link(
             script("history"), label=t("history.back"), icon=":material/arrow_back:",
@@ -87,10 +87,10 @@ def _row(entry: HistoryEntry) -> None:
 
 
 def _forget(key: str) -> None:
-    runs.forget(key, owner=owner())
+    application.forget(key, owner=owner())
     st.session_state.pop(LAST, None)
 
 
 def _empty() -> None:
-    runs.empty_bin(owner=owner())
+    application.empty_bin(owner=owner())
     st.session_state.pop(LAST, None)

@@ -12,7 +12,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import line, link, plain
 from pages.shared.words import address, local_time, money, number, seconds, t
-from research import ComparedRun, ComparedSource, Comparison, Report, compare, runs
+from research import ComparedRun, ComparedSource, Comparison, Report, application, compare
 
 SHOWN = 60  # sentences or sources of a list
 SENTENCE = 600  # characters
@@ -29,7 +29,7 @@ def draw(ids: Sequence[str]) -> None:
     st.page_link(
         script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={}
     )
-    reports = [report for key in ids if (report := runs.report(key, owner=owner()))]
+    reports = [report for key in ids if (report := application.report(key, owner=owner()))]
     if len(reports) < 2:
         st.info(t("compare.missing"), icon=":material/search_off:")
         return

@@ -13,7 +13,7 @@ from pages.shared import layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.words import t
-from research import HistoryPage, runs
+from research import HistoryPage, application
 
 SHOWN = 15  # conversations on a page
 
@@ -104,17 +104,17 @@ def choose() -> None:
 def draw() -> None:
     layout.header(t("history.title"), t("history.lead"))
     bin.notice()
-    in_bin = len(runs.binned(owner=owner()))
-    if not in_bin and not runs.history(limit=1, owner=owner()).total:
+    in_bin = len(application.binned(owner=owner()))
+    if not in_bin and not application.history(limit=1, owner=owner()).total:
         welcome()
         return
-    tags = list(runs.tags(owner=owner()))
+    tags = list(application.tags(owner=owner()))
     wanted = history_filters.draw(tags)
     at = page_number(wanted)
-    found = runs.history(**wanted, limit=SHOWN, offset=at * SHOWN, owner=owner())
+    found = application.history(**wanted, limit=SHOWN, offset=at * SHOWN, owner=owner())
     if at and not found.entries:  # what was on it is gone
         st.session_state.history_page = at = 0
-        found = runs.history(**wanted, limit=SHOWN, owner=owner())
+        found = application.history(**wanted, limit=SHOWN, owner=owner())
     comparing = tools(in_bin)
     if found.partial:
         st.caption(t("history.partial"))

@@ -13,7 +13,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import address, local_time, money, named, number, t
-from research import HistoryEntry, HistoryHit, HistoryTurn, cited, runs
+from research import HistoryEntry, HistoryHit, HistoryTurn, application, cited
 
 # What would be made a link of half an address, with a space of no width in it.
 UNLINKED = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
@@ -132,7 +132,7 @@ def _status(turn: HistoryTurn) -> None:
     if run.resumable and st.button(
         t("run.resume"), key=f"resume_{run.id}", icon=":material/play_arrow:", type="tertiary"
     ):
-        runs.resume(run.id, owner=owner())
+        application.resume(run.id, owner=owner())
         st.session_state.last_run = run.id
         st.switch_page(script("ask"), query_params=address(run.id))
 
@@ -216,18 +216,18 @@ def _manage(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) -> None:
 
 def _exports(turn: HistoryTurn) -> None:
     """The files of a run."""
-    report = runs.report(turn.run.id, owner=owner())
+    report = application.report(turn.run.id, owner=owner())
     if report is not None and report.answer is not None:
         downloads.draw(report, cited(report))
 
 
 def _save(entry: HistoryEntry) -> None:
     title = st.session_state.title.strip()
-    runs.label(entry.id, title=title, owner=owner())
-    runs.tag(entry.id, st.session_state.tags, owner=owner())
+    application.label(entry.id, title=title, owner=owner())
+    application.tag(entry.id, st.session_state.tags, owner=owner())
     st.session_state.pop("managed", None)
 
 
 def _pin(entry: HistoryEntry) -> None:
-    runs.label(entry.id, pinned=not entry.pinned, owner=owner())
+    application.label(entry.id, pinned=not entry.pinned, owner=owner())
     st.session_state.pop("managed", None)

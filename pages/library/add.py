@@ -12,7 +12,15 @@ from pages.library.shown import file_name, listed
 from pages.shared import login, trouble
 from pages.shared.safe import plain
 from pages.shared.words import number, t
-from research import FILE_LIMITS, OCR_INSTALL, PICTURE_SUFFIXES, SUFFIXES, Intake, Library, runs
+from research import (
+    FILE_LIMITS,
+    OCR_INSTALL,
+    PICTURE_SUFFIXES,
+    SUFFIXES,
+    Intake,
+    Library,
+    application,
+)
 
 POLL = 0.5  # seconds between looks at files that are being read
 AT_ONCE = 0.4  # seconds in which a few small files are read: no progress is shown for them
@@ -95,7 +103,7 @@ def _taken(key: str) -> Callable[[], None]:
         if files:
             st.session_state.uploads += 1
             given = [(file.name, file.size, file.getvalue) for file in files]
-            runs.desk().library.take(given, owner).wait(AT_ONCE)
+            application.desk().library.take(given, owner).wait(AT_ONCE)
 
     return take
 
@@ -134,7 +142,7 @@ def _intakes(library: Library) -> None:
 
 @st.fragment(run_every=POLL)
 def _live() -> None:
-    found = [i for i in runs.desk().library.intakes(login.owner()) if i.active]
+    found = [i for i in application.desk().library.intakes(login.owner()) if i.active]
     if not found:
         st.rerun()
     for n, intake in enumerate(found):
@@ -231,7 +239,7 @@ def _remedy(outcome: str, over: str) -> str:
 
 
 def _dismiss() -> None:
-    runs.desk().library.dismiss(login.owner())
+    application.desk().library.dismiss(login.owner())
 
 
 def teach(library: Library) -> None:

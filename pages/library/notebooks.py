@@ -10,7 +10,7 @@ from pages.library import shown
 from pages.shared import login
 from pages.shared.safe import plain
 from pages.shared.words import number, t
-from research import Entry, runs
+from research import Entry, application
 
 PICKED = "notebook_picked"  # in the session, as the next
 INTO = "notebook_into"
@@ -19,7 +19,7 @@ NAMED = "notebook_named"
 
 def pick() -> tuple[str, tuple[str, ...] | None]:
     """Which notebook the page keeps to, with the names of its documents; None for the whole library."""
-    there = runs.notebooks(owner=login.owner())
+    there = application.notebooks(owner=login.owner())
     if not there:
         return "", None
     if st.session_state.get(PICKED) not in there:
@@ -55,7 +55,7 @@ def put(entries: Sequence[Entry]) -> None:
     """The way to put documents into a notebook; a name that is new makes one."""
     with st.popover(t("notebook.put"), icon=":material/book_2:", key="notebook_put"):
         st.selectbox(
-            t("notebook.name"), list(runs.notebooks(owner=login.owner())), index=None, key=INTO,
+            t("notebook.name"), list(application.notebooks(owner=login.owner())), index=None, key=INTO,
             accept_new_options=True, placeholder=t("notebook.name_hint"),
         )  # fmt: skip
         st.button(
@@ -74,19 +74,19 @@ def take(picked: str, entries: Sequence[Entry]) -> None:
 
 def _put(documents: list[str]) -> None:
     name = str(st.session_state.get(INTO) or "")
-    if kept := runs.put_in(name, documents, owner=login.owner()):
+    if kept := application.put_in(name, documents, owner=login.owner()):
         st.toast(t("notebook.done", name=plain(kept), n=number(len(documents))))
 
 
 def _take(name: str, documents: list[str]) -> None:
-    runs.take_out(name, documents, owner=login.owner())
+    application.take_out(name, documents, owner=login.owner())
 
 
 def _rename(name: str) -> None:
     wanted = str(st.session_state.get(f"{NAMED}_{name}") or "")
-    if kept := runs.rename_notebook(name, wanted, owner=login.owner()):
+    if kept := application.rename_notebook(name, wanted, owner=login.owner()):
         st.session_state[PICKED] = kept
 
 
 def _delete(name: str) -> None:
-    runs.forget_notebook(name, owner=login.owner())
+    application.forget_notebook(name, owner=login.owner())

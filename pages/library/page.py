@@ -11,7 +11,7 @@ from pages.library import reader as library_reader
 from pages.library import search as library_search
 from pages.shared import layout, login
 from pages.shared.words import number, t
-from research import Library, runs
+from research import Library, application
 
 
 def sample(library: Library, count: int) -> None:
@@ -53,7 +53,7 @@ def overview(library: Library, *, shared: bool) -> None:
     sample(library, found.sample)
 
 
-desk = runs.desk()
+desk = application.desk()
 opened = library_reader.asked()
 if opened is None:
     overview(desk.library, shared=login.setup().on)

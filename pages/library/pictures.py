@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from pages.middleware.gate import SCANS
-from research import Passage, StoreError, runs
+from research import Passage, StoreError, application
 
 
 def address(document: int, page: int) -> str:
@@ -21,7 +21,7 @@ def of_passage(name: str, passage: Passage) -> str:
     if not (passage.ocr and passage.page):
         return ""
     try:
-        found = runs.desk().library.pictured(name, passage.page, passage.text)
+        found = application.desk().library.pictured(name, passage.page, passage.text)
     except StoreError:
         return ""
     return "" if found is None else address(found, passage.page)
@@ -31,7 +31,7 @@ def _send(request: Request) -> Response:
     """Answers the request for a picture; who may ask is for `pages.middleware.gate` to say."""
     try:
         wanted = request.path_params
-        picture = runs.desk().library.picture(wanted["document"], wanted["page"])
+        picture = application.desk().library.picture(wanted["document"], wanted["page"])
     except (OverflowError, StoreError):
         picture = b""
     if not picture:

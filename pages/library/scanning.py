@@ -8,7 +8,7 @@ from pages.library.shown import file_name, listed
 from pages.shared import login, trouble
 from pages.shared.safe import plain
 from pages.shared.words import number, t
-from research import OCR_INSTALL, Library, Scan, page_ranges, runs
+from research import OCR_INSTALL, Library, Scan, application, page_ranges
 
 POLL = 1.0  # seconds between looks at pages that are being read
 LISTED = 12  # documents
@@ -48,7 +48,7 @@ def _can(library: Library, scan: Scan) -> bool:
 
 @st.fragment(run_every=POLL)
 def _live() -> None:
-    library = runs.desk().library
+    library = application.desk().library
     reading, found = library.reading, library.scans()
     if not reading.active:
         st.rerun()
@@ -125,14 +125,14 @@ def _failures(scan: Scan, name: str) -> str:
 
 def _stop() -> None:
     login.owner()  # what a widget calls comes before the router
-    runs.desk().library.reading.stop()
+    application.desk().library.reading.stop()
 
 
 def _go_on() -> None:
     login.owner()
-    runs.desk().library.reading.begin()
+    application.desk().library.reading.begin()
 
 
 def _again(document: int) -> None:
     login.owner()
-    runs.desk().library.read_again(document)
+    application.desk().library.read_again(document)

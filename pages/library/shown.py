@@ -11,7 +11,7 @@ from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, named, t
-from research import runs
+from research import application
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
@@ -88,7 +88,7 @@ def ask_in(notebook: str) -> None:
 
 
 def _ask(question: str, notebook: str = "") -> None:
-    limits = st.session_state.get("limits") or runs.services(owner=owner()).usual()
+    limits = st.session_state.get("limits") or application.services(owner=owner()).usual()
     update = {"sources": ("library",), "notebook": notebook}
     st.session_state.limits = limits.model_copy(update=update)
     for key in ("offered", "queries", "last_run", "draft", "draft_question"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from research import SettingError, StoreError, runs
+from research import SettingError, StoreError, application
 
 # Nothing may be loaded from or sent to another host, whatever a document or a model writes.
 # Streamlit's own document and the components bring scripts and styles of their own within them.
@@ -60,7 +60,7 @@ def headers(path: str) -> dict[bytes, bytes]:
     if MAP not in path:  # a path of the server's own may stand before it
         return HEADERS
     try:
-        return PLAIN_MAP_HEADERS if runs.desk().settings.map_tiles == "off" else MAP_HEADERS
+        return PLAIN_MAP_HEADERS if application.desk().settings.map_tiles == "off" else MAP_HEADERS
     except (StoreError, SettingError):
         return PLAIN_MAP_HEADERS
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 from pages.middleware.gate import sender
 from pages.shared import login
-from research import StoreError, runs
+from research import StoreError, application
 
 PAUSE = 1.0  # seconds between two looks at a run of which there is nothing new
 RATE = 40  # such looks a second of all who follow, in the long run
@@ -43,7 +43,7 @@ def look(data: bytes | None) -> tuple[str, str] | None:
 def latest(run_id: str, owner: str) -> int | None:
     """The number of the last event of a run; None if that cannot be told."""
     try:
-        return runs.latest(run_id, owner=owner)
+        return application.latest(run_id, owner=owner)
     except StoreError:  # the page says so
         return None
 

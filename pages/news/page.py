@@ -11,13 +11,13 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import address, local_time, named, source_name, t
-from research import Options, PaceError, QuestionError, Unwatchable, runs
+from research import Options, PaceError, QuestionError, Unwatchable, application
 
 SHOWN = 20
 
 
 def form() -> None:
-    usual = runs.services(owner=owner()).reporting()
+    usual = application.services(owner=owner()).reporting()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"),
@@ -29,7 +29,7 @@ def form() -> None:
                 t("news.reflections"), 0, 10, usual.reflections, key="reflections"
             )
         sources = st.pills(
-            t("ask.sources"), list(runs.desk().sources), selection_mode="multi",
+            t("ask.sources"), list(application.desk().sources), selection_mode="multi",
             default=list(usual.sources), format_func=lambda name: plain(source_name(name)),
             key="news_sources",
         )  # fmt: skip
@@ -52,7 +52,7 @@ def begin(topic: str, options: Options) -> None:
         st.error(t("ask.no_sources"))
         return
     try:
-        report = runs.report_on(topic, options=options, owner=owner())
+        report = application.report_on(topic, options=options, owner=owner())
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
@@ -62,7 +62,7 @@ def begin(topic: str, options: Options) -> None:
 
 def earlier() -> None:
     """The reports that there are, the latest first."""
-    found = [item for item in runs.recent(owner=owner()) if item.options.sections][:SHOWN]
+    found = [item for item in application.recent(owner=owner()) if item.options.sections][:SHOWN]
     if found:
         layout.section(t("news.earlier"))
     for item in found:
@@ -78,13 +78,17 @@ def earlier() -> None:
 
 def watched() -> None:
     """The topics that the visitor watches."""
-    watch.table(runs.watches(owner=owner()), again, lambda id_: runs.unwatch(id_, owner=owner()))
+    watch.table(
+        application.watches(owner=owner()),
+        again,
+        lambda id_: application.unwatch(id_, owner=owner()),
+    )
 
 
 def again(watch_id: str) -> None:
     """Looks at a topic once more and shows the run that does it."""
     try:
-        update = runs.look_again(watch_id, owner=owner())
+        update = application.look_again(watch_id, owner=owner())
     except Unwatchable:
         st.error(t("watch.gone_topic"))
         return
@@ -102,7 +106,7 @@ def without_news() -> None:
 def home() -> None:
     """What can be reported on, and the reports that there are."""
     layout.header(t("news.title"), t("news.lead"))
-    if runs.readiness(owner=owner())["news"].state == "missing":
+    if application.readiness(owner=owner())["news"].state == "missing":
         without_news()
     form()
     watched()

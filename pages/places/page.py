@@ -24,8 +24,8 @@ from research import (
     Place,
     Route,
     Sighting,
+    application,
     explain_failure,
-    runs,
 )
 
 KEY = "all"  # of the map of this page
@@ -85,7 +85,7 @@ def near_form() -> None:
         go = submit(button, "places_search", t("places.search"), ":material/search:")
     if go and (where_ := given("places_where")):
         what_, radius_ = st.session_state.places_what.strip(), st.session_state.places_radius
-        take(lambda: runs.nearby(where_, what_, radius_, language=lang(), owner=owner()))
+        take(lambda: application.nearby(where_, what_, radius_, language=lang(), owner=owner()))
 
 
 def way_form() -> None:
@@ -97,7 +97,7 @@ def way_form() -> None:
         go = submit(button, "places_go", t("places.show_way"), ":material/directions:")
     if go and (start_ := given("places_from")) and (end_ := given("places_to")):
         means = st.session_state.places_means or None
-        take(lambda: runs.way(start_, end_, means, language=lang(), owner=owner()))
+        take(lambda: application.way(start_, end_, means, language=lang(), owner=owner()))
 
 
 def round_form() -> None:
@@ -120,7 +120,7 @@ def round_form() -> None:
             st.error(t("places.nowhere"))
             return
         means = st.session_state.places_round_means or None
-        take(lambda: runs.tour(place_, stops_, means, language=lang(), owner=owner()))
+        take(lambda: application.tour(place_, stops_, means, language=lang(), owner=owner()))
 
 
 def means_box(where: Any, key: str) -> None:
@@ -144,7 +144,7 @@ def given(key: str) -> str | tuple[float, float]:
 
 
 def quota() -> None:
-    left = runs.quota(owner=owner())
+    left = application.quota(owner=owner())
     if left is not None:
         st.caption(t("places.quota", left=number(left[0]), limit=number(left[1])))
 
@@ -336,11 +336,11 @@ def selection(seen: Sequence[Sighting]) -> list[Sighting]:
     places = [item.place for item in chosen]
     if measure:
         with st.spinner(t("places.measuring")):
-            found = runs.distances(places, owner=owner())
+            found = application.distances(places, owner=owner())
         st.session_state.places_table = ({place.id for place in places}, found)
     if plan:
         with st.spinner(t("places.measuring")):
-            st.session_state.places_route = runs.day(places, owner=owner())
+            st.session_state.places_route = application.day(places, owner=owner())
     return chosen
 
 
@@ -428,7 +428,7 @@ def greet(pin: Centre | None) -> None:
     """A map for who has none yet: the places of the sample."""
     st.caption(t("places.empty"))
     now = datetime.now(UTC)
-    some = [Sighting(place=place, retrieved=now) for place in runs.sample()]
+    some = [Sighting(place=place, retrieved=now) for place in application.sample()]
     maps.draw(some, key=KEY, pin=pin, clicks=True)
 
 
@@ -471,7 +471,7 @@ layout.header(t("places.title"), t("places.lead"))
 pin = pointed()
 search()
 st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
-if every := runs.places(owner=owner()):
+if every := application.places(owner=owner()):
     found(every, pin)
 else:
     greet(pin)

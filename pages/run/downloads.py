@@ -21,6 +21,7 @@ from research import (
     Report,
     Rows,
     StoreError,
+    application,
     file_name,
     geojson,
     kml,
@@ -33,7 +34,6 @@ from research import (
     report_origin,
     rows_csv,
     rows_excel,
-    runs,
 )
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Format(NamedTuple):
 def draw(report: Report, cited: CitedAnswer | None) -> None:
     """One button for the format that this person has used last, and beside it all others."""
     offered = {one.kind: one for one in formats(report, cited)}
-    chosen = str(runs.preferences(owner=owner()).get(USUAL))
+    chosen = str(application.preferences(owner=owner()).get(USUAL))
     usual = offered.get("grid_xlsx") or offered.get(chosen, offered[FIRST])
     with st.container(horizontal=True):
         offer(report, usual, main=True)
@@ -240,8 +240,8 @@ def made(report: Report, one: Format, words: str, *, noted: bool = False) -> Cal
 def remember(kind: str, whose: str) -> None:
     """Notes the format that somebody has used last. A store that cannot take it keeps no file back."""
     try:
-        if runs.preferences(owner=whose).get(USUAL) != kind:
-            runs.prefer(USUAL, kind, owner=whose)
+        if application.preferences(owner=whose).get(USUAL) != kind:
+            application.prefer(USUAL, kind, owner=whose)
     except StoreError as error:
         _log.warning("the usual format could not be noted: %s", error.trouble)
 

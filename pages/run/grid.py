@@ -25,6 +25,7 @@ from research import (
     Reading,
     Report,
     Run,
+    application,
     cell_heading,
     cell_in_column,
     cell_quotes,
@@ -32,7 +33,6 @@ from research import (
     cited,
     column_aligned,
     column_unit,
-    runs,
 )
 from research import Row as Line
 
@@ -79,7 +79,7 @@ def draw(run: Run, grid: Grid, cells: Cells, report: Report | None = None) -> No
     at, name = picked[0] if picked else (-1, "")
     if name in names and at < len(grid.rows):
         row, column = grid.rows[at], grid.columns[int(name)]
-        found = report or runs.report(run.id, owner=owner())
+        found = report or application.report(run.id, owner=owner())
         evidence(run, row, column, cells.get((row.id, column.id)), found)
     else:
         st.caption(t("tables.pick"))
@@ -229,7 +229,7 @@ def meant(run: Run, grid: Grid, row: Line, about: str) -> None:
 def begin(run: Run, grid: Grid) -> None:
     """Another table that keeps the cells of this one which it asks again."""
     try:
-        made = runs.tabulate(
+        made = application.tabulate(
             run.question, grid=grid, options=run.options, owner=owner(), based_on=run.id
         )
     except (QuestionError, PaceError) as error:

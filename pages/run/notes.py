@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import local_time, t
-from research import Remark, Report, runs
+from research import Remark, Report, application
 
 LONGEST = 4_000  # characters
 _WRITING = "note_writing"  # in the session: the run whose answer's note is being written
@@ -32,7 +32,9 @@ def taken(report: Report, key: str) -> Callable[[], None]:
         at, text = told.get("at"), told.get("text")
         if isinstance(text, str) and isinstance(at, list) and len(at) == 2:
             evidence, passage = map(str, at)
-            runs.remark(report.run.id, text, evidence=evidence, passage=passage, owner=owner())
+            application.remark(
+                report.run.id, text, evidence=evidence, passage=passage, owner=owner()
+            )
 
     return take
 
@@ -97,4 +99,4 @@ def _open(run_id: str) -> None:
 
 
 def _keep(run_id: str, text: str) -> None:
-    runs.remark(run_id, text, owner=owner())
+    application.remark(run_id, text, owner=owner())

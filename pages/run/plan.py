@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.shared.safe import plain
 from pages.shared.words import day_form, source_name, t, tool_name
-from research import Plan, Task, edited_plan, runs, served_as_a_whole
+from research import Plan, Task, application, edited_plan, served_as_a_whole
 
 COLUMNS = ("subject", "part", "query", "source")
 WAY = ("tool", "start", "end")
@@ -92,12 +92,12 @@ def idle(edited: pd.DataFrame) -> bool:
 
 def _tools(source: str) -> Mapping[str, str]:
     """The ways of searching that a source has."""
-    return runs.described()[source].tools if source in runs.described() else {}
+    return application.described()[source].tools if source in application.described() else {}
 
 
 def _first(sources: Sequence[str]) -> str:
     """Where a report looks first."""
-    known = runs.described()
+    known = application.described()
     return next((name for name in sources if name in known and known[name].reports), sources[0])
 
 

@@ -23,6 +23,7 @@ from research import (
     Finding,
     Report,
     Rows,
+    application,
     database_page,
     export_rows,
     file_name,
@@ -31,7 +32,6 @@ from research import (
     rows_excel,
     rows_parquet,
     rows_table,
-    runs,
 )
 
 SQL = "sql"  # the way of searching whose query is a statement
@@ -333,7 +333,7 @@ def edit(sql: str, database: str) -> None:
 def _right(finding: Finding, sql: str, key: str, database: str) -> None:
     """Whether the statement is remembered as right for its question, and the way to change that."""
     question, who = finding.task.query, owner()
-    pairs = dict(runs.confirmed(database=database, owner=who))
+    pairs = dict(application.confirmed(database=database, owner=who))
     known = [asked for asked, right in pairs.items() if right == sql]
     used = any(step.kind == "write" and step.text == steps.KNOWN for step in finding.steps)
     asked = question if question in known else (known[0] if used and known else "")
@@ -341,14 +341,14 @@ def _right(finding: Finding, sql: str, key: str, database: str) -> None:
         st.badge(t("rows.remembered"), icon=":material/check:", color="green")
         st.button(
             t("rows.back"), key=f"back_{key}", type="tertiary", icon=":material/undo:",
-            on_click=lambda: runs.unconfirm(asked, database=database, owner=who),
+            on_click=lambda: application.unconfirm(asked, database=database, owner=who),
         )  # fmt: skip
         return
     if question in pairs:
         st.caption(t("rows.other"), width="content")
     st.button(
         t("rows.right"), key=f"right_{key}", icon=":material/thumb_up:", help=t("rows.right_help"),
-        on_click=lambda: runs.confirm(question, sql, database=database, owner=who),
+        on_click=lambda: application.confirm(question, sql, database=database, owner=who),
     )  # fmt: skip
 
 

@@ -38,13 +38,13 @@ from research import (
     Run,
     StoreError,
     answer_tables,
+    application,
     cited,
     drafted,
     explain_failure,
     group_failures,
     parse_failure,
     related_questions,
-    runs,
 )
 
 POLL = 0.25  # seconds between looks at a run under way
@@ -132,13 +132,13 @@ def stopping(run: Run, view: progress.View) -> None:
     """The ways to end a run under way; what is asked for is done within a call."""
     key = f"stopping_{run.id}"
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-        runs.stop(run.id, owner=owner())
+        application.stop(run.id, owner=owner())
         st.session_state[key] = "run.stopping"
     if run.status != "queued" and not view.writing and st.button(
         t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
         help=t("run.write_help"),
     ):  # fmt: skip
-        runs.stop(run.id, write=True, owner=owner())
+        application.stop(run.id, write=True, owner=owner())
         st.session_state[key] = "run.ending"
     if words := st.session_state.get(key):
         st.caption(t(words), width="content")
@@ -149,13 +149,13 @@ def going_on(run: Run) -> None:
     if st.button(
         t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
     ):
-        runs.resume(run.id, owner=owner())
+        application.resume(run.id, owner=owner())
         st.rerun()
     if run.status != "failed" and st.button(
         t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
         help=t("run.write_help"),
     ):  # fmt: skip
-        runs.resume(run.id, write=True, owner=owner())
+        application.resume(run.id, write=True, owner=owner())
         st.rerun()
 
 
@@ -163,7 +163,7 @@ def more(run: Run) -> None:
     if st.button(
         t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
+    ) and (further := application.more(run.id, owner=owner())):  # fmt: skip
         asking.show(further)
         st.rerun()
 
@@ -171,9 +171,9 @@ def more(run: Run) -> None:
 def watching(run: Run) -> None:
     """The button that watches the topic of a report."""
     if run.options.sections:
-        known = runs.watches(owner=owner())
+        known = application.watches(owner=owner())
         watched = any(run.id in (one.id, one.latest) or one.topic == run.question for one in known)
-        watch.button(run.id[:8], lambda: runs.watch(run.id, owner=owner()), watched=watched)
+        watch.button(run.id[:8], lambda: application.watch(run.id, owner=owner()), watched=watched)
 
 
 def changed(report: Report) -> None:
@@ -185,7 +185,7 @@ def changed(report: Report) -> None:
 
 def instructing(run: Run, view: progress.View) -> None:
     """A line that is said to a run under way, as long as it has a model that has not begun to write."""
-    if view.writing or runs.services(owner=owner()).thinking(run.options) is None:
+    if view.writing or application.services(owner=owner()).thinking(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
@@ -196,13 +196,13 @@ def instructing(run: Run, view: progress.View) -> None:
             key=f"instruction_{run.id[:8]}", autocomplete="off",
         )  # fmt: skip
         sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
-    if sent and said.strip() and not runs.instruct(run.id, said, owner=owner()):
+    if sent and said.strip() and not application.instruct(run.id, said, owner=owner()):
         st.toast(t("run.instruct_late"))
 
 
 def waiting(run: Run) -> None:
     """A run that waits: for its person to say what is meant, or for its plan to be approved."""
-    report = runs.report(run.id, owner=owner())
+    report = application.report(run.id, owner=owner())
     if report and report.asks_back and report.clarification:
         asked_back(run, report.clarification)
     elif report:
@@ -214,7 +214,7 @@ def asked_back(run: Run, asked: Clarification) -> None:
     head(run, view_of(run))
 
     def answer(said: str) -> None:
-        runs.clarify(run.id, said, owner=owner())
+        application.clarify(run.id, said, owner=owner())
 
     with st.container(border=True, key="asked_back"):
         st.markdown(f"**{plain(asked.question)}**")
@@ -253,14 +253,16 @@ def approval(run: Run, report: Report) -> None:
         tabled(run, report.plan, report.plan.grid)
         return
     effort.offer(run.id, run.options)
-    edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
+    edited = plan.editor(
+        report.plan, tuple(application.desk().sources), f"approve_plan_{run.id[:8]}"
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
             t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
             disabled=bool(plan.wrong(edited)),
         )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            runs.stop(run.id, owner=owner())
+            application.stop(run.id, owner=owner())
             st.rerun()
         effort.effort()
         if chosen := effort.options():
@@ -270,7 +272,7 @@ def approval(run: Run, report: Report) -> None:
     elif go and not edited.tasks:
         st.error(t("plan.none"))
     elif go:
-        runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        application.approve(run.id, plan=edited, options=chosen, owner=owner())
         st.rerun()
 
 
@@ -284,11 +286,11 @@ def tabled(run: Run, proposed: Plan, table: Grid) -> None:
             disabled=not (edited.rows and edited.columns),
         )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            runs.stop(run.id, owner=owner())
+            application.stop(run.id, owner=owner())
             st.rerun()
         effort.estimate(run.options, ready)
     if go:
-        runs.approve(run.id, plan=ready, owner=owner())
+        application.approve(run.id, plan=ready, owner=owner())
         st.rerun()
 
 
@@ -299,7 +301,7 @@ def view_of(run: Run, whose: str = "") -> progress.View:
         views.clear()
         views[run.id] = progress.View()
     view: progress.View = views[run.id]
-    return view.add(runs.events(run.id, view.seq, owner=whose or owner()))
+    return view.add(application.events(run.id, view.seq, owner=whose or owner()))
 
 
 @st.fragment(run_every=POLL)
@@ -317,7 +319,7 @@ def follow(run_id: str, *, fast: bool) -> None:
     nothing new, most of them are left out on their way here (`pages.middleware.looks`)."""
     whose = owner()
     try:
-        run = runs.get(run_id, owner=whose)
+        run = application.get(run_id, owner=whose)
         if run is None:
             st.rerun()
         view = view_of(run, whose)
@@ -326,7 +328,7 @@ def follow(run_id: str, *, fast: bool) -> None:
         return
     head(run, view)
     if run.status == "queued" and not view.planned:
-        ahead, own = runs.queue(run.id, owner=owner())
+        ahead, own = application.queue(run.id, owner=owner())
         why = t("run.turn_own" if own else "run.turn")
         when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
         st.info(f"{why} {when}", icon=":material/hourglass_top:")
@@ -344,14 +346,14 @@ def draft_answer(run: Run, view: progress.View) -> None:
     """The answer as it is being written, with the citations that it has so far."""
     key, known = (run.id, *view.handles), st.session_state.get("drafting")
     if known is None or known[0] != key:  # nothing is found any more while it is written
-        st.session_state.drafting = known = (key, runs.report(run.id, owner=owner()))
+        st.session_state.drafting = known = (key, application.report(run.id, owner=owner()))
     if known[1] is not None:
         answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
 
 
 def thread(run: Run) -> None:
     """The turns that a run follows, and the way back to each."""
-    turns = {turn.id: turn for turn in runs.turns(run.conversation, owner=owner())}
+    turns = {turn.id: turn for turn in application.turns(run.conversation, owner=owner())}
     line: list[Run] = []
     while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
         line.append(parent)
@@ -365,7 +367,7 @@ def thread(run: Run) -> None:
 def follow_up(run: Run, suggested: Sequence[str]) -> None:
     """Where the conversation went on, what could be asked next, and the box to ask it in."""
     key = f"follow_up_{run.id[:8]}"
-    for turn in runs.turns(run.conversation, owner=owner()):
+    for turn in application.turns(run.conversation, owner=owner()):
         if turn.follows == run.id:
             st.page_link(
                 script("ask"), label=plain(turn.question, 80), icon=":material/arrow_forward:",
@@ -403,7 +405,7 @@ def finished(run: Run) -> None:
     view = view_of(run)
     thread(run)
     head(run, view)
-    report = runs.report(run.id, owner=owner())
+    report = application.report(run.id, owner=owner())
     if report is None:
         return
     activity(run, view, report)
@@ -476,7 +478,7 @@ def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:
 
 def helping() -> None:
     """What can be done where nothing was found."""
-    services = runs.services(owner=owner())
+    services = application.services(owner=owner())
     ways = [t("nothing.help")]
     if not services.web.providers:
         ways.append(t("nothing.web"))
@@ -544,7 +546,7 @@ def failures(found: Sequence[Failure]) -> None:
 def again(run: Run, old: Plan) -> None:
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
-        edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
+        edited = plan.editor(old, tuple(application.desk().sources), f"again_plan_{run.id[:8]}")
         if st.button(
             t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary",
             disabled=bool(plan.wrong(edited)),

@@ -1,6 +1,6 @@
 """What a person wants otherwise than the server has it: effort, models, search, keys, language.
 
-Whatever is chosen is checked and kept by `research.runs`; a key goes there and never comes back.
+Whatever is chosen is checked and kept by `research.application`; a key goes there and never comes back.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from research import (
     Choice,
     KeyState,
     SettingError,
+    application,
     explain_failure,
     has_message,
-    runs,
 )
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
@@ -55,7 +55,7 @@ PICKS = {
 }  # fmt: skip
 ADVANCED = {*LIMITS, *MODELS, *PICKS, "WEB_SEARCH", "SIGHTLINE_DOMAINS"}  # open if one is wrong
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
-PROVIDERS = runs.web_providers()
+PROVIDERS = application.web_providers()
 TESTING = "settings_testing"  # in the session: the key that is to be tested
 OUTCOMES = {  # the words, the colour and the sign of what a test of a key has come to
     "works": ("settings.test_works", "green", ":material/check_circle:"),
@@ -82,7 +82,7 @@ def chosen(name: str) -> Any:
 
 def keep(values: dict[str, str]) -> None:
     """Keeps what is chosen, or says beside the fields what is wrong."""
-    wrong = runs.choose(values, owner=owner())
+    wrong = application.choose(values, owner=owner())
     st.session_state.settings_wrong = {name: _why(name) for name in wrong}
     if not wrong:
         told("settings.saved")
@@ -96,7 +96,7 @@ def keep_all(names: Sequence[str]) -> None:
     if chosen("mode") == "own" and not chosen("order"):
         wrong["WEB_SEARCH"] = "settings.search_empty"
     else:
-        wrong |= {name: _why(name) for name in runs.choose(values, owner=owner())}
+        wrong |= {name: _why(name) for name in application.choose(values, owner=owner())}
     if not wrong:
         told("settings.saved")
         return
@@ -164,7 +164,7 @@ def field(name: str) -> None:
 def sources(name: str) -> None:
     choice = CHOICES[name]
     st.pills(
-        t("settings.sources"), list(runs.services(owner=owner()).sources), selection_mode="multi",
+        t("settings.sources"), list(application.services(owner=owner()).sources), selection_mode="multi",
         default=[one for one in choice.value.split(",") if one], key=key(name),
         format_func=lambda one: plain(source_name(one)),
     )  # fmt: skip
@@ -312,7 +312,7 @@ def search() -> None:
         placeholder=t("settings.domains_example"),
     )  # fmt: skip
     note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])
-    ready = runs.readiness(owner=owner())["web"]
+    ready = application.readiness(owner=owner())["web"]
     if ready.state == "live":
         names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))
         st.caption(t("settings.search_now", names=names))
@@ -333,7 +333,7 @@ def keep_keys(names: Sequence[str]) -> dict[str, str]:
     if not any(value.strip() for value in values.values()):
         return {}
     try:
-        wrong = runs.bring(values, remember=remember, owner=owner())
+        wrong = application.bring(values, remember=remember, owner=owner())
     except OSError:
         wrong = {"remember": ""}
     return {
@@ -349,7 +349,7 @@ def _unusable(name: str) -> str:
 
 def forget(name: str) -> None:
     try:
-        runs.forget_key(name, owner=owner())
+        application.forget_key(name, owner=owner())
     except OSError:
         st.session_state.settings_wrong = {"remember": "settings.keys_unsaved"}
     else:
@@ -422,7 +422,7 @@ def tested(state: KeyState, names: Sequence[str]) -> None:
         return
     try:
         with st.spinner(t("settings.testing")):
-            check = runs.check_key(state.name, typed=typed, owner=owner())
+            check = application.check_key(state.name, typed=typed, owner=owner())
     except SettingError:
         st.error(t(_unusable(state.name)))
         return
@@ -501,7 +501,7 @@ def keys(states: Sequence[KeyState]) -> None:
 def draw() -> None:
     """Keys, the usual effort, and what few ever change, with one button for all of it."""
     layout.section(t("settings.keys"))
-    known = runs.key_states(owner=owner())
+    known = application.key_states(owner=owner())
     states = shown_keys(known) if known else []
     with st.form("settings", border=False, enter_to_submit=False):
         keys(states)
@@ -530,7 +530,7 @@ def connections() -> None:
     if not test:
         return
     with st.spinner(t("status.checking")):
-        checks = runs.check(owner=owner())
+        checks = application.check(owner=owner())
     if not checks:
         st.info(t("status.nothing_to_check"))
     for check in checks:
@@ -559,7 +559,7 @@ def outcome(check: Check) -> None:
 
 def keep_language() -> None:
     wanted = chosen("language")
-    runs.prefer("language", None if wanted == "browser" else wanted, owner=owner())
+    application.prefer("language", None if wanted == "browser" else wanted, owner=owner())
     if wanted in ("zh", "en"):
         st.session_state.lang = wanted
     else:
@@ -570,13 +570,13 @@ def keep_language() -> None:
 
 def appearance() -> None:
     layout.section(t("settings.appearance"))
-    known = runs.preferences(owner=owner()).get("language")
+    known = application.preferences(owner=owner()).get("language")
     names = {"browser": t("settings.language_browser"), **NAMES}
     st.segmented_control(
         t("settings.language"), list(names), default=known if known in names else "browser",
         format_func=names.__getitem__, key=key("language"), required=True, on_change=keep_language,
     )  # fmt: skip
-    off = runs.desk().settings.map_tiles == "off"
+    off = application.desk().settings.map_tiles == "off"
     st.toggle(
         t("settings.map"), CHOICES["MAP_TILES"].value == "osm", key=key("map"), disabled=off,
         help=t("settings.map_help"),
@@ -587,7 +587,7 @@ def appearance() -> None:
 
 
 def reset() -> None:
-    runs.reset(owner=owner())
+    application.reset(owner=owner())
     told("settings.reset_done")
 
 
@@ -597,12 +597,13 @@ def start_over() -> None:
         st.button(t("settings.reset_do"), key="reset_sure", type="primary", on_click=reset)
 
 
-SETTINGS = runs.services(owner=owner()).settings
+SETTINGS = application.services(owner=owner()).settings
 PROVIDERS_OF_MODELS = SETTINGS.providers
 SERVICES = {one.name: one for one in SETTINGS.services}
-CHOICES = {choice.name: choice for choice in runs.choices(owner=owner())}
+CHOICES = {choice.name: choice for choice in application.choices(owner=owner())}
 USED = {
-    setting: (spec, lacks) for _, setting, spec, lacks in runs.services(owner=owner()).table()
+    setting: (spec, lacks)
+    for _, setting, spec, lacks in application.services(owner=owner()).table()
 }  # by the setting of a role
 
 with layout.column("settings"):

@@ -10,7 +10,7 @@ from pages.shared import errors
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.words import address, number, t
-from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, runs
+from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, application
 
 ICON = ":material/search:"
 COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
@@ -49,7 +49,7 @@ def current() -> Run | None:
     run_id = asked or st.session_state.get(_last(), "")
     if not run_id:
         return None
-    run = runs.get(run_id, owner=owner())
+    run = application.get(run_id, owner=owner())
     if run is None:
         if asked:
             st.warning(t("ask.no_run"))
@@ -78,7 +78,7 @@ def icon(options: Options) -> str:
         return ":material/table_view:"
     if options.sections:
         return ":material/newspaper:"
-    source = runs.described().get(options.sources[0]) if len(options.sources) == 1 else None
+    source = application.described().get(options.sources[0]) if len(options.sources) == 1 else None
     known = source is not None and source.icon in ALL_MATERIAL_ICONS
     return f":material/{source.icon}:" if source and known else ICON
 
@@ -104,7 +104,7 @@ def start(
     follows: str = "",
 ) -> None:
     try:
-        run = runs.start(
+        run = application.start(
             question,
             options=limits,
             owner=owner(),

@@ -8,7 +8,7 @@ from pages.run import usage
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import source_name, t
-from research import Options, Plan, runs
+from research import Options, Plan, application
 
 LIMITS = {  # the words for each, and what a step is
     "searches": ("ask.searches", 1),
@@ -19,7 +19,7 @@ LIMITS = {  # the words for each, and what a step is
 
 
 def estimate(chosen: Options, plan_: Plan | None = None) -> None:
-    likely = usage.likely(runs.estimate(chosen, plan=plan_, owner=owner()))
+    likely = usage.likely(application.estimate(chosen, plan=plan_, owner=owner()))
     st.caption(t("ask.estimate", facts=likely), width="content")
 
 
@@ -54,17 +54,17 @@ def effort() -> None:
             st.slider(t("ask.loops"), 0, 10, key="loops")
         st.pills(
             t("ask.sources"),
-            list(runs.desk().sources),
+            list(application.desk().sources),
             selection_mode="multi",
             format_func=lambda name: plain(source_name(name)),
             key="sources",
         )
         _notebook()
-        if runs.services(owner=owner()).models:
+        if application.services(owner=owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(t("ask.approve"), key="approve")
         limits()
-        web = runs.readiness(owner=owner())["web"]
+        web = application.readiness(owner=owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
 
@@ -72,7 +72,7 @@ def effort() -> None:
 def _notebook() -> None:
     """Which of the person's notebooks the library quotes from, if there are any."""
     chosen = st.session_state.get("notebook") or ""
-    names = list(dict.fromkeys(["", *runs.notebooks(owner=owner()), chosen]))
+    names = list(dict.fromkeys(["", *application.notebooks(owner=owner()), chosen]))
     if len(names) > 1:
         st.selectbox(
             t("ask.notebook"), names, format_func=lambda name: name or t("ask.notebook_none"),
@@ -104,7 +104,10 @@ def options() -> Options | None:
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
         return None
-    sections, services = st.session_state.get("of_sections", 0), runs.services(owner=owner())
+    sections, services = (
+        st.session_state.get("of_sections", 0),
+        application.services(owner=owner()),
+    )
     own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return Options(
         queries=st.session_state.queries,

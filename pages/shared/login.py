@@ -26,7 +26,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.safe import plain
 from pages.shared.words import Say, speaker, t
-from research import SettingError, StoreError, runs
+from research import SettingError, StoreError, application
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +211,9 @@ def admitted(claims: Mapping[str, Any], now: datetime) -> Person:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
     """
     found = person(claims, now)
-    if found.owner and runs.is_signed_out(found.sign_in, began=found.began, owner=found.owner):
+    if found.owner and application.is_signed_out(
+        found.sign_in, began=found.began, owner=found.owner
+    ):
         return Person(name=found.name, email=found.email, refused="ended")
     return found
 
@@ -224,7 +226,7 @@ def end(found: Person, *, everywhere: bool = False) -> None:
     """
     now = max(datetime.now(UTC), found.began)  # the provider's clock may be ahead of ours
     sign_in = "" if everywhere else found.sign_in
-    runs.sign_out(sign_in, at=now, until=now + LASTS, owner=found.owner)
+    application.sign_out(sign_in, at=now, until=now + LASTS, owner=found.owner)
 
 
 def visitor() -> Person:

@@ -34,6 +34,7 @@ from research import (
     Report,
     Sighting,
     Way,
+    application,
     file_name,
     from_gcj02,
     geojson,
@@ -41,7 +42,6 @@ from research import (
     lined,
     located,
     places_csv,
-    runs,
     to_gcj02,
 )
 
@@ -583,7 +583,7 @@ def _rank(place: Place, order: str) -> tuple[bool, Any]:
 
 def _base(key: str) -> Base:
     """Which tiles lie under the places; the visitor's choice holds for every map."""
-    if runs.services(owner=owner()).settings.map_tiles == "off":
+    if application.services(owner=owner()).settings.map_tiles == "off":
         return "none"
     own_key = f"base_{key}"
     st.session_state[own_key] = st.session_state.get("base_map", "osm")

@@ -9,7 +9,7 @@ from pages.shared import login
 from pages.shared.files import ASSETS
 from pages.shared.safe import plain
 from pages.shared.words import t
-from research import runs
+from research import application
 
 STEPS = ("ask", "watch", "cite", "more", "yours")
 SEEN = "tour"  # what a person's preferences call it
@@ -27,7 +27,7 @@ def welcome(owner: str, first: bool) -> None:
     if not st.session_state.get(MET):
         st.session_state[MET] = True
         if first and "run" not in st.query_params and _new(owner):
-            runs.prefer(SEEN, "shown", owner=owner)
+            application.prefer(SEEN, "shown", owner=owner)
             begin()
     if st.session_state.get(_AT) is not None:
         st.dialog(t("tour.name"), width=520, on_dismiss=_end)(_step)()
@@ -35,7 +35,9 @@ def welcome(owner: str, first: bool) -> None:
 
 def _new(owner: str) -> bool:
     """Whether a person has neither seen the tour nor asked anything."""
-    return SEEN not in runs.preferences(owner=owner) and not runs.recent(owner=owner, limit=1)
+    return SEEN not in application.preferences(owner=owner) and not application.recent(
+        owner=owner, limit=1
+    )
 
 
 def _step() -> None:
@@ -65,7 +67,7 @@ def _step() -> None:
 
 def _configured() -> str:
     """Who answers, as it is set up now."""
-    models = runs.services(owner=login.owner()).models
+    models = application.services(owner=login.owner()).models
     return t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.shared import layout, login
 from pages.shared.safe import plain
 from pages.shared.words import t
-from research import SettingError, StoreError, runs
+from research import SettingError, StoreError, application
 
 log = logging.getLogger(__name__)
 _ASKING = "rescue_asking"  # in the session: the file that may be set aside
@@ -64,7 +64,7 @@ def _asked(path: Path) -> None:
         st.button(t("wipe.cancel"), key="rescue_cancel", on_click=_ask, args=("",))
     if go:
         try:
-            aside = runs.set_aside(path)
+            aside = application.set_aside(path)
         except ValueError:
             st.error(t("rescue.whole"))
             return

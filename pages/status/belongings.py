@@ -12,7 +12,7 @@ from pages.shared.exports import EXPORTS
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, local_time, named, number, size, t
-from research import Export, Holding, StillRunning, StoreError, Wiped, runs
+from research import Export, Holding, StillRunning, StoreError, Wiped, application
 
 log = logging.getLogger(__name__)
 POLL = 1.0  # seconds between two looks at an export that is being made
@@ -30,7 +30,7 @@ COUNTED = {"runs": "run", "lookups": "answer", "library": "document", "tables": 
 
 def where() -> None:
     """A table of what is stored, where and how large it is."""
-    held = runs.stored()
+    held = application.stored()
     rows = errors.cells(
         lambda item: {
             "part": named("holding", item.name),
@@ -71,7 +71,7 @@ def _count(item: Holding) -> str:
 def away(*, alone: bool) -> None:
     """The export: a button, its progress, its file."""
     st.markdown(t("export.text") if alone else t("export.text_own"))
-    made = runs.exported(owner=owner())
+    made = application.exported(owner=owner())
     if made and made.status == "making":
         _making()
         return
@@ -88,12 +88,12 @@ def away(*, alone: bool) -> None:
 
 
 def _export(alone: bool) -> None:
-    runs.export(language=lang(), library=alone, owner=owner())
+    application.export(language=lang(), library=alone, owner=owner())
 
 
 @st.fragment(run_every=POLL)
 def _making() -> None:
-    made = runs.exported(owner=owner())
+    made = application.exported(owner=owner())
     if made is None or made.status != "making":
         st.rerun()
         return
@@ -101,7 +101,7 @@ def _making() -> None:
     words = t("export.making", done=number(made.done), total=number(made.total))
     st.progress(min(part, 1.0), text=words)
     if st.button(t("export.cancel"), key="export_cancel", icon=":material/close:"):
-        runs.discard_export(owner=owner())
+        application.discard_export(owner=owner())
         st.rerun()
 
 
@@ -125,14 +125,14 @@ def _ready(made: Export) -> None:
         )
         st.button(
             t("export.discard"), key="export_discard", icon=":material/delete:",
-            on_click=lambda: runs.discard_export(owner=owner()),
+            on_click=lambda: application.discard_export(owner=owner()),
         )  # fmt: skip
     st.caption(t("export.ready_text"))
 
 
 def _bytes(export: str) -> bytes:
     """The file, for its owner alone: it is asked anew whose it is."""
-    made = runs.exported(owner=owner())
+    made = application.exported(owner=owner())
     if made is None or made.file is None or made.id != export:
         raise RuntimeError("there is no such file any more")
     return made.file.read_bytes()
@@ -193,7 +193,7 @@ def _wipe(*, alone: bool, library: bool) -> None:
     try:
         with st.spinner(t("wipe.going")):
             EXPORTS.forget(owner())
-            done = runs.wipe(caches=alone, library=library, owner=owner())
+            done = application.wipe(caches=alone, library=library, owner=owner())
             if not alone:
                 login.end(login.visitor(), everywhere=True)
     except StillRunning:

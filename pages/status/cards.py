@@ -14,7 +14,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, source_name, t
-from research import DatabaseSchema, ModelRole, Readiness, runs
+from research import DatabaseSchema, ModelRole, Readiness, application
 
 State = Literal["live", "sample", "offline", "missing"]
 COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
@@ -57,7 +57,7 @@ def gathered(
     found = [_source(name, one, schema, documents) for name, one in ready.items()]
     usable = [role for role in models if not role.lacks]
     names = " · ".join(dict.fromkeys(plain(role.model) for role in usable))
-    if not usable and (services := runs.services(owner=owner())).idle:
+    if not usable and (services := application.services(owner=owner())).idle:
         lacks = ", ".join(map(plain, services.lacks))
         return [*found, Card("models", "missing", t("status.idle", setting=lacks))]
     state: State = "live" if usable else "missing"
@@ -88,7 +88,7 @@ def _source(
     if name != "library":
         if ready.detail in SERVERS:
             return Card(name, ready.state, t(SERVERS[ready.detail]))
-        set_here = ready.detail in {choice.name for choice in runs.choices(owner=owner())}
+        set_here = ready.detail in {choice.name for choice in application.choices(owner=owner())}
         told = "" if set_here else plain(ready.detail)
         told = told or (t("status.nothing_asked") if ready.state == "missing" else "")
         if ready.withheld:
@@ -134,18 +134,18 @@ def _title(card: Card) -> str:
 
 
 def _foreign(card: Card) -> bool:
-    known = runs.described()
+    known = application.described()
     return card.name in known and known[card.name].foreign
 
 
 def _icon(card: Card) -> str:
-    known = runs.described()
+    known = application.described()
     return known[card.name].icon if card.name in known else "psychology"
 
 
 def _lines(add: str) -> tuple[str, str]:
     """What to add: with a key, and without one where that is possible."""
-    known = runs.described()
+    known = application.described()
     if add not in known:
         return LINES[add]
     unset = [f"export {one.name}=VALUE" for one in known[add].settings]
@@ -196,5 +196,5 @@ def _variable(line: str) -> str:
 
 def _settable() -> set[str]:
     """What a person can set on the settings page."""
-    keys = {state.name for state in runs.key_states(owner=owner())}
-    return keys | {choice.name for choice in runs.choices(owner=owner())}
+    keys = {state.name for state in application.key_states(owner=owner())}
+    return keys | {choice.name for choice in application.choices(owner=owner())}

@@ -19,11 +19,11 @@ from research import (
     DatabaseSchema,
     ModelRole,
     Settings,
+    application,
     database_schema,
     explain_failure,
     has_message,
     prices_as_of,
-    runs,
 )
 
 _CHECKED = "checked"  # in the session: when the connections were tested, and what came of it
@@ -36,7 +36,10 @@ def connections() -> None:
         st.caption(t("status.check_help"), width="content")
     if test:
         with st.spinner(t("status.checking")):
-            st.session_state[_CHECKED] = (datetime.now(UTC), runs.check(owner=login.owner()))
+            st.session_state[_CHECKED] = (
+                datetime.now(UTC),
+                application.check(owner=login.owner()),
+            )
     if _CHECKED not in st.session_state:
         return
     when, checks = st.session_state[_CHECKED]
@@ -139,7 +142,7 @@ def limits(settings: Settings) -> None:
                     st.markdown(f"**{plain(value)}**", width="content")
     with right:
         st.markdown(f"**{t('status.allowance')}**")
-        if quota := runs.quota(owner=login.owner()):
+        if quota := application.quota(owner=login.owner()):
             words = t("status.places_left", left=number(quota[0]), limit=number(quota[1]))
             st.progress(quota[0] / quota[1] if quota[1] else 0.0, text=words)
         else:
@@ -173,20 +176,20 @@ def database(schema: DatabaseSchema) -> None:
     draw_schema_notices(schema)
 
 
-desk = runs.desk()
+desk = application.desk()
 alone = not login.setup().on
 layout.header(t("status.title"), t("status.lead"))
 belongings.gone()
 
 person = login.owner()
-roles = list(runs.model_roles(owner=person))
+roles = list(application.model_roles(owner=person))
 schema = database_schema()
 counts = desk.library.counts()
-ready = runs.readiness(owner=person)
+ready = application.readiness(owner=person)
 found = cards.gathered(ready, schema, roles, (counts.own, counts.sample))
 st.markdown(cards.sentence(found))
 cards.draw(found, alone=alone)
-for one in runs.refused_sources() if alone else ():
+for one in application.refused_sources() if alone else ():
     why = t(f"refused.{one.why}", name=plain(one.package), detail=plain(one.detail))
     if one.why != "server":
         why = t("status.refused", package=plain(one.package), why=why)
@@ -201,7 +204,7 @@ layout.section(t("status.models_title"))
 models(roles)
 
 layout.section(t("status.limits"))
-limits(runs.services(owner=person).settings)
+limits(application.services(owner=person).settings)
 
 layout.section(t("spending.title"), help=t("spending.help"))
 spending.draw()

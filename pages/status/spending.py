@@ -14,7 +14,7 @@ from pages.shared import trouble
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import cost_form, day, day_form, day_text, lang, money, number, t
-from research import StoreError, prices_as_of, runs
+from research import StoreError, application, prices_as_of
 
 RANGES = (30, 90)  # days
 MEASURES = ("cost", "tokens", "searches")
@@ -90,7 +90,7 @@ def read(days: int) -> pd.DataFrame:
         return frame
     first = now.astimezone(here).date() - timedelta(days=days - 1)
     since = datetime.combine(first, time(), here)
-    found = runs.usage(since=since, zone=here, owner=owner())
+    found = application.usage(since=since, zone=here, owner=owner())
     frame = pd.DataFrame([row.model_dump() for row in found])
     if not frame.empty:
         frame["tokens"] = frame["input"] + frame["output"]

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import t
-from research import Column, ColumnType, Grid, Row, csv_rows, line_rows, report_rows, runs
+from research import Column, ColumnType, Grid, Row, application, csv_rows, line_rows, report_rows
 
 TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 RUNS = 30  # whose places, rows or papers may be the rows of a table
@@ -62,7 +62,9 @@ def _take_file(file: Any) -> None:
 def _from_run() -> None:
     """The places, rows or papers that an earlier run has found."""
     recent = {
-        run.id: run for run in runs.recent(owner=owner(), limit=RUNS) if not run.options.table
+        run.id: run
+        for run in application.recent(owner=owner(), limit=RUNS)
+        if not run.options.table
     }
     if not recent:
         return
@@ -76,7 +78,7 @@ def _from_run() -> None:
 
 
 def _take_run(run_id: str) -> None:
-    report = runs.report(run_id, owner=owner())
+    report = application.report(run_id, owner=owner())
     rows = report_rows(report) if report else ()
     if rows:
         _take(rows)

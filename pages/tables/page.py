@@ -11,7 +11,7 @@ from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import address, local_time, named, number, source_name, t
 from pages.tables import form
-from research import Grid, Options, PaceError, Plan, QuestionError, runs
+from research import Grid, Options, PaceError, Plan, QuestionError, application
 
 SHOWN = 20
 
@@ -42,15 +42,15 @@ def asked() -> None:
 
 def limits() -> Options | None:
     """What the table may use, as it is chosen below; None without a source."""
-    usual = runs.services(owner=owner()).usual()
+    usual = application.services(owner=owner()).usual()
     chosen = st.session_state.get("table_sources", list(usual.sources))
     return usual.model_copy(update={"sources": tuple(chosen)}) if chosen else None
 
 
 def sources() -> None:
-    usual = runs.services(owner=owner()).usual()
+    usual = application.services(owner=owner()).usual()
     st.pills(
-        t("ask.sources"), list(runs.desk().sources), selection_mode="multi",
+        t("ask.sources"), list(application.desk().sources), selection_mode="multi",
         default=list(usual.sources), format_func=lambda name: plain(source_name(name)),
         key="table_sources",
     )  # fmt: skip
@@ -59,7 +59,7 @@ def sources() -> None:
 def costs(grid: Grid) -> None:
     """How many cells there are, and what filling them takes at most."""
     if chosen := limits():
-        likely = runs.estimate(chosen, plan=Plan(grid=grid), owner=owner())
+        likely = application.estimate(chosen, plan=Plan(grid=grid), owner=owner())
         cells = number(len(grid.rows) * len(grid.columns))
         st.caption(t("tables.costs", cells=cells, searches=number(likely.searches)))
 
@@ -70,7 +70,7 @@ def begin(question: str, grid: Grid | None) -> None:
         st.error(t("ask.no_sources"))
         return
     try:
-        run = runs.tabulate(question, grid=grid, options=chosen, owner=owner())
+        run = application.tabulate(question, grid=grid, options=chosen, owner=owner())
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
@@ -80,7 +80,7 @@ def begin(question: str, grid: Grid | None) -> None:
 
 def earlier() -> None:
     """The tables that there are, the latest first."""
-    found = [item for item in runs.recent(owner=owner()) if item.options.table][:SHOWN]
+    found = [item for item in application.recent(owner=owner()) if item.options.table][:SHOWN]
     if not found:
         return
     layout.section(t("tables.earlier"))

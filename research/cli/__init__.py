@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = FAILED
     try:
         if args.folder:
-            research.runs.desk(args.data_dir)
+            research.application.desk(args.data_dir)
         code = args.act(args)
     except (research.QuestionError, research.SettingError, research.StateError) as error:
         code = complain(UNUSABLE, error)
@@ -133,6 +133,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _close() -> None:
     try:
-        research.runs.close()
+        research.application.close()
     except (research.StoreError, KeyboardInterrupt, TimeoutError) as error:
         complain(FAILED, error)

@@ -19,5 +19,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = research.runs.start(question(args), options=chosen_options(args))
+    run = research.application.start(question(args), options=chosen_options(args))
     return to_the_end(run, 0, args)

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def act(args: argparse.Namespace) -> int:
     if args.models is not None:
         return _compare(args.models, args.json)
-    checks = research.runs.check()
+    checks = research.application.check()
     if args.json:
         rows = [check.model_dump(mode="json") for check in checks]
         put(as_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
@@ -50,7 +50,7 @@ def act(args: argparse.Namespace) -> int:
 def _compare(file: str, as_data: bool) -> int:
     """Print each model that is named, and whether it is listed; one that is not fails the command."""
     try:
-        found = research.runs.compare_models(_read(Path(file)) if file else None)
+        found = research.application.compare_models(_read(Path(file)) if file else None)
     except ValueError as error:
         raise Quit(UNUSABLE, f"{file} cannot be used as a list: {error}.") from error
     if found.failure:

@@ -52,7 +52,9 @@ def _add(args: argparse.Namespace) -> int:
     outcomes = 0
     failed = pictures = 0
     there: list[str] = []
-    for outcome in research.runs.desk().library.add_paths(path.expanduser() for path in args.paths):
+    for outcome in research.application.desk().library.add_paths(
+        path.expanduser() for path in args.paths
+    ):
         outcomes += 1
         failed += not outcome.ok
         there += [outcome.name] if outcome.ok else []
@@ -72,14 +74,14 @@ def _add(args: argparse.Namespace) -> int:
         )
     if pictures:
         _scans()
-    if args.notebook and not research.runs.put_in(args.notebook, there):
+    if args.notebook and not research.application.put_in(args.notebook, there):
         raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: not a valid name.")
     return FAILED if failed else ANSWERED
 
 
 def _scans() -> None:
     """Reads the scanned pages that wait, and tells how far it is; what is left is read later."""
-    library = research.runs.desk().library
+    library = research.application.desk().library
     last = ""
     while not library.reading.wait(0.2):
         at, page = library.reading.document, library.reading.page
@@ -100,7 +102,7 @@ def _scans() -> None:
 
 
 def _documents(_: argparse.Namespace) -> int:
-    for entry in research.runs.desk().library.entries():
+    for entry in research.application.desk().library.entries():
         title = _wide(cut(entry.title, 40), 40)
         kind = "sample" if entry.sample else "own   "
         put(f"{entry.id:>6}  {kind}  {entry.passages:>5} passages  {title}  {plain(entry.name)}\n")
@@ -114,7 +116,7 @@ def _wide(text: str, columns: int) -> str:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    library = research.runs.desk().library
+    library = research.application.desk().library
     entries = {entry.id: entry for entry in library.entries()}
     for number in args.ids:
         if number not in entries:
@@ -132,7 +134,7 @@ def _remove(args: argparse.Namespace) -> int:
 
 
 def _sample(args: argparse.Namespace) -> int:
-    library = research.runs.desk().library
+    library = research.application.desk().library
     library.use_sample(args.state == "on")
     found = library.counts()
     count = found.own + found.sample

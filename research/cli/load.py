@@ -23,8 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
     try:
-        run = research.runs.load(args.file, save=folder(args))
+        run = research.application.load(args.file, save=folder(args))
     except OSError as error:
         raise Quit(FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
-    seen = research.runs.events(run.id)
-    return to_the_end(research.runs.resume(run.id) or run, seen[-1].seq, args)
+    seen = research.application.events(run.id)
+    return to_the_end(research.application.resume(run.id) or run, seen[-1].seq, args)

@@ -43,32 +43,32 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
-    options = chosen_options(args, research.runs.services().reporting())
+    options = chosen_options(args, research.application.services().reporting())
     given = {"sections": args.sections, "reflections": args.reflections}
     chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
     topic = question(args)
-    watch = research.runs.watched(topic) if args.changed else None
+    watch = research.application.watched(topic) if args.changed else None
     if watch:
         return _again(watch, args)
     if not args.sources and "news" not in chosen.sources:
-        needed = research.runs.readiness()["news"].detail
+        needed = research.application.readiness()["news"].detail
         complain(
             ANSWERED,
             f"News search needs one of {needed}. The report uses the library instead.",
         )
-    run = research.runs.report_on(topic, options=chosen, save=folder(args))
+    run = research.application.report_on(topic, options=chosen, save=folder(args))
     code = to_the_end(run, 0, args)
-    if args.changed and (done := research.runs.get(run.id)) and done.status == "done":
-        research.runs.watch(run.id)
+    if args.changed and (done := research.application.get(run.id)) and done.status == "done":
+        research.application.watch(run.id)
     return code
 
 
 def _again(watch: Watch, args: argparse.Namespace) -> int:
     """Brings the report of a topic up to date, and writes it if anything has changed."""
-    run = research.runs.look_again(watch.id)
-    seen = research.runs.events(run.id)
+    run = research.application.look_again(watch.id)
+    seen = research.application.events(run.id)
     watched(run, seen[-1].seq if seen else 0)
-    report = research.runs.report(run.id)
+    report = research.application.report(run.id)
     coverage = report.answer.coverage if report and report.answer else None
     if report is None or report.run.status != "done" or (coverage and coverage.changes):
         return over(run.id, args)

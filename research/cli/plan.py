@@ -26,8 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def act(args: argparse.Namespace) -> int:
     options = chosen_options(args)
-    plan = research.runs.plan(question(args), options=options)
-    likely = research.runs.estimate(options, plan=plan)
+    plan = research.application.plan(question(args), options=options)
+    likely = research.application.estimate(options, plan=plan)
     if args.json:
         made = plan.model_dump(mode="json") | {"estimate": likely.model_dump(mode="json")}
         put(as_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")

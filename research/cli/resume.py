@@ -29,14 +29,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = named(args.run)
-    seen = research.runs.events(run.id)
-    report = research.runs.report(run.id)
+    seen = research.application.events(run.id)
+    report = research.application.report(run.id)
     if report and report.asks_back:
-        run = research.runs.clarify(run.id, args.answer or "") or run
+        run = research.application.clarify(run.id, args.answer or "") or run
     elif run.status == "waiting":
-        run = research.runs.approve(run.id) or run
+        run = research.application.approve(run.id) or run
     if args.more and run.status == "done":
-        run, seen = research.runs.more(run.id) or run, []
+        run, seen = research.application.more(run.id) or run, []
     if run.resumable:
-        run = research.runs.resume(run.id, write=args.write) or run
+        run = research.application.resume(run.id, write=args.write) or run
     return to_the_end(run, seen[-1].seq if seen else 0, args)

@@ -30,11 +30,11 @@ def question(args: argparse.Namespace) -> str:
 
 
 def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Options:
-    services = research.runs.services()
+    services = research.application.services()
     usual, sources = usual or services.usual(), None
     if args.sources is not None:
         sources = named_sources(args.sources)
-    if args.notebook and args.notebook not in (kept := research.runs.notebooks()):
+    if args.notebook and args.notebook not in (kept := research.application.notebooks()):
         there = f"there are: {', '.join(kept)}" if kept else "there are none"
         raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: no such notebook; {there}.")
     if args.notebook and "library" not in (sources or usual.sources):
@@ -62,7 +62,7 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
 
 def named_sources(names: str) -> tuple[str, ...]:
     """The sources of a list like `web,library`."""
-    known = research.runs.services().sources
+    known = research.application.services().sources
     sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
     if not sources or not set(sources) <= set(known):
         raise Quit(UNUSABLE, f"--sources {names!r}: the available sources are {', '.join(known)}.")
@@ -89,7 +89,9 @@ def folder(args: argparse.Namespace) -> Path | None:
     if args.save is None:
         return None
     return (
-        Path(args.save) if args.save else research.runs.desk().settings.reports_folder or Path.cwd()
+        Path(args.save)
+        if args.save
+        else research.application.desk().settings.reports_folder or Path.cwd()
     )
 
 
@@ -102,7 +104,9 @@ def to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
 def named(start: str) -> Run:
     """The run whose id begins so."""
     found = [
-        run for run in research.runs.recent(limit=10_000) if start and run.id.startswith(start)
+        run
+        for run in research.application.recent(limit=10_000)
+        if start and run.id.startswith(start)
     ]
     if len(found) != 1:
         what = "No run id starts" if not found else f"{len(found)} run ids start"
@@ -116,14 +120,14 @@ def watched(run: Run, after: int) -> None:
         with Screen() as screen:
             follow(run, after, screen)
     except KeyboardInterrupt:
-        research.runs.stop(run.id)
-        for _ in research.runs.follow(run.id):
+        research.application.stop(run.id)
+        for _ in research.application.follow(run.id):
             pass
 
 
 def over(run_id: str, args: argparse.Namespace) -> int:
     """Writes the report of a run that is over."""
-    report = research.runs.report(run_id)
+    report = research.application.report(run_id)
     if getattr(args, "save", None) is not None:
         _told_of_file(run_id)
     if report is None:
@@ -132,7 +136,7 @@ def over(run_id: str, args: argparse.Namespace) -> int:
 
 
 def _told_of_file(run_id: str) -> None:
-    path, why = research.runs.saved(run_id)
+    path, why = research.application.saved(run_id)
     if path or why:
         complain(ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {why}.")
 
@@ -140,7 +144,7 @@ def _told_of_file(run_id: str) -> None:
 def follow(run: Run, after: int, screen: Screen) -> None:
     start: datetime | None = None
     screen.line(f"Run {run.id}")
-    for event in research.runs.follow(run.id, after):
+    for event in research.application.follow(run.id, after):
         start = start or event.time
         tell = TELL.get(event.kind)
         for text, style in tell(event) if tell else ():

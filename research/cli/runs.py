@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def act(_: argparse.Namespace) -> int:
-    put("".join(_row(run) for run in research.runs.recent()))
+    put("".join(_row(run) for run in research.application.recent()))
     return ANSWERED
 
 

@@ -39,7 +39,7 @@ def act(args: argparse.Namespace) -> int:
     if app is None:
         raise Quit(FAILED, f"The pages are not installed: there is no {PLACES[0]}.")
     if args.data_dir:
-        research.runs.desk(args.data_dir)
+        research.application.desk(args.data_dir)
     options = [f"--server.address={args.host}"] if args.host else []
     options += [f"--server.port={args.port}"] if args.port else []
     options += [

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = named(args.run)
-    report = research.runs.report(run.id)
+    report = research.application.report(run.id)
     if report is None:
         raise Quit(FAILED, f"Run {run.id} no longer exists.")
     if report.run.status == "done":

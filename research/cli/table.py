@@ -45,13 +45,13 @@ def act(args: argparse.Namespace) -> int:
         raise Quit(UNUSABLE, str(error)) from error
     options = _options(args, given)
     if args.plan:
-        likely = research.runs.estimate(options, plan=research.Plan(grid=grid))
+        likely = research.application.estimate(options, plan=research.Plan(grid=grid))
         cost = "" if not likely.tokens else f", about {likely.tokens:,} tokens"
         cells = len(grid.rows) * len(grid.columns)
         put(f"{cells} cells, at most {likely.searches} searches{cost}\n")
         return ANSWERED
     based_on = named(args.based_on).id if args.based_on else ""
-    run = research.runs.tabulate(grid=grid, options=options, based_on=based_on)
+    run = research.application.tabulate(grid=grid, options=options, based_on=based_on)
     return to_the_end(run, 0, args)
 
 
@@ -60,5 +60,5 @@ def _options(args: argparse.Namespace, given: dict[str, Any]) -> research.Option
     update = given | {k: v for k, v in limits_of(args).items() if v is not None}
     if own:
         update["sources"] = named_sources(own)
-    usual = research.runs.services().usual()
+    usual = research.application.services().usual()
     return research.Options.model_validate(usual.model_dump() | update)

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from research import tracing
-from research.language.text import is_blank
+from research.core import tracing
+from research.core.errors import Trouble
+from research.core.records import Say, Stage, Usage
+from research.core.settings import Settings
+from research.core.text.words import is_blank
+from research.models.capabilities import THINKING, at_level, blamed, bound, in_words, level
 from research.models.clients import STREAM, Clients
 from research.models.contexts import SHORTEST, context, smaller
 from research.models.counting import completed, fewest, tokens
+from research.models.errors import TooLong, Unsupported, trouble
 from research.models.gemini import bind_functions
 from research.models.lenient_json import one_value
 from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, joined, spoken
 from research.models.roles import Spec, lacking, usable
-from research.models.troubles import TooLong, Unsupported, trouble
-from research.models.ways import THINKING, at_level, blamed, bound, in_words, level
-from research.records import Say, Stage, Usage
-from research.settings import Settings
-from research.trouble import Trouble
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from research.core.errors import Trouble
+from research.core.settings import Settings
 from research.models import contexts, event_stream
+from research.models.capabilities import Ways, ways
 from research.models.gemini import API_VERSION, base_url, build_model, share_client
 from research.models.limits import Limiter, Rest
 from research.models.roles import Spec
-from research.models.ways import Ways, ways
-from research.settings import Settings
-from research.trouble import Trouble
 
 if TYPE_CHECKING:
     import aiohttp

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from research import data
+from research.core.settings import Settings
 from research.models.roles import Spec
-from research.settings import Settings
 
 ANSWER = 8_192  # tokens that are kept for the answer, but no more than a quarter of the context
 CEILING = (

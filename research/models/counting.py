@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from research.language.text import HAN
-from research.records import Usage
+from research.core.records import Usage
+from research.core.text.words import HAN
 
 BYTES = 3  # of UTF-8 in a token
 MOST = 8  # characters in a token, in the long run

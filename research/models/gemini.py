@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
     from langchain_google_genai import ChatGoogleGenerativeAI
 
-    from research.settings import Settings
+    from research.core.settings import Settings
 
 # Sent with every request, whatever the library's own default: the version v1 lacks the `-latest`
 # aliases and previews of models, and need not know tools and system instructions.

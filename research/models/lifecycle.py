@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from research import data
-from research.records import Record
+from research.core.records import Record
 
 
 class Route(Record):

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from research.deadlines import uncounted
-from research.records import Hint
+from research.core.deadlines import uncounted
+from research.core.records import Hint
 
 
 class Rest:

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
+from research.core.records import Failure, Record
 from research.models import contexts, lifecycle, prices
 from research.models.lifecycle import aliases, resolve, routes, shut_down
 from research.models.prices import priced_names
-from research.records import Failure, Record
 
 _NAME = re.compile(r"[\w.:/@-]{1,200}")
 

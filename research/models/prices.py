@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from research import data
+from research.core.records import Record, Usage
 from research.models.lifecycle import resolve
-from research.records import Record, Usage
 
 
 @cache

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from research import data
-from research.records import Hint
-from research.trouble import seconds
+from research.core.errors import seconds
+from research.core.records import Hint
 
 _ZERO = re.compile(r"limit: 0(?![\d.,]*\d)")
 

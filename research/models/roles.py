@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from research.providers import Provider, shipped
-from research.settings import (
+from research.core.providers import Provider, shipped
+from research.core.settings import (
     CHECK_MODEL,
     REPORT_MODEL,
     ROLES,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from research.records import Finding, Readiness, Say, Task
-from research.sources import Owned, Retriever, Selective, Source, Supplies
-from research.trouble import Trouble
+from research.core.errors import Trouble
+from research.core.records import Finding, Readiness, Say, Task
+from research.sources.base import Owned, Retriever, Selective, Source, Supplies
 
 log = logging.getLogger(__name__)
 MOST = 10  # turns of a search

@@ -18,9 +18,9 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
-from research import i18n
-from research.records import MEMORY, EvidenceKind, Language
-from research.sources import Asked, Retriever, Setting, Source, Standing, Supplies, Told
+from research.core import i18n
+from research.core.records import MEMORY, EvidenceKind, Language
+from research.sources.base import Asked, Retriever, Setting, Source, Standing, Supplies, Told
 
 log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from datetime import date
 from math import isfinite
 from typing import Literal, NamedTuple
 
-from research.language.measure import Measure
-from research.language.quantities import measures
-from research.language.text import fold, words
-from research.language.units import Unit
-from research.records import Cell, Column, Evidence, Reading, Status, Value
+from research.citations.mentions import agree
+from research.core.records import Cell, Column, Evidence, Reading, Status, Value
+from research.core.text.measure import Measure
+from research.core.text.quantities import measures
+from research.core.text.units import Unit
+from research.core.text.words import fold, words
 from research.tables.values import family, number_value, unit
-from research.verification.mentions import agree
 
 SAID = 0.6  # of the words of the shorter of two texts that the other has: then they say the same
 CHECKED: frozenset[Status] = frozenset(("quoted", "supported"))

@@ -7,8 +7,8 @@ from functools import cache
 from typing import get_args
 
 from research import data
-from research.language.hanzi import simplified
-from research.records import Column, ColumnType
+from research.core.records import Column, ColumnType
+from research.core.text.hanzi import simplified
 
 
 @cache

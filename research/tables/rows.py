@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from research.language.text import fold
-from research.records import Place, Report, Row
+from research.core.records import Place, Report, Row
+from research.core.text.words import fold
 
 MOST = 500  # rows of a table
 NAME = 200  # characters

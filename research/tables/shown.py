@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from research.i18n import message
-from research.records import Cite, Column, Evidence, Language, Reading, Value
+from research.core.i18n import message
+from research.core.records import Cite, Column, Evidence, Language, Reading, Value
 from research.tables.columns import point
 from research.tables.values import label
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from research.records import Column, ColumnType, Grid, Row
+from research.core.records import Column, ColumnType, Grid, Row
 from research.tables.rows import MOST, of_csv, of_lines
 
 COLUMNS = 50

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from research import data
-from research.language import segment
-from research.language.names import han_names, latin_names
-from research.language.quantities import measures, plain
-from research.language.sentences import CLAUSE
-from research.language.text import HAN, LIGHT, STOP, fold, has_han, stem
+from research.core.text import segment
+from research.core.text.names import han_names, latin_names
+from research.core.text.quantities import measures, plain
+from research.core.text.sentences import CLAUSE
+from research.core.text.words import HAN, LIGHT, STOP, fold, has_han, stem
 
 READ = 2_000  # characters of a sentence that are read
 _HAN_START = re.compile(rf"[{HAN}]")

@@ -2,7 +2,7 @@
 
 Of several figures that one is taken which is of the column's kind and stands nearest to its words; where
 nothing tells them apart there is no value. What is asked for is told by `data/columns.tsv`, what says yes,
-no, free or none by `data/words/cells.txt`. Figures and dates are read by `research.language`.
+no, free or none by `data/words/cells.txt`. Figures and dates are read by `research.core.text`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from itertools import pairwise
 from typing import Literal
 
 from research import data
-from research.language.attributes import Attribute, attributes
-from research.language.lexicon import entries
-from research.language.quantities import Measure, bounded, measures, plain
-from research.language.scanner import Scanner
-from research.language.segment import cut
-from research.language.sentences import CLAUSE
-from research.language.text import HAN, STOP, has_han, stem
-from research.language.units import SIGNS, UNITS, Unit
-from research.records import Column, ColumnType, Language, Value
-from research.verification.cues import cues
-from research.verification.figures import TIMES
-from research.verification.mentions import FRAMES, clashing, group, qualified
+from research.citations.cues import cues
+from research.citations.figures import TIMES
+from research.citations.mentions import FRAMES, clashing, group, qualified
+from research.core.records import Column, ColumnType, Language, Value
+from research.core.text.attributes import Attribute, attributes
+from research.core.text.lexicon import entries
+from research.core.text.quantities import Measure, bounded, measures, plain
+from research.core.text.scanner import Scanner
+from research.core.text.segment import cut
+from research.core.text.sentences import CLAUSE
+from research.core.text.units import SIGNS, UNITS, Unit
+from research.core.text.words import HAN, STOP, has_han, stem
 
 LONGEST = 400  # characters of a text that is a value
 READ = 2_000  # characters of a sentence

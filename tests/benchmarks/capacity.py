@@ -22,15 +22,15 @@ from pathlib import Path
 
 import aiohttp
 
-from research.runs import Desk
-from research.settings import load
+from research.application import Desk
+from research.core.settings import load
 from tests.benchmarks import workers
 from tests.benchmarks.figures import Figure, percentile, processor
 from tests.benchmarks.sessions import BOX, _visited
 from tests.benchmarks.workers import LIMITS, QUICK, Asker, gemini
 from tests.fakes import until
 from tests.pages.serving import Server
-from tests.runs.lives import hired
+from tests.runtime.lives import hired
 from tests.servers.postgres import Cluster, lacking
 
 RUNS = 100

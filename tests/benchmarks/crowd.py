@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from research.records import Options, Say
-from research.runs import settle
-from research.runs.local import LocalRuns
-from research.settings import Settings
+from research.application import settle
+from research.core.records import Options, Say
+from research.core.settings import Settings
+from research.runtime.local import LocalRuns
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedSource, Staged, resources
 from tests.servers.postgres import Cluster, lacking

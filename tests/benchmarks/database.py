@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from research import runs
-from research.database.columns import SIGHTS
-from research.database.engines import Database, open_database
-from research.database.guard import Query
-from research.database.results import Result
-from research.database.service import DatabaseService
-from research.records import Rows, Say, silent
+from research import application
+from research.core.records import Rows, Say, silent
+from research.sources.database.columns import SIGHTS
+from research.sources.database.engines import Database, open_database
+from research.sources.database.guard import Query
+from research.sources.database.results import Result
+from research.sources.database.service import DatabaseService
 from tests.benchmarks.figures import Figure, percentile
 
 POINTS = 100_000
@@ -167,12 +167,12 @@ def _answers(folder: Path) -> Iterator[Figure]:
     watched = _watched(desk)
     yield from _beyond("an answer in 3 statements, the desk", watched, lambda: _asked(desk))
     os.environ["SIGHTLINE_DATA_DIR"] = str(folder / "data")
-    runs.close()
+    application.close()
     try:
-        watched = _watched(runs.desk().services.database())
+        watched = _watched(application.desk().services.database())
         yield from _beyond("an answer in 3 statements, a whole run", watched, _run)
     finally:
-        runs.close()
+        application.close()
         del os.environ["SIGHTLINE_DATA_DIR"]
 
 
@@ -197,8 +197,8 @@ def _asked(desk: DatabaseService) -> float:
 
 def _run() -> float:
     """Seconds from the question to the stored end."""
-    run_id = runs.ask_database(QUESTION).id
-    while (run := runs.get(run_id)) is None or run.active:
+    run_id = application.ask_database(QUESTION).id
+    while (run := application.get(run_id)) is None or run.active:
         time.sleep(0.005)
     assert run.status == "done" and run.finished, run.error
     return (run.finished - run.created).total_seconds()

@@ -3,7 +3,7 @@
 The report is made up: thirty sections of twenty sentences, each cited, in Chinese and English in
 turn, and a table in each; a passage of 600 characters stands behind each source. Each format is
 written from nothing, as a click on its button would, but for sentences that are judged already. So are
-the three formats for people of a report that is hard to set (tests/report/hard.py).
+the three formats for people of a report that is hard to set (tests/export/hard.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
-from research.evidence.citations import CitedAnswer, cited
-from research.evidence.registry import evidence_id
-from research.records import (
+from research.citations.numbering import CitedAnswer, cited
+from research.citations.registry import evidence_id
+from research.citations.support import drawn, support
+from research.core.records import (
     Answer,
     Cite,
     Evidence,
@@ -26,11 +27,10 @@ from research.records import (
     Span,
     Task,
 )
-from research.report.archive import report_zip
-from research.report.formats import FORMATS
-from research.verification.support import drawn, support
+from research.export.archive import report_zip
+from research.export.formats import FORMATS
 from tests.benchmarks.figures import Figure
-from tests.report.hard import hard
+from tests.export.hard import hard
 
 SECTIONS, SENTENCES, SOURCES = 30, 20, 300
 PAGE, FORMAT, SLOW = 1.0, 5.0, 10.0  # seconds

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from research.settings import Settings
+from research.core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

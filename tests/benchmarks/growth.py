@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from research.evidence.registry import evidence_id
-from research.library.documents import read
-from research.library.index import Library
-from research.records import Evidence, Options, Passage, Run, Task, fingerprint
-from research.runs import settle
-from research.runs.local import LocalRuns
-from research.settings import Settings
-from research.store.archive import Wanted
-from research.store.store import Store
+from research.application import settle
+from research.citations.registry import evidence_id
+from research.core.records import Evidence, Options, Passage, Run, Task, fingerprint
+from research.core.settings import Settings
+from research.readers.documents import read
+from research.runtime.local import LocalRuns
+from research.sources.library.index import Library
+from research.storage.archive import Wanted
+from research.storage.store import Store
 from tests.benchmarks.figures import Figure, percentile
 from tests.fakes import RETRIEVED, Outcome, ScriptedReasoner, ScriptedSource, resources
 from tests.many import add_run, texts

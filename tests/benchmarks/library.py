@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from research.language.sentences import sentences
-from research.language.text import STOP, has_han, tokens, words
-from research.library.documents import read
-from research.library.index import Library
-from research.library.prepare import sample_files
-from research.runs import Desk
-from research.settings import load
+from research.application import Desk
+from research.core.settings import load
+from research.core.text.sentences import sentences
+from research.core.text.words import STOP, has_han, tokens, words
+from research.readers.documents import read
+from research.sources.library.index import Library
+from research.sources.library.prepare import sample_files
 from tests.benchmarks.figures import Figure, percentile
 
 DOCUMENTS = 1_000

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import aiohttp
 
-from research.runs import Desk, settle
-from research.settings import load
+from research.application import Desk, settle
+from research.core.settings import load
 from tests.benchmarks.figures import Figure, Others, at_once, percentile
 
 WAIT = 0.3

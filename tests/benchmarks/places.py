@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from research import settings
-from research.places.client import Session, connection
-from research.reasoners.places import Wish, wanted
+from research.core import settings
+from research.sources.places.client import Session, connection
+from research.sources.places.questions import Wish, wanted
 from tests.benchmarks.figures import Figure
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.npm import environment, lacking

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from research.records import Report
-from research.runs import Desk, settle
-from research.settings import load
+from research.application import Desk, settle
+from research.core.records import Report
+from research.core.settings import load
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeTavilyNews, rows_about

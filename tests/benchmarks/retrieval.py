@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from research.language.text import fold
-from research.library.index import Hit, Library
-from research.runs import Desk
-from research.settings import Settings
+from research.application import Desk
+from research.core.settings import Settings
+from research.core.text.words import fold
+from research.sources.library.index import Hit, Library
 from tests.benchmarks.figures import Figure
 
 FIRST = 5

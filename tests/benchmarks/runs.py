@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from research.records import Options, Run
-from research.runs.local import LocalRuns
-from research.settings import Settings
+from research.core.records import Options, Run
+from research.core.settings import Settings
+from research.runtime.local import LocalRuns
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, resources
 

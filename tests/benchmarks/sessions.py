@@ -22,9 +22,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.middleware.pace import COOKIE
-from research.records import Options
-from research.runs.local import LocalRuns
-from research.settings import Settings
+from research.core.records import Options
+from research.core.settings import Settings
+from research.runtime.local import LocalRuns
 from tests.benchmarks.figures import Figure, at_once, percentile, processor
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.serving import Server

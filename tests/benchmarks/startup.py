@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from research.runs import Desk
-from research.settings import load
+from research.application import Desk
+from research.core.settings import load
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.models import CALLS, ROOT, WAIT, served
 

@@ -1,6 +1,6 @@
 """Whether two headlines are found to tell of one event: 185 labelled pairs, most others hard ones.
 
-The pairs (`tests/news/pairs.json`, written for this) are in two halves: rules may be tuned on one, the
+The pairs (`tests/sources/news/pairs.json`, written for this) are in two halves: rules may be tuned on one, the
 other is held out. Each pair is judged alone, where rarity of words cannot help; "together" groups all
 headlines of a half at once and looks where the two of each pair went. Also the time for 5,000 items.
 """
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from research.news.article import Article
-from research.news.stories import stories
+from research.sources.news.article import Article
+from research.sources.news.stories import stories
 from tests.benchmarks.figures import Figure
 
-PAIRS = Path(__file__).resolve().parent.parent / "news" / "pairs.json"
+PAIRS = Path(__file__).resolve().parent.parent / "sources" / "news" / "pairs.json"
 PRECISION, RECALL, SECONDS = 0.9, 0.85, 8.0
 LANGUAGES = {"zh": "Chinese", "en": "English"}
 HALVES = {"tune": "tuning half", "held-out": "held-out half"}

@@ -13,11 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from research.evidence.citations import CitedAnswer, cited
-from research.evidence.registry import Registry
-from research.records import Answer, Cite, Report, Span
-from research.verification.support import Sentence, support
-from tests.audit.plantings import (
+from research.citations.numbering import CitedAnswer, cited
+from research.citations.registry import Registry
+from research.citations.support import Sentence, support
+from research.core.records import Answer, Cite, Report, Span
+from tests.benchmarks.figures import Figure
+from tests.linter.plantings import (
     MADE,
     Judged,
     balanced,
@@ -30,9 +31,8 @@ from tests.audit.plantings import (
     planted,
     report,
 )
-from tests.benchmarks.figures import Figure
 
-PAIRS = Path(__file__).resolve().parent.parent / "audit" / "pairs"
+PAIRS = Path(__file__).resolve().parent.parent / "linter" / "pairs"
 PRECISION = 0.9
 SENTENCES, SOURCES = 900, 300  # of a report of about 30 pages
 LANGUAGES = {"": "all", "zh": "Chinese", "en": "English", "mixed": "mixed"}

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from research.records import Column, Grid, Options, Plan, Row
-from research.runs import Desk, settle
-from research.settings import load
+from research.application import Desk, settle
+from research.core.records import Column, Grid, Options, Plan, Row
+from research.core.settings import load
 from tests.benchmarks.figures import Figure, Others, percentile
 from tests.benchmarks.models import WAIT, bare, served
 

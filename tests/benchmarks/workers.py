@@ -26,14 +26,14 @@ import aiohttp
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from research.runs import Desk, settle
-from research.settings import Settings, load
+from research.application import Desk, settle
+from research.core.settings import Settings, load
 from tests.benchmarks.figures import Figure, at_once, percentile, processor
 from tests.benchmarks.page import EVENT_TARGET, _first, _label
 from tests.benchmarks.sessions import BOX, PROGRESS, TARGET, Session, _visited
 from tests.fakes import until
 from tests.pages.serving import ROOT, Server
-from tests.runs.lives import hired
+from tests.runtime.lives import hired
 
 MANY = 100
 WORKERS = 2

@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from pydantic import BaseModel
 
-from research import settings
+from research.core import settings
+from research.core.settings import Settings
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.settings import Settings
 from tests.servers import Server
 from tests.servers.anthropic import FakeAnthropic
 from tests.servers.gemini import FakeGemini

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from research.core.records import Usage
 from research.models.prices import priced
-from research.records import Usage
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from research.core.errors import Trouble
 from research.models import clients
 from research.models.calls import TELL, Chat, Prompt
 from research.models.clients import STREAM
 from research.models.limits import Limiter
 from research.models.roles import parse
-from research.trouble import Trouble
 from tests.fakes import until
 from tests.models.conftest import KEY, PROMPT, Heard, Wire
 from tests.servers import tokens

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from research.agent.llm.reasoner import LLM
+from research.core.errors import Trouble
+from research.core.records import Options, Question, silent
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.reasoners.llm import LLM
-from research.records import Options, Question, silent
 from research.sources.web.gemini import GeminiSearch
-from research.trouble import Trouble
 from tests.fakes import RETRIEVED
 from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
 from tests.servers import Server

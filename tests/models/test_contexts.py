@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from research.core.errors import Trouble
+from research.core.providers import shipped
+from research.core.settings import SettingError
 from research.models import contexts
 from research.models.calls import Prompt
 from research.models.clients import Clients
@@ -18,9 +21,6 @@ from research.models.contexts import CEILING, smaller
 from research.models.counting import fewest, tokens
 from research.models.overflow import overflow
 from research.models.roles import parse
-from research.providers import shipped
-from research.settings import SettingError
-from research.trouble import Trouble
 from tests.models.conftest import SCHEMA, Colour, Wire, loaded
 from tests.servers.lengths import LENGTHS, too_long
 from tests.tables import each_row

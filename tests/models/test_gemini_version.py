@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from research.core.records import silent
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import silent
-from research.runs.check import key_check
+from research.runtime.check import key_check
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, loaded

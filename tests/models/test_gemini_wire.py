@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 
+from research.core.errors import Trouble
+from research.core.records import silent
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import silent
-from research.trouble import Trouble
 from tests.models.conftest import KEY, PROMPT, SCHEMA, Colour, Wire, loaded
 from tests.servers.gemini import FakeGemini
 from tests.tables import each_row
@@ -90,8 +90,8 @@ import asyncio, sys
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import silent
-from research.trouble import Trouble
+from research.core.records import silent
+from research.core.errors import Trouble
 from tests.models.conftest import PROMPT, loaded
 
 async def main():

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, ToolMessage
 from pydantic import BaseModel
 
+from research.models.prompting import structure
 from research.models.reading import Unfit, fitting
-from research.reasoners.prompts import structure
 from tests.models.conftest import PROMPT, Wire
 from tests.tables import each_row
 

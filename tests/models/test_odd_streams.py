@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from research.core.errors import Trouble
 from research.models.calls import Prompt
 from research.models.clients import STREAM
-from research.trouble import Trouble
 from tests.models.conftest import Wire
 from tests.servers import Call
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from research.core.records import Usage
 from research.models.prices import as_of, priced
 from research.models.roles import DEFAULTS
-from research.records import Usage
 from tests.tables import each_row
 
 THEN = date(2026, 12, 31)  # the last day of the promotion

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from research import settings
+from research.core import settings
+from research.core.errors import Trouble
+from research.core.providers import Provider, providers, shipped
+from research.core.records import silent
+from research.core.settings import SettingError
 from research.models.calls import Chat
+from research.models.capabilities import ways
 from research.models.clients import Clients
 from research.models.contexts import context
 from research.models.roles import available, lacking, parse, roles
-from research.models.ways import ways
-from research.providers import Provider, providers, shipped
-from research.records import silent
-from research.settings import SettingError
-from research.trouble import Trouble
 from tests.models.conftest import FAKES, PROMPT, SCHEMA, Colour
 from tests.servers import Server
 from tests.tables import each_row

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from research.core.errors import Trouble
 from research.models.calls import Chat
 from research.models.quotas import spent, unpaid
 from research.sources.web.gemini import GeminiSearch
-from research.trouble import Trouble
 from tests.fakes import RETRIEVED
 from tests.models.conftest import PROMPT, Heard, Wire
 from tests.tables import each_row

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from research.core.errors import Trouble
+from research.core.settings import ROLES, Role, SettingError, model_setting
 from research.models.roles import DEFAULTS, Spec, available, parse, roles
 from research.models.roles import usable as is_usable
-from research.settings import ROLES, Role, SettingError, model_setting
-from research.trouble import Trouble
 from tests.models.conftest import PROMPT, Heard, Wire, loaded
 from tests.tables import each_row
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from research.core.errors import Trouble
+from research.core.records import Stage
 from research.models.calls import Chat
-from research.records import Stage
 from research.sources.web.gemini import GeminiSearch
-from research.trouble import Trouble
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

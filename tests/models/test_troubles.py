@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from research.core.errors import Trouble
 from research.models.calls import Chat
+from research.models.errors import trouble
 from research.models.roles import parse
-from research.models.troubles import trouble
 from research.sources.web.gemini import GeminiSearch
-from research.trouble import Trouble
 from tests.fakes import RETRIEVED
 from tests.models.conftest import ADDRESSES, KEY, PROMPT, Heard, Wire
 from tests.servers import refused_url

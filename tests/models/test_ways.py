@@ -12,11 +12,11 @@ import pytest_asyncio
 from aiohttp import web
 from pydantic import BaseModel
 
+from research.core.errors import Trouble
+from research.core.records import silent
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import silent
-from research.trouble import Trouble
 from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
 from tests.servers import reply
 from tests.servers.brain import Ask

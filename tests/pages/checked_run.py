@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from research.evidence.registry import evidence_id
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.records import (
     Answer,
     Cite,
     Evidence,
@@ -25,7 +25,7 @@ from research.records import (
     Task,
     Usage,
 )
-from research.store.store import Store
+from research.storage.store import Store
 
 IDS: dict[str, str] = {"zh": "checkedzh-run", "en": "checkeden-run"}
 ASKED = {"zh": "故宫怎么参观？", "en": "How does one visit the Palace Museum?"}

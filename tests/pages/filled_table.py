@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from research.evidence.registry import evidence_id
-from research.records import (
+from research.agent.nodes.table import tabled
+from research.citations.registry import evidence_id
+from research.core.records import (
     Answer,
     Cell,
     Cite,
@@ -30,8 +31,7 @@ from research.records import (
     Task,
     Value,
 )
-from research.stages.table import tabled
-from research.store.store import Store
+from research.storage.store import Store
 
 NOW = datetime(2026, 11, 20, 3, 4, tzinfo=UTC)
 IDS: dict[str, str] = {"zh": "tablezh0-run", "en": "tableen0-run"}

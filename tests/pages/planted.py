@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from research import Options, Run, runs
-from research.records import Plan, RunStatus, Task
-from research.store.store import Store
+from research import Options, Run, application
+from research.core.records import Plan, RunStatus, Task
+from research.storage.store import Store
 from tests.pages import checked_run, filled_table
 from tests.pages.serving import SETTINGS
 
@@ -44,12 +44,12 @@ class Planted:
 def alone(folder: Path) -> Iterator[None]:
     """The desk of this process on that folder, without a setting from outside."""
     kept = {name: os.environ.pop(name) for name in SETTINGS if name in os.environ}
-    runs.close()
-    runs.desk(folder)
+    application.close()
+    application.desk(folder)
     try:
         yield
     finally:
-        runs.close()
+        application.close()
         os.environ.update(kept)
 
 
@@ -60,18 +60,18 @@ def plant(folder: Path, library: Path) -> Planted:
     made = Planted(folder)
     with alone(folder):
         for language in LANGUAGES:
-            made.add("places", language, runs.start(PLACES[language]).id)
-            made.add("counted", language, runs.ask_database(COUNTED[language]).id)
-            made.add("nearest", language, runs.ask_database(NEAREST[language]).id)
-            made.add("report", language, runs.report_on(TOPIC[language]).id)
-            asked = runs.start(checked_run.ASKED[language], options=_approving())
+            made.add("places", language, application.start(PLACES[language]).id)
+            made.add("counted", language, application.ask_database(COUNTED[language]).id)
+            made.add("nearest", language, application.ask_database(NEAREST[language]).id)
+            made.add("report", language, application.report_on(TOPIC[language]).id)
+            asked = application.start(checked_run.ASKED[language], options=_approving())
             made.add("waiting", language, asked.id)
         for kind, ids in made.runs.items():
             for run_id in ids.values():
                 _over(run_id, "waiting" if kind == "waiting" else "done")
-        runs.watch(made.runs["report"]["en"])
+        application.watch(made.runs["report"]["en"])
         sql = "select province, count(*) from scenic_area group by province"
-        runs.confirm(COUNTED["zh"], sql)
+        application.confirm(COUNTED["zh"], sql)
     store = Store(folder / "runs.db")
     for language in LANGUAGES:
         checked_run.put(store, language)  # type: ignore[arg-type]
@@ -84,12 +84,12 @@ def plant(folder: Path, library: Path) -> Planted:
 
 
 def _approving() -> Options:
-    return runs.desk().usual().model_copy(update={"approve": True})
+    return application.desk().usual().model_copy(update={"approve": True})
 
 
 def _over(run_id: str, status: RunStatus) -> None:
     deadline = time.monotonic() + LASTS
-    while (run := runs.get(run_id)) is None or run.active:
+    while (run := application.get(run_id)) is None or run.active:
         assert time.monotonic() < deadline, run
         time.sleep(0.05)
     assert run.status == status, (run.question, run.status, run.error)

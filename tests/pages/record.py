@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageChops
 
-from research.store.store import Store
+from research.storage.store import Store
 from tests.pages import filled_table
 from tests.pages.checked_run import IDS, put
 from tests.pages.serving import ROOT, Server, chromium, settled

@@ -18,8 +18,8 @@ from typing import Any
 
 from pages.shared import tour
 from research import StoreError
-from research.settings import load
-from research.store.store import Store
+from research.core.settings import load
+from research.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load({}).shown()))  # none may come from outside

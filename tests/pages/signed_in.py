@@ -29,7 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from app import app  # noqa: E402
 from pages.shared import login  # noqa: E402
 from pages.shared.exports import EXPORTS  # noqa: E402
-from research import Options, runs  # noqa: E402
+from research import Options, application  # noqa: E402
 
 ORIGIN = "http://localhost"
 QUESTION = "What does a ticket to the Palace Museum cost?"
@@ -115,8 +115,10 @@ def main() -> None:
     told: dict[str, Any] = {}
     with TestClient(app, base_url=ORIGIN) as client:
         whose = owner("ann") if login.setup().on else login.LOCAL
-        run = runs.start(QUESTION, options=Options(loops=1, sources=("library",)), owner=whose)
-        for _ in runs.follow(run.id, owner=whose):
+        run = application.start(
+            QUESTION, options=Options(loops=1, sources=("library",)), owner=whose
+        )
+        for _ in application.follow(run.id, owner=whose):
             pass
         told["ann"] = look(client, cookie("ann"), query=f"run={run.id}")
         told["bob"] = look(client, cookie("bob"), query=f"run={run.id}")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from pages.run.answer import blocks, cells
 from research import CitedAnswer, Report
-from research.report.data import report_json
-from tests.evidence.test_rendered_properties import BIDI, cites_of, reports
+from research.export.data import report_json
+from tests.citations.test_rendered_properties import BIDI, cites_of, reports
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Options, Report, cited, report_json, report_markdown, runs
+from research import Options, Report, application, cited, report_json, report_markdown
 from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -33,7 +33,7 @@ def tables(place: Path) -> Iterator[None]:
     example(place)
     with on_the_path(place):
         yield
-        runs.close()
+        application.close()
 
 
 def offered(visitor: Visitor, key: str) -> list[str]:
@@ -43,9 +43,9 @@ def offered(visitor: Visitor, key: str) -> list[str]:
 
 def researched(options: Options | None = None) -> Report:
     """The example's question, asked of a run as any program asks it."""
-    run = runs.start(QUESTION, options=options)
-    until(lambda: (found := runs.get(run.id)) is not None and not found.active, 60)
-    report = runs.report(run.id)
+    run = application.start(QUESTION, options=options)
+    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    report = application.report(run.id)
     assert report is not None
     return report
 
@@ -72,7 +72,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
 def test_its_connection_is_tested_with_the_query_that_it_names(tables: None, visit: Visit) -> None:
     words = visit("status").press("check").words
     assert "Tables  · mountains.csv" in words
-    assert [check.failure for check in runs.check() if check.name == "tables"] == [None]
+    assert [check.failure for check in application.check() if check.name == "tables"] == [None]
 
 
 def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(
@@ -101,9 +101,11 @@ def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> N
     report = researched(Options(sources=("tables",), loops=1))
     assert {finding.task.source for finding in report.findings} == {"tables"}
     assert report.answer is not None and report.answer.quotes == 2
-    run = runs.start("How deep is Lake Vostok?", options=Options(sources=("tables",), loops=1))
-    until(lambda: (found := runs.get(run.id)) is not None and not found.active, 60)
-    unknown = runs.report(run.id)
+    run = application.start(
+        "How deep is Lake Vostok?", options=Options(sources=("tables",), loops=1)
+    )
+    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    unknown = application.report(run.id)
     assert unknown is not None and unknown.answer is not None
     assert unknown.answer.quotes == 0
     assert {finding.reason for finding in unknown.findings} == {"empty"}
@@ -120,13 +122,13 @@ def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Vi
         assert words.count(ACT) == 3  # the sentence, its card, and what it brings
         assert "export EXTRA_KEY=VALUE" in [code.value for code in visitor.at.code]
         assert offered(visitor.go("settings"), "set_SIGHTLINE_SOURCES_0")[-1] == ACT
-        assert runs.check() == []
+        assert application.check() == []
         report = researched(Options(sources=("extra", "library"), loops=1))
         (failure,) = (f for f in report.findings if f.task.source == "extra")
         assert failure.reason == "internal"
         told = report_markdown(report, cited(report))
         assert told.count(ACT) == told.count(f"\\{ACT}") > 0
-        runs.close()
+        application.close()
 
 
 def test_one_that_is_refused_costs_a_line_of_the_status(place: Path, visit: Visit) -> None:
@@ -138,4 +140,4 @@ def test_one_that_is_refused_costs_a_line_of_the_status(place: Path, visit: Visi
         assert line.startswith("A source of the package bad-one is not used: it cannot be loaded")
         assert ACT in line
         assert offered(visitor.go(""), "sources")[-1] == "Extra"
-        runs.close()
+        application.close()

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 from markdown_it import MarkdownIt
 
-from research import runs
-from research.evidence.citations import cited
-from research.records import Report
-from research.report.data import report_json
-from research.report.markdown import report_markdown
+from research import application
+from research.citations.numbering import cited
+from research.core.records import Report
+from research.export.data import report_json
+from research.export.markdown import report_markdown
 from tests.pages.visitor import Visitor
-from tests.runs.tampered import BAD, GOOD, TEXT, asked, hostile, put, tamper
+from tests.runtime.tampered import BAD, GOOD, TEXT, asked, hostile, put, tamper
 
 Visit = Callable[..., Visitor]
 READER = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable("table")
@@ -41,7 +41,7 @@ def test_no_page_breaks_over_a_row_that_cannot_be_read(
 ) -> None:
     """A visitor fails of itself at a page that shows a traceback."""
     for run_id in (GOOD, BAD):
-        put(runs.desk().runs.store, run_id)
+        put(application.desk().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert asked(GOOD) in visitor.words
@@ -56,8 +56,8 @@ def test_no_page_breaks_over_a_row_that_cannot_be_read(
 @pytest.fixture
 def drawn(what: str, folder: Path) -> Iterator[Report]:
     """The report of a run with evidence that would act if it were drawn as it is."""
-    put(runs.desk().runs.store, BAD, hostile()[what])
-    report = runs.report(BAD)
+    put(application.desk().runs.store, BAD, hostile()[what])
+    report = application.report(BAD)
     assert report is not None
     yield report
 

@@ -14,7 +14,7 @@ import pytest
 from openpyxl import load_workbook
 from pyarrow import parquet
 
-from research.readable import heading
+from research.core.readable import heading
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, started

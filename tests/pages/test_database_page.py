@@ -33,13 +33,13 @@ from research import (
     Span,
     Step,
     Task,
+    application,
     cited,
     database_schema,
-    runs,
 )
-from research.database.agent import CONFIRMED
-from research.database.results import of_type
-from research.records import Cite
+from research.core.records import Cite
+from research.sources.database.agent import CONFIRMED
+from research.sources.database.results import of_type
 from research.sources.database.retriever import PROVIDER, STATEMENT
 from tests.catalogue import WORDS
 from tests.pages.test_progress import events, plan, task
@@ -157,7 +157,7 @@ def test_every_example_is_understood_without_a_model(visit: Visit, language: int
         visitor.press(name)
         question = visitor.at.text_area(key="database_question").value
         visitor.press("database_go").wait()
-        report = runs.report(visitor.run_id)
+        report = application.report(visitor.run_id)
         assert report is not None
         assert report.findings[0].rows, question
         visitor.press("new")
@@ -220,25 +220,25 @@ def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: 
 def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     visitor.press(key(visitor, "right_"))
-    assert [question for question, _ in runs.confirmed()] == [ZHEJIANG]
+    assert [question for question, _ in application.confirmed()] == [ZHEJIANG]
     assert key(visitor, "back_")
     visitor.press("new")
     assert english("database.confirmed", n=1) in visitor.words
     asked(visitor, "浙江有哪些 5A 景区")  # in other spacing: the same question
     assert english("thought.known") in visitor.words
     visitor.press(key(visitor, "back_"))
-    assert list(runs.confirmed()) == []
+    assert list(application.confirmed()) == []
     assert key(visitor, "right_")
 
 
 @pytest.mark.slow
 def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit: Visit) -> None:
-    runs.confirm("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
+    application.confirm("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
     visitor = visit("database")
     visitor.press("ask_0").wait()
     assert list(visitor.table("name")["name"]) == ["故宫博物院"]
     visitor.press("new").press("take_back_0")
-    assert list(runs.confirmed()) == []
+    assert list(application.confirmed()) == []
     assert english("database.confirmed", n=1) not in visitor.words
 
 
@@ -247,11 +247,11 @@ def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered
     visit: Visit,
 ) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
-    runs.confirm(ZHEJIANG, "SELECT 1 FROM a_sight")
+    application.confirm(ZHEJIANG, "SELECT 1 FROM a_sight")
     visitor.look()
     assert english("rows.other") in visitor.words
     visitor.press(key(visitor, "right_"))
-    ((_, sql),) = runs.confirmed()
+    ((_, sql),) = application.confirmed()
     assert "浙江省" in sql
 
 

@@ -64,7 +64,7 @@ from starlette.testclient import TestClient
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from pages.shared import errors
-from research.trouble import conceal
+from research.core.errors import conceal
 
 conceal([])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from research import SUPPORT_ACCURACY
-from research.store.store import Store
+from research.storage.store import Store
 from tests.catalogue import WORDS
 from tests.pages.checked_run import IDS, SOURCES, put
 from tests.pages.serving import Server, settled

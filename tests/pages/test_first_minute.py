@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from research import SettingError
-from research.settings import load
+from research.core.settings import load
 from tests.fakes import until
 from tests.pages.serving import FIRST, ROOT, lacking, settled
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from research.records import Language
-from research.report.families import families
-from research.store.store import Store
+from research.core.records import Language
+from research.export.families import families
+from research.storage.store import Store
 from tests.pages.checked_run import IDS, put
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, started

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.mcp.desk import TOKEN, served
+from tests.mcp_server.desk import TOKEN, served
 from tests.pages.serving import Server
 
 HALVES = (b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")

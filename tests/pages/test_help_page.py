@@ -11,7 +11,7 @@ import pytest
 
 from pages.shared import guide, tour
 from pages.shared.files import ASSETS
-from research import SUPPORT_ACCURACY, Options, Run, runs
+from research import SUPPORT_ACCURACY, Options, Run, application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
@@ -158,7 +158,7 @@ def test_who_is_new_is_met_by_the_tour_once(visit: Visit) -> None:
     visitor = visit(new=True)
     assert english("tour.ask_text") in visitor.words
     assert english("ask.keyless") in visitor.words
-    assert runs.preferences()[tour.SEEN]
+    assert application.preferences()[tour.SEEN]
     assert "tour_next" not in visit(new=True).buttons
 
 
@@ -193,12 +193,12 @@ def test_who_follows_a_link_is_not_met_by_the_tour(
     visitor = visit(page, new=True, **query)
     assert "tour_next" not in visitor.buttons
     assert "tour_next" not in visitor.go("ask").buttons
-    assert tour.SEEN not in runs.preferences()
+    assert tour.SEEN not in application.preferences()
 
 
 def test_who_has_asked_before_is_not_met_by_the_tour(visit: Visit) -> None:
     run = Run(id="r", conversation="r", owner="local", question="?", options=Options(), status="done", created=NOW)  # fmt: skip
-    runs.desk().runs.store.add(run, None, "")
+    application.desk().runs.store.add(run, None, "")
     assert "tour_next" not in visit(new=True).buttons
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from research.evidence.markup import parse
-from research.evidence.registry import addresses
-from research.records import Answer, Cite, Passage, Span
-from research.store.store import Store
+from research.citations.markup import parse
+from research.citations.registry import addresses
+from research.core.records import Answer, Cite, Passage, Span
+from research.storage.store import Store
 from tests.pages.serving import Server
 from tests.pages.test_browser import SKIPPED, Listener, Watched, fits
-from tests.runs.tampered import TEXT, answer, evidence, put
+from tests.runtime.tampered import TEXT, answer, evidence, put
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from research import Library
-from research.evidence.markup import parse
-from research.evidence.registry import addresses, evidence_id
-from research.records import (
+from research.citations.markup import parse
+from research.citations.registry import addresses, evidence_id
+from research.core.records import (
     Answer,
     Cell,
     Cite,
@@ -40,12 +40,12 @@ from research.records import (
     Task,
     Value,
 )
-from research.store.store import Store
+from research.storage.store import Store
 from tests.hostile import ADDRESSES, TEXTS, planted, seen
 from tests.pages.filled_table import keep as keep_table
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Listener, Watched
-from tests.runs.tampered import NOW
+from tests.runtime.tampered import NOW
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

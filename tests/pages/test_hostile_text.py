@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from pages.shared.map import script_json
 from pages.shared.safe import link, plain, web
 from research import Place, Rows, geojson, kml, places_csv, rows_csv, rows_excel
-from research.library.intake import LONG, safe_name
+from research.sources.library.intake import LONG, safe_name
 from tests.hostile import ADDRESSES, TEXTS, UNSTORABLE, planted, seen
 from tests.tables import each_row
 

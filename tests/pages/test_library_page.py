@@ -9,7 +9,7 @@ import pytest
 
 from pages.library.add import LISTED
 from pages.library.reader import SHOWN
-from research import runs
+from research import application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
@@ -31,7 +31,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
         [(name, data, "application/octet-stream") for name, data in files]
     )
     visitor.look()
-    for intake in runs.desk().library.intakes():
+    for intake in application.desk().library.intakes():
         assert intake.wait(30)
     return visitor.look()
 
@@ -39,7 +39,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
 def read(visitor: Visitor, path: Path | str) -> Visitor:
     visitor.at.text_input(key="folder").set_value(str(path))
     visitor.press("add_folder")
-    taken = runs.desk().library.intakes()
+    taken = application.desk().library.intakes()
     for intake in taken:
         assert intake.wait(30)
     return visitor.look() if taken else visitor
@@ -93,7 +93,7 @@ def test_documents_and_search_stand_above_the_upload_once_there_are_own_ones(vis
 def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
     visitor.look().look()
-    [intake] = runs.desk().library.intakes()
+    [intake] = application.desk().library.intakes()
     assert dict(intake.outcomes) == {"added": 1}
     assert [box.value for box in visitor.at.file_uploader] == [[], []]
 
@@ -173,7 +173,7 @@ def test_a_changed_file_replaces_what_it_was(visit: Visit) -> None:
 def test_a_chosen_folder_keeps_its_paths(visit: Visit) -> None:
     files = [("notes/a.md", TOWER.encode()), ("notes/deep/a.md", b"# Bridge\n\nA bridge.")]
     upload(visit("library"), *files, box="folder")
-    names = {entry.name for entry in runs.desk().library.entries() if not entry.sample}
+    names = {entry.name for entry in application.desk().library.entries() if not entry.sample}
     assert names == {"notes/a.md", "notes/deep/a.md"}
 
 
@@ -302,7 +302,7 @@ def test_removed_documents_can_be_put_back_and_be_deleted_for_good(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
-    library = runs.desk().library
+    library = application.desk().library
     tick(visitor, monkeypatch, 0, 1).press("remove")
     assert english("library.removed", n=2) in visitor.words
     assert library.counts().own == 0 and library.search("bridge", sample=False) == []
@@ -324,7 +324,7 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     visitor.at.toggle(key="sample").set_value(False)
     visitor.look()
     assert "Sample documents" not in visitor.words
-    assert runs.desk().library.entries() == []
+    assert application.desk().library.entries() == []
     visitor.go("ask").ask("What can children see in the Palace Museum?").wait()
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
@@ -344,9 +344,9 @@ def test_the_sample_stays_off_for_the_next_visitor(visit: Visit) -> None:
     visitor = visit("library")
     visitor.at.toggle(key="sample").set_value(False)
     visitor.look()
-    runs.close()
+    application.close()
     assert visit("library").at.toggle(key="sample").value is False
-    assert runs.desk().library.entries() == []
+    assert application.desk().library.entries() == []
 
 
 def test_turning_the_sample_off_leaves_own_documents(visit: Visit) -> None:
@@ -373,13 +373,13 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     bridge = "# The bridge\n\nA ticket to the tower bridge costs 7 yuan."
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", bridge.encode()))
     assert not visitor.at.pills.values
-    runs.put_in("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
+    application.put_in("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
     visitor.at.selectbox(key="list_order").set_value("name")
     tick(visitor, monkeypatch, 0)  # the order goes down: the tower comes first
     assert own(visitor) == ["tower.md", "b.md"]
     visitor.at.selectbox(key="notebook_into").set_value("*Trip*")
     visitor.press("notebook_put_now")
-    assert runs.notebooks() == {"*Trip*": ("gone.md", "tower.md")}
+    assert application.notebooks() == {"*Trip*": ("gone.md", "tower.md")}
     assert [toast.value for toast in visitor.at.toast] == [
         english("notebook.done", name=r"\*Trip\*", n=1)
     ]
@@ -396,19 +396,19 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     first = visitor.run_id
     visitor.at.chat_input(key=f"follow_up_{first[:8]}").set_value("When is the bridge open?")
     visitor.look().wait()
-    further = runs.get(visitor.run_id)
+    further = application.get(visitor.run_id)
     assert further and (further.follows, further.options.notebook) == (first, "*Trip*")
     assert english("run.notebook", name="*Trip*") in visitor.go("history").words
 
     visitor.go("library").at.pills(key="notebook_picked").set_value("*Trip*")
     visitor.look().at.text_input(key="notebook_named_*Trip*").set_value(" <b>Tour</b> ")
     visitor.press("notebook_rename_now")
-    assert list(runs.notebooks()) == ["<b>Tour</b>"] and own(visitor) == ["tower.md"]
+    assert list(application.notebooks()) == ["<b>Tour</b>"] and own(visitor) == ["tower.md"]
     visitor.at.text_input(key="notebook_named_<b>Tour</b>").set_value(" ")
     visitor.press("notebook_rename_now")  # a name without a sign changes nothing
-    assert list(runs.notebooks()) == ["<b>Tour</b>"]
+    assert list(application.notebooks()) == ["<b>Tour</b>"]
     visitor.press("notebook_delete_now")
-    assert runs.notebooks() == {} and len(own(visitor)) == 2
+    assert application.notebooks() == {} and len(own(visitor)) == 2
 
 
 def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
@@ -416,11 +416,11 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
     for name in ("Trip", "Guides"):
-        runs.put_in(name, ["tower.md", "b.md"])
+        application.put_in(name, ["tower.md", "b.md"])
     visitor.look().at.pills(key="notebook_picked").set_value("Trip")
     tick(visitor, monkeypatch, 0).press("notebook_take")
     assert len(own(visitor)) == 1
-    assert {name: len(there) for name, there in runs.notebooks().items()} == {
+    assert {name: len(there) for name, there in application.notebooks().items()} == {
         "Guides": 2,
         "Trip": 1,
     }
@@ -429,12 +429,12 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 def test_a_notebook_is_chosen_where_a_question_is_asked(visit: Visit) -> None:
     visitor = visit("ask")
     assert "notebook" not in [box.key for box in visitor.at.selectbox]
-    runs.put_in("Trip", ["tower.md"])
+    application.put_in("Trip", ["tower.md"])
     visitor.look().at.selectbox(key="notebook").set_value("Trip")
     visitor.ask("What does a ticket to the tower cost?").wait()
-    assert (run := runs.get(visitor.run_id)) and run.options.notebook == "Trip"
+    assert (run := application.get(visitor.run_id)) and run.options.notebook == "Trip"
     visitor.press("new")
     assert visitor.at.selectbox(key="notebook").value == "Trip"
     visitor.at.button_group(key="sources").set_value(["places"])
     visitor.look().ask("What is near the tower?")
-    assert (run := runs.get(visitor.run_id)) and run.options.notebook == ""
+    assert (run := application.get(visitor.run_id)) and run.options.notebook == ""

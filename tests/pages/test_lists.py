@@ -12,13 +12,13 @@ from typing import Any, get_args
 import pytest
 
 from pages.shared import errors
-from research import Options, Run, runs
-from research.records import Language
-from research.store.history import RunKind, kind_of
+from research import Options, Run, application
+from research.core.records import Language
+from research.storage.history import RunKind, kind_of
 from tests.catalogue import LANGUAGES, WORDS
 from tests.pages import filled_table
 from tests.pages.visitor import Visitor, shown
-from tests.runs.tampered import BAD, GOOD, TAMPERED, asked, put, tamper
+from tests.runtime.tampered import BAD, GOOD, TAMPERED, asked, put, tamper
 
 Visit = Callable[..., Visitor]
 KINDS: dict[str, Options] = {  # a run of each kind, and of sources that have no kind of their own
@@ -46,7 +46,7 @@ def add(name: str, options: Options, age: int = 0) -> None:
         id=name.replace(" ", "-"), conversation=name, owner="local", question=f"A run of {name}",
         options=options, status="done", created=datetime.now(UTC) - timedelta(minutes=age),
     )  # fmt: skip
-    assert runs.desk().runs.store.add(made, None, "0" * 32)
+    assert application.desk().runs.store.add(made, None, "0" * 32)
 
 
 def linked(visitor: Visitor) -> list[str]:
@@ -55,8 +55,8 @@ def linked(visitor: Visitor) -> list[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_history_lists_filled_tables_with_all_else(visit: Visit, language: Language) -> None:
-    put(runs.desk().runs.store, GOOD)
-    filled_table.put(runs.desk().runs.store, language)
+    put(application.desk().runs.store, GOOD)
+    filled_table.put(application.desk().runs.store, language)
     visitor = visit("history")
     assert visitor.errors == []
     assert filled_table.ASKED[language] in visitor.words
@@ -79,7 +79,7 @@ def test_a_kind_that_this_version_does_not_know_is_listed(
 ) -> None:
     add("question", Options())
     add("table", Options(table=True), age=1)
-    runs.history()
+    application.history()
     change(folder, "update said set kind=? where run='question'", kind)
     visitor = visit("history")
     assert visitor.errors == [] and WORDS["history.unreadable"][1] not in visitor.words
@@ -92,7 +92,7 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
     for run_id in (GOOD, BAD):
-        put(runs.desk().runs.store, run_id)
+        put(application.desk().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert visitor.errors == []
@@ -107,15 +107,15 @@ def test_a_run_that_cannot_be_read_can_be_put_into_the_bin_restored_and_deleted(
     visit: Visit, folder: Path
 ) -> None:
     for run_id in (GOOD, BAD):
-        put(runs.desk().runs.store, run_id)
+        put(application.desk().runs.store, run_id)
     tamper(folder / "runs.db", "a status of an unknown word")
     visit("history").press(f"delete_{BAD}")
-    assert [entry.id for entry in runs.binned()] == [BAD]
+    assert [entry.id for entry in application.binned()] == [BAD]
     visit("history", view="bin").press(f"restore_{BAD}")
-    assert runs.binned() == []
+    assert application.binned() == []
     visit("history").press(f"delete_{BAD}")
     visit("history", view="bin").press(f"forget_{BAD}")
-    assert [entry.id for entry in runs.history().entries] == [GOOD]
+    assert [entry.id for entry in application.history().entries] == [GOOD]
 
 
 @pytest.mark.parametrize("column", ["binned", "created"])
@@ -123,8 +123,8 @@ def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(
     column: str, visit: Visit, folder: Path
 ) -> None:
     for run_id in (GOOD, BAD):
-        put(runs.desk().runs.store, run_id)
-        runs.discard(run_id)
+        put(application.desk().runs.store, run_id)
+        application.discard(run_id)
     table, key = ("conversation", "id") if column == "binned" else ("run", "id")
     change(folder, f"update {table} set {column}='some day' where {key}=?", BAD)
     visitor = visit("history", view="bin")
@@ -137,7 +137,7 @@ def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(
 def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
-    store = runs.desk().runs.store
+    store = application.desk().runs.store
     for run_id in (GOOD, BAD):
         put(store, run_id)
         store.watch(run_id)
@@ -148,7 +148,7 @@ def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     assert shown(WORDS["history.unreadable"][1]) in visitor.words
     assert f"unwatch_{BAD}" in visitor.buttons
     visitor.press(f"unwatch_{BAD}")
-    assert [watch.id for watch in runs.watches()] == [GOOD]
+    assert [watch.id for watch in application.watches()] == [GOOD]
 
 
 def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folder: Path) -> None:
@@ -164,7 +164,7 @@ def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folde
 def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
     column: str, visit: Visit, folder: Path
 ) -> None:
-    library = runs.desk().library
+    library = application.desk().library
     texts = [
         (name, f"The text of {name} about towers.".encode()) for name in ("one.txt", "two.txt")
     ]
@@ -183,7 +183,7 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
 def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(
     data: str, visit: Visit, folder: Path
 ) -> None:
-    store = runs.desk().runs.store
+    store = application.desk().runs.store
     put(store, GOOD)
     store.append(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
     change(folder, "update event set data=? where kind in ('unclear', 'instruction')", data)
@@ -192,7 +192,7 @@ def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(
 
 
 def test_events_with_reasons_of_a_later_version_are_drawn(visit: Visit, folder: Path) -> None:
-    put(runs.desk().runs.store, GOOD)
+    put(application.desk().runs.store, GOOD)
     for name, value in (("reason", "out of ink"), ("hint", "pray")):
         change(
             folder,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import login
-from research import Options, Run, runs
+from research import Options, Run, application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor, shown
 
@@ -64,7 +64,7 @@ def run_of(owner: str, run_id: str, status: Any = "done") -> Run:
         id=run_id, conversation=f"talk-{run_id}", owner=owner, question=f"{QUESTION} {run_id}",
         options=Options(), status=status, created=NOW, finished=NOW,
     )  # fmt: skip
-    runs.desk().runs.store.add(run, None, "")
+    application.desk().runs.store.add(run, None, "")
     return run
 
 
@@ -162,7 +162,7 @@ def test_a_sign_in_that_expires_ends_at_the_next_look(visit: Visit) -> None:
 
 def test_a_widget_does_nothing_any_more_once_the_sign_in_has_expired(visit: Visit) -> None:
     visitor = visit("library", secrets=AUTH, user=claims())
-    library = runs.desk().library
+    library = application.desk().library
     assert library.sample
     visitor.at.user = claims(hours=13)
     visitor.at.toggle(key="sample").set_value(False)
@@ -204,7 +204,7 @@ def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit)
 
 @pytest.mark.slow
 def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
-    runs.put_in("Hers", ["tower.md"], owner=owner("0002"))
+    application.put_in("Hers", ["tower.md"], owner=owner("0002"))
     for page, key in (("library", "notebook_picked"), ("ask", "notebook")):
         for subject in ("0001", "0002"):
             visitor = visit(page, secrets=AUTH, user=claims(subject))
@@ -217,15 +217,15 @@ def test_the_notes_of_somebody_else_are_on_no_page(visit: Visit) -> None:
     mine, theirs = owner("0001"), owner("0002")
     run_of(mine, "mine")
     run_of(theirs, "theirs")
-    assert runs.remark("mine", "note of mine", owner=mine)
-    assert runs.remark("theirs", "note of theirs", owner=theirs)
+    assert application.remark("mine", "note of mine", owner=mine)
+    assert application.remark("theirs", "note of theirs", owner=theirs)
     for name in ("mine", "theirs"):
         for page in ("ask", "history"):
             words = visit(page, secrets=AUTH, user=claims(), run=name).words
             assert "note of theirs" not in words
-    assert runs.history("note of", owner=mine).total == 1
-    assert not runs.remark("theirs", "", owner=mine)
-    assert runs.history("note of theirs", owner=theirs).total == 1
+    assert application.history("note of", owner=mine).total == 1
+    assert not application.remark("theirs", "", owner=mine)
+    assert application.history("note of theirs", owner=theirs).total == 1
 
 
 def test_the_history_has_one_s_own_runs_only(visit: Visit) -> None:

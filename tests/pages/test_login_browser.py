@@ -12,9 +12,9 @@ import pytest
 
 from pages.shared import login
 from research import Evidence, Options, Plan, Run
-from research.evidence.registry import evidence_id
-from research.records import Passage, Place, Task
-from research.store.store import Store
+from research.citations.registry import evidence_id
+from research.core.records import Passage, Place, Task
+from research.storage.store import Store
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, acquaint, chromium, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watched, ask, main

@@ -23,7 +23,7 @@ from streamlit_folium import _get_feature_group_string
 
 from pages.shared import map as maps
 from research import Centre, Place, Point, Sighting
-from research.places.coordinates import metres
+from research.core.coordinates import metres
 from tests.catalogue import WORDS
 from tests.tables import each_row
 

@@ -13,7 +13,7 @@ import pytest
 
 from pages.shared.map import RICH, html_map
 from research import Evidence, Sighting
-from research.store.store import Store
+from research.storage.store import Store
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import database_description, describe_database, runs, undescribe_database
+from research import application, database_description, describe_database, undescribe_database
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
@@ -87,8 +87,8 @@ def test_each_owner_describes_a_database_for_themselves_and_deleting_all_forgets
     assert database_description(owner="bob").whose == "draft"
     assert "no such column" in describe_database("tables: {t_ord: {row: [x]}}", owner="ann")
     assert database_description(owner="ann").text == MODEL
-    assert list(runs.desk().services.descriptions.all("ann").values()) == [MODEL]
-    runs.wipe(owner="ann")
+    assert list(application.desk().services.descriptions.all("ann").values()) == [MODEL]
+    application.wipe(owner="ann")
     assert database_description(owner="ann").whose == "draft"
     assert not undescribe_database(owner="ann")
 
@@ -100,6 +100,6 @@ def test_a_description_that_the_database_has_outgrown_is_told_and_a_draft_stands
     with closing(sqlite3.connect(orders)) as made:
         made.execute("alter table t_ord rename to invoice")
         made.commit()
-    runs.close()
+    application.close()
     assert "t_ord" in database_description().problem
     assert "no such table" in visit("database").words

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from pages.run import coverage, plan
-from research import Finding, Options, Part, Plan, Report, Run, Task, runs
-from research.news.tools import TOOLS
-from research.records import Answer, Coverage, Picture, Story
+from research import Finding, Options, Part, Plan, Report, Run, Task, application
+from research.core.records import Answer, Coverage, Picture, Story
+from research.sources.news.tools import TOOLS
 from tests.catalogue import WORDS
 from tests.pages.visitor import ROUTER, Visitor
 from tests.servers.news import FakeNewsroom, FakeTavilyNews
@@ -43,7 +43,7 @@ def newsroom(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
         monkeypatch.setenv("TAVILY_BASE_URL", fake.base_url)
         yield fake
-        runs.close()
+        application.close()
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def reported(newsroom: FakeNewsroom) -> Callable[..., Run]:
         )
         options = Options(sources=("news",), sections=3, reflections=0)
         outline = Plan(parts=parts, tasks=tasks, outline=True)
-        run = runs.start(TOPIC[lang], options=options, plan=outline)
-        for _ in runs.follow(run.id):
+        run = application.start(TOPIC[lang], options=options, plan=outline)
+        for _ in application.follow(run.id):
             pass
         return run
 
@@ -89,9 +89,9 @@ def test_an_outline_waits_with_titles_queries_ways_and_days(
     assert {day.date() for day in table["start"]} == {date(2026, 11, 1)}
     assert english("plan.outline_help") in visitor.words
     assert newsroom.log == []
-    run = runs.recent()[0]
+    run = application.recent()[0]
     visitor.press(f"approve_{run.id[:8]}").wait()
-    (run,) = runs.recent()
+    (run,) = application.recent()
     assert (run.status, run.options.sections > 0, run.options.reflections) == ("done", True, 2)
     assert {asked.body["start_date"] for asked in newsroom.log if "start_date" in asked.body} == {
         "2026-11-01"
@@ -106,12 +106,12 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
     visitor.turn("news")
-    visitor.at.query_params["run"] = runs.recent()[0].id
+    visitor.at.query_params["run"] = application.recent()[0].id
     return visitor.look().wait()
 
 
 def outline() -> Plan:
-    report = runs.report(runs.recent()[0].id)
+    report = application.report(application.recent()[0].id)
     assert report is not None
     assert report.plan is not None
     return report.plan
@@ -125,7 +125,7 @@ def frame(*rows: tuple[Any, ...]) -> pd.DataFrame:
 
 
 def test_the_tools_of_the_editor_are_those_of_the_engine() -> None:
-    assert [*runs.described()["news"].tools] == [*TOOLS]
+    assert [*application.described()["news"].tools] == [*TOOLS]
     assert [tool.name for tool in TOOLS.values() if tool.dated] == [plan.DATED]
 
 
@@ -169,7 +169,7 @@ def test_wrong_dates_are_told(start: date | None, end: date | None, fault: str) 
 def test_wrong_dates_are_told_at_once_and_nothing_can_be_started(
     visit: Visit, newsroom: FakeNewsroom, server: FakeOpenAI
 ) -> None:
-    run = runs.start(
+    run = application.start(
         TOPIC["en"],
         options=Options(sources=("news",), sections=1, reflections=0),
         plan=Plan(
@@ -203,7 +203,7 @@ def test_a_table_of_an_outline_gives_its_plan_back() -> None:
 def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[..., Run]) -> None:
     run = reported()
     visitor = visit(run=run.id)
-    report = runs.report(run.id)
+    report = application.report(run.id)
     assert report is not None
     assert report.answer is not None
     found = report.answer.coverage
@@ -391,11 +391,11 @@ def test_a_report_without_news_has_no_charts_and_says_so(
 ) -> None:
     """Though the notes that it cites have a day of publication, as an analyst's own do."""
     text = b"# Snow closes the wall\n\n2026-11-20\n\nPart of the Great Wall is closed after snow."
-    assert all(added.ok for added in runs.desk().library.add([("snow.md", text)]))
-    run = runs.report_on("Great Wall closed after snow")
-    for _ in runs.follow(run.id):
+    assert all(added.ok for added in application.desk().library.add([("snow.md", text)]))
+    run = application.report_on("Great Wall closed after snow")
+    for _ in application.follow(run.id):
         pass
-    report = runs.report(run.id)
+    report = application.report(run.id)
     assert report and report.answer and report.answer.coverage is None
     assert any(item.published for item in report.evidence)
     visitor = visit("news", locale=locale, run=run.id)
@@ -416,12 +416,14 @@ def test_a_report_that_found_no_news_says_so(
         run = nothing_found()
         assert quiet.log
         assert english(f"coverage.{words}") in visit("news", run=run.id).words
-        runs.close()
+        application.close()
 
 
 def nothing_found() -> Run:
-    run = runs.report_on("Anything", options=Options(sources=("news",), sections=1, reflections=0))
-    for _ in runs.follow(run.id):
+    run = application.report_on(
+        "Anything", options=Options(sources=("news",), sections=1, reflections=0)
+    )
+    for _ in application.follow(run.id):
         pass
     return run
 
@@ -437,21 +439,21 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(
     visitor = visit(run=run.id)
     visitor.press(f"watch_{run.id[:8]}")
     assert english("watch.saved") in visitor.words
-    (kept,) = runs.watches()
+    (kept,) = application.watches()
     assert (kept.id, kept.latest, kept.changed) == (run.id, run.id, None)
     page = visit("news")
     assert english("watch.title") in page.words
     assert TOPIC["en"] in page.words
     page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
-    update = runs.recent(limit=1)[0]
+    update = application.recent(limit=1)[0]
     assert update.options.updates == run.id
-    assert [event.kind for event in runs.follow(update.id)][-1] == "status"
+    assert [event.kind for event in application.follow(update.id)][-1] == "status"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")
     assert english("watch.same") in other.words
     other.press(f"unwatch_{run.id}")
-    assert not runs.watches()
+    assert not application.watches()
     assert english("watch.title") not in other.words
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pages.run import answer
-from research import cited, runs
+from research import application, cited
 from tests.catalogue import WORDS
 from tests.pages import checked_run
 from tests.pages.visitor import Visitor
@@ -20,7 +20,7 @@ HOSTILE = (
 
 @pytest.fixture
 def run_id(folder: object) -> str:
-    checked_run.put(runs.desk().runs.store, "en")
+    checked_run.put(application.desk().runs.store, "en")
     return checked_run.IDS["en"]
 
 
@@ -48,7 +48,7 @@ def test_a_note_on_an_answer_is_written_changed_and_deleted(visit: Visit, run_id
 
 
 def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
-    runs.remark(run_id, HOSTILE)
+    application.remark(run_id, HOSTILE)
     visitor = visit(run=run_id)
     (shown,) = [item.value for item in visitor.at.markdown if "evil" in item.value]
     for line in HOSTILE.splitlines():
@@ -57,13 +57,13 @@ def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
 
 
 def test_a_passage_has_its_note_wherever_it_is_cited(run_id: str) -> None:
-    report = runs.report(run_id)
+    report = application.report(run_id)
     assert report is not None
     numbered = cited(report)
     assert numbered is not None
     (first, *_) = (cite for block in _quotes(answer.blocks(numbered)) for cite in block["cites"])
     evidence, passage = first["at"]
-    assert runs.remark(run_id, HOSTILE, evidence=evidence, passage=passage)
+    assert application.remark(run_id, HOSTILE, evidence=evidence, passage=passage)
     drawn = answer.blocks(numbered, {}, None, {(evidence, passage): HOSTILE})
     noted = {tuple(c["at"]): c["note"] for block in _quotes(drawn) for c in block["cites"]}
     assert noted.pop((evidence, passage)) == HOSTILE and set(noted.values()) <= {""}

@@ -13,7 +13,7 @@ import streamlit
 from starlette.testclient import TestClient
 
 from pages.middleware.document import ASSETS, FILES, MODULES, dressed, modules, versioned
-from research.report.families import families
+from research.export.families import families
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pages.run.progress import View, summary
 from research import Event, Options, Run
-from research.records import RunStatus
+from research.core.records import RunStatus
 from tests.tables import each_row
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

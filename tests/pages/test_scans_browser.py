@@ -10,9 +10,9 @@ import pytest
 
 from research import Library
 from tests.catalogue import WORDS
-from tests.library.test_scans import TEXTS, scanned
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, ask
+from tests.sources.library.test_scans import TEXTS, scanned
 from tests.typist import Typist
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pages.library import pictures
-from research import OCR_INSTALL, Library, runs
+from research import OCR_INSTALL, Library, application
 from tests.catalogue import WORDS
-from tests.library.test_scans import TEXTS, image, mixed, scanned
 from tests.pages.test_library_page import english, own, upload
 from tests.pages.visitor import Visitor
+from tests.sources.library.test_scans import TEXTS, image, mixed, scanned
 from tests.typist import Typist, paper
 
 Visit = Callable[..., Visitor]
@@ -22,7 +22,7 @@ SCAN = ("scan.pdf", scanned(4))
 
 def library(typist: Typist | None) -> Library:
     """The library of the desk, with what reads its scans, or nothing that does."""
-    found = runs.desk().library
+    found = application.desk().library
     found.reading.recogniser = lambda: typist
     return found
 

@@ -14,10 +14,10 @@ import pytest
 
 from pages.shared.words import day_text
 from pages.status.cards import gathered
-from research import DatabaseSchema, Readiness, Usage, prices_as_of, runs
+from research import DatabaseSchema, Readiness, Usage, application, prices_as_of
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
-from tests.runs.test_store import run
+from tests.runtime.test_store import run
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
 
@@ -42,7 +42,7 @@ def test_it_says_who_thinks_what_is_ready_and_where_data_lies(visit: Visit, fold
 
 
 def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) -> None:
-    library = runs.desk().library
+    library = application.desk().library
     library.use_sample(False)
     visitor = visit("status")
     assert english("status.empty") in visitor.words
@@ -125,7 +125,7 @@ def test_the_web_is_live_with_those_who_search_it(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert english("status.nothing_asked") in visit("status").words
-    runs.close()
+    application.close()
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     words = visit("status").words
@@ -229,7 +229,7 @@ def test_what_is_live_has_nothing_to_add(
     monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
     monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
     visitor = visit("status")
-    assert lines(visitor) == {runs.described()["database"].adds[1]}
+    assert lines(visitor) == {application.described()["database"].adds[1]}
     assert settled(visitor) == 2  # Wikidata and papers
     assert english("source.amap") in visitor.words
     assert "openai:gpt-fake" in visitor.words
@@ -263,7 +263,7 @@ def test_where_nothing_was_used_that_is_said(visit: Visit) -> None:
 
 
 def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path) -> None:
-    store = runs.desk().runs.store
+    store = application.desk().runs.store
     now = datetime.now(UTC)
     store.add(run("one", created=now, owner="local"), None, "")
     store.add(run("two", created=now, owner="somebody"), None, "")
@@ -294,7 +294,7 @@ def test_everything_is_exported_in_the_background_and_the_file_goes(visit: Visit
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
     visitor.press("export")
     visitor.until(english("export.ready_text"))
-    made = runs.exported()
+    made = application.exported()
     assert made is not None
     assert made.file is not None
     assert made.total == 1
@@ -310,10 +310,10 @@ def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
     assert visitor.at.button(key="wipe_go").disabled
     visitor.at.text_input(key="wipe_word").set_value("delete").run()
     assert visitor.at.button(key="wipe_go").disabled
-    assert len(runs.recent()) == 1
+    assert len(application.recent()) == 1
     visitor.at.text_input(key="wipe_word").set_value("delete everything").run()
     visitor.press("wipe_go")
-    assert runs.recent() == []
+    assert application.recent() == []
     assert f"{english('wiped.runs')} 1" in visitor.words
 
 
@@ -379,8 +379,8 @@ def test_a_read_only_data_folder_is_named(
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(visit: Visit, folder: Path) -> None:
-    runs.desk()
-    runs.close()
+    application.desk()
+    application.close()
     file = folder / "runs.db"
     with closing(sqlite3.connect(file)) as db:
         db.execute("pragma user_version=999")
@@ -405,7 +405,7 @@ def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
 ) -> None:
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait()
     run_id = visitor.run_id
-    runs.close()
+    application.close()
     for beside in ("-wal", "-shm"):  # SQLite would write back what stands there
         (folder / f"runs.db{beside}").unlink(missing_ok=True)
     data = bytearray((folder / "runs.db").read_bytes())

@@ -23,11 +23,11 @@ from research import (
     Sentence,
     Span,
     Support,
+    application,
     cited,
-    runs,
     support,
 )
-from research.records import Lack, Repair, Review
+from research.core.records import Lack, Repair, Review
 from tests.catalogue import WORDS
 from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
 from tests.pages.checked_run import answer as answer_of
@@ -44,11 +44,11 @@ def language(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def run_id(folder: Path, language: Any) -> str:
-    return put(runs.desk().runs.store, language)
+    return put(application.desk().runs.store, language)
 
 
 def report_of(run_id: str) -> tuple[Report, CitedAnswer]:
-    report = runs.report(run_id)
+    report = application.report(run_id)
     assert report is not None
     numbered = cited(report)
     assert numbered is not None
@@ -262,7 +262,7 @@ def test_sources_are_filtered_by_kind_domain_and_date(run_id: str) -> None:
 
 def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
     known = found("en", uncited=0)[:5]
-    visitor = visit(run=put(runs.desk().runs.store, "en", known=known))
+    visitor = visit(run=put(application.desk().runs.store, "en", known=known))
     assert len(visitor.table("times")) == 5
     assert [box.key for box in visitor.at.multiselect] == []
 
@@ -270,7 +270,7 @@ def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
 def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
     first, *others = found("en")
     wild = first.model_copy(update={"title": HOSTILE, "publisher": HOSTILE})
-    visitor = visit(run=put(runs.desk().runs.store, "en", known=(wild, *others)))
+    visitor = visit(run=put(application.desk().runs.store, "en", known=(wild, *others)))
     assert visitor.errors == []
     assert visitor.answer is not None
     assert HOSTILE in list(visitor.table("times")["name"])
@@ -334,7 +334,7 @@ def test_sentences_that_a_check_has_changed_stand_as_they_were(folder: Path, vis
         ),
     )
     written = answer_of("en", known).model_copy(update={"review": review})
-    visitor = visit(run=put(runs.desk().runs.store, "en", written, known))
+    visitor = visit(run=put(application.desk().runs.store, "en", written, known))
     assert visitor.errors == []
     assert any(WORDS["review.title"][1].format(n=2) == box.label for box in visitor.at.expander)
     lines = [item.value for item in visitor.at.markdown]

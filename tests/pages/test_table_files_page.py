@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import runs, uploads
+from research import application, uploads
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
@@ -41,7 +41,7 @@ def test_a_file_is_recognised_loaded_asked_and_deleted(visit: Visit) -> None:
     assert visitor.at.selectbox(key="database_chosen").value == upload.database
     visitor = asked(visitor, "SELECT 城市, 数量 FROM sales WHERE 数量 > 3")
     assert list(visitor.table("城市")["城市"]) == ["苏州"]
-    run = runs.get(visitor.run_id)
+    run = application.get(visitor.run_id)
     assert run is not None and run.options.database == upload.database
     (edit,) = [name for name in visitor.buttons if name.startswith("edit_")]
     visitor.press(edit)  # with the files still chosen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from research.store.store import Store
+from research.storage.store import Store
 from tests.pages.filled_table import keep, large, number_of
 from tests.pages.looking import hurdles
 from tests.pages.serving import Server, settled

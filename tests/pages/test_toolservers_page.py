@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Options, cited, report_json, report_markdown, runs
+from research import Options, application, cited, report_json, report_markdown
 from research.sources import registry
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -39,12 +39,12 @@ def file(folder: Path) -> Iterator[Path]:
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     yield path
-    runs.close()
+    application.close()
     registry.configure(())
 
 
 def started(name: str, state: str) -> None:
-    until(lambda: (one := runs.readiness()[name]).state == state and bool(one.detail))
+    until(lambda: (one := application.readiness()[name]).state == state and bool(one.detail))
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def started(name: str, state: str) -> None:
 def test_status_lists_the_servers_their_tools_and_what_is_wrong(
     locale: str, file: Path, visit: Visit
 ) -> None:
-    runs.warm()
+    application.warm()
     started("mcp_towers", "live")
     started("mcp_gone", "missing")
     visitor = visit("status", locale=locale)
@@ -74,9 +74,9 @@ def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(
     options = [shown(o.content) for o in visitor.at.button_group(key="sources").proto.options]
     assert "Towers" in options
     chosen = Options(loops=1, sources=("mcp_towers", "mcp_bad_words"))
-    run = runs.start("How high is the Old Tower?", options=chosen)
-    until(lambda: (found := runs.get(run.id)) is not None and not found.active, 60)
-    report = runs.report(run.id)
+    run = application.start("How high is the Old Tower?", options=chosen)
+    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    report = application.report(run.id)
     assert report is not None
     numbered = cited(report)
     assert numbered is not None

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from research.records import Options
-from research.runs.local import LocalRuns
-from research.settings import Settings
+from research.core.records import Options
+from research.core.settings import Settings
+from research.runtime.local import LocalRuns
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.looking import hurdles, looks, unfold
 from tests.pages.planted import COUNTED, LANGUAGES, NEAREST, PLACES, TOPIC, Planted, plant

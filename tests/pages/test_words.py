@@ -15,19 +15,19 @@ from pages.run.downloads import GROUPS
 from pages.shared import guide, tour
 from pages.shared.words import size
 from pages.status import belongings, spending
-from research import records
-from research.account.inventory import HoldingName
-from research.account.preferences import KeyPlace
-from research.database.files import TYPES
-from research.library.listing import KINDS, ORDERS
-from research.library.prepare import Added
-from research.news.tools import TOOLS
-from research.settings import ROLES
+from research.accounts.inventory import HoldingName
+from research.accounts.preferences import KeyPlace
+from research.agent.nodes import budget
+from research.core import records
+from research.core.settings import ROLES
+from research.readers.table_files import TYPES
 from research.sources import registry
+from research.sources.library.listing import KINDS, ORDERS
+from research.sources.library.prepare import Added
+from research.sources.news.tools import TOOLS
 from research.sources.registry import Why
-from research.stages import budget
-from research.storage import Trouble
-from research.store.history import Field, RunKind
+from research.storage.files import Trouble
+from research.storage.history import Field, RunKind
 from tests.catalogue import WORDS
 from tests.tables import each_row
 

@@ -66,7 +66,7 @@ def free_port() -> int:
 class Agent:
     """Servers of one kind; in a `with` block they answer. Their logs are shown when that fails.
 
-    `graph` is the file and the name of what is served, as "tests/runs/standin.py:graph"; without
+    `graph` is the file and the name of what is served, as "tests/runtime/standin.py:graph"; without
     one it is what `langgraph.json` says. `environment` is added to that of the servers.
     """
 

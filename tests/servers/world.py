@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from research.language.text import telling
+from research.core.text.words import telling
 from tests.servers.papers import inverted, openalex
 from tests.servers.search import HANGS, Asked, Service
 

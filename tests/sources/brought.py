@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "tables"
 
 # A module that describes a source which finds nothing; `{more}` are further fields.
 PLAIN = """
-from research.records import Finding, Readiness
+from research.core.records import Finding, Readiness
 from research.sources import Setting, Source
 
 class Nothing:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from research import i18n, settings
-from research.reasoners import prompts
-from research.records import Question, Task, silent
-from research.runs.services import Services
-from research.sources import Supplies, registry
+from research.agent.llm import prompts
+from research.core import i18n, settings
+from research.core.errors import Trouble
+from research.core.records import Question, Task, silent
+from research.runtime.services import Services
+from research.sources import registry
+from research.sources.base import Supplies
 from research.sources.guest import Guest
-from research.trouble import Trouble
 from tests.sources.brought import PLAIN, example, on_the_path, package
 
 Install = Callable[..., None]
@@ -235,7 +236,7 @@ async def test_a_connection_is_tested_like_a_search(
 ) -> None:
     code = f"""
 from datetime import UTC, datetime
-from research.records import Evidence
+from research.core.records import Evidence
 
 async def found(self, task, say):
     item = Evidence(id="e", kind="web", title=task.query, retrieved=datetime.now(UTC))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research.evidence.citations import cited
-from research.verification.support import support
+from research.citations.numbering import cited
+from research.citations.support import support
 from tests.gold_tables import counted, filled
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from research.evidence.citations import cited
-from research.records import (
+from research.application import Desk
+from research.citations.numbering import cited
+from research.core.records import (
     Answer,
     Cell,
     Cite,
@@ -30,9 +31,8 @@ from research.records import (
     Row,
     Run,
 )
-from research.report.formats import report_as
-from research.runs import Desk
-from research.settings import load
+from research.core.settings import load
+from research.export.formats import report_as
 from research.tables.columns import settle
 from research.tables.shown import quotes
 from research.tables.values import read

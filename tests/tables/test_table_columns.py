@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.records import Cell, Cite, Column, Evidence, Reading, Status, Value
+from research.core.records import Cell, Cite, Column, Evidence, Reading, Status, Value
 from research.tables.columns import (
     Point,
     aligned,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from research.records import Column, Grid, Language, Options, Plan, Row
-from research.runs import Desk
-from research.settings import load
-from research.stages.table import tabled, tiers
+from research.agent.nodes.table import tabled, tiers
+from research.application import Desk
+from research.core.records import Column, Grid, Language, Options, Plan, Row
+from research.core.settings import load
 from tests.pages.filled_table import museums
 
 

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import pytest
 
 from research import data
-from research.language.quantities import measures
-from research.records import Column, ColumnType, Value
+from research.core.records import Column, ColumnType, Value
+from research.core.text.quantities import measures
 from research.tables.values import LONGEST, date_value, number_value, read
 from tests.tables import each_row
 

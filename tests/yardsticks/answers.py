@@ -21,11 +21,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from research.language.sentences import sentences
-from research.language.text import fold, tokens
-from research.records import Report, Span
-from research.runs import Desk
-from research.settings import load
+from research.application import Desk
+from research.core.records import Report, Span
+from research.core.settings import load
+from research.core.text.sentences import sentences
+from research.core.text.words import fold, tokens
 
 HERE = Path(__file__).parent / "answers"
 SETS = (HERE / "sample.jsonl", HERE / "other.jsonl")

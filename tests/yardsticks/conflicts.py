@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from research.language.quantities import Measure, agrees, measures
-from research.records import Evidence, Options, Passage, Report, Run
-from research.verification import mentions
-from research.verification.conflicts import conflicts
-from research.verification.reading import Sentence, read
+from research.citations import mentions
+from research.citations.conflicts import conflicts
+from research.citations.reading import Sentence, read
+from research.core.records import Evidence, Options, Passage, Report, Run
+from research.core.text.quantities import Measure, agrees, measures
 
 RESULTS = Path(__file__).with_name("conflicts.json")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
 
-from research.language.quantities import Measure, agrees, measures
-from research.news.article import Article
-from research.news.figures import conflicts
-from research.news.stories import Story
-from research.verification import mentions
+from research.citations import mentions
+from research.core.text.quantities import Measure, agrees, measures
+from research.sources.news.article import Article
+from research.sources.news.figures import conflicts
+from research.sources.news.stories import Story
 
 Half = Literal["seen", "unseen"]
 PAIRS = Path(__file__).with_name("stories") / "figures.jsonl"

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from research.verification.features import measured
-from research.verification.judge import taken_back
-from research.verification.quotes import stands_in
-from research.verification.reading import read
+from research.citations.features import measured
+from research.citations.judge import taken_back
+from research.citations.quotes import stands_in
+from research.citations.reading import read
 from tests.yardsticks.support import RESULTS, Claim, claims
 
 FEATURES = {
@@ -280,7 +280,7 @@ def main(files: Sequence[str]) -> None:
             ),
         }
     shipped = {
-        "about": "Weights of research/verification/judge.py, by tests/yardsticks/fit.py",
+        "about": "Weights of research/citations/judge.py, by tests/yardsticks/fit.py",
         "fitted_on": sorted({e.set for e in every}),
         "models": models,
     }

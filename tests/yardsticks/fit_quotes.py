@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from research.library.index import Library
-from research.reasoners.digest import Digest
-from research.reasoners.quotes import QUOTES, considered
-from research.records import Finding, Options, Part, Plan, silent
+from research.agent.extractive.quotes import QUOTES, considered
+from research.agent.extractive.reasoner import Digest
+from research.agent.nodes.question import understand
+from research.core.records import Finding, Options, Part, Plan, silent
+from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
-from research.stages.question import understand
 from tests.yardsticks import answers
 from tests.yardsticks.retrieval import Text
 
@@ -181,7 +181,7 @@ def main(file: str) -> None:
     }
     b = fitted(every, whole).round(3)
     shipped = {
-        "about": "Weights of research/reasoners/quotes.py, by tests/yardsticks/fit_quotes.py",
+        "about": "Weights of research/agent/extractive/quotes.py, by tests/yardsticks/fit_quotes.py",
         "weights": dict(zip(FEATURES, map(float, b[:-1]), strict=True)),
         "bias": float(b[-1]),
         "quoted": QUOTED,

@@ -2,7 +2,7 @@
 
 Logistic regression with a ridge on the half “seen”. Pieces of two families count as of one day, and each pair
 counts once more as if it had no dates, so that the date alone tells no story. Titles alone are fitted on those of
-the same half and on the hard pairs of `tests/news/pairs.json` that may be tuned on, each of which counts `HARD` times.
+the same half and on the hard pairs of `tests/sources/news/pairs.json` that may be tuned on, each of which counts `HARD` times.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from research.news.pieces import FEATURES, UNDATED, Piece, Pieces, kind, piece
-from research.news.titles import stripped
+from research.sources.news.pieces import FEATURES, UNDATED, Piece, Pieces, kind, piece
+from research.sources.news.titles import stripped
 from tests.benchmarks.stories import pairs
 from tests.yardsticks.stories import Item, items
 
@@ -87,7 +87,7 @@ def main() -> None:
         rows["titles"] += both * HARD
         labels["titles"] += [pair.same] * 2 * HARD
     model: dict[str, Any] = {
-        "about": "Weights of research/news/pieces.py, by tests/yardsticks/fit_stories.py"
+        "about": "Weights of research/sources/news/pieces.py, by tests/yardsticks/fit_stories.py"
     }
     for name in rows:
         b = fitted(np.array(rows[name]), np.array(labels[name], float)).round(3)

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from research.verification.judge import model
+from research.citations.judge import model
 from tests.yardsticks.fit import FEATURES, Array, Data, data, meaning, supported, unseen
 from tests.yardsticks.support import claims
 

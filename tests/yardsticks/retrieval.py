@@ -16,11 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from research.library.index import Library
-from research.reasoners.digest import Digest
-from research.records import Options, Plan, silent
+from research.agent.extractive.reasoner import Digest
+from research.agent.nodes.question import understand
+from research.core.records import Options, Plan, silent
+from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
-from research.stages.question import understand
 
 Script = Literal["as written", "questions", "texts"]
 SCRIPTS: tuple[Script, ...] = ("as written", "questions", "texts")

@@ -17,10 +17,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from research.language.hanzi import simplified
-from research.language.published import read
-from research.news.article import Article
-from research.news.stories import stories
+from research.core.text.hanzi import simplified
+from research.core.text.published import read
+from research.sources.news.article import Article
+from research.sources.news.stories import stories
 
 Half = Literal["seen", "unseen"]
 ITEMS = Path(__file__).with_name("stories") / "items.jsonl"

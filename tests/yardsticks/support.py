@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from research.verification.judge import judge
-from research.verification.reading import read
+from research.citations.judge import judge
+from research.citations.reading import read
 
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research.records import (
+from research.core.records import (
     Answer,
     Cite,
     Evidence,

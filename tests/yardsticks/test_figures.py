@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from research.language.quantities import measures
+from research.core.text.quantities import measures
 from tests.yardsticks.figures import FIGURES, RESULTS, measured, pairs, right, scores
 
 README = Path(__file__).with_name("README.md")

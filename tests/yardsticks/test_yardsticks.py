@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research.reasoners import quotes
-from research.verification.judge import MARGIN, judge, model
+from research.agent.extractive import quotes
+from research.citations.judge import MARGIN, judge, model
 from tests.yardsticks.margin import MARGINS, margin
 from tests.yardsticks.support import RESULTS, Claim, balanced, measured
 

@@ -14,12 +14,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from research.database.agent import STEPS, Outcome
-from research.database.answer import sentences, told
-from research.database.points import Points
-from research.evidence.registry import evidence_id
-from research.language.text import language
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.errors import Trouble
+from research.core.records import (
     Cite,
     Evidence,
     EvidenceKind,
@@ -35,7 +32,10 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.trouble import Trouble
+from research.core.text.words import language
+from research.sources.database.agent import STEPS, Outcome
+from research.sources.database.answer import sentences, told
+from research.sources.database.points import Points
 
 KIND: EvidenceKind = "database"
 STATEMENT = "sql"  # the way of searching whose query is a statement, not a question

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.sources import Retriever, Source, Supplies
+from research.sources.base import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from research.evidence.registry import evidence_id
-from research.library.index import Hit, Library
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.errors import Trouble
+from research.core.records import (
     Evidence,
     EvidenceKind,
     Finding,
@@ -20,8 +20,8 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.storage import StoreError
-from research.trouble import Trouble
+from research.sources.library.index import Hit, Library
+from research.storage.files import StoreError
 
 KIND: EvidenceKind = "library"
 

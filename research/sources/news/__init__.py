@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from research.sources import Retriever, Source, Supplies
+from research.sources.base import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:
-    from research.news.feeds import Feeds
-    from research.news.gdelt import GDELT
-    from research.news.tavily import TavilyNews
+    from research.sources.news.feeds import Feeds
+    from research.sources.news.gdelt import GDELT
     from research.sources.news.retriever import NewsRetriever
+    from research.sources.news.tavily import TavilyNews
 
     settings, clock = supplies.settings, supplies.clock
     seconds = min(settings.search_timeout / 2, 30.0)

@@ -11,15 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from research.deadlines import counted
-from research.domains import Verdict
-from research.evidence.registry import Registry, evidence_id
-from research.language.text import language
-from research.news.article import Article
-from research.news.notes import joined, noted
-from research.news.provider import News, Provider
-from research.news.tools import Choice, chosen
-from research.records import (
+from research.citations.registry import Registry, evidence_id
+from research.core.deadlines import counted
+from research.core.domains import Verdict
+from research.core.errors import Trouble
+from research.core.records import (
     Evidence,
     EvidenceKind,
     Finding,
@@ -30,10 +26,14 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.sources.standing import weighed
-from research.trouble import Trouble
-from research.urls import canonical_url
-from research.wire.relay import first, lost
+from research.core.text.words import language
+from research.core.urls import canonical_url
+from research.http.relay import first, lost
+from research.sources.domain_standing import weighed
+from research.sources.news.article import Article
+from research.sources.news.notes import joined, noted
+from research.sources.news.provider import News, Provider
+from research.sources.news.tools import Choice, chosen
 
 KIND: EvidenceKind = "news"
 PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has

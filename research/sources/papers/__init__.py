@@ -3,13 +3,13 @@ open sources on."""
 
 from __future__ import annotations
 
-from research.sources import Retriever, Source, Supplies
+from research.sources.base import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:
+    from research.http.client import Client
     from research.sources.papers import arxiv, crossref, openalex, pubmed
     from research.sources.papers.retriever import Papers
-    from research.wire.client import Client
 
     settings = supplies.settings
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from research.records import Author, Say
+from research.core.errors import Trouble
+from research.core.records import Author, Say
+from research.http.client import Client
+from research.http.pace import Pace
 from research.sources.papers.service import QUEUE, terms
 from research.sources.papers.work import AUTHORS, Work, bare_doi, dated, named, prose, titled
-from research.trouble import Trouble
-from research.wire.client import Client
-from research.wire.pace import Pace
 
 BASE_URL = "https://export.arxiv.org"
 PACE = Pace(3.0)

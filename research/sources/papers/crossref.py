@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from research.records import Author, Notice, Say
+from research.core.records import Author, Notice, Say
+from research.http.client import Client
+from research.http.plain import legible, rows, shortened
 from research.sources.papers.service import LONGEST, listed
 from research.sources.papers.work import (
     AUTHORS,
@@ -22,8 +24,6 @@ from research.sources.papers.work import (
     titled,
     whole,
 )
-from research.wire.client import Client
-from research.wire.plain import legible, rows, shortened
 
 BASE_URL = "https://api.crossref.org"
 _PARTS = (

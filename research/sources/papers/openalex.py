@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from research.records import Author, Say
+from research.core.records import Author, Say
+from research.http.client import Client
+from research.http.plain import SNIPPET, legible, rows, shortened
 from research.sources.papers.service import listed, terms
 from research.sources.papers.work import (
     AUTHORS,
@@ -17,8 +19,6 @@ from research.sources.papers.work import (
     titled,
     whole,
 )
-from research.wire.client import Client
-from research.wire.plain import SNIPPET, legible, rows, shortened
 
 BASE_URL = "https://api.openalex.org"
 FIELDS = (

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from research.records import Author, Say
+from research.core.errors import Trouble
+from research.core.records import Author, Say
+from research.http.client import Client
+from research.http.pace import Pace
+from research.http.plain import SNIPPET, legible, shortened, tidy
 from research.sources.papers.service import QUEUE, terms
 from research.sources.papers.work import (
     AUTHORS,
@@ -17,10 +21,6 @@ from research.sources.papers.work import (
     named,
     titled,
 )
-from research.trouble import Trouble
-from research.wire.client import Client
-from research.wire.pace import Pace
-from research.wire.plain import SNIPPET, legible, shortened, tidy
 
 BASE_URL = "https://eutils.ncbi.nlm.nih.gov"
 PACE = Pace(0.34)

@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from research.deadlines import deadline
-from research.domains import Verdict
-from research.evidence.registry import Registry
-from research.records import Failure, Finding, Readiness, Say, Task
+from research.citations.registry import Registry
+from research.core.deadlines import deadline
+from research.core.domains import Verdict
+from research.core.errors import Trouble
+from research.core.records import Failure, Finding, Readiness, Say, Task
+from research.http.plain import tidy
+from research.http.relay import lost
+from research.sources.domain_standing import weighed
 from research.sources.papers.service import Service
 from research.sources.papers.work import Work, evidence, united
-from research.sources.standing import weighed
-from research.trouble import Trouble
-from research.wire.plain import tidy
-from research.wire.relay import lost
 
 SWITCH = "SIGHTLINE_OPEN_SOURCES"
 PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Protocol
 
-from research.language.text import telling
-from research.records import Say
+from research.core.errors import Trouble
+from research.core.records import Say
+from research.core.text.words import telling
+from research.http.plain import rows
 from research.sources.papers.work import Work
-from research.trouble import Trouble
-from research.wire.plain import rows
 
 LONGEST = 300  # characters of a query
 TERMS = 8  # words of a query that all have to be there

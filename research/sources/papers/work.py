@@ -10,8 +10,8 @@ from typing import Any, cast, get_args
 from urllib.parse import quote
 
 from research import data
-from research.evidence.registry import evidence_id
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.records import (
     Author,
     Evidence,
     EvidenceKind,
@@ -21,8 +21,8 @@ from research.records import (
     fingerprint,
     normalised,
 )
-from research.urls import canonical_url
-from research.wire.plain import SNIPPET, legible, shortened, tidy, unmarked
+from research.core.urls import canonical_url
+from research.http.plain import SNIPPET, legible, shortened, tidy, unmarked
 
 KIND: EvidenceKind = "paper"
 AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from research.places import coverage
-from research.places.coordinates import Point, from_gcj02, to_gcj02
-from research.places.directions import path, sent
-from research.places.look import SHOWN, Look, asked_back, ranked, the_one, unlike
-from research.places.maps import Maps
-from research.places.service import Service, ToolResult
-from research.records import Centre, Evidence, Language, Place, Say
+from research.core.coordinates import Point, from_gcj02, to_gcj02
+from research.core.errors import Trouble
+from research.core.records import Centre, Evidence, Language, Place, Say
+from research.sources.places import coverage
+from research.sources.places.directions import path, sent
 from research.sources.places.facts import facts, spot
-from research.trouble import Trouble
+from research.sources.places.look import SHOWN, Look, asked_back, ranked, the_one, unlike
+from research.sources.places.maps import Maps
+from research.sources.places.service import Service, ToolResult
 
 FOR_MODELS = frozenset({
     "maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail",

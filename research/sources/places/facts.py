@@ -12,16 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from research.evidence.registry import evidence_id
-from research.i18n import message, speaker
-from research.language.text import far, has_han
-from research.places import osm
-from research.places.coordinates import Point, from_gcj02, to_gcj02
-from research.places.directions import TOOLS, Path, ends, path
-from research.places.look import Look, nothing_in_sample
-from research.places.service import ToolResult
-from research.places.shapes import forecasts, ways
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.coordinates import Point, from_gcj02, to_gcj02
+from research.core.i18n import message, speaker
+from research.core.records import (
     CREDITS,
     Centre,
     Cite,
@@ -35,6 +29,12 @@ from research.records import (
     Way,
     fingerprint,
 )
+from research.core.text.words import far, has_han
+from research.sources.places import osm
+from research.sources.places.directions import TOOLS, Path, ends, path
+from research.sources.places.look import Look, nothing_in_sample
+from research.sources.places.service import ToolResult
+from research.sources.places.shapes import forecasts, ways
 
 KIND: EvidenceKind = "place"
 _POI = re.compile(r"[A-Z0-9]{8,12}")

@@ -12,18 +12,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
-from research.deadlines import deadline
-from research.language.text import language
-from research.places import ways
-from research.places.coordinates import Point
-from research.places.directions import Going
-from research.places.look import Look, asked_back, details, find, identity, look, where
-from research.places.maps import Maps
-from research.places.service import Budgeted, Service, Tools
-from research.records import Failure, Finding, Language, Readiness, Say, Task
+from research.core.coordinates import Point
+from research.core.deadlines import deadline
+from research.core.errors import Trouble
+from research.core.records import Failure, Finding, Language, Readiness, Say, Task
+from research.core.text.words import language
+from research.sources.places import routes
 from research.sources.places.chain import FOR_MODELS, KEYLESS, Chain
+from research.sources.places.directions import Going
 from research.sources.places.facts import evidence, facts, remark, table
-from research.trouble import Trouble
+from research.sources.places.look import Look, asked_back, details, find, identity, look, where
+from research.sources.places.maps import Maps
+from research.sources.places.service import Budgeted, Service, Tools
 
 PUNCTUAL = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
 
@@ -174,7 +174,7 @@ class PlacesRetriever:
         """
 
         def looking(tools: Tools) -> Awaitable[Look]:
-            return ways.way(Budgeted(tools, self._budget), origin, to, means, tongue, say)
+            return routes.way(Budgeted(tools, self._budget), origin, to, means, tongue, say)
 
         query = f"{_named(origin)} → {_named(to)}"
         return await self._alone(query, origin, tongue, say, looking)
@@ -189,7 +189,7 @@ class PlacesRetriever:
         """
 
         def looking(tools: Tools) -> Awaitable[Look]:
-            return ways.tour(Budgeted(tools, self._budget), place, stops, means, (), tongue, say)
+            return routes.tour(Budgeted(tools, self._budget), place, stops, means, (), tongue, say)
 
         named = list(filter(None, [place, *stops]))
         return await self._alone(" ".join(named), "".join(named[:1]), tongue, say, looking)
@@ -216,7 +216,7 @@ class PlacesRetriever:
     async def _explored(self, query: str, chain: Chain, say: Say) -> list[Failure]:
         """Lets the model search; what its calls have found counts, however they ended."""
         assert self._explore is not None
-        from research.places.server import specifications
+        from research.sources.places.server import specifications
 
         known = KEYLESS if chain.service is self._maps.osm else FOR_MODELS
         tools = [spec for spec in specifications() if spec["function"]["name"] in known]
@@ -259,18 +259,18 @@ class PlacesRetriever:
         tools, means = Budgeted(service, self._budget), wish.means or None
         match wish.act:
             case "way":
-                return await ways.way(tools, wish.place, wish.to, means, tongue, say)
+                return await routes.way(tools, wish.place, wish.to, means, tongue, say)
             case "distance" if wish.stops:
                 ends = [*filter(None, [wish.place]), *wish.stops, *filter(None, [wish.to])]
-                return await ways.apart(tools, ends, tongue, say)
+                return await routes.apart(tools, ends, tongue, say)
             case "distance":
-                return await ways.distance(tools, wish.place, wish.to, means, tongue, say)
+                return await routes.distance(tools, wish.place, wish.to, means, tongue, say)
             case "between":
-                return await ways.between(
+                return await routes.between(
                     tools, wish.place, wish.to, wish.keywords, means, tongue, say
                 )
             case "route":
-                return await ways.tour(
+                return await routes.tour(
                     tools, wish.place, wish.stops, means, wish.keywords, tongue, say
                 )
             case "where" if not wish.keywords:

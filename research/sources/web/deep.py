@@ -14,18 +14,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from research.deadlines import uncounted
-from research.language.text import is_blank
+from research.core.deadlines import uncounted
+from research.core.errors import REDIRECTS, Trouble, of_status
+from research.core.records import Failure, Readiness, Reason, Say, Span, Usage, fingerprint
+from research.core.text.words import is_blank
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
+from research.models.errors import trouble
 from research.models.gemini import get, members, number
 from research.models.roles import Spec
-from research.models.troubles import trouble
-from research.records import Failure, Readiness, Reason, Say, Span, Usage, fingerprint
-from research.sources import NOTES
+from research.sources.base import NOTES
 from research.sources.web.grounding import Grounded, read
 from research.sources.web.provider import Found
-from research.trouble import REDIRECTS, Trouble, of_status
 
 FIRST, EVERY = 1.0, 10.0  # seconds until it is asked after: at first, and at most
 LOST = 5  # times in a row that it may not be reached

@@ -23,12 +23,12 @@ import aiohttp
 from protego import Protego
 from yarl import URL
 
+from research.core.errors import Trouble, of_address
+from research.core.urls import url_identity, wraps
+from research.http.addresses import PORTS, Guard, Resolve, system_addresses
+from research.http.bodies import Guarded, whole
 from research.sources.web.reader import Page, read, warm
 from research.sources.web.results import AHEAD
-from research.trouble import Trouble, of_address
-from research.urls import url_identity, wraps
-from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
-from research.wire.bodies import Guarded, whole
 
 __all__ = ["Fetcher", "Page"]
 

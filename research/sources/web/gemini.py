@@ -15,19 +15,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from research.language.text import is_blank
+from research.core.errors import Trouble
+from research.core.records import Failure, Readiness, Reason, Say, Span, Usage
+from research.core.text.words import is_blank
 from research.models.calls import no_key, repeated
+from research.models.capabilities import PAGES, THINKING, at_level, blamed, level
 from research.models.clients import Clients
 from research.models.counting import completed
+from research.models.errors import Unsupported, trouble
 from research.models.gemini import generate, get, members, number
 from research.models.roles import DEFAULTS, Spec, roles
-from research.models.troubles import Unsupported, trouble
-from research.models.ways import PAGES, THINKING, at_level, blamed, level
-from research.records import Failure, Readiness, Reason, Say, Span, Usage
 from research.sources.web.grounding import Grounded, read
 from research.sources.web.opened import named, opened
 from research.sources.web.provider import Found
-from research.trouble import Trouble
 
 _SYSTEM = (
     "Search for what the query asks, and report what the pages say about it: facts, figures and "

@@ -15,12 +15,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from research.evidence.registry import evidence_id
-from research.language.text import language
+from research.citations.registry import evidence_id
+from research.core.records import Cite, Evidence, Passage, Span, fingerprint
+from research.core.text.words import language
+from research.core.urls import canonical_url
+from research.http.plain import legible, shortened
 from research.models.gemini import get, members, number, whole
-from research.records import Cite, Evidence, Passage, Span, fingerprint
-from research.urls import canonical_url
-from research.wire.plain import legible, shortened
 
 REDIRECT = "vertexaisearch.cloud.google.com"
 SUGGESTIONS = 40_000  # characters of HTML that are kept of the search suggestions

@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research.language.published import day
-from research.records import Readiness, Say, Usage
+from research.core.errors import Trouble, conceal, of_status
+from research.core.records import Readiness, Say, Usage
+from research.core.text.published import day
+from research.http.plain import rows, tidy, unmarked
+from research.http.replies import content, reaching, trusted
 from research.sources.web.provider import Found
 from research.sources.web.results import result, united
-from research.trouble import Trouble, conceal, of_status
-from research.wire.plain import rows, tidy, unmarked
-from research.wire.replies import content, reaching, trusted
 
 if TYPE_CHECKING:
     import httpx
 
-    from research.providers import Search
+    from research.core.providers import Search
 
 AGENT = "Sightline/1.0"
 LONGEST = 400  # characters of a query, which is what the shortest of them takes

@@ -11,12 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from research.core.errors import Trouble
+from research.core.records import Failure, Reason
+from research.core.urls import addresses, canonical_url, url_identity
+from research.http.addresses import Guard
 from research.models.gemini import get, members
-from research.records import Failure, Reason
 from research.sources.web.grounding import Grounded, source_of
-from research.trouble import Trouble
-from research.urls import addresses, canonical_url, url_identity
-from research.wire.addresses import Guard
 
 PAGES = 20  # that one request may name
 _UNREAD: dict[str, tuple[Reason, str]] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from research.language.windows import passages
-from research.records import Passage
+from research.core.errors import Trouble
+from research.core.records import Passage
+from research.core.text.windows import passages
+from research.core.urls import canonical_url
 from research.sources.web.fetch import Fetcher
-from research.trouble import Trouble
-from research.urls import canonical_url
 
 MOST = 4  # passages a page
 

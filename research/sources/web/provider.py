@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from research.records import Evidence, Failure, Readiness, Say, Span
+from research.core.records import Evidence, Failure, Readiness, Say, Span
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.providers import searches
-from research.sources import Supplies
+from research.core.providers import searches
+from research.sources.base import Supplies
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.listed import Listed

@@ -1,7 +1,7 @@
 """From the bytes of a page to its text.
 
 The bytes are a stranger's: nothing in them is believed without need, nothing that they refer to is
-fetched, and they are parsed in a child process with limits (`research.parsing`), which `warm` starts
+fetched, and they are parsed in a child process with limits (`research.readers`), which `warm` starts
 ahead. Knows nothing of the network.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 
 from lxml import etree
 
-from research.language.decimals import join_decimals
-from research.language.sentences import unwrapped
-from research.language.text import language
-from research.parsing.pool import FETCHED, MB, Allowance, ParserError
-from research.parsing.troubles import broken_off
-from research.trouble import Trouble
-from research.webpages import FEW, ShapeError, decoded, published, text_pieces, title, tree
-from research.wire.plain import legible
+from research.core.errors import Trouble
+from research.core.text.decimals import join_decimals
+from research.core.text.sentences import unwrapped
+from research.core.text.words import language
+from research.http.plain import legible
+from research.readers.errors import broken_off
+from research.readers.pool import FETCHED, MB, Allowance, ParserError
+from research.readers.webpages import FEW, ShapeError, decoded, published, text_pieces, title, tree
 
 LONGEST = 200_000  # characters of a page's text that are kept
 PATIENCE = 10.0  # seconds that a page waits for its turn

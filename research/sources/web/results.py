@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
 
-from research.evidence.registry import Registry, evidence_id
-from research.records import Evidence, EvidenceKind, Passage, fingerprint
-from research.urls import canonical_url
-from research.wire.plain import SNIPPET, shortened
+from research.citations.registry import Registry, evidence_id
+from research.core.records import Evidence, EvidenceKind, Passage, fingerprint
+from research.core.urls import canonical_url
+from research.http.plain import SNIPPET, shortened
 
 KIND: EvidenceKind = "web"
 AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that

@@ -14,23 +14,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from research.deadlines import Clock, counted, deadline
-from research.domains import Verdict
-from research.providers import searches
-from research.records import (
-    Evidence,
-    Failure,
-    Finding,
-    Passage,
-    Readiness,
-    Say,
-    Span,
-    Task,
-)
-from research.sources.standing import weighed
+from research.core.deadlines import Clock, counted, deadline
+from research.core.domains import Verdict
+from research.core.errors import Trouble
+from research.core.providers import searches
+from research.core.records import Evidence, Failure, Finding, Passage, Readiness, Say, Span, Task
+from research.http.relay import first, lost
+from research.sources.domain_standing import weighed
 from research.sources.web.provider import Found, Provider
-from research.trouble import Trouble
-from research.wire.relay import first, lost
 
 Summarise = Callable[[str, Sequence[Evidence], Say], Awaitable[tuple[Span, ...]]]
 SWITCH = "WEB_SEARCH"  # the setting that is missing where no provider is wanted

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research.language.published import day
-from research.records import Readiness, Say
+from research.core.errors import Trouble, of_status
+from research.core.records import Readiness, Say
+from research.core.text.published import day
+from research.http.plain import rows, tidy, unmarked
+from research.http.replies import content, reaching, trusted
 from research.sources.web.provider import Found
 from research.sources.web.results import result, united
-from research.trouble import Trouble, of_status
-from research.wire.plain import rows, tidy, unmarked
-from research.wire.replies import content, reaching, trusted
 
 if TYPE_CHECKING:
     import httpx

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from research.language.published import day
-from research.records import Readiness, Say, Usage
+from research.core.records import Readiness, Say, Usage
+from research.core.text.published import day
+from research.http.plain import rows, shortened, tidy
+from research.http.tavily import LONGEST, MOST, TavilyWire
 from research.sources.web.provider import Found
 from research.sources.web.results import result, united
-from research.wire.plain import rows, shortened, tidy
-from research.wire.tavily import LONGEST, MOST, TavilyWire
 
 
 class Tavily:

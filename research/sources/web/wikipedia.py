@@ -14,18 +14,18 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from research.evidence.registry import evidence_id
-from research.language.sentences import ends as sentence_ends
-from research.language.text import language, telling, tokens
-from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
+from research.citations.registry import evidence_id
+from research.core.errors import Trouble
+from research.core.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
+from research.core.text.sentences import ends as sentence_ends
+from research.core.text.words import language, telling, tokens
+from research.core.urls import canonical_url
+from research.http import mediawiki
+from research.http.client import Client
+from research.http.mediawiki import mapping, rank
+from research.http.plain import legible, rows, shortened, tidy
 from research.sources.web.provider import Found
 from research.sources.web.results import KIND, united
-from research.trouble import Trouble
-from research.urls import canonical_url
-from research.wire import mediawiki
-from research.wire.client import Client
-from research.wire.mediawiki import mapping, rank
-from research.wire.plain import legible, rows, shortened, tidy
 
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
 LONGEST = 300  # characters of a query; the search refuses more

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from research.sources import Retriever, Source, Supplies
+from research.sources.base import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:
+    from research.http.client import Client
     from research.sources.wikidata.retriever import BASE_URL, Wikidata
-    from research.wire.client import Client
 
     settings = supplies.settings
 

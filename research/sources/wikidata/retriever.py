@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from research.deadlines import deadline
-from research.evidence.registry import evidence_id
-from research.language.hanzi import simplified
-from research.language.text import has_han, language
-from research.records import (
+from research.citations.registry import evidence_id
+from research.core.deadlines import deadline
+from research.core.errors import Trouble
+from research.core.records import (
     Evidence,
     EvidenceKind,
     Finding,
@@ -27,6 +26,12 @@ from research.records import (
     Task,
     fingerprint,
 )
+from research.core.text.hanzi import simplified
+from research.core.text.words import has_han, language
+from research.http import mediawiki
+from research.http.client import Client
+from research.http.mediawiki import mapping, rank
+from research.http.plain import legible, rows, shortened, tidy
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
@@ -36,11 +41,6 @@ from research.sources.wikidata.statements import (
     stated,
     wanted,
 )
-from research.trouble import Trouble
-from research.wire import mediawiki
-from research.wire.client import Client
-from research.wire.mediawiki import mapping, rank
-from research.wire.plain import legible, rows, shortened, tidy
 
 KIND: EvidenceKind = "web"
 BASE_URL = "https://www.wikidata.org"

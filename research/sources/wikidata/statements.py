@@ -13,13 +13,13 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from research import data
-from research.i18n import message, speaker
-from research.language.hanzi import simplified
-from research.language.lexicon import entries
-from research.language.text import has_han
-from research.records import Language
-from research.urls import canonical_url
-from research.wire.plain import rows, tidy
+from research.core.i18n import message, speaker
+from research.core.records import Language
+from research.core.text.hanzi import simplified
+from research.core.text.lexicon import entries
+from research.core.text.words import has_han
+from research.core.urls import canonical_url
+from research.http.plain import rows, tidy
 
 Labels = Mapping[str, str]  # what things are called, by their ids
 

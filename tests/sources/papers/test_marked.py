@@ -12,11 +12,11 @@ from pypdf import PdfReader
 
 from pages.run.answer import blocks, cells, noticed
 from pages.run.sources import Listed, _row
-from research import Support, cited, runs
-from research.evidence.registry import Registry
-from research.mcp.server import _told
-from research.reasoners.material import pieces
-from research.records import (
+from research import Support, application, cited
+from research.agent.llm.material import pieces
+from research.citations.registry import Registry
+from research.citations.support import support
+from research.core.records import (
     Answer,
     Author,
     Cite,
@@ -30,12 +30,12 @@ from research.records import (
     Run,
     Span,
 )
-from research.report.data import report_json
-from research.report.docx import report_docx
-from research.report.html import report_html
-from research.report.markdown import report_markdown
-from research.report.pdf import report_pdf
-from research.verification.support import support
+from research.export.data import report_json
+from research.export.docx import report_docx
+from research.export.html import report_html
+from research.export.markdown import report_markdown
+from research.export.pdf import report_pdf
+from research.mcp_server.server import _told
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -129,7 +129,7 @@ def test_a_model_that_writes_is_told() -> None:
 
 
 def test_a_program_that_asks_over_mcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "report", lambda run: report("retracted"))
+    monkeypatch.setattr(application, "report", lambda run: report("retracted"))
     found = _told("r1")
     assert found.structuredContent is not None
     assert found.structuredContent["citations"][0]["notice"] == "retracted"

@@ -12,11 +12,16 @@ from typing import Any
 import pytest
 
 import research
-from research.evidence.citations import cited
-from research.records import Author, Evidence, Finding, Report, Task, silent
-from research.runs import Desk
-from research.settings import load
-from research.sources import Standing, Supplies, registry
+from research.application import Desk
+from research.citations.numbering import cited
+from research.core.errors import Trouble
+from research.core.records import Author, Evidence, Finding, Report, Task, silent
+from research.core.settings import load
+from research.http import client
+from research.http.client import Client
+from research.http.pace import Pace
+from research.sources import registry
+from research.sources.base import Standing, Supplies
 from research.sources.papers import SOURCE, work
 from research.sources.papers.arxiv import PACE as ARXIV_PACE
 from research.sources.papers.arxiv import ArXiv
@@ -27,10 +32,6 @@ from research.sources.papers.pubmed import PubMed
 from research.sources.papers.retriever import Papers
 from research.sources.papers.service import Service
 from research.sources.papers.work import Work, united
-from research.trouble import Trouble
-from research.wire import client
-from research.wire.client import Client
-from research.wire.pace import Pace
 from tests.fakes import until
 from tests.servers.papers import (
     DOI,

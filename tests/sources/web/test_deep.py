@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from research.agent.nodes.search import look_up
+from research.application import Desk
+from research.core.errors import Trouble
+from research.core.records import Finding, Task, silent
+from research.core.settings import load
 from research.models.clients import Clients
-from research.records import Finding, Task, silent
-from research.runs import Desk
-from research.settings import load
-from research.sources import NOTES
+from research.sources.base import NOTES
 from research.sources.web.deep import LOST, DeepResearch, report
 from research.sources.web.provider import Found
 from research.sources.web.retriever import WebRetriever
-from research.stages.search import look_up
-from research.trouble import Trouble
 from tests.fakes import until
 from tests.models.conftest import Heard, loaded
 from tests.servers.gemini import FakeGemini

@@ -11,11 +11,11 @@ from ipaddress import ip_address
 
 import pytest
 
-from research.language.windows import WINDOW, passages
+from research.core.errors import Trouble
+from research.core.text.windows import WINDOW, passages
+from research.readers.webpages import decoded
 from research.sources.web.fetch import Fetcher, Page
 from research.sources.web.reader import LONGEST, read
-from research.trouble import Trouble
-from research.webpages import decoded
 from tests.fakes import until
 from tests.servers.site import HTML, Reply, Site, bomb, identity, page, redirect
 from tests.tables import each_row

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from research import settings
-from research.providers import Search, searches
-from research.records import silent
-from research.sources import Supplies
+from research.core import settings
+from research.core.errors import Trouble
+from research.core.providers import Search, searches
+from research.core.records import silent
+from research.sources.base import Supplies
 from research.sources.web.listed import LONGEST, Listed
 from research.sources.web.providers import providers
-from research.trouble import Trouble
 from tests.servers.search import Asked, Service
 from tests.tables import each_row
 

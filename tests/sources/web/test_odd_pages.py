@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
+from research.core.errors import Trouble
 from research.sources.web.reader import Page, read
-from research.trouble import Trouble
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.tables import each_row
 

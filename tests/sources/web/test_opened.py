@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from research import settings
+from research.application import Desk
+from research.core import settings
+from research.core.records import Options, Report, silent
 from research.models.clients import Clients
-from research.records import Options, Report, silent
-from research.runs import Desk
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.opened import PAGES
 from research.sources.web.provider import Found

@@ -2,9 +2,9 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from research.records import silent
+from research.core.errors import Trouble
+from research.core.records import silent
 from research.sources.web.searxng import SearXNG
-from research.trouble import Trouble
 from tests.servers.search import FakeSearXNG, nowhere
 from tests.tables import each_row
 

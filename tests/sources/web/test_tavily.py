@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from research.records import Usage, silent
+from research.core.errors import Trouble
+from research.core.records import Usage, silent
 from research.sources.web.tavily import Tavily
-from research.trouble import Trouble
 from tests.servers.search import FakeTavily, nowhere
 
 KEY = "tvly-test-0123456789"

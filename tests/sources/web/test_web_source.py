@@ -15,21 +15,16 @@ import pytest
 from pydantic import SecretStr
 
 from research import Report, cited, report_json, report_markdown
+from research.agent.llm.reasoner import LLM
+from research.agent.nodes.budget import Gate
+from research.agent.nodes.search import look_up
+from research.application import Desk
+from research.core.errors import Trouble
+from research.core.records import Evidence, Finding, Options, Readiness, Say, Task, silent
+from research.core.settings import Settings
 from research.models import clients
 from research.models.clients import Clients
 from research.models.limits import Limiter
-from research.reasoners.llm import LLM
-from research.records import (
-    Evidence,
-    Finding,
-    Options,
-    Readiness,
-    Say,
-    Task,
-    silent,
-)
-from research.runs import Desk
-from research.settings import Settings
 from research.sources.web.fetch import Fetcher
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.pages import PageReader
@@ -37,9 +32,6 @@ from research.sources.web.provider import Found
 from research.sources.web.retriever import WebRetriever
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
-from research.stages.budget import Gate
-from research.stages.search import look_up
-from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeSearXNG, FakeTavily, nowhere

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from research.records import silent
+from research.core.errors import Trouble
+from research.core.records import silent
 from research.sources.web.wikipedia import Wikipedia
-from research.trouble import Trouble
 from tests.servers.search import FakeWikipedia, nowhere
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

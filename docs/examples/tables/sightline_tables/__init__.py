@@ -4,8 +4,8 @@ import asyncio
 import csv
 from pathlib import Path
 
-from research.evidence.registry import evidence_id
-from research.records import Evidence, Finding, Passage, Readiness, Say, Task, fingerprint
+from research.citations.registry import evidence_id
+from research.core.records import Evidence, Finding, Passage, Readiness, Say, Task, fingerprint
 from research.sources import Setting, Source, Supplies
 
 

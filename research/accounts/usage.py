@@ -1,0 +1,80 @@
+"""What an owner's runs have used, by day, stage and model: from the records of their paid calls alone,
+without loading a run."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, date, datetime, tzinfo
+from operator import add
+from typing import get_args
+
+from pydantic_core import from_json
+from sqlalchemy import bindparam, literal_column, select
+
+from research.core.records import Record, Stage
+from research.storage.store import Store
+from research.storage.tables import event, run
+
+log = logging.getLogger(__name__)
+
+_USED = (
+    select(event.c.time, event.c.data)
+    .join(run, run.c.id == event.c.run)
+    .where(
+        run.c.owner == bindparam("owner"),
+        event.c.kind == literal_column("'usage'"),
+        event.c.time >= bindparam("since"),
+    )
+)
+_STAGES = get_args(Stage)
+_COUNTS = {"calls": 1, "input": 0, "output": 0, "searches": 0}
+
+
+class DayUsage(Record):
+    """What one stage has used of one model on one day. `cost` is an estimate in US dollars of the
+    calls whose price is known; `unpriced` counts the others, `estimated` the calls whose tokens their
+    server did not count."""
+
+    day: date
+    stage: Stage
+    model: str
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    searches: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    estimated: int = 0
+
+
+_FIELDS = tuple(DayUsage.model_fields)
+
+
+def by_day(store: Store, owner: str, since: datetime, zone: tzinfo = UTC) -> list[DayUsage]:
+    """The days of a time zone, the earliest first; those on which nothing was used are left out."""
+    sums: dict[tuple[str, object, object], list[float]] = {}  # by the minute: a day begins with one
+    rows = store.database.read(_USED, owner=owner, since=since.astimezone(UTC).isoformat())
+    for time, data in rows:
+        try:
+            used = from_json(data)
+            key = time[:16], used["stage"], used["model"]
+            counts = [used.get(name, default) + 0 for name, default in _COUNTS.items()]
+            cost = used.get("cost")
+            counts += [0, counts[0]] if cost is None else [cost + 0, 0]
+            counts.append(counts[0] if used.get("estimated") else 0)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            log.warning("a row of the store cannot be read: %s", type(error).__name__)
+            continue
+        known = sums.get(key)
+        sums[key] = counts if known is None else [*map(add, known, counts)]
+    days: dict[tuple[date, str, str], list[float]] = {}
+    for (minute, stage, model), counts in sums.items():
+        if stage not in _STAGES:  # of another version
+            continue
+        day = datetime.fromisoformat(minute).replace(tzinfo=UTC).astimezone(zone).date()
+        at = day, str(stage), str(model)
+        days[at] = [*map(add, days[at], counts)] if at in days else counts
+    return [
+        DayUsage.model_validate(dict(zip(_FIELDS, (*key, *counts), strict=True)))
+        for key, counts in sorted(days.items())
+    ]

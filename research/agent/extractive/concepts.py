@@ -1,0 +1,73 @@
+"""What questions ask about: words that mean the same, in Chinese and English.
+
+A concept is an entry of the lexicon and has all words of one thing (门票, 票价, ticket, admission …).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from research.core.text.hanzi import simplified
+from research.core.text.lexicon import Entry, entries
+from research.core.text.words import has_han, stem, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A concept and the stretch of the text that names it; `literal` is that in simplified characters."""
+
+    concept: Entry
+    start: int
+    end: int
+    literal: str
+
+    @property
+    def asking(self) -> bool:
+        """Whether it is a question word (when, 多少钱): an answer need only look right."""
+        return self.literal.lower() in self.concept.asking
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Entry], ...]:
+    out = []
+    for concept in entries("ask"):
+        zh = "|".join(re.escape(w) for w in sorted(concept.zh, key=len, reverse=True))
+        en = "|".join(_inflected(w) for w in sorted(concept.en, key=len, reverse=True))
+        out.append((re.compile(rf"(?:{zh})|\b(?:{en})\b", re.I), concept))
+    return tuple(out)
+
+
+def _inflected(phrase: str) -> str:
+    """The phrase with its words' usual endings: `ticket` also matches `tickets`."""
+    words = []
+    for word in phrase.split():
+        root = stem(word.lower())
+        safe = re.escape(root if len(root) >= 4 and word.lower().startswith(root) else word)
+        words.append(rf"{safe}(?:d|e|es|s|ed|er|est|ing|ren|y|ies|ation|ment|’s|'s)?")
+    return r"\s+".join(words)
+
+
+def matches(text: str) -> list[Match]:
+    """The concepts that a text names, without overlap: the longest stretch wins, then the first."""
+    text = simplified(text)
+    found = [
+        Match(concept, m.start(), m.end(), m.group())
+        for pattern, concept in _patterns()
+        for m in pattern.finditer(text)
+    ]
+    found.sort(key=lambda m: (m.start - m.end, m.start))
+    kept: list[Match] = []
+    for match in found:
+        if all(match.end <= k.start or match.start >= k.end for k in kept):
+            kept.append(match)
+    return sorted(kept, key=lambda m: m.start)
+
+
+def generic(name: str) -> bool:
+    """Whether a name says nothing but what questions ask about (门票, Tickets): no subject."""
+    rest = name
+    for match in reversed(matches(name)):
+        rest = rest[: match.start] + " " + rest[match.end :]
+    return not (tokens(rest) or (has_han(rest) and rest.strip()))

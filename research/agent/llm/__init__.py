@@ -1,0 +1,1 @@
+"""The reasoner that asks a chat model, and its prompts."""

@@ -1,0 +1,191 @@
+"""Formulas in TeX within Markdown: $…$, $$…$$, \\(…\\), \\[…\\] and bare environments such as align,
+told from amounts of money.
+
+A formula is kept as it was written, so that whoever draws it (KaTeX, MathJax, pandoc, GitHub) can.
+What could act in a page beyond drawing one (a link, a tag, a citation, a macro that loads or defines)
+makes it no formula. Knows how formulas are marked; understands none.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from research.core.text.words import HAN
+
+# A private character stands for each formula of a text; one that is in the text already becomes U+FFFD.
+_FIRST, _LAST = 0xE100, 0xF8FF
+MASK = f"[{chr(_FIRST)}-{chr(_LAST)}]"
+_LONGEST = 3_000  # characters
+_INNER = r"(?:[^$\n\\]|\\[^\n\[\]()]|\\?\n(?![ \t>]*\n))"
+_FOUND = re.compile(
+    rf"(?<![\\$])\$\$(?!\$)(?P<double>{_INNER}{{1,{_LONGEST}}}?)\$\$(?!\$)"
+    rf"|(?<![\\$A-Za-z0-9])\$(?=[^\s$])(?P<single>{_INNER}{{1,{_LONGEST}}}?)(?<!\s)\$(?![\d$])"
+    rf"|(?<!\\)\\\[(?P<square>{_INNER}{{1,{_LONGEST}}}?)\\\]"
+    rf"|(?<!\\)\\\((?P<round>{_INNER}{{1,{_LONGEST}}}?)\\\)"
+    rf"|(?<!\\)\\begin\{{(?P<name>equation|align|gather|multline)(?P<star>\*?)\}}"
+    rf"(?P<bare>{_INNER}{{1,{_LONGEST}}}?)\\end\{{(?P=name)(?P=star)\}}"
+)
+_WITHIN = {
+    "align": "aligned",
+    "gather": "gathered",
+}  # of an environment that stands between dollars
+# What makes a stretch of text TeX beyond doubt: a command, a spacing, an index or a power.
+_TEX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
+_COMMAND = re.compile(
+    r"\\(?:text\w*|math\w*|operatorname|[mhf]box|label|tag|begin|end)\*?\s*\{[^{}]*\}|\\[A-Za-z]+"
+)
+_RELATION = re.compile(r"[=<>≤≥≈≡≠→⇒∝∈×÷±]")
+_SIGNS = re.compile(
+    rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff\u2190-\u21ff{HAN}\s.,;:'′()\[\]{{}}|!+\-−*/=<>≤≥≈≠×÷±·%°√∞]+"
+)
+_BEGINS = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff{HAN}(\[{{|\\+\-−±√∞'.]")
+_ENDS = re.compile(rf"[A-Za-z0-9\u0370-\u03ff{HAN})\]}}|!'′%°∞*+]|\\[,;:!>}}| ]|\\\\")
+_WORD = re.compile(rf"[A-Za-z]{{2,}}|[{HAN}]+")
+_PHRASE = re.compile(r"[A-Za-z]{2,},?\s+[A-Za-z]{2,}")
+_FUNCTION = re.compile(
+    r"(?:a(?:rc)?)?(?:sin|cos|tan)h?|cot|sec|csc|log|l[ng]|exp|max|min|sup|inf|lim|det|dim|ker|deg|gcd|mod|arg"
+    r"|Pr|Var|Cov|Re|Im|tr|rank|sgn"
+)
+# What would act, or pass for a citation, where the formula is drawn or where no formulas are known.
+_ACTS = re.compile(
+    r"[@＠`†【［\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\U000f0000-\U0010ffff]|\]\(|!\[|\[\[|://|www\.|<br|%%"
+    r"|(?<![A-Za-z\\])\[\s*\^?\d{1,3}\s*\]|[A-Za-z](?<!\\sqrt)(?<!arrow)\[\s*\d{1,3}\s*\]"
+    r"|\\(?:href|url|include\w*|html\w*|class|cssId|style|data|require|unicode|char|[gex]?def|let|(?:re)?new\w+|provide\w+"
+    r"|global|futurelet|input|write|catcode|csname|loop|ce|pu|bbox|toggle|action|enclose|verb)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+# One with a citation in it stays, so that what holds it is no formula and the citation is not lost.
+_COMMENT = re.compile(r"(?<!\\)%[^\n@＠\U000f0000-\U0010ffff]*(?:\n[ \t>]*|$)")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|nbsp);")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+class Formula(NamedTuple):
+    """TeX, and whether it stands in a line of its own; `source` is how it was written."""
+
+    tex: str
+    display: bool
+    source: str
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """As the node of a tree."""
+        return {"t": "math", "display": self.display, "c": [self.tex]}
+
+
+class Formulas:
+    """The formulas of a text, while a private character stands for each."""
+
+    def __init__(self) -> None:
+        self._found: list[Formula] = []
+
+    def hidden(self, text: str) -> str:
+        """The text with its formulas out of the way."""
+        text = re.sub(MASK, "\ufffd", text)
+        out, at = "", 0
+        for match in _found(text):
+            formula = _formula(match) if match.start() >= at else None
+            if formula and len(self._found) <= _LAST - _FIRST:
+                self._found.append(formula)
+                out += text[at : match.start()] + chr(_FIRST + len(self._found) - 1)
+                at = match.end()
+        return out + text[at:]
+
+    def get(self, mask: str) -> Formula | None:
+        """Return the formula that a private character stands for; None for any other text."""
+        if len(mask) == 1 and 0 <= ord(mask) - _FIRST < len(self._found):
+            return self._found[ord(mask) - _FIRST]
+        return None
+
+    def shown(self, text: str) -> str:
+        """The text with its formulas as they were written."""
+        return "".join(part if isinstance(part, str) else part.source for part in self.parts(text))
+
+    def parts(self, text: str) -> Iterator[str | Formula]:
+        """The text in stretches, formulas apart."""
+        for part in re.split(f"({MASK})", text):
+            if part:
+                yield self.get(part) or part
+
+
+def inline(tex: str, *, cell: bool = False) -> str:
+    """A formula in a line of Markdown; in the `cell` of a table without a bar, which would end it."""
+    text = " ".join(tex.split())
+    if cell:
+        text = text.replace("\\|", "\\Vert ").replace("|", "\\vert ")
+    return f"${text.rstrip()}$"
+
+
+def displayed(tex: str) -> str:
+    """A formula as a block of Markdown."""
+    lines = [line for line in tex.split("\n") if line.strip()]
+    if any(_BLOCKS.match(line) for line in lines):
+        lines = [" ".join(lines)]
+    return "\n".join(["$$", *lines, "$$"])
+
+
+def touch(before: str, after: str, *, opens: bool) -> bool:
+    """Whether a formula that begins `after` (or, unless it `opens`, ends `before`) needs a space beside
+    it. Next to a word GitHub takes its dollar for money; letters may follow, as in $n$th.
+    """
+    if not before or not after:
+        return False
+    if opens:
+        return _WORDY.match(before[-1]) is not None
+    return before[-1] == "$" and _WORDY.match(after) is not None and not re.match("[A-Za-z]", after)
+
+
+_WORDY = re.compile(r"[\w$\\]")
+_BLOCKS = re.compile(r"[-+*#>=|~]|\d+[.)]")  # begins a block of another kind
+
+
+def _found(text: str) -> Iterator[re.Match[str]]:
+    """All that may be a formula; what is none may hide one that begins within."""
+    at = 0
+    while match := _FOUND.search(text, at):
+        yield match
+        at = match.start() + 1
+
+
+def _formula(match: re.Match[str]) -> Formula | None:
+    """What was found, if it is a formula."""
+    kind = str(match.lastgroup)
+    before = match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
+    indent = r"[ \t>]*" if before.lstrip().startswith(">") else r"[ \t]*"
+    text = re.sub(rf"\n{indent}", "\n", _ENTITY.sub(lambda m: html.unescape(m[0]), match[kind]))
+    text = _TAG.sub("< ", _COMMENT.sub("", text)).replace("\u00a0", " ").replace("\0", "\ufffd")
+    text = text.strip()
+    display = kind in ("double", "square", "bare")
+    if not _is_formula(text, firm=display, dollars=kind in ("double", "single", "bare")):
+        return None
+    if kind == "bare" and (name := _WITHIN.get(match["name"])):
+        text = f"\\begin{{{name}}}{text}\\end{{{name}}}"
+    return Formula(text, display, match[0])
+
+
+def _is_formula(text: str, *, firm: bool, dollars: bool) -> bool:
+    """Whether what stands between marks is TeX. `firm` marks are seldom there for another reason,
+    unless they are no `dollars` but escaped brackets."""
+    if not text or _ACTS.search(text) or (len(text) - len(text.rstrip("\\"))) % 2:
+        return False
+    if not (_BEGINS.match(text) and (_ENDS.fullmatch(text[-1]) or _ENDS.fullmatch(text[-2:]))):
+        return False
+    bare = _COMMAND.sub(" ", text)
+    if _TEX.search(text):
+        return firm or not (text[0].isdigit() and _PHRASE.search(bare))
+    words = [word for word in _WORD.findall(bare) if not _FUNCTION.fullmatch(word)]
+    text = re.sub(r"\\([%$#&_])", "", text)
+    if (
+        not text
+        or not _SIGNS.fullmatch(text)
+        or (_PHRASE.search(bare) and not (firm and _RELATION.search(text)))
+    ):
+        return False
+    if words:
+        return _RELATION.search(text) is not None and not text[0].isdigit()
+    if dollars:
+        return True
+    return _RELATION.search(text) is not None or (not firm and not re.fullmatch(r"[\d\s.,]+", text))

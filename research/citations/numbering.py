@@ -1,0 +1,201 @@
+"""From ids to numbers: which source is [1], and whether a quote really stands where it is said to.
+
+Numbers are given here and nowhere else. Knows nothing of how an answer was written or how it will
+be drawn, and judges no claim: only that what is cited exists and that what is quoted is verbatim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from research.citations.registry import Registry
+from research.core.records import Answer, Cell, Cite, Evidence, Passage, Record, Report, Span
+from research.core.text.words import fold, place_of
+from research.core.urls import url_identity
+
+
+class NumberedSpan(Record):
+    """A span with its citation numbers; `unsourced` if it points at something that is not there."""
+
+    span: Span
+    numbers: tuple[int, ...] = ()
+    unsourced: bool = False
+
+
+class CitedSource(Record):
+    """A numbered source with its cited passages only; `times` counts the spans, and the readings of cells,
+    that cite it."""
+
+    number: int
+    evidence: Evidence
+    times: int
+
+
+class NumberedCell(Record):
+    """A cell of a table with the numbers that each of its readings cites; `unsourced` if one points at
+    something that is not there, or at nothing. The cell cites only what is there."""
+
+    cell: Cell
+    numbers: tuple[tuple[int, ...], ...] = ()
+    unsourced: bool = False
+
+
+class CitedAnswer(Record):
+    """An answer with numbers 1 to n, in the order in which the sources are first cited: by its text, then
+    by its cells."""
+
+    answer: Answer
+    spans: tuple[NumberedSpan, ...] = ()
+    cells: tuple[NumberedCell, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
+
+
+def verbatim(quote: str, text: str) -> bool:
+    """Whether `quote` occurs in `text`; white space, line breaks and width (NFKC) do not count."""
+    folded = fold(quote)
+    return bool(folded) and (folded in fold(text) or place_of(quote, text) is not None)
+
+
+@dataclass
+class _Use:
+    """What has been cited of one source so far."""
+
+    number: int
+    evidence: Evidence
+    times: int = 0
+    passages: dict[str, Passage] = field(default_factory=dict)
+
+    def source(self) -> CitedSource:
+        evidence = self.evidence.model_copy(update={"passages": tuple(self.passages.values())})
+        return CitedSource(number=self.number, evidence=evidence, times=self.times)
+
+
+def number(answer: Answer, registry: Registry) -> CitedAnswer:
+    """Numbers the citations of an answer.
+
+    A cite of something that is not registered gets no number and makes its span `unsourced`, as does
+    a writer's own mark that a claimed source does not exist. Of a quote only the cites count whose
+    passage contains it; a quote that no cited passage contains, or that bears that mark, is
+    `unsourced` and has no number.
+    """
+    uses: dict[str, _Use] = {}
+    spans = []
+    for span in answer.spans:
+        pairs, unsourced = _resolved(span, registry)
+        numbers = _cited(pairs, uses)
+        spans.append(NumberedSpan(span=span, numbers=numbers, unsourced=unsourced))
+    cells = tuple(_numbered_cell(cell, registry, uses) for cell in answer.cells)
+    sources = tuple(use.source() for use in uses.values())
+    return CitedAnswer(answer=answer, spans=tuple(spans), cells=cells, sources=sources)
+
+
+def _numbered_cell(cell: Cell, registry: Registry, uses: dict[str, _Use]) -> NumberedCell:
+    """A cell that cites only what is registered, by the ids that it has there."""
+    readings, numbers, unsourced = [], [], False
+    for reading in cell.readings:
+        pairs = _registered(reading.cites, registry)
+        cites = tuple(
+            cite.model_copy(update={"evidence": evidence.id, "passage": passage.id})
+            for cite, evidence, passage in pairs
+        )
+        unsourced = unsourced or not pairs or len(pairs) < len(reading.cites)
+        readings.append(reading.model_copy(update={"cites": cites}))
+        numbers.append(_cited(((evidence, passage) for _, evidence, passage in pairs), uses))
+    kept = cell.model_copy(update={"readings": tuple(readings)})
+    return NumberedCell(cell=kept, numbers=tuple(numbers), unsourced=unsourced)
+
+
+def _registered(cites: Iterable[Cite], registry: Registry) -> list[tuple[Cite, Evidence, Passage]]:
+    """Those of some cites whose source and passage are there, with both."""
+    pairs = []
+    for cite in cites:
+        evidence = registry.get(cite.evidence)
+        passage = registry.passage(cite.evidence, cite.passage)
+        if evidence and passage:
+            pairs.append((cite, evidence, passage))
+    return pairs
+
+
+def _resolved(span: Span, registry: Registry) -> tuple[list[tuple[Evidence, Passage]], bool]:
+    """The sources and passages a span may cite, and whether it lacks a source."""
+    pairs = [(evidence, passage) for _, evidence, passage in _registered(span.cites, registry)]
+    if span.kind == "quote":
+        pairs = [(item, passage) for item, passage in pairs if verbatim(span.text, passage.text)]
+        pairs = [] if span.unsourced else pairs
+        return pairs, not pairs
+    return pairs, span.unsourced or len(pairs) < len(span.cites)
+
+
+def _cited(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _Use]) -> tuple[int, ...]:
+    """Notes what one span cites and returns its numbers, each once."""
+    cited: dict[str, _Use] = {}
+    for evidence, passage in pairs:
+        use = uses.setdefault(evidence.id, _Use(number=len(uses) + 1, evidence=evidence))
+        use.passages.setdefault(passage.id, passage)
+        cited[evidence.id] = use
+    for use in cited.values():
+        use.times += 1
+    return tuple(use.number for use in cited.values())
+
+
+def lint(cited: CitedAnswer) -> list[str]:
+    """Checks a numbered answer, trusting nothing of how it was made; [] when it is sound."""
+    return [*_source_problems(cited), *_number_problems(cited), *_quote_problems(cited)]
+
+
+def _source_problems(cited: CitedAnswer) -> Iterator[str]:
+    numbers = [source.number for source in cited.sources]
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield f"The sources are numbered {numbers}; expected 1 to {len(numbers)} in order."
+    seen: dict[str, int] = {}
+    for source in cited.sources:
+        key = url_identity(source.evidence.url) or source.evidence.id
+        if key in seen:
+            yield f"{key} has two numbers: {seen[key]} and {source.number}."
+        seen.setdefault(key, source.number)
+        if not source.evidence.passages:
+            yield f"Source {source.number} has no cited passage."
+
+
+def _number_problems(cited: CitedAnswer) -> Iterator[str]:
+    if tuple(item.span for item in cited.spans) != cited.answer.spans:
+        yield "The numbered spans are not the spans of the answer."
+    listed = {source.number for source in cited.sources}
+    used = [number for item in cited.spans for number in item.numbers]
+    used += [number for item in cited.cells for own in item.numbers for number in own]
+    first = list(dict.fromkeys(used))
+    if first != sorted(first):
+        yield f"The numbers are first cited in the order {first}; expected a rising order."
+    for number in first:
+        if number not in listed:
+            yield f"[{number}] is cited but not among the sources."
+    for source in cited.sources:
+        if used.count(source.number) != source.times or not source.times:
+            times = used.count(source.number)
+            yield f"Source {source.number} is cited {times} times; listed as {source.times}."
+    for at, item in enumerate(cited.spans):
+        if len(set(item.numbers)) < len(item.numbers):
+            yield f"Span {at} repeats a number: {list(item.numbers)}."
+
+
+def _quote_problems(cited: CitedAnswer) -> Iterator[str]:
+    sources = {source.number: source.evidence for source in cited.sources}
+    quotes = ((at, item) for at, item in enumerate(cited.spans) if item.span.kind == "quote")
+    for at, item in quotes:
+        if item.unsourced == bool(item.numbers):
+            yield f"Quote {at} must have either a number or the mark 'unsourced'."
+        for number in item.numbers:
+            passages = sources[number].passages if number in sources else ()
+            if not any(verbatim(item.span.text, passage.text) for passage in passages):
+                yield f"Quote {at} is not verbatim in source {number}: {item.span.text!r}."
+
+
+def cited(report: Report) -> CitedAnswer | None:
+    """A report's answer with its numbers; none while there is no answer."""
+    if report.answer is None:
+        return None
+    registry = Registry()
+    for evidence in report.evidence:
+        registry.add(evidence)
+    return number(report.answer, registry)

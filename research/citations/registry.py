@@ -1,0 +1,154 @@
+"""Which sources there are: one address is one source, however often it was found.
+
+Knows how evidence is united; `research.core.urls` how addresses are compared. Knows nothing of numbers:
+`research.citations.numbering` gives those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from research.core.records import (
+    Cite,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Notice,
+    Passage,
+    fingerprint,
+    normalised,
+)
+from research.core.urls import canonical_url, url_identity
+
+
+def evidence_id(kind: EvidenceKind, url: str, locator: str) -> str:
+    """The id of a source: by its address if it has a usable one, else by kind and locator."""
+    identity = url_identity(url)
+    return "e" + (fingerprint(identity) if identity else fingerprint(kind, locator))
+
+
+class Registry:
+    """Every source once, in the order it was first seen.
+
+    Ids are worked out anew, so that a wrong id can neither split one source nor merge two. The id
+    that a piece of evidence came with still finds it, unless that id was given to two sources:
+    then it proves nothing and finds nothing.
+    """
+
+    def __init__(self) -> None:
+        self._items: dict[str, Evidence] = {}
+        self._aliases: dict[str, str] = {}
+        self._passages: dict[str, dict[str, Passage]] = {}  # of those that were asked for
+
+    def add(self, evidence: Evidence) -> Evidence:
+        """Registers evidence, or unites it with what is known of its source; returns the result."""
+        # Without an address and a locator nothing but the title tells two sources apart.
+        locator = evidence.locator or evidence.url or evidence.title
+        key = evidence_id(evidence.kind, evidence.url, locator)
+        self._aliases[evidence.id] = key if self._aliases.get(evidence.id, key) == key else ""
+        update = {
+            "id": key,
+            "url": canonical_url(evidence.url),
+            "passages": _united(evidence.passages),
+        }
+        item = evidence.model_copy(update=update)
+        known = self._items.get(key)
+        self._items[key] = _merged(known, item) if known else item
+        self._passages.pop(key, None)
+        return self._items[key]
+
+    def get(self, evidence_id: str) -> Evidence | None:
+        """The source with this id, or the one whose evidence came with it."""
+        return self._items.get(evidence_id) or self._items.get(self._aliases.get(evidence_id, ""))
+
+    def passage(self, evidence_id: str, passage_id: str) -> Passage | None:
+        """A registered passage of a registered source."""
+        item = self.get(evidence_id)
+        if item is None:
+            return None
+        if item.id not in self._passages:
+            self._passages[item.id] = {passage.id: passage for passage in item.passages}
+        return self._passages[item.id].get(passage_id)
+
+    def __contains__(self, evidence_id: object) -> bool:
+        return isinstance(evidence_id, str) and self.get(evidence_id) is not None
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self._items.values())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def _united(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    """Passages once each by id, in first-seen order."""
+    by_id: dict[str, Passage] = {}
+    for passage in passages:
+        by_id.setdefault(passage.id, passage)
+    return tuple(by_id.values())
+
+
+def _merged(first: Evidence, later: Evidence) -> Evidence:
+    """Two pieces of evidence of one source as one: what was known first stands, gaps are filled."""
+    dated = later if first.published is None else first
+    return first.model_copy(
+        update={
+            "title": first.title or later.title,
+            "publisher": first.publisher or later.publisher,
+            "also": first.also or later.also,
+            "locator": first.locator or later.locator,
+            "language": first.language or later.language,
+            "retrieved": min(first.retrieved, later.retrieved),
+            "published": dated.published,
+            "moment": dated.moment,
+            "sample": first.sample or later.sample,
+            "opening": first.opening or later.opening,
+            "place": first.place or later.place,
+            "paper": first.paper or later.paper,
+            "notice": max(first.notice, later.notice, key=get_args(Notice).index),
+            "passages": _united((*first.passages, *later.passages)),
+        }
+    )
+
+
+def addresses(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+    """What to cite for each gathered address (its `url_identity`): a source's first passage."""
+    out: dict[str, Cite] = {}
+    for item in evidence:
+        identity = url_identity(item.url)
+        if item.passages and identity:
+            first = item.passages[0]
+            cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+            out.setdefault(identity, cite)
+    return out
+
+
+def titles(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+    """Map each `normalised` title of a gathered source, alone and with its publisher, to the
+    citation of the source's first passage.
+
+    A title that two sources share is left out.
+    """
+    found: dict[str, set[Cite]] = {}
+    for item in evidence:
+        if not item.passages or not normalised(item.title):
+            continue
+        first = item.passages[0]
+        cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+        for name in (
+            item.title,
+            f"{item.title} {item.publisher}",
+            f"{item.publisher} {item.title}",
+        ):
+            found.setdefault(normalised(name), set()).add(cite)
+    return {name: next(iter(cites)) for name, cites in found.items() if len(cites) == 1}
+
+
+def gather(findings: Iterable[Finding]) -> Registry:
+    """A registry of everything that the findings brought back."""
+    registry = Registry()
+    for finding in findings:
+        for item in finding.evidence:
+            registry.add(item)
+    return registry

@@ -1,0 +1,106 @@
+"""Every text that people read, in Chinese and in English: Project Fluent messages, one file an area.
+
+`locale/en/ask.ftl` and `locale/zh/ask.ftl` hold the same messages. A key of the code is the identifier
+of a message, with a point where that has a hyphen and a blank where it has an underscore:
+`reason.no key` is `reason-no_key`. Packages of others bring plain texts along (`bring`), which are
+escaped wherever they are drawn.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+
+from fluent.runtime import FluentBundle, FluentResource
+from fluent.runtime.types import fluent_number
+
+from research.core.records import Language
+
+log = logging.getLogger(__name__)
+
+Say = Callable[..., str]
+LOCALES: Mapping[Language, str] = {"zh": "zh-Hans-CN", "en": "en-GB"}
+_IDENTIFIER = str.maketrans(". ", "-_")
+_ENTRY = re.compile(r"^([a-zA-Z][\w-]*) *=.*(?:\n(?:[ \t}].*)?)*", re.MULTILINE | re.ASCII)
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_brought: Mapping[str, Mapping[Language, str]] = {}
+_PLAIN = re.compile(r"0|[1-9][0-9]{0,14}")
+
+
+def message(key: str, language: Language, /, **values: object) -> str:
+    """The text of a key with its values filled in. Numbers choose the plural form, also where they
+    come as text (`1,204`), and are written as they come: `2026`, never `2,026`.
+
+    Raises:
+        KeyError: there is no such message.
+    """
+    name = key.translate(_IDENTIFIER)
+    if brought := _brought.get(name):
+        return brought[language]
+    entry = _entries(language).get(name)
+    if entry is None:
+        raise KeyError(key)
+    bundle = _bundle(language)
+    if not bundle.has_message(name):
+        bundle.add_resource(FluentResource(entry))
+    pattern = bundle.get_message(name).value
+    if pattern is None:
+        raise KeyError(key)
+    given = {blank: _value(value) for blank, value in values.items()}
+    text, errors = bundle.format_pattern(pattern, given)
+    if errors:
+        log.warning("the text %s in %s lacks something: %s", key, language, errors)
+    return str(text)
+
+
+def has_message(key: str) -> bool:
+    """Whether there is a text for a key."""
+    return key.translate(_IDENTIFIER) in _brought or shipped(key)
+
+
+def shipped(key: str) -> bool:
+    """Whether there is a text of ours for a key."""
+    return key.translate(_IDENTIFIER) in _entries("en")
+
+
+def bring(texts: Mapping[str, Mapping[Language, str]]) -> None:
+    """Takes in plain texts by their keys, each in both languages, instead of those brought before. No
+    text of ours is replaced."""
+    global _brought
+    own = {key: text for key, text in texts.items() if not shipped(key)}
+    _brought = {key.translate(_IDENTIFIER): text for key, text in own.items()}
+
+
+def speaker(language: Language, prefix: str = "") -> Say:
+    """`message` in one language, of the keys that begin with a prefix."""
+    return lambda key, /, **values: message(prefix + key, language, **values)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return fluent_number(value, useGrouping=False, maximumFractionDigits=15)
+    text = str(value)
+    if _GROUPED.fullmatch(text):
+        return fluent_number(int(text.replace(",", "")), useGrouping=True)
+    if _PLAIN.fullmatch(text):
+        return fluent_number(int(text), useGrouping=False)
+    return text
+
+
+@cache
+def _bundle(language: Language) -> FluentBundle:
+    """The messages that were said: parsing all of them takes a quarter of a second."""
+    return FluentBundle([LOCALES[language]], use_isolating=False)
+
+
+@cache
+def _entries(language: Language) -> Mapping[str, str]:
+    """All messages of a language as they are written: each begins a line, and what continues it is
+    indented. None refers to another."""
+    folder = resources.files("research.core.i18n") / "locale" / language
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return {found[1]: found[0] for found in _ENTRY.finditer(text)}

@@ -1,0 +1,77 @@
+"""The shipped database as people read it: headings for its columns, English names for its regions.
+
+Statements, and files for programs, keep the names of the database. A database of the analyst's own is
+shown as it is. The words are `data/headings.tsv` and `data/regions.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from research import data
+from research.core.records import Language, Rows
+
+_OURS = re.compile(r"\b(?:a_sight|tourist_spot)\b", re.I)
+
+
+_HEADINGS = {column: (zh, en) for column, zh, en in data.rows("headings.tsv")}
+PROVINCES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "province"}
+CITIES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "city"}
+_REGIONS = CITIES_EN | PROVINCES_EN
+_SHARED = {en for en, n in Counter(_REGIONS.values()).items() if n > 1}
+
+
+def english(name: str) -> str:
+    """A province or a city as an English sentence has it, its own name if that is not known."""
+    return _REGIONS.get(name, name)
+
+
+def region(name: str, language: Language) -> str:
+    """`english` for a cell of a table, in which cities of one English name have to be told apart."""
+    told = english(name) if language == "en" else name
+    return f"{told} ({name})" if told in _SHARED else told
+
+
+def heading(column: str, language: Language) -> str:
+    """What a column of the shipped database is called above a table, or its own name."""
+    return _HEADINGS.get(column.lower(), (column, column))[language == "en"]
+
+
+def readable(rows: Rows, language: Language) -> Rows:
+    """The rows of a statement on the shipped database with headings for names, and with regions in
+    the reader's language; others with the headings that they bring along. Types and the order of rows and
+    columns stay."""
+    if rows.headings:
+        return _headed(rows, language)
+    if not _OURS.search(rows.sql):
+        return rows
+    return rows.model_copy(
+        update={
+            "names": _headings(rows.names, language),
+            "rows": tuple(tuple(_cell(value, language) for value in row) for row in rows.rows),
+            "coverage": tuple(
+                each.model_copy(update={"columns": _headings(each.columns, language)})
+                for each in rows.coverage
+            ),
+        }
+    )
+
+
+def _headed(rows: Rows, language: Language) -> Rows:
+    """The rows with the headings that they bring along, each of them once: a name that two columns would
+    have is that of neither."""
+    told = [rows.headings.get(name, {}).get(language, name) for name in rows.names]
+    names = tuple(
+        told[n] if told.count(told[n]) == 1 else name for n, name in enumerate(rows.names)
+    )
+    return rows.model_copy(update={"names": names})
+
+
+def _headings(columns: tuple[str, ...], language: Language) -> tuple[str, ...]:
+    return tuple(heading(column, language) for column in columns)
+
+
+def _cell(value: Any, language: Language) -> Any:
+    return region(value, language) if isinstance(value, str) else value

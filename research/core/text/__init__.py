@@ -1,0 +1,1 @@
+"""Reading text in Chinese and English: numbers, units, dates, sentences and tokens."""

@@ -1,0 +1,3 @@
+"""The version of the program, as CHANGELOG.md has it."""
+
+VERSION = "0.23.0"

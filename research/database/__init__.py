@@ -1,1 +1,0 @@
-"""The database that questions are put to in SQL."""

@@ -1,0 +1,211 @@
+"""A table whose cells have evidence of their own as JSON, and the schema of that, `data/table.schema.json`.
+
+The models here are the schema: `tests/export/test_cells.py` holds the published file to them.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from math import isfinite
+from typing import Any, Literal
+
+from pydantic import Field
+
+from research.citations.markup import encodable
+from research.citations.numbering import CitedAnswer
+from research.core.records import (
+    Column,
+    EvidenceKind,
+    Lacking,
+    Language,
+    Record,
+    Report,
+    Status,
+    Value,
+)
+from research.core.urls import canonical_url
+from research.export.cells import Filled, filled
+from research.export.markdown import utc
+from research.tables.columns import sureness
+from research.tables.shown import quotes
+
+SCHEMA = "sightline-table/1"
+_SOURCE = {"id", "kind", "title", "publisher", "published", "retrieved"}
+
+
+class TableRow(Record):
+    """What the table asks about; `lng` and `lat` are degrees of WGS-84, where it is a place."""
+
+    id: str
+    name: str
+    about: str
+    lng: float | None
+    lat: float | None
+
+
+class TableColumn(Record):
+    """What is asked of each row. `unit` is that of `numbers` of its cells; "" if they have none."""
+
+    id: str
+    name: str
+    question: str
+    type: Literal["text", "number", "date", "yes or no", "choice"]
+    unit: str
+    choices: tuple[str, ...]
+    filled: int = Field(description="cells that have a value")
+    checked: int = Field(description="cells of which the passages bear out the value")
+    conflicts: int = Field(description="cells in which sources differ")
+    oldest: date | None = Field(description="the day of the oldest source that is cited")
+
+
+class TableCite(Record):
+    """A stretch of a passage of a source, in characters, and its words; 0 and 0 is all of the passage."""
+
+    evidence: str
+    passage: str
+    start: int
+    end: int
+    quote: str
+
+
+class TableReading(Record):
+    """What one source says, or several that agree. `low` and `high` are its number in the unit of the column,
+    null where it has none that can be compared."""
+
+    value: Value
+    low: float | None
+    high: float | None
+    quote: str
+    status: Status
+    numbers: tuple[int, ...] = Field(description="of the sources")
+    cites: tuple[TableCite, ...]
+
+
+class TableCell(Record):
+    """The best reading first, and more than one where sources differ; without one, `lack` says why."""
+
+    row: str
+    column: str
+    readings: tuple[TableReading, ...]
+    lack: Lacking
+    message: str
+    choices: tuple[str, ...] = Field(description="several things that have the row's name")
+    author: str
+
+
+class TableSource(Record):
+    """What is cited, by its number."""
+
+    number: int
+    id: str
+    kind: EvidenceKind
+    title: str
+    publisher: str
+    url: str
+    published: date | None
+    retrieved: datetime
+
+
+class TableFile(Record):
+    """A table of Sightline: rows and columns as they were asked, cells as they were found, and sources."""
+
+    schema_: Literal["sightline-table/1"] = Field(alias="schema")
+    language: Language
+    title: str
+    made: datetime
+    author: str
+    run: str
+    rows: tuple[TableRow, ...]
+    columns: tuple[TableColumn, ...]
+    cells: tuple[TableCell, ...]
+    sources: tuple[TableSource, ...]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a file."""
+    made = TableFile.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **made}
+
+
+def table_json(report: Report, cited: CitedAnswer | None) -> str:
+    """The table as JSON of the schema `sightline-table/1`."""
+    it = filled(report, cited)
+    answer = it.cited.answer
+    file = TableFile(
+        schema=SCHEMA,
+        language=it.language,
+        title=it.grid.title or answer.title or report.run.question,
+        made=utc(answer.made),
+        author=answer.author,
+        run=report.run.id,
+        rows=tuple(
+            TableRow(
+                id=row.id,
+                name=row.name,
+                about=row.about,
+                lng=row.place.lng if row.place else None,
+                lat=row.place.lat if row.place else None,
+            )
+            for row in it.grid.rows
+        ),
+        columns=tuple(_column(it, column) for column in it.grid.columns),
+        cells=tuple(_cells(it)),
+        sources=tuple(
+            TableSource(
+                number=s.number,
+                url=canonical_url(s.evidence.url),
+                **s.evidence.model_dump(include=_SOURCE),
+            )
+            for s in it.cited.sources
+        ),
+    )
+    content = file.model_dump(mode="json", by_alias=True)
+    return encodable(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
+
+
+def _column(it: Filled, column: Column) -> TableColumn:
+    sure = sureness(column, it.plain_cells, [s.evidence for s in it.cited.sources])
+    return TableColumn(
+        **column.model_dump(include={"id", "name", "question", "type", "choices"}),
+        unit=it.units.get(column.id, ""),
+        filled=sure.filled,
+        checked=sure.checked,
+        conflicts=sure.conflicts,
+        oldest=sure.oldest,
+    )
+
+
+def _cells(it: Filled) -> list[TableCell]:
+    columns = {column.id: column for column in it.grid.columns}
+    sources = {s.evidence.id: s.evidence for s in it.cited.sources}
+    out = []
+    for one in it.cited.cells:
+        cell = one.cell
+        column = columns.get(cell.column)
+        readings = []
+        for reading, numbers in zip(cell.readings, one.numbers, strict=True):
+            point = it.point(reading.value, column) if column else None
+            readings.append(
+                TableReading(
+                    value=_finite(reading.value),
+                    low=point.low if point else None,
+                    high=point.high if point else None,
+                    quote=reading.quote,
+                    status=reading.status,
+                    numbers=numbers,
+                    cites=tuple(
+                        TableCite(**cite.model_dump(), quote=quote)
+                        for cite, quote in zip(reading.cites, quotes(reading, sources), strict=True)
+                    ),
+                )
+            )
+        told = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
+        out.append(TableCell(readings=tuple(readings), **told))
+    return out
+
+
+def _finite(value: Value) -> Value:
+    """JSON has no word for a number that is none."""
+    odd = [n for n in (value.number, value.high) if n is not None and not isfinite(n)]
+    return value.model_copy(update={"number": None, "high": None}) if odd else value

@@ -1,0 +1,282 @@
+"""Places and ways as files for maps and spreadsheets: GeoJSON, KML and CSV.
+
+Coordinates are WGS-84 with 6 decimals (11 cm), longitude first. What is not known is left out, or is
+an empty cell. A place that is nowhere on the globe (see `located`) raises ValueError: a file that
+silently lacks a place would look complete. Who would rather leave it out and say so asks first.
+
+All three are text that has to be encoded as UTF-8. Knows the records of a place and a way; writes no file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from csv import writer
+from html import escape
+from io import StringIO
+from math import isfinite
+from typing import Any
+
+from lxml import etree
+
+from research.citations.markup import encodable
+from research.core.records import Means, Place, Way
+
+KML = "http://www.opengis.net/kml/2.2"
+COLUMNS = (
+    "name", "lng", "lat", "category", "address", "city", "district", "distance_m", "rating",
+    "cost_cny", "hours", "phone", "provider", "id", "attribution",
+)  # fmt: skip
+CELL = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
+
+# How the line of a way is drawn: its colour as KML writes it (opacity, blue, green, red).
+_COLOURS: dict[Means, str] = {
+    "walking": "ff327d2f", "bicycling": "ff0f42b8", "driving": "ffc4572f", "transit": "ffb54575",
+    "straight": "ff6b6459",
+}  # fmt: skip
+_UNITS = {"distance": "distance_m", "cost": "cost_cny"}
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What a spreadsheet may take for a formula; East Asian ones take full-width signs too. Apostrophes
+# before it count, so that the one that is put in front can be told from those that were there.
+_FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
+
+
+def located(place: Place) -> bool:
+    """Whether a place lies on the globe: its coordinates are finite and in range."""
+    return -180 <= place.lng <= 180 and -90 <= place.lat <= 90
+
+
+def lined(way: Way) -> bool:
+    """Whether a way has a line that lies on the globe."""
+    return len(way.line) > 1 and all(
+        -180 <= lng <= 180 and -90 <= lat <= 90 for lng, lat in way.line
+    )
+
+
+def geojson(places: Iterable[Place], about: Sequence[str] = (), ways: Iterable[Way] = ()) -> str:
+    """A FeatureCollection of points and of the lines of ways as in RFC 7946, with all that is known as
+    properties.
+
+    `about` are lines on how the file came about: its foreign member "sightline". Half a surrogate pair
+    becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that is not `located` and a
+    way that is not `lined`.
+    """
+    collection: dict[str, Any] = {"type": "FeatureCollection"}
+    if about:
+        collection["sightline"] = list(about)
+    collection["features"] = [*map(_feature, places), *map(_line_feature, ways)]
+    text = json.dumps(collection, ensure_ascii=False, allow_nan=False, indent=2)
+    return encodable(text) + "\n"
+
+
+def kml(
+    places: Iterable[Place], title: str, about: Sequence[str] = (), ways: Iterable[Way] = ()
+) -> str:
+    """OGC KML 2.2: a document with a placemark for each place and way; `about` describes the document.
+
+    Names and data are literal. A description is for people; viewers read it as HTML, so it is
+    escaped as such and can only be text. What XML 1.0 forbids is dropped. Raises ValueError for a
+    place that is not `located` and a way that is not `lined`.
+    """
+    root = etree.Element(f"{{{KML}}}kml", nsmap={None: KML})
+    document = _child(root, "Document")
+    _child(document, "name", title)
+    if about:
+        _child(document, "description", _told("\n".join(about)))
+    for place in places:
+        _placemark(document, place)
+    for way in ways:
+        _line_placemark(document, way)
+    written = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+    return str(written, "utf-8")
+
+
+def csv(places: Iterable[Place]) -> str:
+    """A table of `COLUMNS` with a row for each place, to be opened in a spreadsheet.
+
+    It begins with a byte order mark, without which Excel garbles Chinese. A text that a spreadsheet
+    would take for a formula has an apostrophe in front; characters that no cell can show are dropped
+    and one longer than `CELL` is cut. Raises ValueError for a place that is not `located`.
+    """
+    out = StringIO()
+    table = writer(out)  # as in RFC 4180: commas, lines that end in CR LF, quotes where needed
+    table.writerow(COLUMNS)
+    table.writerows(_row(place) for place in places)
+    return "\ufeff" + out.getvalue()
+
+
+def _position(place: Place) -> tuple[str, str]:
+    """Longitude and latitude as they are written; never "-0.000000"."""
+    if not located(place):
+        raise ValueError(f"the place {place.id!r} is not on the globe: {place.lng}, {place.lat}")
+    return f"{place.lng:z.6f}", f"{place.lat:z.6f}"
+
+
+def _known(place: Place) -> dict[str, Any]:
+    """What is known of a place but where it is, under the names of the exports."""
+    fields = place.model_dump(exclude={"lng", "lat"}) | {"attribution": place.credit}
+    return {_UNITS.get(key, key): value for key, value in fields.items() if _is_known(value)}
+
+
+def _is_known(value: Any) -> bool:
+    return isfinite(value) if isinstance(value, float) else value not in ("", None, ())
+
+
+def _number(value: float) -> str:
+    """A number as a person would write it: 60 yuan, not 60.0."""
+    return repr(value).removesuffix(".0")
+
+
+# --- GeoJSON
+
+
+def _feature(place: Place) -> dict[str, Any]:
+    properties = {key: value for key, value in _known(place).items() if key != "id"}
+    return {
+        "type": "Feature",
+        "id": place.id,
+        "geometry": {"type": "Point", "coordinates": [float(part) for part in _position(place)]},
+        "properties": properties,
+    }
+
+
+def _line_feature(way: Way) -> dict[str, Any]:
+    properties = {"name": _title(way), **_said(way)}
+    if way.steps:
+        properties["steps"] = list(way.steps)
+    coordinates = [[float(part) for part in point] for point in _positions(way)]
+    geometry = {"type": "LineString", "coordinates": coordinates}
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
+
+
+def _title(way: Way) -> str:
+    return f"{way.origin} → {way.destination}"
+
+
+def _said(way: Way) -> dict[str, Any]:
+    """What is known of a way but where it runs. `straight`: nobody gave a line, it is not the way."""
+    told = {
+        "from": way.origin,
+        "to": way.destination,
+        "means": way.means,
+        "distance_m": way.metres,
+        "duration_s": way.seconds,
+    }
+    return {key: value for key, value in told.items() if _is_known(value)} | {
+        "straight": way.direct
+    }
+
+
+def _positions(way: Way) -> list[tuple[str, str]]:
+    if not lined(way):
+        raise ValueError(f"the way {_title(way)!r} has no line on the globe")
+    return [(f"{lng:z.6f}", f"{lat:z.6f}") for lng, lat in way.line]
+
+
+# --- KML
+
+
+def _placemark(document: Any, place: Place) -> None:
+    """One place; the order of the elements is that of the schema."""
+    position = _position(place)
+    placemark = _child(document, "Placemark")
+    _child(placemark, "name", place.name)
+    _child(placemark, "description", _description(place))
+    extended = _child(placemark, "ExtendedData")
+    for key, value in _data(place):
+        data = _child(extended, "Data")
+        data.set("name", key)
+        _child(data, "value", value)
+    _child(_child(placemark, "Point"), "coordinates", ",".join(position))
+
+
+def _line_placemark(document: Any, way: Way) -> None:
+    positions = _positions(way)
+    placemark = _child(document, "Placemark")
+    _child(placemark, "name", _title(way))
+    figures = {"distance_m": "{} m", "duration_s": "{} s"}
+    known = _said(way)
+    told = " · ".join([way.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
+    _child(placemark, "description", _told("\n".join([told, *way.steps])))
+    style = _child(_child(placemark, "Style"), "LineStyle")
+    _child(style, "color", _COLOURS[way.means])
+    _child(style, "width", "2" if way.direct else "4")
+    extended = _child(placemark, "ExtendedData")
+    for key, value in known.items():
+        data = _child(extended, "Data")
+        data.set("name", key)
+        _child(data, "value", str(value).lower() if isinstance(value, bool) else str(value))
+    line = _child(placemark, "LineString")
+    _child(line, "tessellate", "1")  # on the ground
+    _child(line, "coordinates", " ".join(",".join(position) for position in positions))
+
+
+def _child(parent: Any, tag: str, text: str | None = None) -> Any:
+    child = etree.SubElement(parent, f"{{{KML}}}{tag}")
+    child.text = None if text is None else NOT_XML.sub("", text)
+    return child
+
+
+def _data(place: Place) -> Iterator[tuple[str, str]]:
+    """The known fields but the name, each with a name of its own: of photos there are several."""
+    for key, value in _known(place).items():
+        if key == "photos":
+            yield from ((f"photo_{at}", photo) for at, photo in enumerate(value, start=1))
+        elif isinstance(value, bool):
+            yield key, str(value).lower()
+        elif key != "name":
+            yield key, value if isinstance(value, str) else _number(value)
+
+
+def _description(place: Place) -> str:
+    """What a person wants to know, a line each and in no language; never empty.
+
+    Without a description viewers show the data instead, unescaped. "$[" would be replaced by them.
+    """
+    lng, lat = _position(place)
+    lines = (
+        place.type or place.category,
+        " ".join([place.city, place.district, place.address]),
+        _figures(_known(place)),
+        place.hours,
+        place.phone,
+        f"{lat}, {lng} (WGS-84)",
+        "示例数据 / sample data" if place.sample else "",
+        place.credit,
+    )
+    return _told("\n".join(filter(None, (" ".join(line.split()) for line in lines))))
+
+
+def _told(text: str) -> str:
+    return escape(NOT_XML.sub("", text), quote=False).replace("$[", "$&#91;")
+
+
+def _figures(known: dict[str, Any]) -> str:
+    shapes = {"rating": "★ {} / 5", "cost_cny": "¥{}", "distance_m": "{} m"}
+    return " · ".join(
+        shape.format(_number(known[key])) for key, shape in shapes.items() if key in known
+    )
+
+
+# --- CSV
+
+
+def _row(place: Place) -> list[str]:
+    position = dict(zip(("lng", "lat"), _position(place), strict=True))
+    known = _known(place)
+    return [position.get(column) or cell(known.get(column, "")) for column in COLUMNS]
+
+
+def cell(value: Any) -> str:
+    """A number as it is, a text so that it stays a text: see `csv`."""
+    if not isinstance(value, str):
+        return _number(value)
+    text = shortened(value)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def shortened(text: str) -> str:
+    """A text as a cell of a spreadsheet can hold it: without what XML forbids, and cut at `CELL`."""
+    text = NOT_XML.sub("", text)
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"

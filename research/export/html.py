@@ -1,0 +1,344 @@
+"""A report as one HTML file: without scripts, and without anything that is fetched when it is opened.
+
+Drawn from the tree of `research.export.document`, so it says what the Markdown says. What it adds has
+the class `more`: a table of contents, the cited passages, the ways back to where each is cited, and a
+sketch of the places if there is one. All text is escaped, and a link is http or https or none.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from itertools import takewhile
+from typing import Any
+from urllib.parse import quote
+
+from research.citations.markup import Node, encodable
+from research.citations.numbering import CitedAnswer, CitedSource
+from research.citations.support import Sentence, Support, support
+from research.core.records import Evidence, Language, Passage, Report
+from research.core.text.words import language
+from research.core.urls import canonical_url
+from research.export.document import Document, document, leftward, plain
+from research.export.families import families
+from research.export.geo import NOT_XML
+from research.export.maths import mathml
+from research.export.words import speaker
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+_PLAIN = {"ul", "em", "strong", "s", "code"}
+_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
+_ALIGNED = {"left", "center", "right"}
+_WHOLE = 80  # characters of a stretch that a link to a text names as a whole
+_WORDS, _CHARACTERS = 6, 16  # of the ends of a longer one
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #5a6475; --line: #d8dde5; --paper: #fff;
+  --tint: #f4f6f9; --link: #0b57b7; --mark: #fff1b8; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #a2acbc; --line: #39414f;
+  --paper: #14181f; --tint: #1d232d; --link: #8ab8ff; --mark: #5a4a10; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 50rem; padding: 1.5rem 1.25rem 4rem; color: var(--ink);
+  background: var(--paper); font-size: 1rem; line-height: 1.65; overflow-wrap: anywhere; }
+h1 { font-size: 1.7rem; line-height: 1.3; } h2 { font-size: 1.3rem; margin-top: 2.2em;
+  border-bottom: 1px solid var(--line); } h3 { font-size: 1.1rem; margin-top: 1.6em; }
+a { color: var(--link); unicode-bidi: isolate; }
+sup { line-height: 0; white-space: nowrap; } sup a { text-decoration: none; padding: 0 .1em; }
+:target { background: var(--mark); }
+blockquote { margin: .8em 0; padding: .1em 1em; border-left: 3px solid var(--line); color: var(--soft); }
+pre { background: var(--tint); padding: .8em 1em; overflow-x: auto; }
+code { background: var(--tint); font-family: ui-monospace, Consolas, "Noto Sans Mono CJK SC", monospace; }
+math { font-size: 1.08em; } math[display="block"] { margin: 1em 0; overflow-x: auto; }
+code.math.display { display: block; margin: 1em 0; overflow-x: auto; white-space: pre-wrap; }
+.wide { overflow-x: auto; margin: 1em 0; }
+table { border-collapse: collapse; font-size: .92em; overflow-wrap: normal; }
+th, td { border: 1px solid var(--line); padding: .35em .6em; text-align: start; vertical-align: top; }
+th { background: var(--tint); }
+nav { background: var(--tint); padding: .6em 1.2em; font-size: .92em; }
+nav ul { list-style: none; margin: .4em 0; padding: 0; } nav .l3 { padding-left: 1.4em; }
+details { margin: .3em 0; font-size: .92em; } summary { cursor: pointer; color: var(--soft); }
+details blockquote { white-space: pre-line; } mark { background: var(--mark); color: inherit; }
+.back { color: var(--soft); font-size: .85em; } figure { margin: 1em 0; } img { max-width: 100%; }
+@page { margin: 18mm 16mm; }
+@media print {
+  :root { --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --tint: #f4f4f4; --link: #000;
+    --mark: #eee; }
+  body { max-width: none; padding: 0; font-size: 10.5pt; }
+  h1, h2, h3, h4 { break-after: avoid; } tr, figure, li { break-inside: avoid; }
+  thead { display: table-header-group; } .wide { overflow: visible; }
+  p { orphans: 3; widows: 3; } nav { display: none; }
+  a[href^="http"]::after { content: " (" attr(href) ")"; font-size: .8em; color: var(--soft); }
+  details::details-content { content-visibility: visible; block-size: auto; }
+}
+"""
+_STYLE += "".join(
+    f":is(body, [lang]):lang({name}) {{ font-family: {families(name)}; }}\n" for name in _CODES
+)
+
+
+def report_html(report: Report, cited: CitedAnswer | None, *, picture: bytes | None = None) -> str:
+    """The whole report as an HTML document. `picture` is a sketch of its places, as PNG or SVG."""
+    behind = support(cited) if cited else Support()
+    return _Page(document(report, cited, behind), cited, behind, picture).drawn()
+
+
+class _Page:
+    def __init__(
+        self, made: Document, cited: CitedAnswer | None, behind: Support, picture: bytes | None
+    ) -> None:
+        self._made = made
+        self._say = speaker(made.language)
+        self._sources = cited.sources if cited else ()
+        self._behind: dict[tuple[str, str], list[Sentence]] = {}  # by source and passage
+        for one in behind.sentences:
+            self._behind.setdefault((one.evidence, one.passage), []).append(one)
+        self._picture = picture
+        self._used: Counter[int] = Counter()  # how often each source was cited so far
+
+    def drawn(self) -> str:
+        made = self._made
+        title, *rest = (self._block(node) for node in made.nodes)
+        body = "\n".join([title, self._contents(), *rest])
+        return (
+            f'<!DOCTYPE html>\n<html lang="{_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="referrer" content="no-referrer">\n'
+            '<meta name="generator" content="Sightline">\n'
+            f"<title>{_text(made.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+            f"<main>\n{body}\n</main>\n</body>\n</html>\n"
+        )
+
+    def _contents(self) -> str:
+        heads = [n for n in self._made.nodes if isinstance(n, dict) and n["t"] == "h"]
+        lines = "\n".join(
+            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{_text(_uncited(head))}</a></li>'
+            for head in heads
+            if head["level"] in (2, 3)
+        )
+        name = self._say("contents")
+        return f'<nav class="more" aria-label="{name}"><b>{name}</b>\n<ul>\n{lines}\n</ul></nav>'
+
+    # Nodes
+
+    def _all(self, nodes: Iterable[Node]) -> str:
+        return "".join(self._node(node) for node in nodes)
+
+    def _node(self, node: Node) -> str:
+        return _text(node) if isinstance(node, str) else self._block(node)
+
+    def _block(self, node: Any) -> str:
+        kind = node["t"] if isinstance(node, dict) else ""
+        if kind in _PLAIN:
+            return f"<{kind}>{self._all(node['c'])}</{kind}>"
+        draw = getattr(self, f"_{kind}", None)
+        return draw(node) if kind and draw else self._all([node] if not kind else node.get("c", ()))
+
+    def _foreign(self, text: str) -> str:
+        """The attribute of what is not in the language of the report, such as a quote or a title."""
+        told = language(text)
+        foreign = told != self._made.language and any(letter.isalpha() for letter in text)
+        return f' lang="{_CODES[told]}"' if foreign else ""
+
+    def _p(self, node: dict[str, Any]) -> str:
+        looks = self._foreign(plain(node["c"])) + _directed(node["c"])
+        return f"<p{looks}>{self._all(node['c'])}</p>"
+
+    def _li(self, node: dict[str, Any]) -> str:
+        return f"<li{_directed(node['c'])}>{self._all(node['c'])}</li>"
+
+    def _blockquote(self, node: dict[str, Any]) -> str:
+        inner = self._all(node["c"])
+        return f"<blockquote{self._foreign(plain(node['c']))}>{inner}</blockquote>"
+
+    def _h(self, node: dict[str, Any]) -> str:
+        name = f"h{min(node['level'], 6)}"
+        below = self._sketch() if plain(node["c"]) == self._say("places") else ""
+        here = f' id="{node["id"]}"' if "id" in node else ""
+        here += _directed(node["c"])
+        return f"<{name}{here}>{self._all(node['c'])}</{name}>{below}"
+
+    def _ol(self, node: dict[str, Any]) -> str:
+        if node.get("role") == "sources":
+            entries = (self._source(at, item) for at, item in enumerate(node["c"], 1))
+            return f"<ol>{''.join(entries)}</ol>"
+        start = f' start="{int(node["start"])}"' if "start" in node else ""
+        return f"<ol{start}>{self._all(node['c'])}</ol>"
+
+    def _table(self, node: dict[str, Any]) -> str:
+        rows = node["c"]
+        head = [*takewhile(lambda row: all(cell["t"] == "th" for cell in row["c"]), rows)]
+        parts = (("thead", head), ("tbody", rows[len(head) :]))
+        drawn = "".join(f"<{name}>{self._all(some)}</{name}>" for name, some in parts if some)
+        return f'<div class="wide"><table>{drawn}</table></div>'
+
+    def _tr(self, node: dict[str, Any]) -> str:
+        return f"<tr>{self._all(node['c'])}</tr>"
+
+    def _th(self, node: dict[str, Any]) -> str:
+        return self._cell("th", node)
+
+    def _td(self, node: dict[str, Any]) -> str:
+        return self._cell("td", node)
+
+    def _cell(self, name: str, node: dict[str, Any]) -> str:
+        align = node.get("align", "")
+        style = f' style="text-align:{align}"' if align in _ALIGNED else ""
+        style += _directed(node["c"])
+        return f"<{name}{style}>{self._all(node['c'])}</{name}>"
+
+    def _pre(self, node: dict[str, Any]) -> str:
+        named = node.get("language", "")
+        language = f' class="language-{_text(named)}"' if named else ""
+        return f"<pre><code{language}>{_text(plain(node['c']))}</code></pre>"
+
+    def _math(self, node: dict[str, Any]) -> str:
+        """A formula as MathML, which browsers draw; one that cannot be read shows its source."""
+        tex, display = node["c"][0], bool(node["display"])
+        drawn = mathml(tex, display=display)
+        if drawn:
+            return drawn
+        way = "display" if display else "inline"
+        return f'<code class="math {way}">{_text(tex)}</code>'
+
+    def _hr(self, _: dict[str, Any]) -> str:
+        return "<hr>"
+
+    def _br(self, _: dict[str, Any]) -> str:
+        return "<br>"
+
+    def _a(self, node: dict[str, Any]) -> str:
+        inner = self._all(node["c"])
+        address = canonical_url(node["href"])
+        return _link(address, inner, self._foreign(plain(node["c"]))) if address else inner
+
+    def _cite(self, node: dict[str, Any]) -> str:
+        number = int(node["number"])
+        self._used[number] += 1
+        here = f"cite-{number}-{self._used[number]}"
+        return f'<sup id="{here}"><a href="#source-{number}">[{number}]</a></sup>'
+
+    # Sources
+
+    def _source(self, number: int, node: Any) -> str:
+        source = self._sources[number - 1]
+        more = f"{self._back(number)}{self._passages(source)}"
+        return f'<li id="source-{number}">{self._all(node["c"])}{more}</li>'
+
+    def _back(self, number: int) -> str:
+        """The ways back to the citations before the list of sources."""
+        ways = (
+            f'<a href="#cite-{number}-{at}">{at}</a>' for at in range(1, self._used[number] + 1)
+        )
+        return f'<div class="more back">{self._say("cited in")} {" ".join(ways)}</div>'
+
+    def _passages(self, source: CitedSource) -> str:
+        told = "".join(self._passage(source.evidence, p) for p in source.evidence.passages)
+        title = f"{self._say('cited passages')} ({len(source.evidence.passages)})"
+        return f'<details class="more"><summary>{title}</summary>{told}</details>'
+
+    def _passage(self, evidence: Evidence, passage: Passage) -> str:
+        spots = self._stretches(evidence, passage)
+        facts = [
+            _text(passage.heading),
+            "" if passage.page is None else self._say("page", page=passage.page),
+            self._say("grounding") if passage.origin == "grounding" else "",
+            self._say("ocr") if passage.ocr else "",
+            self._there(evidence, passage, spots),
+        ]
+        told = " · ".join(fact for fact in facts if fact)
+        words = self._foreign(passage.text)
+        return f"<blockquote{words}>{_marked(passage.text, spots)}</blockquote>" + (
+            f"<p>{told}</p>" if told else ""
+        )
+
+    def _stretches(self, evidence: Evidence, passage: Passage) -> list[tuple[int, int]]:
+        """What of a passage stands behind sentences, in order and without overlaps."""
+        found = sorted(
+            (max(0, one.start), min(one.end, len(passage.text)))
+            for one in self._behind.get((evidence.id, passage.id), ())
+        )
+        out: list[tuple[int, int]] = []
+        for start, end in found:
+            begin = max(start, out[-1][1]) if out else start
+            if begin < end:
+                out.append((begin, end))
+        return out
+
+    def _there(self, evidence: Evidence, passage: Passage, spots: Sequence[tuple[int, int]]) -> str:
+        """A link to the words on their page, if they are the page's own."""
+        address = canonical_url(evidence.url)
+        if not address or evidence.expires or passage.origin != "source":
+            return ""
+        start, end = spots[0] if spots else (0, len(passage.text))
+        fragment = text_fragment(passage.text[start:end])
+        if not fragment:
+            return ""
+        return _link(address + ("" if "#" in address else "#") + fragment, self._say("see there"))
+
+    def _sketch(self) -> str:
+        if not self._picture:
+            return ""
+        kind = "png" if self._picture.startswith(b"\x89PNG") else "svg+xml"
+        data = b64encode(self._picture).decode()
+        name = self._say("sketch")
+        return f'<figure class="more"><img alt="{name}" src="data:image/{kind};base64,{data}"></figure>'
+
+
+def text_fragment(words: str) -> str:
+    """The end of an address that shows words on the page there; "" for none.
+
+    A text directive: https://wicg.github.io/scroll-to-text-fragment/
+    """
+    lines = [" ".join(line.split()) for line in encodable(words).splitlines() if line.strip()]
+    if not lines:
+        return ""
+    if len(lines) == 1 and len(lines[0]) <= _WHOLE:
+        return f":~:text={_quoted(lines[0])}"
+    return f":~:text={_quoted(_end(lines[0], 1))},{_quoted(_end(lines[-1], -1))}"
+
+
+def _end(line: str, way: int) -> str:
+    """The first words of a line, or the last; of Chinese the characters."""
+    words = line.split(" ")
+    if len(words) > 2 * _WORDS:
+        return " ".join(words[:_WORDS] if way > 0 else words[-_WORDS:])
+    return line[:_CHARACTERS] if way > 0 else line[-_CHARACTERS:]
+
+
+def _quoted(words: str) -> str:
+    return quote(words, safe="").replace("-", "%2D")  # a hyphen would set a prefix off
+
+
+def _marked(text: str, spots: Sequence[tuple[int, int]]) -> str:
+    return "".join(_pieces(text, spots))
+
+
+def _pieces(text: str, spots: Sequence[tuple[int, int]]) -> Iterator[str]:
+    at = 0
+    for start, end in spots:
+        yield f"{_text(text[at:start])}<mark>{_text(text[start:end])}</mark>"
+        at = end
+    yield _text(text[at:])
+
+
+def _directed(nodes: Iterable[Node]) -> str:
+    return ' dir="rtl"' if leftward(nodes) else ""
+
+
+def _link(address: str, inner: str, more: str = "") -> str:
+    return f'<a href="{escape(address)}" rel="noopener noreferrer"{more}>{inner}</a>'
+
+
+def _text(text: str) -> str:
+    return escape(NOT_XML.sub("", encodable(text)))
+
+
+def _uncited(head: dict[str, Any]) -> str:
+    """A heading without the numbers of its citations."""
+    return plain(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()

@@ -1,0 +1,1 @@
+"""Outgoing HTTP: address checks, bounded bodies, pacing, retries and failover."""

@@ -1,0 +1,160 @@
+"""A report from a file, judged: any Markdown by its citations, our own JSON also by its passages.
+
+Of Markdown only the citations can be checked. The JSON of a report (schema `sightline-report`) holds
+the passages as well, so there each sentence is compared with what it cites.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, lint
+from research.citations.support import support
+from research.core.records import (
+    Answer,
+    Cite,
+    Evidence,
+    Language,
+    Passage,
+    Place,
+    Record,
+    Span,
+    SpanKind,
+)
+from research.linter import Flaw, Lint, lint_markdown
+from research.linter.words import message
+
+_SCHEMA = "sightline-report/"
+
+
+class UnreadableReport(ValueError):
+    """A file that says it is a report of ours and is not; the message says where it goes wrong."""
+
+
+class Evaluation(Record):
+    """What a report's citations are like, and of our own JSON how many sentences have which status."""
+
+    lint: Lint
+    statuses: dict[str, int] | None = None
+
+
+class _Citation(BaseModel):
+    number: int
+    evidence: str
+    passage: str
+    start: int = 0
+    end: int = 0
+
+
+class _Block(BaseModel):
+    kind: SpanKind
+    text: str
+    part: str = ""
+    unsourced: bool = False
+    citations: tuple[_Citation, ...] = ()
+
+    def numbered(self) -> NumberedSpan:
+        cites = tuple(
+            Cite(evidence=c.evidence, passage=c.passage, start=c.start, end=c.end)
+            for c in self.citations
+        )
+        span = Span(
+            kind=self.kind, text=self.text, part=self.part, cites=cites, unsourced=self.unsourced
+        )
+        numbers = tuple(dict.fromkeys(c.number for c in self.citations))
+        return NumberedSpan(span=span, numbers=numbers, unsourced=self.unsourced)
+
+
+class _Source(BaseModel):
+    number: int
+    times: int
+    id: str
+    kind: Any
+    title: str
+    publisher: str = ""
+    url: str = ""
+    locator: str = ""
+    retrieved: datetime
+    passages: tuple[Passage, ...] = ()
+    place: Place | None = None
+
+    def cited(self) -> CitedSource:
+        fields = self.model_dump(exclude={"number", "times"})
+        evidence = Evidence.model_validate(fields)
+        return CitedSource(number=self.number, evidence=evidence, times=self.times)
+
+
+class _Exported(BaseModel):
+    language: Language
+    title: str = ""
+    author: str | None = None
+    made: datetime | None = None
+    blocks: tuple[_Block, ...] = ()
+    sources: tuple[_Source, ...] = ()
+
+    def cited(self) -> CitedAnswer:
+        spans = tuple(block.numbered() for block in self.blocks)
+        answer = Answer(
+            title=self.title,
+            language=self.language,
+            author=self.author or "",
+            spans=tuple(item.span for item in spans),
+            made=self.made or datetime.min,
+        )
+        sources = tuple(source.cited() for source in self.sources)
+        return CitedAnswer(answer=answer, spans=spans, sources=sources)
+
+
+def evaluate_report(text: str, language: Language = "en") -> Evaluation:
+    """Checks a report, Markdown of anybody or JSON of ours; the messages are in `language`.
+
+    Raises:
+        UnreadableReport: it is JSON of ours by its schema, and not by its fields.
+    """
+    data = _ours(text)
+    if data is None:
+        return Evaluation(lint=lint_markdown(text, language))
+    try:
+        cited = _Exported.model_validate(data).cited()
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UnreadableReport(f"{where}: {first['msg']}") from error
+    problems = lint(cited)
+    counts = {} if problems else support(cited).counts._asdict()  # which trusts the numbers
+    total = counts.pop("total", 0)
+    flaws = tuple(
+        Flaw(
+            line=0,
+            kind="inconsistent",
+            severity="error",
+            excerpt="",
+            message=message("inconsistent", problem, "", language),
+        )
+        for problem in problems
+    )
+    found = Lint(
+        styles=("numbered",) if cited.sources else (),
+        citations=sum(len(item.numbers) for item in cited.spans),
+        sources=len(cited.sources),
+        sentences=total,
+        cited=total - counts.get("none", 0),
+        flaws=flaws,
+    )
+    return Evaluation(lint=found, statuses=counts or None)
+
+
+def _ours(text: str) -> dict[str, Any] | None:
+    """The content of a JSON report of ours; none if the text is anything else."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{") or _SCHEMA not in text:
+        return None
+    try:
+        data = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    ours = isinstance(data, dict) and str(data.get("schema", "")).startswith(_SCHEMA)
+    return data if ours else None

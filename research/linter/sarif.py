@@ -1,0 +1,79 @@
+"""What was found in reports as SARIF 2.1.0, which code hosts and editors show at the lines concerned.
+
+The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Lines count from 1; a
+finding about a whole file has none. Knows no files but by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from research.core.records import Language
+from research.linter import Flaw
+from research.linter.evaluation import Evaluation
+from research.linter.words import KINDS, Severity, message
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
+_RULES = {kind: at for at, kind in enumerate(KINDS)}
+
+
+def evaluations_sarif(
+    found: Iterable[tuple[str, Evaluation]],
+    unread: Sequence[str] = (),
+    language: Language = "en",
+) -> dict[str, Any]:
+    """One run of the linter as a SARIF log: `found` are names of files with their evaluations,
+    `unread` what is said of files that could not be read."""
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {"name": "Sightline", "rules": [_rule(kind, language) for kind in KINDS]}
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not unread,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": said}} for said in unread
+                ],
+            }
+        ],
+        "results": [_result(name, flaw) for name, one in found for flaw in one.lint.flaws],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(kind: str, language: Language) -> dict[str, Any]:
+    return {
+        "id": kind,
+        "shortDescription": {"text": message(kind, "…", "…", language)},
+        "defaultConfiguration": {"level": _LEVELS[KINDS[kind]]},
+    }
+
+
+def _result(name: str, flaw: Flaw) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(name)}}
+    if flaw.line:
+        place["region"] = {"startLine": flaw.line}
+        if flaw.excerpt:
+            place["region"]["snippet"] = {"text": flaw.excerpt}
+    said = "\n".join((flaw.kind, flaw.message, flaw.excerpt))
+    return {
+        "ruleId": flaw.kind,
+        "ruleIndex": _RULES[flaw.kind],
+        "level": _LEVELS[flaw.severity],
+        "message": {"text": flaw.message},
+        "locations": [{"physicalLocation": place}],
+        # of what is said and not of where: the same finding stays the same when lines are added above
+        "partialFingerprints": {"finding/v1": hashlib.sha256(said.encode()).hexdigest()[:32]},
+    }
+
+
+def _uri(name: str) -> str:
+    """A name of a file as a URI: relative to where the program was started, unless it is absolute."""
+    path = PurePath(name)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

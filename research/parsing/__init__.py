@@ -1,1 +1,0 @@
-"""Parsers of files from outside, run in child processes with limits (`pool`, `worker`)."""

@@ -1,0 +1,195 @@
+"""Child process that parses untrusted files, within limits that the system enforces.
+
+`research.readers.pool` starts and reuses it. Input: a line of JSON with the fields of `Request`,
+then `size` bytes. Output: lines of JSON, {"ready"} once, any number of {"progress"}, then either
+{"fault"} or {"size", "last"} and `size` bytes of JSON, the result. At worst, a file that breaks a
+parser ends this process, which has no key in its environment and cannot open connections.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+IDLE = 300.0  # seconds without a request after which the process ends
+GROWTH = 192 * 1024**2  # bytes kept after a request, beyond which another process takes over
+TICK = 0.001  # seconds of processor time: the shortest timer
+
+Progress = Callable[[float], None]
+"""Takes the part of the work that is done, 0 to 1."""
+
+
+class Task(Protocol):
+    """Function that parses `data` or a file, and returns a value that can be written as JSON."""
+
+    def __call__(self, data: bytes, progress: Progress, **arguments: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Request to run a task ("module:function") with its arguments and limits; a limit of 0 means
+    none.
+
+    `memory` is in bytes beyond those of the idle process, `seconds` are of processor time, `disk`
+    is in bytes of one file. `imports` are modules that are loaded before the limits apply,
+    `scratch` is the folder for temporary files.
+    """
+
+    task: str
+    size: int = 0
+    imports: tuple[str, ...] = ()
+    arguments: dict[str, Any] | None = None
+    memory: int = 0
+    seconds: float = 0.0
+    disk: int = 0
+    scratch: str = ""
+
+
+# Limits
+
+
+def connect_nowhere(event: str, _arguments: Any) -> None:
+    """Refuse network connections; an audit hook.
+
+    Raises:
+        PermissionError: a connection is attempted.
+    """
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        raise PermissionError("this process connects nowhere")
+
+
+def end_with(lifeline: int) -> None:
+    """Have the kernel end this process when the other end of a pipe closes, as it does when the
+    parent dies.
+
+    A thread could not do this, because a parser may hold the interpreter's lock.
+    """
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO ends a process by default
+
+
+def _limit(name: str, value: int) -> None:
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        kind = getattr(resource, name)
+        _, most = resource.getrlimit(kind)
+        soft = value or most
+        resource.setrlimit(
+            kind, (soft if most == resource.RLIM_INFINITY else min(soft, most), most)
+        )
+
+
+def _limit_time(seconds: float) -> None:
+    """End the process once it has used this many seconds of processor time; 0 for no limit."""
+    with suppress(ImportError, AttributeError, OSError):
+        import signal
+
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # SIGPROF ends a process by default
+
+
+def data_size() -> int:
+    """Return the bytes of writable memory that this process has reserved; 0 where the system does
+    not report them."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _confine() -> None:
+    """Apply the restrictions that hold for every request."""
+    sys.addaudithook(connect_nowhere)
+    _limit("RLIMIT_CORE", 1)  # byte, so that no core dump is written
+    with suppress(OSError):  # out of memory, the system ends this process before its parent
+        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
+    warnings.simplefilter("ignore")
+
+
+# Requests
+
+
+def _run(request: Request, data: bytes, progress: Progress) -> bytes:
+    """Run the task of a request within its limits, and return the result as JSON."""
+    module, _, name = request.task.partition(":")
+    task: Task = getattr(importlib.import_module(module), name)
+    for extra in request.imports:
+        importlib.import_module(extra)
+    tempfile.tempdir = request.scratch or None
+    if request.memory and (used := data_size()):
+        _limit("RLIMIT_DATA", used + request.memory)
+    _limit("RLIMIT_FSIZE", request.disk)
+    _limit_time(request.seconds)
+    try:
+        found = task(data, progress, **(request.arguments or {}))
+        return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    finally:
+        _limit_time(0)
+        _limit("RLIMIT_DATA", 0)
+        _limit("RLIMIT_FSIZE", 0)
+
+
+def _send(made: BinaryIO, **fields: Any) -> None:
+    made.write(json.dumps(fields).encode() + b"\n")
+    made.flush()
+
+
+def _answer(line: bytes, given: BinaryIO, made: BinaryIO, begun: int) -> bool:
+    """Answer one request. Return whether the process can take another one."""
+    request = Request(**json.loads(line))
+    data = given.read(request.size)
+    try:
+        result = _run(request, data, lambda part: _send(made, progress=part))
+    except MemoryError:
+        _send(made, fault="memory")
+        return False
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is no Exception
+        _send(made, fault="crash", detail=type(error).__name__)
+        return False
+    last = data_size() - begun > GROWTH
+    _send(made, size=len(result), last=last)
+    made.write(result)
+    made.flush()
+    return not last
+
+
+def _waits(given: BinaryIO) -> bool:
+    """Wait for the next request. Return False if none arrives within `IDLE` seconds."""
+    if sys.platform == "win32":
+        return True
+    import select
+
+    return bool(select.select([given], [], [], IDLE)[0])
+
+
+def main(lifeline: int, *imports: str) -> None:
+    """Answer requests until there are no more. `imports` are loaded before the first one."""
+    made = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output that a library prints must not be taken for an answer
+    given = sys.stdin.buffer
+    if lifeline >= 0:
+        end_with(lifeline)
+    _confine()
+    for name in imports:
+        importlib.import_module(name)
+    begun = data_size()
+    with suppress(BrokenPipeError):
+        _send(made, ready=True)
+        while _waits(given) and (line := given.readline()):
+            if not _answer(line, given, made, begun):
+                break
+    os._exit(0)

@@ -1,0 +1,50 @@
+"""Which model does what in the runs of a desk, what it lacks, and what it costs."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from research.core.records import Record
+from research.core.settings import CHECK_MODEL, REPORT_MODEL, ROLES
+from research.models.prices import Price, price
+from research.models.roles import Spec, lacking
+from research.runtime.services import Services
+
+
+class ModelRole(Record):
+    """A model at work: `role` is one of the roles of models, `news` for the one of reports, `check`
+    for the one that judges sentences. `lacks` names the setting without which it cannot be asked;
+    `price` is None if it is not known."""
+
+    role: str
+    setting: str
+    model: str
+    lacks: str = ""
+    price: Price | None = None
+
+
+def model_table(services: Services, day: date) -> list[ModelRole]:
+    """The models that are set, in the order in which a run needs them."""
+    out = []
+    if services.models:
+        out = [
+            ModelRole(role=role, setting=setting, model=model, lacks=lacks, price=price(model, day))
+            for role, setting, model, lacks in sorted(
+                services.models.table(), key=lambda row: ROLES.index(row[0])
+            )
+        ]
+    settings = services.settings
+    reporter = services.reporters.reporter if services.reporters else None
+    if reporter:
+        out.append(_role("news", REPORT_MODEL, reporter, services, day))
+    if services.reporters and settings.check == "model":
+        spec = services.reporters.checking(settings.options).spec
+        out.append(_role("check", spec.setting or CHECK_MODEL, spec, services, day))
+    return out
+
+
+def _role(role: str, setting: str, spec: Spec, services: Services, day: date) -> ModelRole:
+    lacks = lacking(spec, services.settings)
+    return ModelRole(
+        role=role, setting=setting, model=str(spec), lacks=lacks, price=price(str(spec), day)
+    )

@@ -1,0 +1,358 @@
+"""What a database means: its semantic model, a YAML file that says once what tables and columns are
+called, in which units they are, what their values stand for, how tables join, and which figures are asked
+for by name.
+
+The keys are those that semantic layers share (dbt's, Snowflake's, Cube's): tables with columns, labels,
+synonyms and descriptions; relationships; metrics with an expression; examples that were found right.
+
+    tables:
+      Invoice:
+        label: {en: invoice, zh: 发票}
+        synonyms: [order, 订单]
+        row: [InvoiceId]          # the columns by which a row is told
+        date: InvoiceDate         # the column that dates a row
+        columns:
+          Total: {label: {en: amount, zh: 金额}, unit: USD}
+          BillingCountry: {label: {en: country, zh: 国家}, values: {Germany: [德国]}}
+    relationships:
+      - Invoice.CustomerId = Customer.CustomerId
+    metrics:
+      sales: {label: {en: sales, zh: 销售额}, table: Invoice, expression: sum(Total), unit: USD}
+    examples:
+      - {question: Which country buys most?, sql: SELECT ...}
+
+Knows schemas, no engine. A model is drafted from a schema; an analyst corrects it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import yaml
+from pydantic import Field, ValidationError
+
+from research.core.i18n import message
+from research.core.records import Language, Record
+from research.core.text.nouns import singular
+from research.sources.database.schema import Column, Schema, Table, is_text
+
+LONGEST = 400_000  # characters of a file
+_DATED = re.compile(r"date|time|day|日期|时间|日$", re.I)
+_BIRTH = re.compile("birth|出生|生日", re.I)  # which dates a person, and nothing that happens
+_CALLED = re.compile(r"(?:^|_|\b)(?:name|title|label)$|(?:name|title)$|名称?$|姓名$|标题$", re.I)
+_ID = re.compile(r"(?:^|_|(?<=[a-z]))(?:id|key|code|no|number)$|编号$|代码$", re.I)
+
+
+class Unusable(ValueError):
+    """A file is no semantic model of the database; the message says where, for a person."""
+
+
+class Label(Record):
+    """What something is called, in English and in Chinese."""
+
+    en: str = ""
+    zh: str = ""
+
+
+class ColumnModel(Record):
+    """A column. `values` are wordings of its values; `high` and `low` are adjectives for the one end of a
+    figure and for the other: long and short, 贵 and 便宜."""
+
+    label: Label = Label()
+    synonyms: tuple[str, ...] = ()
+    description: str = ""
+    unit: str = ""
+    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    high: tuple[str, ...] = ()
+    low: tuple[str, ...] = ()
+
+
+class TableModel(Record):
+    """A table. `row` are the columns by which a row is told, `date` is the column that dates it."""
+
+    label: Label = Label()
+    synonyms: tuple[str, ...] = ()
+    description: str = ""
+    row: tuple[str, ...] = ()
+    date: str = ""
+    columns: dict[str, ColumnModel] = Field(default_factory=dict)
+
+
+class Metric(Record):
+    """A figure that is asked for by name: an aggregate `expression` over the columns of a table."""
+
+    label: Label = Label()
+    synonyms: tuple[str, ...] = ()
+    description: str = ""
+    table: str
+    expression: str
+    unit: str = ""
+
+
+class Example(Record):
+    """A question with a statement that answers it."""
+
+    question: str
+    sql: str
+
+
+class SemanticModel(Record):
+    """All that is said of a database. Tables are named as the schema calls them."""
+
+    description: str = ""
+    tables: dict[str, TableModel] = Field(default_factory=dict)
+    relationships: tuple[str, ...] = ()
+    metrics: dict[str, Metric] = Field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+
+    def links(self) -> Iterator[tuple[str, str, str, str]]:
+        """The relationships: table, column, table and column of the row that is referred to."""
+        for told in self.relationships:
+            here, _, there = (part.strip() for part in told.partition("="))
+            yield (*_parted(here), *_parted(there))
+
+    def column(self, table: str, column: str) -> ColumnModel:
+        """What is said of a column, if anything is."""
+        return self.tables.get(table, TableModel()).columns.get(column, ColumnModel())
+
+
+def _parted(name: str) -> tuple[str, str]:
+    table, _, column = name.rpartition(".")
+    return table, column
+
+
+# Files
+
+
+def loaded(text: str, schema: Schema) -> SemanticModel:
+    """The model that a YAML file holds.
+
+    Raises:
+        Unusable: it is none, or speaks of what the database does not have.
+    """
+    if len(text) > LONGEST:
+        raise Unusable(f"The file has {len(text):,} characters; {LONGEST:,} is the most.")
+    try:
+        read = yaml.load(text, _Loader)
+        model = SemanticModel.model_validate(read or {})
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"Line {mark.line + 1}: " if mark else ""
+        raise Unusable(f"{where}{getattr(error, 'problem', None) or error}"[:300]) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Unusable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if problem := next(_problems(model, schema), ""):
+        raise Unusable(problem)
+    return _completed(model, drafted(schema))
+
+
+def _completed(model: SemanticModel, draft: SemanticModel) -> SemanticModel:
+    """The model with what it says nothing of as the draft has it: tables, columns, and how they join."""
+    tables = {}
+    for name, of in draft.tables.items():
+        said = model.tables.get(name)
+        if said is None:
+            tables[name] = of
+            continue
+        columns = {column: said.columns.get(column, of.columns[column]) for column in of.columns}
+        told = {"label": said.label if said.label != Label() else of.label, "columns": columns}
+        tables[name] = said.model_copy(update={"row": said.row or of.row, **told})
+    links = model.relationships or draft.relationships
+    return model.model_copy(update={"tables": tables, "relationships": links})
+
+
+def dumped(model: SemanticModel) -> str:
+    """A model as a YAML file, without what is empty."""
+    told = model.model_dump(mode="json", exclude_defaults=True)
+    return str(yaml.dump(told, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110))
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML that cannot grow: a file of a few lines may not stand for gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.YAMLError(f"Line {event.start_mark.line + 1}: aliases are not read.")
+        return super().compose_node(parent, index)
+
+
+class _Dumper(yaml.SafeDumper):
+    """What is small stands on one line."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+        inner = [value for value in mapping.values() if isinstance(value, dict)]
+        small = not any(isinstance(value, dict) for each in inner for value in each.values())
+        flow = small and len(str(mapping)) < 90
+        return super().represent_mapping(tag, mapping, flow_style=flow or None)
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
+        flow = all(isinstance(value, str) for value in sequence) and len(str(sequence)) < 90
+        return super().represent_sequence(tag, sequence, flow_style=flow or None)
+
+
+def _problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
+    """What the model says that the database does not have."""
+    tables = {table.called: {column.name for column in table.columns} for table in schema.tables}
+    for name, table in model.tables.items():
+        if name not in tables:
+            yield f"tables.{name}: the database has no such table."
+            continue
+        for column in (*table.columns, *table.row, *filter(None, [table.date])):
+            if column not in tables[name]:
+                yield f"tables.{name}.{column}: the table has no such column."
+    for told, (here, mine, there, other) in zip(model.relationships, model.links(), strict=True):
+        for of, column in ((here, mine), (there, other)):
+            if column not in tables.get(of, ()):
+                yield f"relationships: {told}: there is no column {of}.{column}."
+    for name, metric in model.metrics.items():
+        if metric.table not in tables:
+            yield f"metrics.{name}: the database has no table {metric.table}."
+
+
+# Drafts
+
+
+def drafted(schema: Schema) -> SemanticModel:
+    """What can be said of a database from its names, comments, types and keys alone."""
+    links = []
+    for table in schema.tables:
+        for column in table.columns:
+            if column.refers:
+                there, _, other = column.refers.rpartition(".")
+                links.append(f"{table.called}.{column.name} = {there}.{other or column.name}")
+    known = {table.called: {column.name for column in table.columns} for table in schema.tables}
+    keys = {told.partition(" = ")[0] for told in links}
+    whole = [
+        told
+        for told in links
+        if (end := _parted(told.partition(" = ")[2]))[1] in known.get(end[0], ())
+    ]
+    return SemanticModel(
+        tables={table.called: _drafted(table, keys) for table in schema.tables},
+        relationships=tuple(whole),
+    )
+
+
+def _drafted(table: Table, keys: set[str]) -> TableModel:
+    columns = {
+        c.name: ColumnModel() if f"{table.called}.{c.name}" in keys else _column(c)
+        for c in table.columns
+    }  # what only refers to another table is called as that is
+    named = [c.name for c in table.columns if is_text(c.type) and _CALLED.search(c.name)]
+    keyed = [c.name for c in table.columns if c.key]
+    dates = [
+        c.name for c in table.columns
+        if re.search("DATE|TIME", c.type.upper()) or (is_text(c.type) and _DATED.search(c.name))
+    ]  # fmt: skip
+    persons = [name for name in named if re.search("first|last", name, re.I)]
+    return TableModel(
+        label=_label(table.name, one=True),
+        description=table.comment,
+        row=tuple(sorted(persons) if len(persons) > 1 else named[:1] or keyed[:1]),
+        date=next((name for name in dates if not _BIRTH.search(name)), ""),
+        columns=columns,
+    )
+
+
+def _column(column: Column) -> ColumnModel:
+    return ColumnModel(label=_label(column.name), description=column.comment)
+
+
+def _label(name: str, *, one: bool = False) -> Label:
+    """A name as words: order_items and OrderItems are "order items", or "order item" for what is in one
+    row; 销售额 is Chinese."""
+    if re.search("[\u4e00-\u9fff]", name):
+        return Label(zh=name)
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name)
+    words = " ".join(parts.split()).lower()
+    return Label(en=singular(words) if one else words)
+
+
+def is_id(name: str) -> bool:
+    """Whether a column is called like a key: it is shown as it is, and never summed."""
+    return bool(_ID.search(name))
+
+
+# What others are told of it
+
+
+def described(schema: Schema, model: SemanticModel) -> Schema:
+    """The schema with what the model says as its comments, for whoever writes SQL."""
+    tables = []
+    for table in schema.tables:
+        said = model.tables.get(table.called, TableModel())
+        columns = tuple(
+            replace(column, comment=_told(said.columns.get(column.name, ColumnModel()), column.comment))
+            for column in table.columns
+        )  # fmt: skip
+        comment = _told(said, table.comment)
+        tables.append(replace(table, columns=columns, comment=comment))
+    return replace(schema, tables=tuple(tables))
+
+
+def _told(said: TableModel | ColumnModel, comment: str) -> str:
+    words = [said.label.en, said.label.zh, *said.synonyms]
+    parts = [", ".join(dict.fromkeys(filter(None, words))), said.description or comment]
+    if isinstance(said, ColumnModel):
+        parts.append(f"unit: {said.unit}" if said.unit else "")
+        stands = [f"{value} = {'/'.join(words)}" for value, words in list(said.values.items())[:20]]
+        parts.append("; ".join(stands))
+    return "; ".join(filter(None, parts))
+
+
+def metrics_told(model: SemanticModel) -> str:
+    """The metrics as who writes SQL is told of them, "" if there are none."""
+    lines = [
+        f"metric {metric.label.en or metric.label.zh or name}: {metric.expression} over {metric.table}"
+        + (f", in {metric.unit}" if metric.unit else "")
+        for name, metric in model.metrics.items()
+    ]
+    return "\n".join(lines)
+
+
+def headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dict[Language, str]]:
+    """What columns of rows are called above a table, with their units, in both languages; those of which
+    the model says nothing, or two things, keep their names."""
+    known: dict[str, set[tuple[str, str, str]]] = {}
+    for table in model.tables.values():
+        for name, column in table.columns.items():
+            label = column.label
+            known.setdefault(name.lower(), set()).add((label.en, label.zh, column.unit))
+    for name, metric in model.metrics.items():
+        known.setdefault(name.lower(), set()).add((metric.label.en, metric.label.zh, metric.unit))
+    found: dict[str, dict[Language, str]] = {}
+    for name in names:
+        if name in _OWN and name not in known:
+            found[name] = {language: _heading(message(_OWN[name], language), "", "", language) for language in _BOTH}  # fmt: skip
+            continue
+        told = _COMPUTED.match(name)
+        meant = known.get((told["name"] if told else name).lower(), set())
+        if len(meant) == 1:
+            en, zh, unit = next(iter(meant))
+            said: dict[Language, str] = {"en": en, "zh": zh or en}
+            if not en:
+                said["en"] = zh
+            found[name] = {
+                language: _heading(text, told["how"] if told else "", unit, language)
+                for language, text in said.items() if text
+            }  # fmt: skip
+    return found
+
+
+_BOTH: tuple[Language, ...] = ("en", "zh")
+_OWN = {  # of the interpreter's own columns
+    "year": "reading.by year", "quarter": "reading.by quarter", "month": "reading.by month",
+    "day": "reading.by day", "count": "reading.number",
+}  # fmt: skip
+_COMPUTED = re.compile(r"(?P<how>sum|avg|max|min)_(?P<name>.+)")
+
+
+def _heading(label: str, how: str, unit: str, language: Language) -> str:
+    text = message(f"reading.{how}", language, column=label) if how else label
+    text = f"{text[:1].upper()}{text[1:]}"
+    return message("mark.aside", language, text=text, more=unit) if unit else text

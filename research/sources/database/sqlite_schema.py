@@ -1,0 +1,261 @@
+"""Inspection of a SQLite file: its permitted and readable tables and views.
+
+Only tables and views that the settings permit are inspected. Those that SQLite cannot read are left
+out and reported with SQLite's reason: a view over a dropped table, a table of a module that is not
+loaded, a column computed by a function of another program.
+
+A virtual table keeps its rows in shadow tables, whose names begin with its own. Shadow tables are
+never listed as tables. See https://www.sqlite.org/vtab.html#the_xshadowname_method.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
+
+from research.sources.database.allowed import NAMES
+from research.sources.database.catalogue import HOMES
+from research.sources.database.schema import (
+    ColumnRow,
+    Comments,
+    Reads,
+    Schema,
+    Unreadable,
+    build_tables,
+    first_line,
+)
+
+ASKED = 20_000  # calls of the authorizer that one statement may cause
+FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # the function behind REGEXP
+LENGTH = 200_000  # bytes of a text or a row, including intermediate ones
+_FTS = frozenset(["content", "segments", "segdir", "docsize", "stat"])
+_RTREE = frozenset(["node", "rowid", "parent"])
+_SHADOWS = {
+    "fts1": _FTS, "fts2": _FTS, "fts3": _FTS, "fts4": _FTS,
+    "fts5": frozenset(["data", "idx", "content", "docsize", "config"]), "fts5vocab": frozenset[str](),
+    "fts4aux": frozenset[str](), "rtree": _RTREE, "rtree_i32": _RTREE, "geopoly": _RTREE,
+}  # fmt: skip
+"""For each module of virtual tables, the suffixes of its shadow tables: the part of their names
+after the name of the virtual table and "_"."""
+_MODULE = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+[\"'`\[]?(\w+)", re.I | re.S)
+
+Read = tuple[str, str, str]
+"""A view, and the table and column that reading it reads, in lower case."""
+
+
+class Inspection(NamedTuple):
+    """Contents of a SQLite file, with names in lower case except in `schema` and `virtual`.
+
+    `objects` are the names of all its tables and views, `views` the columns that each view reads.
+    `shadows` are the shadow tables that SQLite reads for the tables and views of the schema.
+    `virtual` are the virtual tables for whose modules SQLite has support here.
+    """
+
+    schema: Schema
+    objects: frozenset[str]
+    views: frozenset[Read]
+    shadows: frozenset[str]
+    virtual: tuple[str, ...]
+
+
+def inspect_schema(
+    connection: Connection, reads: Reads | None, comments: Comments | None
+) -> Inspection:
+    """Inspect the tables and views that may be read.
+
+    Raises:
+        DBAPIError: the file cannot be read at all, or not in time.
+    """
+    raw: Any = connection.connection.driver_connection
+    listed = raw.execute(
+        "select name, type = 'view', sql from sqlite_master where type in ('table', 'view') "
+        "and name not like 'sqlite~_%' escape '~' order by 2, 1"
+    ).fetchall()
+    modules = {name: found[1].lower() for name, _, sql in listed if (found := _MODULE.match(sql or ""))}  # fmt: skip
+    owners = _shadow_owners(raw, [name for name, _, _ in listed], modules)
+    virtual = tuple(name for name in modules if connect(raw, name))
+    rows: list[ColumnRow] = []
+    views = set[Read]()
+    unreadable: list[Unreadable] = []
+    for name, view, _ in listed:
+        if name.lower() in owners or (reads and not reads(HOMES["sqlite"], name)):
+            continue
+        try:
+            if view:
+                views |= _read_by_view(raw, name)
+            columns = _columns(connection, name, view=bool(view))
+        except (SQLAlchemyError, sqlite3.Error, PermissionError, UnicodeError) as error:
+            parts = sorted(shadow for shadow, owner in owners.items() if owner == name.lower())
+            more = f"; with it go {', '.join(parts)}" if parts else ""
+            unreadable.append(Unreadable(name, f"{_reason(error, name)}{more}"))
+            continue
+        broken = [] if view else list(_broken_columns(raw, name))
+        gone = {column.name for column in broken}
+        rows += [row for row in columns if f"{name}.{row.name}" not in gone]
+        unreadable += broken
+    schema = Schema("sqlite", build_tables(rows, "", comments), unreadable=tuple(unreadable))
+    below = {row.table.lower() for row in rows} | {table for _, table, _ in views}
+    return Inspection(
+        schema,
+        frozenset(str(name).lower() for (name,) in raw.execute("select name from sqlite_master")),
+        frozenset(views),
+        frozenset(shadow for shadow, owner in owners.items() if owner in below),
+        virtual,
+    )
+
+
+def connect(raw: sqlite3.Connection, virtual: str) -> bool:
+    """Have SQLite prepare a virtual table, which needs rights that no statement has. Return whether
+    it succeeded."""
+    try:
+        raw.execute(f"select 1 from {_quoted(virtual)} limit 0")  # noqa: S608
+    except sqlite3.Error as error:
+        if "interrupted" in str(error):
+            raise
+        return False
+    return True
+
+
+def _shadow_owners(
+    raw: sqlite3.Connection, names: list[str], modules: Mapping[str, str]
+) -> dict[str, str]:
+    """Map each shadow table to the virtual table it belongs to, in lower case.
+
+    For the modules it has, SQLite from version 3.37 reports the shadow tables itself; for other
+    known modules they are recognised by their suffixes. For an unknown module, every table whose
+    name begins with the name of the virtual table and "_" counts as its shadow table.
+    """
+    told, loaded = set[str](), set[str]()
+    with suppress(sqlite3.Error, UnicodeError):
+        loaded = {name.lower() for (name,) in raw.execute("pragma module_list")}
+        told = {row[1].lower() for row in raw.execute("pragma main.table_list") if row[2] == "shadow"}  # fmt: skip
+    owners: dict[str, str] = {}
+    for virtual, module in sorted(modules.items(), key=lambda item: len(item[0])):
+        owner = virtual.lower()
+        known = _SHADOWS.get(module)
+        for name in map(str.lower, names):
+            end = name.removeprefix(f"{owner}_")
+            if end == name or name == owner:
+                continue
+            if name in told or (module not in loaded if known is None else end in known):
+                owners[name] = owner
+    return owners
+
+
+def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow]:
+    """Return the columns of a table or view.
+
+    Raises:
+        NoSuchTableError: it has no column that can be read.
+    """
+    raw: Any = connection.connection.driver_connection
+    described: list[Any] = list(inspect(connection).get_columns(name))
+    if not described:
+        raise NoSuchTableError(name)
+    if not view:
+        raw.execute(f"select 1 from {_quoted(name)} limit 1").fetchall()  # noqa: S608
+    keys = {item["name"] for item in described if item["primary_key"]}
+    refers = _references(raw, name)
+    unique = {names[0] for names in (*_unique(raw, name), list(keys)) if len(names) == 1}
+    rows = []
+    for item in described:
+        own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
+        needed = not item["nullable"] or keys == {own}
+        rows.append(ColumnRow("", name, view, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
+    return rows
+
+
+def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
+    """Map each column of a table that refers to another table to its target, as "table.column"."""
+    found: dict[str, str] = {}
+    for _, place, table, own, other, *_ in raw.execute(f"pragma foreign_key_list({_quoted(name)})"):
+        if other is None:  # the reference is to the table's primary key
+            with suppress(sqlite3.Error, StopIteration):
+                columns = raw.execute(f"pragma table_info({_quoted(table)})").fetchall()
+                other = next(column[1] for column in columns if column[5] == place + 1)
+        if other is not None:
+            found.setdefault(own, f"{table}.{other}")
+    return found
+
+
+def _unique(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
+    """Return the columns of each complete unique index of a table."""
+    indexes = raw.execute(f"pragma index_list({_quoted(name)})").fetchall()
+    return [
+        [column for _, _, column in raw.execute(f"pragma index_info({_quoted(index)})")]
+        for _, index, unique, _, partial in indexes
+        if unique and not partial
+    ]
+
+
+def _broken_columns(raw: sqlite3.Connection, name: str) -> list[Unreadable]:
+    """Return the computed columns of a table that SQLite cannot compute."""
+    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quoted(name)})") if row[6] == 2]  # fmt: skip
+    broken = []
+    before = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+    for column in computed:
+        try:
+            raw.execute(f"select {_quoted(column)} from {_quoted(name)} limit 1").fetchall()  # noqa: S608
+        except sqlite3.Error as error:
+            if "function" in str(error):
+                broken.append(Unreadable(f"{name}.{column}", _reason(error, column)))
+    raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+    return broken
+
+
+def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
+    """Return the columns that SQLite reads for a view.
+
+    Raises:
+        sqlite3.Error: the view cannot be read.
+        PermissionError: the view is too large, recursive, or calls a function that is not allowed.
+    """
+    found: set[Read] = set()
+    refused: list[str] = []
+    asked = count(1)
+
+    def record(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
+        if next(asked) > ASKED:
+            refused.append("it is too large")
+            return sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_READ and via:
+            found.add((via.lower(), (one or "").lower(), (two or "").lower()))
+        elif action == sqlite3.SQLITE_FUNCTION and (two or "").lower() not in FUNCTIONS:
+            refused.append(f"it calls {two}(), which no statement may")
+        elif action == sqlite3.SQLITE_RECURSIVE:
+            refused.append("it is recursive, which no statement may be")
+        return sqlite3.SQLITE_OK
+
+    raw.set_authorizer(record)
+    try:
+        raw.execute(f"select * from {_quoted(view)} limit 0")  # noqa: S608
+    finally:
+        raw.set_authorizer(None)
+        if refused:
+            raise PermissionError(refused[0])
+    return found
+
+
+def _reason(error: Exception, name: str) -> str:
+    """Return the reason why a table, view or column cannot be read, in SQLite's words.
+
+    Raises:
+        Exception: the `error` itself, if SQLite was interrupted because time was up.
+    """
+    own = error.orig if isinstance(error, DBAPIError) else error
+    if "interrupted" in str(own):
+        raise error
+    if isinstance(own, NoSuchTableError) or str(own) == f"no such table: {name}":
+        return "it has no columns, or its definition is damaged"
+    return first_line(str(own))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

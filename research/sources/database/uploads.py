@@ -1,0 +1,118 @@
+"""The files of tables that an owner has given: each set of them a DuckDB file of its own.
+
+Nothing is shared: an owner's files lie in a folder that only the owner's name leads to, and what one
+asks never reaches another's. A file is written once and only read afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from research.core.attached import FILES
+from research.core.records import Record, fingerprint
+from research.readers.table_files import FileTable, Say, load
+from research.storage.files import private_folder
+
+_ID = re.compile(r"[0-9a-f]{6,64}")
+
+
+class Upload(Record):
+    """A set of files that can be asked. `size` are the bytes of its database."""
+
+    id: str
+    names: tuple[str, ...]
+    tables: tuple[FileTable, ...]
+    size: int = 0
+    made: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def database(self) -> str:
+        """What it is called among the databases."""
+        return f"{FILES}{self.id}"
+
+
+class Uploads:
+    """The uploads below a folder. Safe for several processes: a file is there whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _of(self, owner: str) -> Path:
+        return self._folder / fingerprint(f"tables of {owner}")
+
+    def add(self, owner: str, sources: Sequence[tuple[Path, Sequence[FileTable]]], say: Say = lambda part: None) -> Upload:  # fmt: skip
+        """Loads files. The same files, recognised in the same way, are one upload.
+
+        Raises:
+            Unreadable: one of them is broken or too large.
+        """
+        home = self._of(owner)
+        private_folder(self._folder)
+        private_folder(home)
+        told = [
+            (_digest(path), [table.model_dump_json() for table in tables])
+            for path, tables in sources
+        ]
+        made = fingerprint(repr(told))
+        if known := self.get(owner, made):
+            return known
+        target = home / f"{made}.duckdb"
+        tables = load(sources, target, say)
+        target.chmod(0o600)
+        names = tuple(dict.fromkeys(table.file for table in tables))
+        upload = Upload(id=made, names=names, tables=tables, size=target.stat().st_size)
+        note = home / f"{made}.json"
+        note.write_text(upload.model_dump_json(), encoding="utf-8")
+        note.chmod(0o600)
+        return upload
+
+    def all(self, owner: str) -> tuple[Upload, ...]:
+        """An owner's uploads, the newest first."""
+        found = (self.get(owner, note.stem) for note in self._of(owner).glob("*.json"))
+        return tuple(sorted(filter(None, found), key=lambda each: each.made, reverse=True))
+
+    def get(self, owner: str, upload: str) -> Upload | None:
+        """One of an owner's uploads; None if there is no such."""
+        if not _ID.fullmatch(upload) or not self.path(owner, upload).is_file():
+            return None
+        with suppress(OSError, ValidationError):
+            note = self._of(owner) / f"{upload}.json"
+            return Upload.model_validate_json(note.read_text(encoding="utf-8"))
+        return None
+
+    def path(self, owner: str, upload: str) -> Path:
+        """Where the database of an upload is; what is no id is never part of a path."""
+        return self._of(owner) / f"{upload if _ID.fullmatch(upload) else 'none'}.duckdb"
+
+    def remove(self, owner: str, upload: str) -> bool:
+        """Deletes an upload; whether there was one."""
+        known = self.get(owner, upload) is not None
+        if _ID.fullmatch(upload):
+            _delete([self.path(owner, upload), self._of(owner) / f"{upload}.json"])
+        return known
+
+    def clear(self, owner: str) -> int:
+        """Deletes all of an owner's uploads and whatever lies beside them; how many there were."""
+        count = len(self.all(owner))
+        _delete(self._of(owner).glob("*"))
+        with suppress(OSError):
+            self._of(owner).rmdir()
+        return count
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _delete(files: Iterable[Path]) -> None:
+    for file in files:
+        with suppress(FileNotFoundError):
+            file.unlink()

@@ -1,0 +1,181 @@
+"""Pages that are pictures: which of them wait to be read, what was read of them, and their pictures.
+
+A page that was read is text of its document like any other, found and cited by its number. The file
+is kept until all of its pages were read; of each page a small picture stays.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from research.core.text.sentences import unwrapped
+from research.core.text.words import language
+from research.readers.formats import MAX_CHARACTERS, clean
+from research.sources.library.names import aliases_of
+from research.sources.library.ocr import Failure, Recognised
+from research.sources.library.passages import split
+from research.sources.library.prepare import name_rows, opening, passage_rows
+from research.storage.files import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A document with pages that were not read: how many there are and how many were read, which wait
+    and which failed. Of one that was added where none could be read, the file is not `kept`."""
+
+    document: int
+    name: str
+    title: str
+    total: int
+    read: int
+    waiting: tuple[int, ...]
+    failed: tuple[tuple[int, Failure], ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The pages of a document that wait, and its file."""
+
+    document: int
+    name: str
+    pages: tuple[int, ...]
+    data: bytes
+
+
+def open_ones(db: Database) -> list[Scan]:
+    """The documents with pages that wait or failed, in the order in which they are read."""
+    rows: list[Any] = db.read(
+        "select d.id, d.name, d.title, s.page, s.state, s.reason, "
+        "exists(select 1 from scan k where k.document = d.id) from scan_page s "
+        "join document d on d.id = s.document where s.document in "
+        "(select document from scan_page where state<>'read') order by d.id, s.page"
+    )
+    out = []
+    for (number, name, title), group in groupby(rows, key=lambda row: row[:3]):
+        pages = [*group]
+        out.append(
+            Scan(
+                number, name, title, len(pages), sum(row[4] == "read" for row in pages),
+                tuple(row[3] for row in pages if row[4] == "waiting"),
+                tuple((row[3], row[5]) for row in pages if row[4] == "failed"),
+                bool(pages[0][6]),
+            )
+        )  # fmt: skip
+    return out
+
+
+def job(db: Database) -> Job | None:
+    """What is to be read next."""
+    rows: list[Any] = db.read(
+        "select d.id, d.name, k.data from scan k join document d on d.id = k.document "
+        "where exists(select 1 from scan_page s where s.document = d.id and s.state='waiting') "
+        "order by d.id limit 1"
+    )
+    if not rows:
+        return None
+    number, name, data = rows[0]
+    pages: list[Any] = db.read(
+        "select page from scan_page where document=? and state='waiting' order by page", (number,)
+    )
+    return Job(number, name, tuple(row[0] for row in pages), data)
+
+
+def put(connection: sqlite3.Connection, document: int, found: Recognised) -> bool:
+    """Stores what became of a page, with its passages; False if nobody waits for it any more."""
+    row = connection.execute(
+        "select d.title, d.text, s.heading from scan_page s join document d on d.id = s.document "
+        "where s.document=? and s.page=? and s.state='waiting'",
+        (document, found.page),
+    ).fetchone()
+    if row is None:
+        return False
+    title, whole, heading = row
+    text, failed = clean(unwrapped(found.text)), found.failed
+    if len(whole) + len(text) > MAX_CHARACTERS:
+        text, failed = "", "characters"
+    connection.execute(
+        "update scan_page set state=?, reason=?, picture=? where document=? and page=?",
+        ("failed" if failed else "read", failed, found.picture or None, document, found.page),
+    )
+    if text and not failed:
+        _insert(connection, document, title, whole, heading, found.page, text)
+    connection.execute(
+        "delete from scan where document=?1 and not exists"
+        "(select 1 from scan_page where document=?1 and state<>'read')",
+        (document,),
+    )
+    return True
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    document: int,
+    title: str,
+    whole: str,
+    heading: str,
+    page: int,
+    text: str,
+) -> None:
+    """Puts a page's text before that of the next, and adds its passages."""
+    (at,) = connection.execute(
+        "select min(start) from passage where document=? and page>?", (document, page)
+    ).fetchone()
+    if at is None:
+        start = len(whole) + bool(whole)
+        whole = f"{whole}\n{text}" if whole else text
+    else:
+        start = at
+        whole = f"{whole[:at]}{text}\n{whole[at:]}"
+        connection.execute(
+            "update passage set start=start+?1, finish=finish+?1 where document=?2 and start>=?3",
+            (len(text) + 1, document, at),
+        )
+    stretches = [(heading, page, a, b) for a, b in split(whole, start, start + len(text))]
+    connection.executemany(
+        "insert into passage(document, heading, page, start, finish, title_tokens, body_tokens, "
+        "opening_tokens) values(?,?,?,?,?,?,?,?)",
+        [
+            (document, *row)
+            for row in passage_rows(title, whole, opening(whole, 0, len(whole)), stretches)
+        ],
+    )
+    _, aliases = name_rows((), aliases_of(title, text), document)
+    connection.executemany("insert into alias values(?,?,?,?)", aliases)
+    connection.execute(
+        "update document set text=?1, characters=length(?1), passages="
+        "(select count(*) from passage where document=?2), language=?3 where id=?2",
+        (whole, document, language(whole[:MANY])),
+    )
+
+
+MANY = 10_000  # characters that tell the language
+
+
+def again(connection: sqlite3.Connection, document: int) -> None:
+    """Has the pages of a document that failed wait once more."""
+    connection.execute(
+        "update scan_page set state='waiting', reason='' where document=? and state='failed'",
+        (document,),
+    )
+
+
+def picture(db: Database, document: int, page: int) -> bytes:
+    """The picture of a page (JPEG); nothing if there is none."""
+    rows: list[Any] = db.read(
+        "select picture from scan_page where document=? and page=?", (document, page)
+    )
+    return (rows[0][0] or b"") if rows else b""
+
+
+def pictured(db: Database, name: str, page: int, text: str) -> int | None:
+    """The document of a name whose page has a picture and still says a text."""
+    rows: list[Any] = db.read(
+        "select d.id from document d join scan_page s on s.document = d.id and s.page=? "
+        "where d.name=? and s.picture is not null and instr(d.text, ?)",
+        (page, name, text),
+    )
+    return int(rows[0][0]) if rows else None

@@ -1,0 +1,150 @@
+"""What a model is told of a server's tools.
+
+The form of the arguments goes to the model's API, with names alone; what a server says in words,
+which may be meant to mislead, is material that stands between fences.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from research.http.plain import legible, shortened
+from research.sources.mcp_tools.names import ArgumentNames, aliases
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
+
+DEEP = 4  # levels of arguments within arguments
+WORDS = 1_000  # characters of a tool's description, and of the schema of its arguments
+ALL = 20_000  # characters of all that is said of tools
+MOST = 64  # arguments of a tool
+TOOLS = 128  # that a model's API takes at once (OpenAI)
+_WORD = re.compile(r"[\w .:/+-]{1,40}")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+
+
+class Offer(NamedTuple):
+    """A tool as a model is offered it: `name` is an alias where the tool's own is none that every
+    model's API takes, and so are the names in the specification."""
+
+    tool: Tool
+    name: str
+    specification: dict[str, Any]
+    arguments: ArgumentNames
+
+
+def offers(tools: Iterable[Tool]) -> tuple[list[Offer], list[str]]:
+    """Return the tools as they are offered to a model, and the names of those that cannot be: that
+    have more required arguments, or stand further behind, than a model's API takes."""
+    tools = list(tools)
+    names = aliases([tool.name for tool in tools], "tool")
+    offered: list[Offer] = []
+    withheld: list[str] = []
+    for tool in tools:
+        if len(_required(tool.inputSchema)) > MOST or len(offered) == TOOLS:
+            withheld.append(tool.name)
+            continue
+        name = names[tool.name]
+        form, arguments = _form(tool.inputSchema, tool.inputSchema, 0)
+        offered.append(Offer(tool, name, _specification(name, form), arguments))
+    return offered, withheld
+
+
+def _specification(name: str, form: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"Described in the material under {name}.",
+            "parameters": {"properties": {}, "required": [], **form, "type": "object"},
+        },
+    }
+
+
+def _form(
+    schema: object, root: Mapping[str, Any], depth: int
+) -> tuple[dict[str, Any], ArgumentNames]:
+    """The types of a schema and the names of its members, with no word of anybody."""
+    schema = _resolved(schema, root)
+    named = schema.get("type")
+    kinds = [kind for kind in (named if isinstance(named, list) else [named]) if kind in _TYPES]
+    kind = kinds[0] if kinds else "object" if "properties" in schema or not depth else "string"
+    form: dict[str, Any] = {"type": kind}
+    names = ArgumentNames()
+    words = schema.get("enum")
+    if kind == "string" and isinstance(words, list):
+        known = [word for word in words if isinstance(word, str) and _WORD.fullmatch(word)]
+        form |= {"enum": known} if known and len(known) == len(words) <= MOST else {}
+    if kind == "array":
+        form["items"], names = (
+            _form(schema.get("items"), root, depth + 1)
+            if depth < DEEP
+            else ({"type": "string"}, names)
+        )
+    if kind == "object" and depth < DEEP:
+        members = schema.get("properties")
+        members = members if isinstance(members, dict) else {}
+        required = _required(schema)
+        own = aliases(list(dict.fromkeys([*required, *members]))[:MOST], "argument")
+        inner = {alias: _form(members.get(name), root, depth + 1) for name, alias in own.items()}
+        form["properties"] = {alias: inner[alias][0] for alias in own.values()}
+        form["required"] = [own[name] for name in required if name in own]
+        names = ArgumentNames(
+            {alias: name for name, alias in own.items()},
+            {alias: deeper for alias, (_, deeper) in inner.items()},
+        )
+    return form, names
+
+
+def _required(schema: Mapping[str, Any]) -> list[str]:
+    """The names of the arguments without which a tool is not called."""
+    required = schema.get("required")
+    return [n for n in required if isinstance(n, str)] if isinstance(required, list) else []
+
+
+def _resolved(schema: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema itself, where it refers to another or is one of several."""
+    for _ in range(DEEP):
+        if not isinstance(schema, dict):
+            return {}
+        if isinstance(where := schema.get("$ref"), str):
+            group, _, name = where.removeprefix("#/").partition("/")
+            found = root.get(group)
+            schema = found.get(name) if isinstance(found, dict) else None
+            continue
+        several = next((schema[k] for k in ("anyOf", "oneOf", "allOf") if k in schema), None)
+        if not isinstance(several, list) or "type" in schema:
+            return schema
+        schema = next((s for s in several if not (isinstance(s, dict) and s.get("type") == "null")), None)  # fmt: skip
+    return {}
+
+
+def material(offered: Iterable[Offer]) -> str:
+    """Return the descriptions of a server's tools as material for a model, limited in length, with
+    the original names of renamed tools and arguments."""
+    parts = []
+    for offer in offered:
+        tool = offer.tool
+        schema = json.dumps(tool.inputSchema.get("properties", {}), ensure_ascii=False)
+        said = shortened(legible(tool.description or ""), WORDS)
+        own = "" if offer.name == tool.name else f" (called {_quoted(tool.name)} by the server)"
+        lines = [f"{offer.name}{own}: {said}", f"Arguments: {shortened(legible(schema), WORDS)}"]
+        if renamed := list(_renamed(offer.arguments)):
+            lines.append(f"Names of arguments: {shortened('; '.join(renamed), WORDS)}")
+        parts.append("\n".join(lines))
+    return shortened("\n\n".join(parts), ALL)
+
+
+def _renamed(names: ArgumentNames) -> Iterable[str]:
+    for alias, own in names.own.items():
+        if alias != own:
+            yield f"{alias} for {_quoted(own)}"
+        if alias in names.inner:
+            yield from _renamed(names.inner[alias])
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(legible(name)[:80], ensure_ascii=False)

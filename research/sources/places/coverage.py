@@ -1,0 +1,113 @@
+"""Where Amap covers nothing: which places lie beyond mainland China, Hong Kong and Macau.
+
+A name is known to by its script, or by the table `uncovered.tsv`; of any other only a geocoder can tell,
+and of a point none of this: a box around China holds Seoul too, so it only says what is surely outside.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from typing import Literal
+
+from research import data
+from research.core.coordinates import Point
+from research.core.text.hanzi import simplified
+from research.core.text.words import has_han
+
+# Whether a place lies beyond: surely; as far as its first words go (柏林寺 is in Beijing, though); by its
+# Latin letters nobody can tell; no.
+Beyond = Literal["surely", "likely", "perhaps", ""]
+
+ABROAD = ("surely", "likely")
+COVERED = ("CN", "HK", "MO")  # country codes of ISO 3166-1, of what Amap covers
+_HOME = re.compile(
+    r"中国|大陆|香港|澳门|北京|上海|天津|重庆|广州|深圳|成都|杭州|西安|南京|武汉|苏州|\b(?:china|hong kong|hk|maca[uo]|beijing|shanghai|guangzhou|shenzhen|xi'?an"
+    r"|chengdu|hangzhou|nanjing|wuhan|chongqing|tianjin|suzhou)\b",
+    re.I,
+)
+_PARTS = re.compile(r"[,，、()（）;；/|]+")
+_FOREIGN = re.compile(
+    "[\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u1000-\u10ff\u3041-\u309f\u30a1-\u30fa\uac00-\ud7af]"
+)  # Greek, Cyrillic, Hebrew, Arabic, of India, Thai, Lao, Burmese, Georgian, kana, hangul
+_LATIN = re.compile(r"[a-z\u00c0-\u024f]", re.I)
+_WORD = re.compile(r"[^\W\d_][\w'’.-]*")
+_TAIL = re.compile(r"(?:市中心|市区|市内|附近|周边|一带|市|县|府|都|州)$")
+_SMALL = frozenset({"town"})  # with whose name many another begins
+_LONGEST = 4  # words of an English name
+_BOX = (73.0, 3.0, 136.0, 54.0)  # degrees west, south, east, north of which nothing is covered
+
+
+def beyond(place: str) -> Beyond:
+    """Whether a named place lies beyond what Amap covers."""
+    text = simplified(unicodedata.normalize("NFKC", place)).strip()
+    if _HOME.search(text):
+        return ""
+    if _FOREIGN.search(text):
+        return "surely"
+    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
+    if any(_name(part) for part in parts):
+        return "surely"
+    if foreign_name(text):
+        return "likely"
+    return "perhaps" if _LATIN.search(text) and not has_han(text) else ""
+
+
+def foreign_name(place: str) -> str:
+    """The name of the table that a place begins with or, in Latin letters, contains; "" if none."""
+    text = simplified(unicodedata.normalize("NFKC", place))
+    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
+    found = (_begins(part) if has_han(part) else _holds(part) for part in parts)
+    return next(filter(None, found), "")
+
+
+def covered(country: str, adcode: str = "") -> bool:
+    """Whether a geocoder's answer lies in what Amap covers. One that does not say is taken for it."""
+    return country.upper() in ("", "中国", "CHINA", *COVERED) and not adcode.startswith("71")
+
+
+def outside(point: Point) -> bool:
+    """Whether a point is surely beyond. Whatever is not may lie in a neighbouring country as well."""
+    west, south, east, north = _BOX
+    return not (west <= point.lng <= east and south <= point.lat <= north)
+
+
+def city(place: str) -> bool:
+    """Whether a name is that of a city of the table."""
+    return bool(_name(simplified(unicodedata.normalize("NFKC", place)).strip()) & {"city", "town"})
+
+
+def _name(text: str) -> frozenset[str]:
+    """What a text names, as it is or without what often follows a name."""
+    return _table().get(_key(text)) or _table().get(_key(_TAIL.sub("", text)), frozenset())
+
+
+def _begins(text: str) -> str:
+    """The name of the table that a Chinese one begins with: 京都清水寺, 日本大阪."""
+    heads = (text[:n] for n in range(2, min(len(text), 10)))
+    return next((head for head in heads if _table().get(head, _SMALL) - _SMALL), "")
+
+
+def _holds(text: str) -> str:
+    """The name of the table that stands in an English one: Kyoto Station."""
+    words = [match.group() for match in _WORD.finditer(text)]
+    runs = (words[at : at + n] for n in range(1, _LONGEST + 1) for at in range(len(words) - n + 1))
+    named = (" ".join(run) for run in runs if run[0][:1].isupper())
+    return next((name for name in named if _key(name) in _table()), "")
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+@cache
+def _table() -> dict[str, frozenset[str]]:
+    """What each name of the table names: a country, a region, a city, a town."""
+    found: dict[str, frozenset[str]] = {}
+    for _, kind, zh, en in data.rows("uncovered.tsv"):
+        for name in (*zh.split("|"), *en.split("|")):
+            if name:
+                key = _key(name)
+                found[key] = found.get(key, frozenset()) | {kind}
+    return found

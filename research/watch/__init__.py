@@ -1,0 +1,1 @@
+"""Watched topics, brought up to date on request."""

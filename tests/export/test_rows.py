@@ -1,0 +1,179 @@
+"""Rows leave the house with their types, and no cell of theirs becomes a formula or a mark-up."""
+
+from __future__ import annotations
+
+import csv as table_of
+from datetime import date, datetime
+from io import BytesIO, StringIO
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import load_workbook
+from pyarrow import parquet as files
+
+from research.core.records import Known, Rows
+from research.export.geo import CELL
+from research.export.rows import csv, excel, named, parquet, table
+from research.sources.database.results import of_type
+from tests.tables import each_row
+
+FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "  =1", "'=1"]
+HOSTILE = [*FORMULAS, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "a,b\r\n\"c\"", "#N/A", "$\\LaTeX$", ":material/x:"]  # fmt: skip
+SQL = "SELECT 1"
+
+
+def rows(names: tuple[str, ...], *lines: tuple[Any, ...], **more: Any) -> Rows:
+    columns = list(zip(*lines, strict=True)) if lines else [()] * len(names)
+    return Rows(
+        sql=SQL, names=names, rows=lines, types=tuple(of_type(column) for column in columns), **more
+    )
+
+
+MIXED = rows(
+    ("gid", "名称", "price", "open", "day", "at", "none"),
+    (1, "西湖", 60.5, True, "2024-02-29", "2024-02-29T08:30:00", None),
+    (2, None, None, None, None, None, None),
+    (3, "故宫", -1.0, False, "1999-12-31", "2024-03-01 00:00:00", None),
+)
+
+
+def read(data: bytes) -> list[list[str]]:
+    text = data.decode("utf-8")
+    assert text.startswith("\ufeff")
+    return list(table_of.reader(StringIO(text.removeprefix("\ufeff"))))
+
+
+def sheet(data: bytes) -> Any:
+    return load_workbook(BytesIO(data))["rows"]
+
+
+def test_a_table_has_the_types_of_its_columns() -> None:
+    found = table(MIXED)
+    assert found.column_names == list(MIXED.names)
+    assert [field.type for field in found.schema] == [
+        pa.int64(), pa.string(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.string(),
+    ]  # fmt: skip
+    assert found.column("day").to_pylist() == [date(2024, 2, 29), None, date(1999, 12, 31)]
+    assert found.column("名称").to_pylist() == ["西湖", None, "故宫"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["2024-02-30", "2024-02-01"], "date"),
+        ([2**70, 1], "integer"),
+        (["2024-02-01T00:00:00Z", "2024-02-01 00:00:00"], "datetime"),
+    ],
+)
+def test_what_is_not_of_its_type_is_text_and_nothing_is_lost(values: list[Any], kind: str) -> None:
+    found = rows(("a",), *((value,) for value in values))
+    assert found.types == (kind,)
+    assert table(found).column("a").to_pylist() == [str(value) for value in values]
+    assert [line[0] for line in read(csv(found))[1:]] == [str(value) for value in values]
+    assert [sheet(excel(found)).cell(n, 1).value for n in (2, 3)] == [str(v) for v in values]
+
+
+def test_names_that_are_there_twice_are_told_apart() -> None:
+    assert named(("name", "name", "name (2)", "name")) == ("name", "name (3)", "name (2)", "name (4)")  # fmt: skip
+    twice = rows(("name", "name"), ("西湖", "West Lake"))
+    assert read(csv(twice)) == [["name", "name (2)"], ["西湖", "West Lake"]]
+
+
+def test_no_row_leaves_the_names_of_the_columns() -> None:
+    nothing = rows(("a", "b"))
+    assert read(csv(nothing)) == [["a", "b"]]
+    assert table(nothing).num_rows == 0
+    assert [cell.value for cell in sheet(excel(nothing))[1]] == ["a", "b"]
+    assert files.read_table(BytesIO(parquet(nothing))).column_names == ["a", "b"]
+
+
+def test_a_csv_has_numbers_as_they_are_and_null_as_nothing() -> None:
+    assert read(csv(MIXED)) == [
+        list(MIXED.names),
+        ["1", "西湖", "60.5", "true", "2024-02-29", "2024-02-29T08:30:00", ""],
+        ["2", "", "", "", "", "", ""],
+        ["3", "故宫", "-1", "false", "1999-12-31", "2024-03-01 00:00:00", ""],
+    ]
+
+
+@each_row("text", FORMULAS)
+def test_no_cell_of_a_csv_is_a_formula_not_even_a_name(text: str) -> None:
+    (name,), (cell,) = read(csv(rows((text,), (text,))))
+    assert name == cell == f"'{text}"
+
+
+@each_row("text", HOSTILE)
+def test_excel_has_every_text_as_a_text(text: str) -> None:
+    found = sheet(excel(rows((text,), (text,))))
+    for cell in (found["A1"], found["A2"]):
+        assert cell.value.replace("\r\n", "\n") == text.replace("\r\n", "\n")
+        assert cell.data_type == "s"
+        assert cell.quotePrefix
+
+
+def test_excel_has_typed_cells_and_the_statement() -> None:
+    book = load_workbook(BytesIO(excel(MIXED)))
+    assert [cell.value for cell in book["rows"][2]] == [
+        1, "西湖", 60.5, True, datetime(2024, 2, 29), datetime(2024, 2, 29, 8, 30), None,
+    ]  # fmt: skip
+    assert book["rows"].freeze_panes == "A2"
+    assert book["SQL"]["A1"].value == SQL
+
+
+@each_row(
+    ("value", "text"),
+    [
+        (10**15, "1000000000000000"),
+        ("1899-12-31", "1899-12-31"),
+        ("1066-10-14T09:00:00", "1066-10-14 09:00:00"),
+        ("2024-02-01T00:00:00+08:00", "2024-02-01T00:00:00+08:00"),
+    ],
+)
+def test_what_excel_cannot_hold_is_text_there(value: Any, text: str) -> None:
+    cell = sheet(excel(rows(("a",), (value,))))["A2"]
+    assert (cell.value, cell.data_type) == (text, "s")
+
+
+def test_a_cell_is_cut_where_a_spreadsheet_would_spill_and_not_in_parquet() -> None:
+    long = rows(("a",), ("湖" * 100_000,))
+    assert len(read(csv(long))[1][0]) == CELL
+    assert len(sheet(excel(long))["A2"].value) == CELL
+    assert files.read_table(BytesIO(parquet(long))).column("a").to_pylist() == ["湖" * 100_000]
+
+
+def test_parquet_has_the_types_and_the_statement() -> None:
+    found = files.read_table(BytesIO(parquet(MIXED)))
+    assert found.to_pylist() == table(MIXED).to_pylist()
+    assert found.schema.types == table(MIXED).schema.types
+    assert found.schema.metadata[b"sql"] == SQL.encode()
+
+
+def test_for_how_many_rows_a_column_is_known_goes_with_the_statement() -> None:
+    found = rows(("n",), (1,), coverage=(Known(columns=("=price",), known=3, rows=5),))
+    line = "=price：5 行中有 3 行已知。 / =price: known for 3 of 5 rows."
+    cell = load_workbook(BytesIO(excel(found)))["SQL"]["A2"]
+    assert (cell.value, cell.data_type) == (line, "s")
+    metadata = files.read_table(BytesIO(parquet(found))).schema.metadata
+    assert metadata[b"known"].decode() == line
+
+
+CELLS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
+    st.text(alphabet=st.characters()), st.dates().map(str), st.datetimes().map(lambda d: d.isoformat()),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4)
+)
+def test_whatever_an_engine_returns_can_be_taken_away(columns: list[tuple[str, list[Any]]]) -> None:
+    found = rows(tuple(name for name, _ in columns), *zip(*(v for _, v in columns), strict=True))
+    lines = read(csv(found))
+    assert all(len(line) == len(columns) for line in lines if columns)
+    assert files.read_table(BytesIO(parquet(found))).num_columns == len(columns)
+    book = sheet(excel(found))
+    assert all(cell.data_type != "f" for row in book.iter_rows() for cell in row)

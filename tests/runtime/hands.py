@@ -1,0 +1,44 @@
+"""What worker processes of tests work with: scripted helpers, as the files beside the data folder say.
+
+`log` gets a line at the start and the end of each search; while there is a file `hold`, no search comes
+back; with a file `broken`, no worker can begin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from research.core.records import Finding, Say, Task
+from research.core.settings import Settings
+from research.runtime.local import LocalRuns
+from tests.fakes import ScriptedReasoner, ScriptedSource, resources
+
+
+class _Held(ScriptedSource):
+    async def search(self, task: Task, say: Say) -> Finding:
+        found = await super().search(task, say)
+        while self.hold.exists():  # noqa: ASYNC110 - a test removes the file
+            await asyncio.sleep(0.02)
+        return found
+
+    hold: Path
+
+
+class Hands:
+    """Runs of two rounds, in which each search finds something."""
+
+    def __init__(self, settings: Settings) -> None:
+        beside = settings.data_dir.parent
+        if (beside / "broken").exists():
+            raise LookupError("there is nothing to work with")
+        source = _Held(log=beside / "log")
+        source.hold = beside / "hold"
+        reasoner = ScriptedReasoner(["a", "b", "c"], lambda round_: [f"d{round_}"])
+        self.runs = LocalRuns(resources(settings, reasoner, {"web": source}))
+
+    def warm(self) -> None:
+        self.runs.do(self.runs.ready())
+
+    def close(self) -> None:
+        self.runs.close()

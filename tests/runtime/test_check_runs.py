@@ -1,0 +1,180 @@
+"""Runs whose answers a model checks: a step of their own, which is never paid for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from research.agent.llm.citation_checker import ModelChecker
+from research.agent.llm.reasoner import LLM
+from research.agent.nodes.check import BATCH
+from research.citations.numbering import cited
+from research.citations.support import support
+from research.core.records import (
+    Answer,
+    Cite,
+    Draft,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Section,
+    Span,
+)
+from research.core.settings import Settings
+from research.models.clients import Clients
+from research.runtime.local import LocalRuns
+from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, resources, until
+from tests.runtime.conftest import QUESTION, WEB, over, report
+from tests.servers.gemini import FakeGemini
+
+DOUBTS = tuple(f"Banker {chr(65 + n)}ark financed a marble staircase." for n in range(BATCH + 1))
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[FakeGemini]:
+    with FakeGemini() as server:
+        yield server
+
+
+@pytest.fixture
+def gemini(serving: FakeGemini) -> FakeGemini:
+    serving.reset()
+    return serving
+
+
+@pytest.fixture
+def opened() -> Iterator[list[LocalRuns]]:
+    made: list[LocalRuns] = []
+    yield made
+    for runs in made:
+        runs.close()
+
+
+class Writer(ScriptedReasoner):
+    """Writes sentences that cite the first passage, whatever it says."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(["a"], sufficient=True)
+        self.texts = texts
+
+    def _spans(self, findings: Sequence[Finding]) -> tuple[Span, ...]:
+        item = findings[0].evidence[0]
+        cite = Cite(evidence=item.id, passage=item.passages[0].id)
+        return tuple(Span(kind="text", text=f"- {t}\n", cites=(cite,)) for t in self.texts)
+
+    async def write(
+        self, question: Question, plan: Plan, findings: Sequence[Finding],
+        reflections: Sequence[Reflection], options: Options, say: Say,
+    ) -> Draft:  # fmt: skip
+        self.written.append((plan, tuple(findings)))
+        return Draft(spans=self._spans(findings), author=AUTHOR)
+
+    async def fill(
+        self, question: Question, plan: Plan, section: Section, findings: Sequence[Finding],
+        options: Options, say: Say,
+    ) -> Section:  # fmt: skip
+        return section.model_copy(update={"spans": self._spans(findings), "author": AUTHOR})
+
+
+def start(
+    folder: Path,
+    gemini: FakeGemini,
+    opened: list[LocalRuns],
+    reasoner: ScriptedReasoner,
+    repair: str,
+) -> LocalRuns:
+    settings = Settings(
+        data_dir=folder, gemini_key=SecretStr("k"), gemini_url=gemini.base_url, model_attempts=1,
+        check="model", repair=repair,
+    )  # fmt: skip
+    clients, source = Clients(settings), ScriptedSource()
+    llm = LLM(clients, lambda: datetime.now(UTC))
+    opened.append(
+        LocalRuns(
+            resources(settings, reasoner, {source.name: source}, checker=ModelChecker(llm, llm)),
+            closing=clients.close,
+        )
+    )
+    return opened[-1]
+
+
+def finished(runs: LocalRuns, run_id: str) -> Answer:
+    assert over(runs, run_id) == "done"
+    answer = report(runs, run_id).answer
+    assert answer
+    return answer
+
+
+def test_the_rulings_and_the_repairs_are_kept_with_the_answer(
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+) -> None:
+    gemini.brain.judge = lambda s, p: (
+        {"verdict": "absent"} if "Aark" in s else {"verdict": "supported", "quote": p[0][:30]}
+    )
+    runs = start(tmp_path, gemini, opened, Writer(*DOUBTS[:2]), "drop")
+    run = runs.start(QUESTION, options=WEB)
+    answer = finished(runs, run.id)
+    assert answer.review and [r.before for r in answer.review.repairs] == [DOUBTS[0]]
+    assert "Aark" not in "".join(s.text for s in answer.spans if s.kind == "text")
+    known = cited(report(runs, run.id))
+    assert known and [(s.status, s.ruled) for s in support(known).sentences] == [
+        ("supported", True)
+    ]
+    kinds = [event.kind for event in runs.events(run.id)]
+    assert [k for k in kinds if k in ("writing", "answer", "checking", "usage", "checked")] == [
+        "writing", "answer", "checking", "usage", "checked",
+    ]  # fmt: skip
+    assert [usage.stage for usage in report(runs, run.id).usage] == ["check"]
+
+
+def test_a_run_that_goes_on_repeats_no_call_and_writes_nothing_again(
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+) -> None:
+    gemini.fail("rule", "hang", matching=DOUBTS[-1])
+    runs = start(tmp_path, gemini, opened, Writer(*DOUBTS), "off")
+    run = runs.start(QUESTION, options=WEB)
+    until(lambda: gemini.calls("rule") == 2 and report(runs, run.id).usage)
+    runs.close()
+    gemini.fail("rule", "ok")
+    before = gemini.calls("rule")
+    second = Writer(*DOUBTS)
+    later = start(tmp_path, gemini, opened, second, "off")
+    assert later.resume(run.id)
+    answer = finished(later, run.id)
+    assert gemini.calls("rule") == before + 1
+    assert second.written == []
+    assert answer.review and len(answer.review.rulings) == len(DOUBTS)
+
+
+def test_the_sections_of_a_report_are_checked_too(
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+) -> None:
+    gemini.brain.judge = lambda s, p: {"verdict": "absent"}
+    runs = start(tmp_path, gemini, opened, Writer(DOUBTS[0]), "drop")
+    run = runs.start(QUESTION, options=Options(sections=2, reflections=0, sources=("web",)))
+    answer = finished(runs, run.id)
+    assert answer.review
+    assert {r.part for r in answer.review.repairs if r.before == DOUBTS[0]} == {"", "s1"}
+    text = "".join(s.text for s in answer.spans if s.kind == "text")
+    assert "Aark" not in text and "## About a" not in text
+
+
+def test_rules_alone_ask_nobody(
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+) -> None:
+    opened.append(
+        LocalRuns(
+            resources(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
+        )
+    )
+    run = opened[-1].start(QUESTION, options=WEB)
+    answer = finished(opened[-1], run.id)
+    assert answer.review is None
+    assert gemini.calls() == 0

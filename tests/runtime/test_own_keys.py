@@ -1,0 +1,315 @@
+"""Keys that somebody brings along serve that person's runs alone, and are nowhere else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from research import application, report_json, report_markdown
+from research.accounts.keys import FILE
+from research.citations.numbering import cited
+from research.core import errors
+from research.core.records import Options, Run
+from research.core.settings import SettingError, load, overlaid
+from tests.fakes import until
+from tests.pages.serving import SETTINGS
+from tests.servers.gemini import FakeGemini
+from tests.servers.openai import FakeOpenAI
+
+ANN, BOB = "user-ann", "user-bob"
+KEY = "sentinel-key-of-ann"
+OTHER = "sentinel-key-of-the-desk"
+QUESTION = "How old is the Silver Tower?"
+LIBRARY = Options(loops=1, sources=("library",))
+
+
+@pytest.fixture
+def gemini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
+    """A desk without a key, at a loopback Gemini."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "1")
+    application.close()
+    with FakeGemini() as fake:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", fake.base_url)
+        yield fake
+        application.close()
+
+
+def ended(run: Run | None, owner: str) -> Run:
+    assert run is not None
+    for _ in application.follow(run.id, owner=owner):
+        pass
+    now = application.get(run.id, owner=owner)
+    assert now is not None
+    return now
+
+
+def ask(owner: str) -> Run:
+    return ended(application.start(QUESTION, options=LIBRARY, owner=owner), owner)
+
+
+def used(server: FakeGemini) -> set[str]:
+    """The keys of the requests since the last look."""
+    found = {call.headers.get("x-goog-api-key", "") for call in server.log}
+    server.log.clear()
+    return found
+
+
+def files_with(folder: Path, key: str) -> set[str]:
+    return {
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file() and key.encode() in path.read_bytes()
+    }
+
+
+def test_a_key_serves_its_owner_s_runs_until_it_is_forgotten(gemini: FakeGemini) -> None:
+    assert application.bring({"GEMINI_API_KEY": f" {KEY}\n"}, owner=ANN) == {}
+    assert ask(ANN).status == "done"
+    assert used(gemini) == {KEY}
+    assert ask(BOB).status == "done"  # quoted by rules: there is no model for Bob
+    assert used(gemini) == set()
+    assert application.services(owner=BOB).models is None
+    application.forget_key("GEMINI_API_KEY", owner=ANN)
+    ask(ANN)
+    assert used(gemini) == set()
+    assert {one.place for one in application.key_states(owner=ANN)} == {"none"}
+
+
+def test_a_key_of_the_environment_is_for_all_who_have_none(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", OTHER)
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    ask(ANN)
+    assert used(gemini) == {KEY}
+    ask(BOB)
+    assert used(gemini) == {OTHER}
+    assert {
+        one.place for one in application.key_states(owner=BOB) if one.name == "GEMINI_API_KEY"
+    } == {"environment"}
+
+
+def test_plans_and_tests_of_connections_are_asked_with_the_owner_s_key(gemini: FakeGemini) -> None:
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    application.plan(QUESTION, options=LIBRARY, owner=ANN)
+    assert used(gemini) == {KEY}
+    assert {check.name for check in application.check(owner=ANN)} >= {"plan", "write"}
+    assert used(gemini) == {KEY}
+    assert list(application.check(owner=BOB)) == []
+    assert application.readiness(owner=ANN)["web"].state == "live"
+    assert application.readiness(owner=BOB)["web"].state == "missing"
+    assert application.estimate(LIBRARY, owner=ANN) != application.estimate(LIBRARY, owner=BOB)
+
+
+def test_a_key_is_in_no_file_log_export_or_event(
+    gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    gemini.fail("write", "echokey")
+    failed = ask(ANN)
+    gemini.reset()
+    done = ask(ANN)
+    logging.getLogger("elsewhere").warning("it said %s", KEY)
+    assert (failed.status, done.status) == ("failed", "done")
+    told = [event.model_dump_json() for event in application.events(failed.id, owner=ANN)]
+    for run in (failed, done):
+        report = application.report(run.id, owner=ANN)
+        assert report is not None
+        answer = cited(report)
+        assert answer is not None
+        told += [report.model_dump_json(), report_markdown(report, answer)]
+        told += [json.dumps(report_json(report, answer), default=str)]
+    told += [repr(application.key_states(owner=ANN)), repr(application.choices(owner=ANN))]
+    told += [
+        repr(application.services(owner=ANN).settings),
+        repr(application.preferences(owner=ANN)),
+    ]
+    told += [str(application.services(owner=ANN).settings.shown())]
+    assert [text for text in [*told, caplog.text] if KEY in text] == []
+    assert "elsewhere" in caplog.text
+    assert files_with(tmp_path, KEY) == set()
+    application.close()
+    assert files_with(tmp_path, KEY) == set()
+    assert files_with(tmp_path, QUESTION) != set()
+
+
+def test_a_remembered_key_is_in_one_file_that_nobody_else_can_read(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    application.bring({"GEMINI_API_KEY": KEY}, remember=True, owner=ANN)
+    application.bring({"TAVILY_API_KEY": OTHER}, remember=True, owner=BOB)
+    assert files_with(tmp_path, KEY) == {FILE}
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    application.close()
+    assert {one.name: one.place for one in application.key_states(owner=ANN)}[
+        "GEMINI_API_KEY"
+    ] == "machine"
+    ask(ANN)
+    assert used(gemini) == {KEY}
+    ask(BOB)
+    assert used(gemini) == set()
+    application.bring({"GEMINI_API_KEY": OTHER}, owner=ANN)  # for this session, in its place
+    assert files_with(tmp_path, KEY) == set()
+    application.forget_key("TAVILY_API_KEY", owner=BOB)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_a_damaged_file_of_keys_costs_the_keys_alone(gemini: FakeGemini, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"user-ann": {"GEMINI_API_KEY": ', encoding="utf-8")
+    assert ask(ANN).status == "done"
+    assert {one.place for one in application.key_states(owner=ANN)} == {"none"}
+
+
+def test_a_resumed_run_whose_key_is_gone_says_which_and_goes_on_when_it_is_back(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    run = application.start(QUESTION, options=LIBRARY, owner=ANN)
+    until(lambda: "search" in {event.kind for event in application.events(run.id, owner=ANN)})
+    application.close()  # as the server ends
+    monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
+    used(gemini)
+    resumed = ended(application.resume(run.id, owner=ANN), ANN)
+    assert resumed.status == "failed"
+    assert "GEMINI_API_KEY" in resumed.error
+    assert used(gemini) == set()
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    assert ended(application.resume(run.id, owner=ANN), ANN).status == "done"
+    assert used(gemini) == {KEY}
+
+
+def test_a_run_keeps_its_key_to_the_end_and_its_clients_are_closed_then(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "1.5")
+    application.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
+    run = application.start(QUESTION, options=LIBRARY, owner=ANN)
+    until(lambda: "search" in {event.kind for event in application.events(run.id, owner=ANN)})
+    services = application.services(owner=ANN)
+    application.forget_key("GEMINI_API_KEY", owner=ANN)
+    assert application.services(owner=ANN) is application.services(owner=BOB) is not services
+    assert services.clients._models
+    assert ended(run, ANN).status == "done"
+    assert used(gemini) == {KEY}
+    until(lambda: not services.clients._models)
+
+
+def test_without_a_login_an_address_may_be_brought_and_never_gets_the_desk_s_key(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWER_MODEL", "openai:gpt-fake")
+    monkeypatch.setenv("OPENAI_API_KEY", OTHER)
+    with FakeOpenAI() as mine:
+        assert application.bring({"OPENAI_BASE_URL": mine.base_url}) == {}
+        ask("local")
+        assert mine.log
+        assert not [call for call in mine.log if OTHER in str(call.headers)]
+        assert application.bring({"OPENAI_BASE_URL": mine.base_url}, owner=ANN).keys() == {
+            "OPENAI_BASE_URL"
+        }
+        application.close()
+
+
+@pytest.mark.parametrize("value", ["short", "with space inside", "ключ-из-букв", "x" * 401])
+def test_what_cannot_be_a_key_is_refused_and_not_repeated(gemini: FakeGemini, value: str) -> None:
+    wrong = application.bring({"GEMINI_API_KEY": value, "TAVILY_API_KEY": KEY}, owner=ANN)
+    assert wrong.keys() == {"GEMINI_API_KEY"}
+    assert value not in str(wrong)
+    assert errors.concealed(f"a {value} b") == f"a {value} b"
+    assert {one.place for one in application.key_states(owner=ANN)} == {"none"}
+
+
+def test_where_runs_are_worked_on_elsewhere_no_key_can_be_brought(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNS_URL", "http://127.0.0.1:9")
+    assert list(application.key_states(owner=ANN)) == []
+    assert application.bring({"GEMINI_API_KEY": KEY}, owner=ANN).keys() == {"GEMINI_API_KEY"}
+    assert application.services(owner=ANN).models is None
+
+
+# Choices
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NUMBER_OF_INITIAL_QUERIES", "11"),
+        ("MAX_RESEARCH_LOOPS", "1.5"),
+        ("SIGHTLINE_MAX_COST", "-1"),
+        ("SIGHTLINE_SOURCES", "web,elsewhere"),
+        ("ANSWER_MODEL", "openai:"),
+        ("CHECK_MODEL", "ollama: "),
+        ("WEB_SEARCH", "tavily,nobody"),
+        ("SIGHTLINE_REPAIR", "perhaps"),
+        ("SIGHTLINE_DATA_DIR", "/elsewhere"),
+        ("GEMINI_API_KEY", KEY),
+    ],
+)
+def test_a_choice_holds_to_the_rules_of_the_environment(
+    gemini: FakeGemini, name: str, value: str
+) -> None:
+    wrong = application.choose({"MAX_REFLECTIONS": "4", name: value}, owner=ANN)
+    assert wrong.keys() == {name}
+    assert name in wrong[name]
+    assert application.preferences(owner=ANN) == {}
+
+
+def test_a_choice_changes_the_runs_of_its_owner_until_it_is_taken_back(gemini: FakeGemini) -> None:
+    chosen = {"NUMBER_OF_INITIAL_QUERIES": "1", "SIGHTLINE_SOURCES": "library", "SIGHTLINE_MAX_COST": "0.5"}  # fmt: skip
+    assert application.choose(chosen, owner=ANN) == {}
+    usual = application.start(QUESTION, owner=ANN).options
+    assert (usual.queries, usual.sources, usual.cost) == (1, ("library",), 0.5)
+    assert application.services(owner=BOB).usual().queries == 3
+    known = {one.name: one for one in application.choices(owner=ANN)}
+    assert (known["SIGHTLINE_MAX_COST"].value, known["SIGHTLINE_MAX_COST"].usual) == ("0.5", "0")
+    assert (
+        application.choose({"NUMBER_OF_INITIAL_QUERIES": "3"}, owner=ANN) == {}
+    )  # as the environment
+    assert {one.name for one in application.choices(owner=ANN) if one.chosen} == {
+        "SIGHTLINE_SOURCES",
+        "SIGHTLINE_MAX_COST",
+    }
+    application.prefer("language", "zh", owner=ANN)
+    application.reset(owner=ANN)
+    assert application.preferences(owner=ANN) == {"language": "zh"}
+    assert application.services(owner=ANN) is application.services(owner=BOB)
+
+
+def test_a_report_begins_with_what_is_chosen_for_reports(gemini: FakeGemini) -> None:
+    application.choose(
+        {"SIGHTLINE_REPORT_SECTIONS": "2", "MAX_REFLECTIONS": "0", "SIGHTLINE_REPORT_SOURCES": "library"},
+        owner=ANN,
+    )  # fmt: skip
+    options = application.report_on("Towers", owner=ANN).options
+    assert (options.sections, options.reflections, options.sources) == (2, 0, ("library",))
+
+
+def test_a_choice_that_is_not_usable_any_more_counts_as_none(gemini: FakeGemini) -> None:
+    application.choose({"MAX_RESEARCH_LOOPS": "4"}, owner=ANN)
+    application.prefer("NUMBER_OF_INITIAL_QUERIES", "99", owner=ANN)
+    usual = application.services(owner=ANN).usual()
+    assert (usual.queries, usual.loops) == (3, 4)
+    known = {one.name: one for one in application.choices(owner=ANN)}
+    assert not known["NUMBER_OF_INITIAL_QUERIES"].usable
+
+
+def test_tiles_that_are_off_for_all_stay_off() -> None:
+    assert overlaid(load({}), {"MAP_TILES": "off"}).map_tiles == "off"
+    assert overlaid(load({"MAP_TILES": "off"}), {"MAP_TILES": "osm"}).map_tiles == "off"
+
+
+def test_what_nobody_can_choose_is_refused() -> None:
+    with pytest.raises(SettingError, match="DATABASE_URL cannot be chosen"):
+        overlaid(load({}), {"DATABASE_URL": "sqlite:////etc/x.db"})

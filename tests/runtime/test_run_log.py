@@ -1,0 +1,140 @@
+"""What the log of a process says of runs that fail: a line where that was to be expected."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from research import application
+from research.core.records import Draft, Finding, Options, Plan, Question, Reflection, Run, Say
+from tests.fakes import ScriptedReasoner, until
+from tests.pages.serving import SETTINGS
+from tests.runtime.conftest import QUESTION, WEB, Bench, over
+from tests.servers import refused_url
+from tests.servers.gemini import FakeGemini
+
+LIBRARY = Options(loops=1, sources=("library",))
+
+
+@pytest.fixture
+def gemini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "1")
+    monkeypatch.setenv("SIGHTLINE_MODEL_TIMEOUT", "1")
+    monkeypatch.setenv("GEMINI_API_KEY", "sentinel-key-of-the-desk")
+    application.close()
+    with FakeGemini() as fake:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", fake.base_url)
+        yield fake
+        application.close()
+
+
+def ended(run: Run) -> Run:
+    for _ in application.follow(run.id):
+        pass
+    now = application.get(run.id)
+    assert now is not None
+    return now
+
+
+def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """What our own program warned of."""
+    return [
+        record
+        for record in caplog.records
+        if record.name.startswith("research") and record.levelno >= logging.WARNING
+    ]
+
+
+def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [r.getMessage() for r in caplog.records if r.exc_info or r.exc_text or r.stack_info]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("400key", "refused"),
+        ("429day:60", "quota"),
+        ("429:60", "quota"),
+        ("404", "refused"),
+        ("503", "unavailable"),
+        ("hang", "timeout"),
+        ("refused", "unreachable"),
+    ],
+)
+def test_a_run_that_fails_for_an_expected_reason_leaves_one_line_with_it(
+    gemini: FakeGemini,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fault: str,
+    reason: str,
+) -> None:
+    if fault == "refused":
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", refused_url())
+    else:
+        gemini.fail("any", fault)
+    run = ended(application.start(QUESTION, options=LIBRARY))
+    assert (run.status, run.error.partition(":")[0]) == ("failed", reason)
+    (line,) = ours(caplog)
+    assert line.getMessage() == f"run {run.id} failed: {run.error}"
+    assert tracebacks(caplog) == []
+
+
+def test_a_run_that_is_stopped_leaves_no_line(
+    gemini: FakeGemini, caplog: pytest.LogCaptureFixture
+) -> None:
+    gemini.fail("write", "hang")
+    run = application.start(QUESTION, options=LIBRARY)
+    until(lambda: [call for call in gemini.log if call.stage == "write"])
+    application.stop(run.id)
+    assert ended(run).status == "stopped"
+    assert ours(caplog) == []
+    assert tracebacks(caplog) == []
+
+
+class Broken(ScriptedReasoner):
+    """Fails as it is told when it is to write."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    async def write(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("a mistake"), FileNotFoundError(2, "a mistake")]
+)
+def test_a_mistake_keeps_its_traceback(
+    bench: Bench, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    runs = bench.open(Broken(error))
+    run = runs.start(QUESTION, options=WEB)
+    assert over(runs, run.id) == "failed"
+    (line,) = ours(caplog)
+    assert line.getMessage() == f"run {run.id} failed"
+    assert "in write" in caplog.text
+    assert "a mistake" in caplog.text
+
+
+def test_a_full_disk_is_no_mistake(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    runs = bench.open(Broken(OSError(28, "No space left on device")))
+    run = runs.start(QUESTION, options=WEB)
+    assert over(runs, run.id) == "failed"
+    assert "the disk is full" in ours(caplog)[0].getMessage()
+    assert tracebacks(caplog) == []

@@ -1,0 +1,83 @@
+"""A question on somebody's files is a run like any other, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from research import application, cited, load_files, recognise_file, remove_upload, report_json
+from research.core.records import Report
+from research.runtime.comparison import compare
+
+ANN, BOB = "ann", "bob"
+FIRST = "SELECT city, sum(n) AS total FROM sales GROUP BY city ORDER BY total DESC"
+SECOND = "SELECT city, max(n) AS most FROM sales GROUP BY city ORDER BY city"
+
+
+@pytest.fixture
+def sales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of Ann's files among the databases."""
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "data"))
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    application.close()
+    file = tmp_path / "sales.csv"
+    file.write_text("city,n\nHangzhou,3\nSuzhou,4\nHangzhou,5\n", encoding="utf-8")
+    try:
+        yield load_files([(file, recognise_file(file))], owner=ANN).database
+    finally:
+        application.close()
+
+
+def asked(sql: str, database: str, owner: str = ANN) -> Report:
+    run = application.ask_database(sql, statement=True, database=database, owner=owner)
+    for _ in application.follow(run.id, owner=owner):
+        pass
+    report = application.report(run.id, owner=owner)
+    assert report is not None and report.run.status == "done"
+    return report
+
+
+def test_it_has_a_history_evidence_citations_an_export_and_a_comparison(sales: str) -> None:
+    first, second = asked(FIRST, sales), asked(SECOND, sales)
+    (finding,) = first.findings
+    assert finding.rows is not None
+    assert finding.rows.rows == (("Hangzhou", 8), ("Suzhou", 4))
+    numbered = cited(first)
+    assert numbered is not None and numbered.sources[0].evidence.publisher == "sales.csv"
+    assert any("Hangzhou" in item.span.text for item in numbered.spans)
+    assert [run.id for run in application.recent(owner=ANN)] == [second.run.id, first.run.id]
+    assert application.recent(owner=BOB) == []
+    assert "sum(n)" in report_json(first, numbered).lower()
+    between = compare(first, second)
+    found = {one.evidence.locator: (one.before, one.after) for one in between.sources}
+    assert found[finding.rows.sql] == (True, False) and len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("total n by city", (("Hangzhou", 8), ("Suzhou", 4))),
+        ("how many rows", ((3,),)),
+        ("Hangzhou 的 n 合计", ((8,),)),
+    ],
+)
+def test_a_question_is_read_by_the_headings_of_a_file(
+    sales: str, question: str, rows: tuple[tuple[object, ...], ...]
+) -> None:
+    run = application.ask_database(question, database=sales, owner=ANN)
+    for _ in application.follow(run.id, owner=ANN):
+        pass
+    report = application.report(run.id, owner=ANN)
+    assert report is not None and report.findings[0].rows is not None
+    assert report.findings[0].rows.rows == rows
+
+
+def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str) -> None:
+    assert asked(FIRST, sales, BOB).findings[0].reason == "not found"
+    assert asked(FIRST, sales).findings[0].rows is not None
+    assert remove_upload(sales.partition(":")[2], owner=ANN)
+    gone = asked(FIRST, sales).findings[0]
+    assert (gone.reason, gone.rows) == ("not found", None) and "deleted" in gone.message

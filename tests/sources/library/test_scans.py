@@ -1,0 +1,392 @@
+"""Scanned pages: told truthfully, read page by page, kept whatever ends the program, found and cited."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pypdf
+import pytest
+from PIL import Image
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, NumberObject
+
+from research.readers.documents import MAX_PAGES, Unreadable, read
+from research.sources.library.index import Library
+from research.sources.library.listing import Wanted
+from research.sources.library.ocr import INSTALL, MODULES, Recogniser, installed, recognise
+from research.sources.library.recogniser import AREA, SHOWN, answer, opened, shown
+from research.sources.library.retriever import _evidence
+from research.sources.library.unread import ranges
+from tests.scans import pdf
+from tests.sources.library.test_documents import make_pdf
+from tests.tables import each_row
+from tests.terminal import terminal
+from tests.typist import Typist, paper
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXTS = {
+    1: "灯塔博物馆每天九点开放。\n门票四十元。",
+    2: "The lighthouse stands on a cliff of basalt.",
+    3: "雷峰塔在西湖南岸，夕照山上。",
+    4: "The ferry to the island leaves at noon.",
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "library.db"
+
+
+@pytest.fixture
+def opening(path: Path) -> Iterator[Callable[..., Library]]:
+    """Opens a library with a recogniser, or with none."""
+    made: list[Library] = []
+
+    def make(recogniser: Recogniser | None = None) -> Library:
+        library = Library(path, lambda: recogniser)
+        library.use_sample(False)
+        made.append(library)
+        return library
+
+    yield make
+    for library in made:
+        library.close()
+
+
+def scanned(pages: int) -> bytes:
+    """A PDF of pictures."""
+    return pdf([Image.new("L", (60, 80), 200 + n) for n in range(pages)])
+
+
+def mixed(*pages: list[str]) -> bytes:
+    """A PDF with text; a page of which no line is given is a picture."""
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(make_pdf(*pages)))
+    for page, lines in zip(writer.pages, pages, strict=True):
+        if lines:
+            continue
+        picture = DecodedStreamObject()
+        picture.set_data(b"\x80")
+        for name, value in (("/Width", 1), ("/Height", 1), ("/BitsPerComponent", 8)):
+            picture[NameObject(name)] = NumberObject(value)
+        for name, word in (("/Type", "/XObject"), ("/Subtype", "/Image"), ("/ColorSpace", "/DeviceGray")):  # fmt: skip
+            picture[NameObject(name)] = NameObject(word)
+        held = DictionaryObject({NameObject("/P"): writer._add_object(picture)})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/XObject"): held})
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def image(form: str, *sizes: tuple[int, int], **told: object) -> bytes:
+    out = io.BytesIO()
+    first, *others = [Image.new("RGB", size, "white") for size in sizes]
+    more = {"save_all": True, "append_images": others} if others else {}
+    first.save(out, form, **more, **told)
+    return out.getvalue()
+
+
+def add(library: Library, name: str, data: bytes) -> object:
+    (added,) = library.add([(name, data)])
+    return added
+
+
+# What is told
+
+
+@each_row("pages short", [((), ""), ((4,), "4"), ((1, 2, 3), "1–3"), ((7, 1, 2, 9), "1–2, 7, 9")])
+def test_pages_are_told_in_short(pages: tuple[int, ...], short: str) -> None:
+    assert ranges(pages) == short
+
+
+def test_where_nothing_reads_scans_it_is_said_which_pages_are_pictures(
+    opening: Callable[..., Library],
+) -> None:
+    library = opening()
+    for name, data, pages in (
+        ("scan.pdf", scanned(3), (1, 2, 3)),
+        ("photo.png", image("PNG", (30, 40)), (1,)),
+    ):
+        added = add(library, name, data)
+        assert (added.outcome, added.pages) == ("no text layer", pages)
+    assert {(one.name, one.pages) for one in library.unread()[0]} == {("scan.pdf", "1–3"), ("photo.png", "1")}  # fmt: skip
+    assert (library.entries(), library.scans()) == ([], [])
+
+
+def test_a_blank_page_among_text_is_no_picture() -> None:
+    assert read("a.pdf", make_pdf(["Text."], [])).pictures == ()
+    assert read("a.pdf", mixed(["Text."], [])).pictures == ((2, ""),)
+
+
+def test_a_document_with_some_pictures_is_added_without_them_and_read_whole_when_it_can_be(
+    opening: Callable[..., Library],
+) -> None:
+    data = mixed(["Before it."], [], ["After it."])
+    library = opening()
+    assert add(library, "a.pdf", data).pages == (2,)
+    (scan,) = library.scans()
+    assert (scan.waiting, scan.kept, library.reading.able) == ((2,), False, False)
+    assert add(library, "a.pdf", data).outcome == "unchanged"
+    library.close()
+    library = opening(Typist(TEXTS))
+    assert add(library, "a.pdf", data).outcome == "replaced"
+    assert library.reading.wait(30)
+    assert library.text(library.entries()[0].id).split("\n") == [
+        "Before it.",
+        TEXTS[2],
+        "After it.",
+    ]
+
+
+# Reading
+
+
+def test_pages_are_found_and_cited_by_their_number_and_marked_as_read_from_pictures(
+    opening: Callable[..., Library],
+) -> None:
+    library = opening(Typist(TEXTS))
+    add(library, "scan.pdf", scanned(4))
+    assert library.reading.wait(30)
+    for words, page in (("雷峰塔", 3), ("basalt cliff", 2), ("灯塔门票", 1)):
+        assert [(hit.page, hit.ocr) for hit in library.search(words, limit=1)] == [(page, True)]
+    (entry,) = library.entries()
+    assert (entry.language, entry.characters) == ("zh", len(library.text(entry.id)))
+    assert entry.passages == len(library.excerpts(entry.id, 0, 99))
+    (evidence,) = _evidence(library.search("雷峰塔", limit=1), entry.added)
+    (passage,) = evidence.passages
+    assert (passage.page, passage.ocr, passage.text) == (3, True, TEXTS[3])
+    assert library.text(entry.id)[passage.start : passage.end] == passage.text
+    assert library.scans() == []
+
+
+def test_a_page_between_pages_of_text_takes_its_place_and_moves_no_other(
+    opening: Callable[..., Library],
+) -> None:
+    library = opening(Typist(TEXTS))
+    add(library, "a.pdf", mixed([], ["The tower is tall."], [], ["The bridge is long."]))
+    assert library.reading.wait(30)
+    (entry,) = library.entries()
+    parts = library.excerpts(entry.id, 0, 99)
+    assert [(part.page, part.ocr) for part in parts] == [(1, True), (2, False), (3, True), (4, False)]  # fmt: skip
+    assert [part.text for part in parts] == [TEXTS[1], "The tower is tall.", TEXTS[3], "The bridge is long."]  # fmt: skip
+    assert [hit.page for hit in library.search("bridge")] == [4]
+
+
+def test_it_can_be_stopped_and_goes_on_where_it_was(opening: Callable[..., Library]) -> None:
+    typist = Typist(TEXTS, halt=3)
+    library = opening(typist)
+    add(library, "scan.pdf", scanned(4))
+    assert typist.halted.wait(30)
+    assert (library.reading.state, library.reading.page) == ("reading", 3)
+    library.reading.stop()
+    assert library.reading.wait(30)
+    (scan,) = library.scans()
+    assert (scan.read, scan.total, scan.waiting) == (2, 4, (3, 4))
+    assert [hit.page for hit in library.search("basalt")] == [2]
+    typist.halt = 0
+    library.reading.begin()
+    assert library.reading.wait(30)
+    assert (library.scans(), typist.asked) == ([], [1, 2, 3, 3, 4])
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from research.sources.library.index import Library
+from tests.sources.library.test_scans import TEXTS, scanned
+from tests.typist import Typist
+typist = Typist(TEXTS, halt=3)
+library = Library(Path(sys.argv[1]), typist.there)
+list(library.add([("scan.pdf", scanned(4))]))
+typist.halted.wait()
+print("here", flush=True)
+library.reading.wait(600)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_loses_no_page_that_was_read_and_the_next_start_goes_on(
+    path: Path, opening: Callable[..., Library]
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout and process.stdout.readline() == b"here\n"
+        os.kill(process.pid, signal.SIGKILL)
+    typist = Typist(TEXTS)
+    library = opening(typist)
+    assert [hit.page for hit in library.search("basalt")] == [2]
+    library.reading.begin()
+    assert library.reading.wait(30)
+    assert (typist.asked, library.scans()) == ([3, 4], [])
+    assert [hit.page for hit in library.search("ferry noon", limit=1)] == [4]
+
+
+def test_of_two_processes_one_reads_and_the_other_takes_over(
+    opening: Callable[..., Library],
+) -> None:
+    first, second = Typist(TEXTS, halt=2), Typist(TEXTS)
+    one = opening(first)
+    add(one, "scan.pdf", scanned(3))
+    assert first.halted.wait(30)
+    other = opening(second)
+    other.reading.begin()
+    while other.reading.state != "elsewhere":
+        assert not other.reading.wait(0.02)
+    one.close()
+    assert other.reading.wait(30)
+    assert (second.asked, other.scans()) == ([2, 3], [])
+
+
+def test_failures_are_told_for_each_page_and_can_be_tried_again(
+    opening: Callable[..., Library],
+) -> None:
+    typist = Typist(TEXTS, {2: "damaged", 4: "slow"})
+    library = opening(typist)
+    add(library, "scan.pdf", scanned(4))
+    assert library.reading.wait(30)
+    (scan,) = library.scans()
+    assert (scan.read, scan.failed, scan.kept) == (2, ((2, "damaged"), (4, "slow")), True)
+    typist.fails = {}
+    library.read_again(scan.document)
+    assert library.reading.wait(30)
+    assert library.scans() == []
+    parts = library.excerpts(scan.document, 0, 99)
+    assert [part.page for part in parts] == [1, 2, 3, 4]
+
+
+def test_a_document_that_is_removed_is_read_no_further_until_it_is_put_back(
+    opening: Callable[..., Library],
+) -> None:
+    typist = Typist(TEXTS, halt=2)
+    library = opening(typist)
+    add(library, "scan.pdf", scanned(3))
+    assert typist.halted.wait(30)
+    gone = library.remove([entry.id for entry in library.entries()])
+    typist.go.set()
+    assert library.reading.wait(30)
+    assert (library.scans(), typist.asked) == ([], [1, 2])
+    assert library.put_back(gone) == 1
+    assert library.reading.wait(30)
+    assert (library.scans(), typist.asked) == ([], [1, 2, 2, 3])
+    assert [hit.page for hit in library.search("雷峰塔", limit=1)] == [3]
+
+
+def test_the_file_is_kept_until_all_is_read_and_the_pictures_of_pages_stay(
+    path: Path, opening: Callable[..., Library]
+) -> None:
+    typist = Typist(TEXTS, halt=2)
+    library = opening(typist)
+    add(library, "scan.pdf", scanned(2))
+    assert typist.halted.wait(30)
+    assert library._db.read("select count(*) from scan") == [(1,)]
+    typist.go.set()
+    assert library.reading.wait(30)
+    assert library._db.read("select count(*) from scan") == [(0,)]
+    (entry,) = library.entries()
+    assert library.picture(entry.id, 2) == paper(2)
+    assert library.picture(entry.id, 9) == b""
+    assert library.pictured("scan.pdf", 2, TEXTS[2]) == entry.id
+    assert library.pictured("scan.pdf", 2, "What another version said.") is None
+    assert library.pictured("other.pdf", 2, TEXTS[2]) is None
+
+
+# Pictures and hostile files
+
+
+def test_pictures_are_documents_of_one_page_or_several(opening: Callable[..., Library]) -> None:
+    library = opening(Typist(TEXTS))
+    for name, form, pages in (
+        ("a.png", "PNG", 1),
+        ("b.JPG", "JPEG", 1),
+        ("c.webp", "WEBP", 1),
+        ("d.tiff", "TIFF", 3),
+    ):
+        assert add(library, name, image(form, *[(40, 50)] * pages)).pages == tuple(range(1, pages + 1))  # fmt: skip
+    assert library.reading.wait(30)
+    assert [entry.passages for entry in library.entries()] == [1, 1, 1, 3]
+    assert library.listed(Wanted(kind="picture"))[1] == 4
+
+
+def bomb() -> bytes:
+    """A few bytes that say they are a picture of 400 megapixels."""
+    data = bytearray(image("PNG", (1, 1)))
+    data[16:24] = (20_000).to_bytes(4, "big") * 2
+    data[29:33] = zlib.crc32(bytes(data[12:29])).to_bytes(4, "big")
+    return bytes(data)
+
+
+@pytest.mark.slow
+@each_row(
+    "name make why",
+    [
+        ("bomb.png", bomb, ("too large", "pixels")),
+        ("many.tif", lambda: image("TIFF", *[(1, 1)] * (MAX_PAGES + 1)), ("too large", "pages")),
+        ("text.png", lambda: b"no picture", ("unreadable", "")),
+        ("cut.png", lambda: image("PNG", (9, 9))[:20], ("unreadable", "")),
+        ("other.png", lambda: image("GIF", (9, 9)), ("unreadable", "")),
+    ],
+)
+def test_pictures_that_cannot_be_taken_say_why(
+    name: str, make: Callable[[], bytes], why: tuple[str, str]
+) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(name, make(), scans=True)
+    assert (caught.value.problem, caught.value.limit) == why
+
+
+def told(data: bytes, number: int = 1) -> dict[str, object]:
+    return answer(opened(".png", data), lambda picture: f"{picture.size}", number)
+
+
+@pytest.mark.slow
+def test_a_picture_is_read_upright_on_white_and_no_larger_than_helps() -> None:
+    large = Image.open(io.BytesIO(image("PNG", (6_000, 4_000))))
+    drawn = opened(".png", image("PNG", large.size))(1)
+    assert drawn.width * drawn.height <= AREA
+    assert drawn.width / drawn.height == pytest.approx(1.5, abs=0.01)
+    turned = Image.Exif()
+    turned[0x0112] = 6  # lies on its side
+    assert told(image("JPEG", (40, 20), exif=turned))["text"] == "(20, 40)"
+    clear = io.BytesIO()
+    Image.new("RGBA", (4, 4), (0, 0, 0, 0)).save(clear, "PNG")
+    assert opened(".png", clear.getvalue())(1).getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_what_is_shown_is_small() -> None:
+    with Image.open(io.BytesIO(shown(Image.new("RGB", (3_000, 3_000))))) as small:
+        assert small.width <= SHOWN[0] and small.height <= SHOWN[1]
+
+
+def test_a_page_that_cannot_be_drawn_or_read_fails_alone() -> None:
+    def weary(_picture: object) -> str:
+        raise MemoryError
+
+    assert told(paper(1)[:200])["failed"] == "damaged"
+    assert told(image("TIFF", (9, 9), (8, 8)), 2)["text"] == "(8, 8)"
+    assert told(image("TIFF", (9, 9)), 2)["failed"] == "damaged"
+    assert answer(opened(".png", image("PNG", (9, 9))), weary, 1)["failed"] == "memory"
+
+
+def test_what_is_to_be_installed_is_what_is_looked_for() -> None:
+    assert all(f"'{name}>=" in INSTALL for name in MODULES)
+
+
+@pytest.mark.skipif(installed(), reason="what reads scans is installed")
+def test_a_process_that_ends_costs_the_page_that_it_was_at() -> None:
+    found = recognise("a.png", image("PNG", (9, 9)), [1, 2], lambda: True)
+    assert [(one.page, one.failed) for one in found] == [(1, "ended"), (2, "ended")]
+
+
+@pytest.mark.skipif(installed(), reason="what reads scans is installed")
+def test_the_terminal_tells_the_pages_and_the_line_to_install(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(scanned(3))
+    done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "scan.pdf"))
+    assert done.returncode == 1
+    assert "pages 1–3 hold pictures without text" in done.stdout and INSTALL in done.stdout

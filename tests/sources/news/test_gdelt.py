@@ -1,0 +1,216 @@
+import asyncio
+import time
+from datetime import UTC, date, datetime
+
+import pytest
+
+from research.core.deadlines import deadline
+from research.core.errors import Trouble
+from research.core.records import silent
+from research.http.pace import Pace
+from research.sources.news.gdelt import GDELT, INTERVAL, plain
+from research.sources.news.notes import joined
+from research.sources.news.tools import TOOLS, Request
+from tests.servers.news import FakeGDELT, seen
+from tests.servers.search import nowhere
+from tests.tables import each_row
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+BASIC = Request()
+DATED = Request(TOOLS["search_news_by_date"], date(2026, 11, 18), date(2026, 11, 21))
+
+
+@pytest.fixture
+def server():
+    with FakeGDELT(results=[seen(n) for n in range(300)]) as fake:
+        yield fake
+
+
+@pytest.fixture
+async def gdelt(server):
+    opened = []
+
+    def gdelt_(**more):
+        settings = {"base_url": server.base_url, "timeout": 5, "pace": Pace(0), "backoff": 0}
+        opened.append(GDELT(enabled=True, clock=lambda: NOW, **{**settings, **more}))
+        return opened[-1]
+
+    yield gdelt_
+    for one in opened:
+        await one.close()
+
+
+async def failure(gdelt, query="reserve ratio"):
+    with pytest.raises(Trouble) as caught:
+        await gdelt.search(query, BASIC, silent)
+    return caught.value
+
+
+async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdelt):
+    news = await gdelt().search("reserve ratio", BASIC, silent)
+    first = news.articles[0]
+    assert (first.title, first.text) == ("Central bank cuts reserve ratio, paper 0", "")
+    assert (first.url, first.outlet) == ("https://paper0.example/story", "paper0.example")
+    assert (first.published, first.published_text) == (None, "")
+    assert first.seen == datetime(2026, 11, 20, 8, 15, tzinfo=UTC)
+    assert len(news.articles) == 7
+    assert joined(news.notes, "en") == (
+        "GDELT gives titles and when it saw them, not when they were published"
+    )
+
+
+async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
+    server.results = [seen(0, seendate="20310101T000000Z")]
+    (article,) = (await gdelt().search("reserve ratio", BASIC, silent)).articles
+    assert article.seen is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "sent"),
+    [
+        (BASIC, {"maxrecords": "7"}),
+        (Request(TOOLS["deep_search_news"]), {"maxrecords": "20"}),
+        (Request(TOOLS["search_news_last_24_hours"]), {"maxrecords": "10", "timespan": "1d"}),
+        (Request(TOOLS["search_news_last_week"]), {"maxrecords": "10", "timespan": "7d"}),
+        (Request(TOOLS["search_images_for_news"]), {"maxrecords": "20"}),
+        (
+            DATED,
+            {
+                "maxrecords": "15",
+                "startdatetime": "20261118000000",
+                "enddatetime": "20261121093000",
+            },
+        ),
+    ],
+)
+async def test_each_tool_has_its_own_limits_on_the_wire(gdelt, server, request_, sent):
+    news = await gdelt().search("reserve ratio", request_, silent)
+    assert server.last.path == "/api/v2/doc/doc"
+    assert server.last.query == {
+        "query": "reserve ratio", "mode": "artlist", "format": "json", "sort": "hybridrel", **sent,
+    }  # fmt: skip
+    assert len(news.articles) == request_.tool.results
+    assert bool(news.pictures) == request_.tool.pictures
+
+
+async def test_days_are_said_to_be_those_of_the_crawler(gdelt):
+    news = await gdelt().search("reserve ratio", DATED, silent)
+    assert "days are counted by when GDELT saw" in joined(news.notes, "en")
+
+
+async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):
+    news = await gdelt().search("央行 降准", BASIC, silent)
+    assert server.last.query["query"] == "央行 降准 sourcelang:chinese"
+    assert news.asked == "央行 降准 sourcelang:chinese"
+
+
+@each_row(
+    ("query", "sent"),
+    [
+        ('bank (cuts OR "ratio") -china', "bank cuts OR ratio china"),
+        ("domain:evil.example theme:TAX", "domain evil.example theme TAX"),
+        ("AT&T's 0.5% cut", "AT&T's 0.5% cut"),
+        ("央行：“降准”", "央行 降准"),
+        ("_a_ 'b", "a b"),
+    ],
+)
+def test_a_query_is_words_and_no_operators(query, sent):
+    assert plain(query) == sent
+
+
+async def test_a_query_without_a_word_is_refused_before_it_is_sent(gdelt, server):
+    assert (await failure(gdelt(), '"()"')).reason == "refused"
+    assert server.log == []
+
+
+async def test_it_is_not_asked_unless_that_is_turned_on(server):
+    gdelt = GDELT(enabled=False, base_url=server.base_url)
+    assert (gdelt.ready().state, gdelt.ready().detail) == ("missing", "NEWS_GDELT")
+    assert (await failure(gdelt)).reason == "no key"
+    assert server.log == []
+
+
+async def test_nothing_found_is_no_failure(gdelt, server):
+    for results in ([], None):
+        server.results = results
+        assert (await gdelt().search("x y", BASIC, silent)).articles == ()
+
+
+async def test_any_field_may_be_missing(gdelt, server):
+    server.results = [
+        {}, {"url": "javascript:alert(1)", "title": "x"}, {"url": "https://a.example/", "title": None},
+        seen(1, seendate=None, domain=None, socialimage="javascript:alert(1)"), seen(1), "row",
+    ]  # fmt: skip
+    (article,) = (await gdelt().search("x y", BASIC, silent)).articles
+    assert (article.seen, article.outlet, article.image) == (None, "paper1.example", "")
+
+
+async def test_a_control_character_in_the_json_does_no_harm(gdelt, server):
+    server.raw = '{"articles": [{"url": "https://a.example/", "title": "a \x01 b\tc"}]}'
+    (article,) = (await gdelt().search("x y", BASIC, silent)).articles
+    assert article.title == "a b c"
+
+
+@pytest.mark.parametrize("status", [200, 429])
+async def test_a_rate_limit_told_in_plain_text_is_a_quota_and_is_tried_again(gdelt, server, status):
+    server.says, server.status = (
+        "Please limit requests to one every 5 seconds or contact us.",
+        status,
+    )
+    server.headers = {}
+    trouble = await failure(gdelt(patience=4.9))
+    assert (trouble.reason, len(server.log)) == ("quota", 1)
+    assert "possible again in 5 s" in trouble.message
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "reason", "hint"),
+    [
+        ("The specified phrase is too short.", 200, "refused", ""),
+        ("<!doctype html><p>Please log in.", 200, "malformed", "endpoint"),
+        ('{"articles": [', 200, "malformed", "endpoint"),
+        ("[1, 2]", 200, "malformed", "endpoint"),
+        ("Oops", 500, "unavailable", ""),
+        ("Not here", 404, "refused", "endpoint"),
+    ],
+)
+async def test_what_it_does_not_like_is_told_by_its_kind(gdelt, server, says, status, reason, hint):
+    server.says, server.status = says, status
+    trouble = await failure(gdelt())
+    assert (trouble.reason, trouble.hint) == (reason, hint)
+    assert len(server.log) == (2 if reason == "unavailable" else 1)
+
+
+async def test_no_connection_and_no_end_are_failures(gdelt, server):
+    assert (await failure(gdelt(base_url=nowhere()))).reason == "unreachable"
+    server.fault = "trickles"
+    assert (await failure(gdelt(timeout=0.2))).reason == "timeout"
+
+
+async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
+    pace, said = Pace(0.2, lambda: 0.0), []  # its turns come alike, however long it takes to ask
+    tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
+    start = time.monotonic()
+    await asyncio.gather(*(gdelt(pace=pace).search("x y", BASIC, tell) for _ in range(3)))
+    assert len(server.times) == 3
+    assert all(at - start > n * 0.19 for n, at in enumerate(sorted(server.times)))
+    assert said.count(("queued", False)) == said.count(("queued", True)) == 2
+
+
+async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
+    pace = Pace(1.6, lambda: 0.0)
+    one, other = gdelt(pace=pace), gdelt(pace=pace)
+    await one.search("x y", BASIC, silent)
+    async with deadline(1.5):
+        assert (await other.search("x y", BASIC, silent)).articles
+
+
+def test_the_pace_is_one_request_in_five_seconds_and_a_queue_is_not_endless():
+    now = [100.0]
+    pace = Pace(INTERVAL, ticks=lambda: now[0])
+    assert [pace.turn(60) for _ in range(13)] == [n * 5.0 for n in range(13)]
+    with pytest.raises(Trouble) as caught:
+        pace.turn(60)
+    assert caught.value.reason == "quota"
+    now[0] += 65
+    assert pace.turn(60) == 0

@@ -1,0 +1,99 @@
+"""One piece of news: its dates, and what is told apart from them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from research.core.text.published import Moment
+from research.sources.news.article import Article, host, web_address
+from research.sources.news.stories import stories
+from research.sources.news.windows import Window
+from tests.tables import each_row
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
+    eastern = NOW.astimezone(timezone(timedelta(hours=8)))
+    made = Article(published=eastern, seen=eastern)
+    assert (made.published, made.seen) == (NOW, NOW)
+    assert made.published
+    assert made.published.tzinfo is UTC
+    assert Article().moment is None
+    for field in ("published", "seen"):
+        with pytest.raises(ValueError, match="no time zone"):
+            Article.model_validate({field: datetime(2026, 1, 1)})
+
+
+@each_row(
+    ("told", "published", "day_only", "kept"),
+    [
+        ("Fri, 20 Nov 2026 12:00:00 GMT", DAY + timedelta(hours=12), False, "Fri, 20 Nov 2026 12:00:00 GMT"),
+        ("2026年11月20日 08:30", DAY, True, "2026年11月20日 08:30"),
+        ("3 hours ago", NOW - timedelta(hours=3), False, "3 hours ago"),
+        ("昨天", DAY, True, "昨天"),
+        (" 3 hours\x00 ago", None, False, "3 hours ago"),
+        ("2031-01-01", None, False, "2031-01-01"),
+        ("Tue, 24 Nov 2026 12:00:00 GMT", None, False, "Tue, 24 Nov 2026 12:00:00 GMT"),
+        ("Sat, 21 Nov 2026 20:00:00 GMT", NOW + timedelta(hours=8), False, "Sat, 21 Nov 2026 20:00:00 GMT"),
+        (None, None, False, ""),
+        (5, None, False, ""),
+    ],
+)  # fmt: skip
+def test_a_date_stands_beside_its_providers_words(
+    told: object, published: datetime | None, day_only: bool, kept: str
+) -> None:
+    made = Article(title="T").dated(told, NOW)
+    assert (made.published, made.day_only, made.published_text) == (published, day_only, kept)
+    assert made.moment == (Moment(published, day_only) if published else None)
+
+
+@each_row(
+    ("told", "address"),
+    [
+        ("https://example.org/a b?q=c d", "https://example.org/a%20b?q=c%20d"),
+        ("/新闻\u3000一.html", "https://example.org/新闻%E3%80%80一.html"),
+        (" https://example.org/a\n", "https://example.org/a"),
+        ("https://exam ple.org/a", ""),
+        ("https://example.org/a\nb", ""),
+    ],
+)
+def test_a_blank_in_an_address_is_encoded_and_in_a_host_makes_it_none(
+    told: str, address: str
+) -> None:
+    assert web_address(told, "https://example.org/feed") == address
+
+
+def test_when_it_was_seen_is_no_date_of_publication() -> None:
+    made = Article(seen=NOW)
+    assert (made.published, made.moment) == (None, None)
+    assert not made.judged(Window(DAY, DAY + timedelta(hours=1))).outside
+    (story,) = stories([Article(title="Ferry sinks", seen=NOW)])
+    assert (story.earliest, story.latest) == (None, None)
+
+
+def test_an_article_outside_the_window_is_marked_and_otherwise_the_same() -> None:
+    made, window = Article(title="T", published=DAY), Window(NOW, NOW + timedelta(days=1))
+    assert made.judged(window) == made.model_copy(update={"outside": True})
+    assert made.judged(None) == made
+
+
+def test_copies_of_one_address_keep_what_any_of_them_knows() -> None:
+    url = "https://a.example/1"
+    one = Article(url=url, title="T", seen=NOW, outside=True, score=0.2, provider="gdelt")
+    other = Article(url=url, title="Ferry sinks", published=DAY, seen=DAY, image="i", score=0.9)
+    for items in ([one, other], [other, one]):
+        (made,) = stories(items)[0].items
+        assert (made.title, made.published, made.seen) == ("Ferry sinks", DAY, DAY)
+        assert (made.outside, made.score, made.image, made.provider) == (False, 0.9, "i", "gdelt")
+    marked = [item.model_copy(update={"outside": True}) for item in (one, other)]
+    assert stories(marked)[0].items[0].outside
+
+
+def test_an_outlet_is_called_by_its_host() -> None:
+    assert host("https://www.Paper.example:8443/a") == "paper.example"
+    assert host("https://www.com/a") == "www.com"
+    assert host("") == ""

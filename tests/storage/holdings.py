@@ -1,0 +1,195 @@
+"""Everything that a data folder holds, as plain values: what a later version must find in it again.
+
+This module is the only place in which the tests of stored data read values by the names of the public
+interface: when a public name changes, it changes here, and no value does.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from datetime import UTC, datetime
+from typing import Any
+
+import research
+from research import application
+
+OWNERS = ("local", "ann")
+SINCE = datetime(2026, 11, 1, tzinfo=UTC)
+UNTIL_KILLED = "interrupted"  # the status of a run whose process was killed
+SIGN_INS = (
+    ("ann", "first-sign-in", datetime(2026, 11, 25, tzinfo=UTC)),
+    ("ann", "second-sign-in", datetime(2026, 11, 25, tzinfo=UTC)),
+    ("bob", "early", datetime(2026, 11, 1, tzinfo=UTC)),
+    ("bob", "late", datetime(2026, 11, 25, tzinfo=UTC)),
+)
+
+
+def follow_to_end(run_id: str, owner: str = "local") -> str:
+    """Wait until nothing happens in a run any more; return its status."""
+    for _ in application.follow(run_id, owner=owner):
+        pass
+    run = application.get(run_id, owner=owner)
+    return run.status if run else ""
+
+
+def find_runs() -> list[tuple[str, str, str]]:
+    """List the id, the owner and the status of each run, ordered by id."""
+    found = [
+        (run.id, owner, run.status) for owner in OWNERS for run in application.recent(owner=owner)
+    ]
+    return sorted(found)
+
+
+def export(run_id: str, ending: str, owner: str = "local") -> bytes:
+    """Write the report of a run in a format."""
+    report = application.report(run_id, owner=owner)
+    assert report is not None, run_id
+    return research.report_as(report, research.cited(report), ending)
+
+
+def read_export(run_id: str, owner: str = "local") -> dict[str, Any]:
+    """Return the report of a run as its JSON export has it."""
+    exported: dict[str, Any] = json.loads(export(run_id, "json", owner))
+    return exported
+
+
+def collect_exports() -> dict[str, bytes]:
+    """Write each run as Markdown and JSON, by the name of a file.
+
+    Runs whose process was killed are left out: they end when the folder is opened, at a new time each time.
+    """
+    return {
+        f"{run_id}.{ending}": export(run_id, ending, owner)
+        for run_id, owner, status in find_runs()
+        if status != UNTIL_KILLED
+        for ending in ("md", "json")
+    }
+
+
+def collect_facts() -> dict[str, Any]:
+    """Return what the open data folder holds."""
+    library = application.desk().library
+    return {
+        "runs": {run_id: summarise_run(run_id, owner) for run_id, owner, _ in find_runs()},
+        "owners": {owner: collect_of_owner(owner) for owner in OWNERS},
+        "sign_outs": [
+            [owner, sign_in, application.is_signed_out(sign_in, began=began, owner=owner)]
+            for owner, sign_in, began in SIGN_INS
+        ],
+        "library": {
+            "documents": [
+                [one.name, one.title, one.kind, one.passages, one.characters]
+                for one in sorted(library.entries(), key=lambda one: one.name)
+                if not one.sample
+            ],
+            "removed": sorted(one.name for one in library.removed()[0]),
+            "unread": sorted([one.name, one.outcome, one.pages] for one in library.unread()[0]),
+            "scans": sorted([one.name, one.total, list(one.waiting)] for one in library.scans()),
+            "sample": library.sample,
+            "hits": {
+                words: [hit.text for hit in library.search(words)]
+                for words in ("雷峰塔", "lighthouse", "ferry")
+            },
+        },
+    }
+
+
+def summarise_run(run_id: str, owner: str) -> dict[str, Any]:
+    """Return what somebody would ask first about a run; its export in the archive has the rest."""
+    run = application.get(run_id, owner=owner)
+    assert run is not None
+    exported = read_export(run_id, owner)
+    return {
+        "owner": owner,
+        "status": run.status,
+        "question": run.question,
+        "follows": run.follows,
+        "events": len(application.events(run_id, owner=owner)),
+        "title": exported["title"],
+        "answer": exported["answer"].splitlines(),
+        "sources": [[one["number"], one["title"]] for one in exported["sources"]],
+        "evidence": len(exported["evidence"]),
+        "support": exported["support"] and exported["support"]["counts"],
+        "searched": searched(exported),
+        "reused": sum(bool(found["cached"]) for found in findings(exported)),
+        "gaps": [one["gap"] for each in exported["rounds"] for one in each["reflections"]],
+        "rows": [found["rows"]["rows"] for found in findings(exported) if found["rows"]],
+        "places": [one["title"] for one in exported["evidence"] if one["place"]],
+        "clarification": exported["clarification"],
+        "instructions": [one["text"] for one in exported["instructions"]],
+        "notes": [one["text"] for one in exported["notes"]],
+        "failures": [[one["stage"], one["reason"]] for one in exported["failures"]],
+        "changes": [
+            [one["kind"], one["headline"]] for one in (exported["coverage"] or {"changes": ()})["changes"]
+        ],
+        "calls": exported["usage"]["total"]["calls"],
+    }  # fmt: skip
+
+
+def findings(exported: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings of all rounds of an export."""
+    return [found for each in exported["rounds"] for found in each["findings"]]
+
+
+def searched(exported: dict[str, Any]) -> list[str]:
+    """Return the queries whose searches are finished."""
+    return sorted(found["task"]["query"] for found in findings(exported))
+
+
+def collect_of_owner(owner: str) -> dict[str, Any]:
+    """Return what belongs to a person beside the runs themselves."""
+    history = application.history(limit=100, owner=owner)
+    return {
+        "personal": read_personal(owner),
+        "history": sorted([one.title, one.pinned, list(one.tags), one.turns] for one in history.entries),
+        "found_by_words": sorted(one.title for one in application.history("tower", owner=owner).entries),
+        "bin": [one.title for one in application.binned(owner=owner)],
+        "choices": {one.name: one.value for one in application.choices(owner=owner) if one.chosen},
+        "keys": {one.name: one.place for one in application.key_states(owner=owner) if one.place != "none"},
+        "usage": [
+            [one.day.isoformat(), one.stage, one.model, one.calls, one.input, one.output, one.searches]
+            for one in application.usage(since=SINCE, zone=UTC, owner=owner)
+        ],
+        "watches": [
+            {"topic": one.topic, "reports": len(reports_of(one.id, owner)), "changed": one.changed}
+            for one in application.watches(owner=owner)
+        ],
+        "places": sorted([one.place.name, sorted(one.runs)] for one in application.places(owner=owner)),
+        "statements": [list(pair) for pair in application.confirmed(owner=owner)],
+        "tables": {
+            ", ".join(one.names): query(f"SELECT * FROM {one.tables[0].name}", one.database, owner)
+            for one in research.uploads(owner=owner)
+        },
+    }  # fmt: skip
+
+
+def reports_of(watch_id: str, owner: str = "local") -> list[str]:
+    """Return the finished runs of a watched topic, the earliest first."""
+    first = application.get(watch_id, owner=owner)
+    assert first is not None
+    turns = application.turns(first.conversation, owner=owner)
+    return [run.id for run in turns if run.status == "done"]
+
+
+def query(statement: str, database: str, owner: str = "local") -> list[dict[str, Any]]:
+    """Return the rows of a statement, as JSON would have them."""
+    found = research.query_database(statement, database=database, owner=owner)
+    rows: list[dict[str, Any]] = json.loads(json.dumps(found.rows, default=str))
+    return rows
+
+
+def read_personal(owner: str) -> dict[str, Any]:
+    """Return `personal.json` and the list of documents from the export of everything of an owner."""
+    application.export(library=True, owner=owner)
+    while (state := application.exported(owner=owner)) is not None and state.status == "making":
+        time.sleep(0.01)
+    assert state is not None and state.file is not None, state
+    with zipfile.ZipFile(io.BytesIO(state.file.read_bytes())) as archive:
+        personal: dict[str, Any] = json.loads(archive.read("personal.json"))
+        personal["documents"] = json.loads(archive.read("library/index.json"))
+        personal["files"] = sorted(name for name in archive.namelist() if name.startswith("runs/"))
+    application.discard_export(owner=owner)
+    return personal
