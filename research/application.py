@@ -53,7 +53,7 @@ from research.core.records import (
     silent,
 )
 from research.core.settings import SettingError, Settings
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.runtime.base import Runs
 from research.runtime.estimate import EARLIER, Earlier, tabled
 from research.runtime.estimate import Averages as Calls
@@ -140,7 +140,9 @@ class Desk:
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
         earlier = [Earlier(run, events) for run, events in accounts]
         if plan and plan.grid:
-            asked = Question(text=asked_by(plan.grid), language=language(asked_by(plan.grid)))
+            asked = Question(
+                text=asked_by(plan.grid), language=detect_language(asked_by(plan.grid))
+            )
             most = searches(plan.grid, asked, services.reasoner, options)
             return tabled(options, calls, most, len(plan.grid.rows), now().date())
         tasks = len(plan.tasks) if plan else None
@@ -157,7 +159,7 @@ class Desk:
         """Places around a named place or a WGS-84 point; what is found is kept."""
         words = kinds(keywords)
         named = where if isinstance(where, str) else ""
-        tongue = tongue or language(f"{keywords} {named}")
+        tongue = tongue or detect_language(f"{keywords} {named}")
         query = " ".join([named, *words]).strip()
         place = _end(where)
         return self._looked(
@@ -169,7 +171,7 @@ class Desk:
     ) -> Finding:
         """The way from one place to another; what is found is kept."""
         query = " → ".join(end if isinstance(end, str) else "" for end in (origin, to))
-        tongue = tongue or language(query)
+        tongue = tongue or detect_language(query)
         return self._looked(
             query, owner, lambda map_: map_.way(_end(origin), _end(to), means, tongue, silent)
         )
@@ -184,7 +186,7 @@ class Desk:
     ) -> Finding:
         """A day's round through some stops or the sights of a place; what is found is kept."""
         query = " ".join([place, *stops]).strip()
-        tongue = tongue or language(query)
+        tongue = tongue or detect_language(query)
         return self._looked(
             query, owner, lambda map_: map_.tour(place, stops, means, tongue, silent)
         )

@@ -24,9 +24,9 @@ from research.core.records import Cell, Column, Options, Plan, Report, Row, Valu
 from research.core.settings import load
 from research.core.text.quantities import measures
 from research.core.text.sentences import sentences
-from research.tables.shown import shown
-from research.tables.spec import load as spec
+from research.tables.shown import cell_text
 from research.tables.spec import question
+from research.tables.spec import table_spec as spec
 from research.tables.values import date_value, number_value
 from tests.servers.world import FakeWorld, entity, statement
 
@@ -81,7 +81,7 @@ def right(value: Value, column: Column, wanted: Sequence[Any]) -> bool:
                 for one in wanted
             )
         case "date":
-            return shown(value, column, "en") in [str(one) for one in wanted]
+            return cell_text(value, column, "en") in [str(one) for one in wanted]
         case "yes or no":
             return value.yes in wanted
         case "choice":
@@ -142,7 +142,7 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
             good = right(value, column, told["answers"])
             counts["right"] += good
             if show and not good:
-                said = shown(value, column, "en")
+                said = cell_text(value, column, "en")
                 print(
                     f"  x {row.name} | {column.name}: {said!r}, {told['answers']}: {cell.readings[0].quote[:160]}"
                 )

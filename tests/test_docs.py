@@ -14,7 +14,7 @@ import pytest
 
 from pages.shared.map import TILES
 from research import OCR_INSTALL, cli
-from research.citations.support import ACCURACY
+from research.citations.support import SUPPORT_ACCURACY
 from research.cli import exits
 from research.core import settings
 from research.core.providers import searches, shipped
@@ -248,7 +248,10 @@ def test_no_document_promises_a_map_without_a_network_or_denies_that_pictures_ar
 
 def test_the_accuracy_in_the_documents_is_that_of_the_code() -> None:
     en, zh = (
-        {name: f"{100 * share:.0f}%" for name, share in ACCURACY[language].model_dump().items()}
+        {
+            name: f"{100 * share:.0f}%"
+            for name, share in SUPPORT_ACCURACY[language].model_dump().items()
+        }
         for language in ("en", "zh")
     )
     for name, never, labels in (

@@ -28,8 +28,8 @@ from research import (
     Support,
     answer_lead,
     answer_stretches,
+    detect_language,
     readable_rows,
-    text_language,
 )
 
 SHIPPED = "scenic areas"  # the publisher of what the database that ships says
@@ -205,7 +205,7 @@ def _is_row(block: dict[str, Any]) -> bool:
 def _block(at: int, item: NumberedSpan, known: Known) -> dict[str, Any]:
     made = {"kind": item.span.kind, "at": at, "text": item.span.text, **_cited(at, item, known)}
     if item.span.kind == "quote":
-        made["lang"] = CODES[text_language(item.span.text)]
+        made["lang"] = CODES[detect_language(item.span.text)]
         made["made"] = item.span.made
     sentence = known.sentences.get(at)
     if sentence and sentence.at in known.marks:
@@ -261,7 +261,7 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
     return {
         "n": number,
         "title": title,
-        "titled": CODES[text_language(title)],
+        "titled": CODES[detect_language(title)],
         "where": " · ".join(filter(None, [noticed(evidence), title, shown["heading"]])),
         **shown,
         "more": [show(*other) for other in others],
@@ -326,7 +326,7 @@ def _shown(
         heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
     return {
         "heading": heading,
-        "lang": CODES[text_language(passage.text)],
+        "lang": CODES[detect_language(passage.text)],
         "before": passage.text[:start],
         "quote": passage.text[start:end],
         "after": passage.text[end:],

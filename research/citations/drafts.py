@@ -9,7 +9,7 @@ from research.citations.markup import parse
 from research.citations.numbering import CitedAnswer, number
 from research.citations.registry import addresses, gather, titles
 from research.core.records import Answer, Cite, Report
-from research.core.text.words import language
+from research.core.text.words import detect_language
 
 
 def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> CitedAnswer:
@@ -17,7 +17,7 @@ def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> 
     cites = {handle: Cite(evidence=ids[0], passage=ids[1]) for handle, ids in handles.items()}
     answer = Answer(
         title=report.run.question,
-        language=language(report.run.question),
+        language=detect_language(report.run.question),
         author="",
         spans=parse(
             text,

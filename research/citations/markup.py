@@ -596,7 +596,7 @@ _LANGUAGE = re.compile(
 _NUMBER = re.compile(rf"[\[［【]\s*{_COUNT}(?:\s*[-–—,;，、]\s*{_COUNT})*\s*[\]］】]")
 
 
-def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
+def answer_tree(spans: Sequence[NumberedSpan]) -> list[Node]:
     """A run of text spans as blocks, for pages to draw with a fixed set of tags.
 
     Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre (with

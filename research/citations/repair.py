@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from research.citations.marking import pieces
-from research.citations.markup import tree
+from research.citations.markup import answer_tree
 from research.citations.numbering import NumberedSpan
 from research.core.records import Span
 
@@ -66,7 +66,7 @@ def mended(spans: Sequence[Span], changes: Mapping[int, str]) -> Mended:
 def _sentences(text: str, spans: Sequence[Span]) -> list[str]:
     """The letters of each sentence of a text with placeholders."""
     numbered = [NumberedSpan(span=span) for span in _spans(text, spans)]
-    return [_letters(piece.text) for piece in pieces(tree(numbered))]
+    return [_letters(piece.text) for piece in pieces(answer_tree(numbered))]
 
 
 def _spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:

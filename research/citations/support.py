@@ -15,7 +15,7 @@ from typing import NamedTuple
 from research.citations.claims import is_claim
 from research.citations.judge import MARGIN, Accuracy, judge, margin, model
 from research.citations.marking import marked, pieces
-from research.citations.markup import Node, tree
+from research.citations.markup import Node, answer_tree
 from research.citations.numbering import CitedAnswer, NumberedSpan, verbatim
 from research.core.records import (
     Cite,
@@ -33,7 +33,10 @@ from research.core.text.sentences import sentences
 from research.core.text.words import fold, has_han, place_of
 
 # On labels that others made.
-ACCURACY: dict[Language, Accuracy] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
+SUPPORT_ACCURACY: dict[Language, Accuracy] = {
+    "zh": model("zh").accuracy,
+    "en": model("en").accuracy,
+}
 
 _ENTRIES = ("place", "database")
 _STOPS = "。.！!；;…"
@@ -137,7 +140,7 @@ def stretches(cited: CitedAnswer) -> Iterator[Stretch]:
         found = list(group)
         if written:
             spans = tuple(item for _, item in found)
-            yield Stretch(found[0][0], spans, tuple(tree(spans)))
+            yield Stretch(found[0][0], spans, tuple(answer_tree(spans)))
         else:
             yield from (Stretch(at, (item,), ()) for at, item in found)
 
@@ -153,7 +156,7 @@ def said(stretch: Stretch) -> list[Said]:
     return []
 
 
-def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
+def answer_stretches(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
     """The answer as it is drawn, with a node `mark` behind each doubtful sentence of its Markdown,
     whose `sentence` is the place of that sentence (`Sentence.at`)."""
     chosen = {sentence.at for sentence in found.doubtful}

@@ -23,23 +23,23 @@ _REGIONS = CITIES_EN | PROVINCES_EN
 _SHARED = {en for en, n in Counter(_REGIONS.values()).items() if n > 1}
 
 
-def english(name: str) -> str:
+def english_region(name: str) -> str:
     """A province or a city as an English sentence has it, its own name if that is not known."""
     return _REGIONS.get(name, name)
 
 
 def region(name: str, language: Language) -> str:
     """`english` for a cell of a table, in which cities of one English name have to be told apart."""
-    told = english(name) if language == "en" else name
+    told = english_region(name) if language == "en" else name
     return f"{told} ({name})" if told in _SHARED else told
 
 
-def heading(column: str, language: Language) -> str:
+def column_heading(column: str, language: Language) -> str:
     """What a column of the shipped database is called above a table, or its own name."""
     return _HEADINGS.get(column.lower(), (column, column))[language == "en"]
 
 
-def readable(rows: Rows, language: Language) -> Rows:
+def readable_rows(rows: Rows, language: Language) -> Rows:
     """The rows of a statement on the shipped database with headings for names, and with regions in
     the reader's language; others with the headings that they bring along. Types and the order of rows and
     columns stay."""
@@ -70,7 +70,7 @@ def _headed(rows: Rows, language: Language) -> Rows:
 
 
 def _headings(columns: tuple[str, ...], language: Language) -> tuple[str, ...]:
-    return tuple(heading(column, language) for column in columns)
+    return tuple(column_heading(column, language) for column in columns)
 
 
 def _cell(value: Any, language: Language) -> Any:

@@ -14,7 +14,7 @@ from research.export.document import grown, plain
 from research.export.markdown import origin_markdown
 
 
-def about(report: Report, cited: CitedAnswer | None) -> tuple[str, ...]:
+def report_origin(report: Report, cited: CitedAnswer | None) -> tuple[str, ...]:
     """How, when and by whom a report was made, with which limits, and what failed; a line each."""
     return tuple(lines(grown(origin_markdown(report, cited))))
 

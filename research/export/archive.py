@@ -16,19 +16,19 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from research.citations.numbering import CitedAnswer
 from research.core.i18n import Say
-from research.core.readable import readable
+from research.core.readable import readable_rows
 from research.core.records import Place, Report, Rows, Way
-from research.export.about import about
+from research.export.about import report_origin
 from research.export.cells import places as row_places
-from research.export.cells import tabled
-from research.export.formats import FORMATS, REFERENCES, REPORTS, TABLES
-from research.export.geo import csv as places_csv
+from research.export.cells import report_tabled
+from research.export.formats import REFERENCES, REPORT_FORMATS, REPORTS, TABLE_FORMATS
 from research.export.geo import geojson, kml, lined, located
-from research.export.grids import answer_tables, tables_csv, tables_excel
+from research.export.geo import places_csv as places_csv
+from research.export.grids import answer_tables, answer_tables_csv, answer_tables_excel
 from research.export.markdown import file_name, gathered, language_of, utc
 from research.export.references import sources_csv
-from research.export.rows import csv as rows_csv
-from research.export.rows import excel, parquet
+from research.export.rows import rows_csv as rows_csv
+from research.export.rows import rows_excel, rows_parquet
 from research.export.words import speaker
 
 Part = tuple[str, Callable[[], bytes]]  # the name of a file, and what writes it
@@ -58,13 +58,13 @@ def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
 
 def _parts(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     for ending in REPORTS:
-        yield f"report.{ending}", partial(FORMATS[ending], report, cited)
+        yield f"report.{ending}", partial(REPORT_FORMATS[ending], report, cited)
     if cited:
         for ending in REFERENCES:
-            yield f"sources.{ending}", partial(FORMATS[ending], report, cited)
+            yield f"sources.{ending}", partial(REPORT_FORMATS[ending], report, cited)
         yield "sources.csv", lambda: sources_csv(cited.sources).encode()
-    if tabled(report):
-        for ending, write in TABLES.items():
+    if report_tabled(report):
+        for ending, write in TABLE_FORMATS.items():
             yield f"table.{ending.removeprefix('table.')}", partial(write, report, cited)
     yield from _places(report, cited)
     yield from _tables(report, cited)
@@ -87,25 +87,25 @@ def _places(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     ways = [way for way in ways_of(report) if lined(way)]
     if places:
         title = report.run.question
-        yield "places.geojson", lambda: geojson(places, about(report, cited), ways).encode()
-        yield "places.kml", lambda: kml(places, title, about(report, cited), ways).encode()
+        yield "places.geojson", lambda: geojson(places, report_origin(report, cited), ways).encode()
+        yield "places.kml", lambda: kml(places, title, report_origin(report, cited), ways).encode()
         yield "places.csv", lambda: places_csv(places).encode("utf-8", "replace")
 
 
 def _tables(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     tables = answer_tables(cited) if cited else []
     for at, table in enumerate(tables, 1):
-        yield f"tables/table-{at}.csv", partial(tables_csv, [table])
+        yield f"tables/table-{at}.csv", partial(answer_tables_csv, [table])
     if tables:
-        yield "tables.xlsx", lambda: tables_excel(tables, about(report, cited))
+        yield "tables.xlsx", lambda: answer_tables_excel(tables, report_origin(report, cited))
 
 
 def _rows(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     tongue = language_of(report, cited)
     writers: dict[str, Callable[[Rows], bytes]] = {
         "csv": rows_csv,
-        "xlsx": lambda rows: excel(readable(rows, tongue), about(report, cited)),
-        "parquet": parquet,
+        "xlsx": lambda rows: rows_excel(readable_rows(rows, tongue), report_origin(report, cited)),
+        "parquet": rows_parquet,
     }
     found = [finding.rows for finding in report.findings if finding.rows]
     for at, rows in enumerate(found, 1):
@@ -123,7 +123,7 @@ def _readme(
     lines = [
         " ".join(report.run.question.split()) or say("untitled"),
         "",
-        *about(report, cited),
+        *report_origin(report, cited),
         "",
         say("archive.files"),
         *(f"- {name}" for name in names),

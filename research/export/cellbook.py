@@ -22,12 +22,12 @@ from research.citations.markup import encodable
 from research.citations.numbering import CitedAnswer, NumberedCell
 from research.core.records import Column, Evidence, Reading, Report, Row, Value
 from research.core.urls import canonical_url
-from research.export.about import about
-from research.export.cells import Filled, filled, headings
+from research.export.about import report_origin
+from research.export.cells import Filled, filled_table, headings
 from research.export.columns import ems
 from research.export.geo import shortened
 from research.export.rows import put, told
-from research.tables.shown import SIGNS, dated, figure, quotes
+from research.tables.shown import SIGNS, cell_quotes, dated, figure
 from research.tables.values import read
 
 _WIDTH = (10, 48)  # characters of a column, at least and at most
@@ -60,7 +60,7 @@ def excel(report: Report, cited: CitedAnswer | None) -> bytes:
     end of a range: its format says so. One in another currency or unit is text. Why a cell is empty
     stands in it in grey; where sources differ it has a colour and a note.
     """
-    it = filled(report, cited)
+    it = filled_table(report, cited)
     book = Workbook()
     values, evidence = book.active, book.create_sheet("Evidence")
     values.title = "Values"
@@ -70,7 +70,7 @@ def excel(report: Report, cited: CitedAnswer | None) -> bytes:
         at.setdefault((line.row.id, line.column.id), n)
     _fill(it, values, at)
     _prove(it, evidence, lines)
-    told(book, about(report, it.cited))
+    told(book, report_origin(report, it.cited))
     out = BytesIO()
     book.save(out)
     return out.getvalue()
@@ -84,7 +84,7 @@ def _lines(it: Filled) -> Iterator[_Line]:
             one = it.cells.get((row.id, column.id))
             for reading, numbers in zip(one.cell.readings, one.numbers, strict=True) if one else ():
                 said: dict[str, str] = {}
-                for cite, quote in zip(reading.cites, quotes(reading, known), strict=True):
+                for cite, quote in zip(reading.cites, cell_quotes(reading, known), strict=True):
                     said.setdefault(cite.evidence, quote)
                 for number in numbers or (None,):
                     source = sources.get(number or 0)

@@ -25,10 +25,10 @@ from research.core.records import (
     Value,
 )
 from research.core.urls import canonical_url
-from research.export.cells import Filled, filled
+from research.export.cells import Filled, filled_table
 from research.export.markdown import utc
-from research.tables.columns import sureness
-from research.tables.shown import quotes
+from research.tables.columns import column_sureness
+from research.tables.shown import cell_quotes
 
 SCHEMA = "sightline-table/1"
 _SOURCE = {"id", "kind", "title", "publisher", "published", "retrieved"}
@@ -130,7 +130,7 @@ def schema() -> dict[str, Any]:
 
 def table_json(report: Report, cited: CitedAnswer | None) -> str:
     """The table as JSON of the schema `sightline-table/1`."""
-    it = filled(report, cited)
+    it = filled_table(report, cited)
     answer = it.cited.answer
     file = TableFile(
         schema=SCHEMA,
@@ -165,7 +165,7 @@ def table_json(report: Report, cited: CitedAnswer | None) -> str:
 
 
 def _column(it: Filled, column: Column) -> TableColumn:
-    sure = sureness(column, it.plain_cells, [s.evidence for s in it.cited.sources])
+    sure = column_sureness(column, it.plain_cells, [s.evidence for s in it.cited.sources])
     return TableColumn(
         **column.model_dump(include={"id", "name", "question", "type", "choices"}),
         unit=it.units.get(column.id, ""),
@@ -196,7 +196,9 @@ def _cells(it: Filled) -> list[TableCell]:
                     numbers=numbers,
                     cites=tuple(
                         TableCite(**cite.model_dump(), quote=quote)
-                        for cite, quote in zip(reading.cites, quotes(reading, sources), strict=True)
+                        for cite, quote in zip(
+                            reading.cites, cell_quotes(reading, sources), strict=True
+                        )
                     ),
                 )
             )

@@ -27,8 +27,8 @@ from research.export.inline import escape, link, table
 from research.export.markdown import language_of
 from research.export.rows import named
 from research.export.words import Citations, speaker
-from research.tables.columns import Point, point, unit_of
-from research.tables.shown import heading, in_column
+from research.tables.columns import Point, column_unit, point
+from research.tables.shown import cell_heading, cell_in_column
 
 _FOOTNOTES: Citations = "footnotes"
 
@@ -62,11 +62,13 @@ class Filled:
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of the columns of numbers, by their ids."""
-        return {c.id: unit_of(c, self.plain_cells) for c in self.grid.columns if c.type == "number"}
+        return {
+            c.id: column_unit(c, self.plain_cells) for c in self.grid.columns if c.type == "number"
+        }
 
     def heading(self, column: Column) -> str:
         """A column's name, with its unit."""
-        return heading(column, self.units.get(column.id, ""), self.language)
+        return cell_heading(column, self.units.get(column.id, ""), self.language)
 
     def point(self, value: Value, column: Column) -> Point:
         """A number in the unit of its column."""
@@ -74,7 +76,7 @@ class Filled:
 
     def shown(self, value: Value, column: Column) -> str:
         """A value as it is read, without the unit that stands in the heading."""
-        return in_column(value, column, self.units.get(column.id, ""), self.language)
+        return cell_in_column(value, column, self.units.get(column.id, ""), self.language)
 
     def lacking(self, cell: Cell | None) -> str:
         """Why a cell has no value, in a few words."""
@@ -86,12 +88,12 @@ class Filled:
         return message(f"standing.{reading.status}", self.language)
 
 
-def tabled(report: Report) -> bool:
+def report_tabled(report: Report) -> bool:
     """Whether a report has a table to write."""
     return bool(report.plan and report.plan.grid and report.answer and report.answer.cells)
 
 
-def filled(report: Report, cited: CitedAnswer | None) -> Filled:
+def filled_table(report: Report, cited: CitedAnswer | None) -> Filled:
     """The table of a report.
 
     Raises:
@@ -112,13 +114,13 @@ def places(report: Report) -> list[Place]:
 # CSV
 
 
-def csv(report: Report, cited: CitedAnswer | None, citations: bool = False) -> bytes:
+def table_csv(report: Report, cited: CitedAnswer | None, citations: bool = False) -> bytes:
     """The table as UTF-8 for spreadsheets, with [n] behind each value if `citations`. Values that differ
     stand beside each other; a cell without one is empty.
 
     See `research.export.geo.csv` for what stands before what a spreadsheet would take for a formula.
     """
-    it = filled(report, cited)
+    it = filled_table(report, cited)
     out = StringIO()
     lines = writer(out)  # as in RFC 4180
     lines.writerow([plain_cell(name) for name in headings(it)])
@@ -145,7 +147,7 @@ def _values(it: Filled, row: Row, column: Column, citations: bool) -> Iterator[s
 
 def markdown(report: Report, cited: CitedAnswer | None) -> str:
     """The table with a footnote for each source that a cell cites."""
-    it = filled(report, cited)
+    it = filled_table(report, cited)
     say = speaker(it.language, _FOOTNOTES)
     lines = [[escape(row.named), *(_marked(it, row, c, say) for c in it.grid.columns)] for row in it.grid.rows]  # fmt: skip
     title = it.grid.title or it.cited.answer.title or report.run.question
@@ -182,7 +184,7 @@ def parquet(report: Report, cited: CitedAnswer | None) -> bytes:
     leaves out: `.low` and `.high` of a number (of a range there are only these), `.precision` of a date, `.text` (the source's words),
     `.status`, `.sources` (addresses), `.differs` (whether sources do) and `.lack`. The unit and what was
     asked are metadata of the column."""
-    it = filled(report, cited)
+    it = filled_table(report, cited)
     rows = it.grid.rows
     fields: list[tuple[pa.Field, list[Any]]] = [
         (pa.field(it.say("cells.row"), pa.string()), [encodable(row.name) for row in rows]),

@@ -90,7 +90,7 @@ from research.citations.conflicts import conflicts
 from research.citations.markup import encodable
 from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.citations.registry import Registry
-from research.citations.support import ACCURACY, support
+from research.citations.support import SUPPORT_ACCURACY, support
 from research.core.records import Cite, Coverage, Evidence, Finding, Report, Span
 from research.core.urls import canonical_url
 from research.export.markdown import (
@@ -212,7 +212,7 @@ def _quote(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any
 def _support(cited: CitedAnswer) -> dict[str, Any]:
     found = support(cited)
     return {
-        "accuracy": ACCURACY[cited.answer.language].model_dump(),
+        "accuracy": SUPPORT_ACCURACY[cited.answer.language].model_dump(),
         "counts": found.counts._asdict(),
         "sentences": [item.model_dump(mode="json", exclude={"spans"}) for item in found.sentences],
     }

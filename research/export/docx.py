@@ -28,13 +28,13 @@ from research.citations.markup import Node, encodable
 from research.citations.numbering import CitedAnswer
 from research.core.i18n import Say
 from research.core.records import Place, Report
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.export.columns import columns, wanted
 from research.export.document import Document, document, leftward, plain
 from research.export.markdown import utc
 from research.export.omml import formula
 from research.export.paging import Pages
-from research.export.sketch import described, mapped, sketch_png
+from research.export.sketch import described, mapped_places, sketch_png
 from research.export.words import speaker
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -61,7 +61,7 @@ def report_docx(report: Report, cited: CitedAnswer | None) -> bytes:
     told = document(report, cited)
     made = utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return drawn_docx(told, made=made, author=author, places=mapped(report, cited))
+    return drawn_docx(told, made=made, author=author, places=mapped_places(report, cited))
 
 
 def drawn_docx(
@@ -115,7 +115,7 @@ def _run(text: str, *marks: Any) -> Any:
 
 
 def _chinese(text: str) -> bool:
-    return bool(_HAN.search(text)) and (language(text) == "zh" or not _LETTER.search(text))
+    return bool(_HAN.search(text)) and (detect_language(text) == "zh" or not _LETTER.search(text))
 
 
 def _field(kind: str) -> Any:

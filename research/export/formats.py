@@ -28,9 +28,9 @@ def _html(report: Report, cited: CitedAnswer | None) -> bytes:
     """The page with a sketch of the places, if there are any."""
     from research.export.html import report_html
     from research.export.markdown import language_of
-    from research.export.sketch import mapped, sketch_svg
+    from research.export.sketch import mapped_places, sketch_svg
 
-    found = mapped(report, cited)
+    found = mapped_places(report, cited)
     places, numbers = [place for _, place in found], [number for number, _ in found]
     sketch = sketch_svg(places, language_of(report, cited), numbers=numbers)
     return report_html(report, cited, picture=sketch.encode() or None).encode()
@@ -61,10 +61,10 @@ def _csl(report: Report, cited: CitedAnswer | None) -> bytes:
 
 
 def _bibtex(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.about import about
+    from research.export.about import report_origin
     from research.export.references import bibtex
 
-    return bibtex(_sources(cited), about(report, cited)).encode()
+    return bibtex(_sources(cited), report_origin(report, cited)).encode()
 
 
 def _ris(report: Report, cited: CitedAnswer | None) -> bytes:
@@ -80,9 +80,9 @@ def _table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
 
 
 def _table_csv(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cells import csv
+    from research.export.cells import table_csv
 
-    return csv(report, cited)
+    return table_csv(report, cited)
 
 
 def _table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
@@ -115,9 +115,9 @@ REPORTS: dict[str, Writer] = {
 }
 # What it cites.
 REFERENCES: dict[str, Writer] = {"csl.json": _csl, "bib": _bibtex, "ris": _ris}
-FORMATS = {**REPORTS, **REFERENCES}
+REPORT_FORMATS = {**REPORTS, **REFERENCES}
 # The table that it is, if it is one: a report without one has no such file, which is a ValueError.
-TABLES: dict[str, Writer] = {
+TABLE_FORMATS: dict[str, Writer] = {
     "xlsx": _table_excel,
     "csv": _table_csv,
     "parquet": _table_parquet,
@@ -126,9 +126,9 @@ TABLES: dict[str, Writer] = {
 }
 
 
-def suffix(name: str, table: bool = False) -> str:
+def report_suffix(name: str, table: bool = False) -> str:
     """The format that a file's name asks for, or "" if it names none; of a `table` also its own."""
-    known = (*FORMATS, *TABLES) if table else FORMATS
+    known = (*REPORT_FORMATS, *TABLE_FORMATS) if table else REPORT_FORMATS
     fitting = (ending for ending in known if name.lower().endswith(f".{ending}"))
     return max(fitting, key=len, default="")
 
@@ -139,4 +139,4 @@ def report_as(report: Report, cited: CitedAnswer | None, ending: str) -> bytes:
     Raises:
         ValueError: it is no table.
     """
-    return {**FORMATS, **TABLES}[ending](report, cited)
+    return {**REPORT_FORMATS, **TABLE_FORMATS}[ending](report, cited)

@@ -92,7 +92,7 @@ def kml(
     return str(written, "utf-8")
 
 
-def csv(places: Iterable[Place]) -> str:
+def places_csv(places: Iterable[Place]) -> str:
     """A table of `COLUMNS` with a row for each place, to be opened in a spreadsheet.
 
     It begins with a byte order mark, without which Excel garbles Chinese. A text that a spreadsheet

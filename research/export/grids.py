@@ -52,7 +52,7 @@ def answer_tables(cited: CitedAnswer) -> list[Table]:
     return found
 
 
-def tables_csv(tables: Sequence[Table]) -> bytes:
+def answer_tables_csv(tables: Sequence[Table]) -> bytes:
     """Tables as UTF-8 for spreadsheets; several are set off by their headings and an empty line.
 
     See `research.export.geo.csv` for what stands before what a spreadsheet would take for a formula.
@@ -66,7 +66,7 @@ def tables_csv(tables: Sequence[Table]) -> bytes:
     return ("\ufeff" + encodable(out.getvalue())).encode()
 
 
-def tables_excel(tables: Sequence[Table], about: Sequence[str] = ()) -> bytes:
+def answer_tables_excel(tables: Sequence[Table], about: Sequence[str] = ()) -> bytes:
     """A workbook with a sheet for each table, and one that tells how it came about. All is text."""
     book = Workbook()
     book.remove(book.active)

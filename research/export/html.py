@@ -19,7 +19,7 @@ from research.citations.markup import Node, encodable
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import Sentence, Support, support
 from research.core.records import Evidence, Language, Passage, Report
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.core.urls import canonical_url
 from research.export.document import Document, document, leftward, plain
 from research.export.families import families
@@ -141,7 +141,7 @@ class _Page:
 
     def _foreign(self, text: str) -> str:
         """The attribute of what is not in the language of the report, such as a quote or a title."""
-        told = language(text)
+        told = detect_language(text)
         foreign = told != self._made.language and any(letter.isalpha() for letter in text)
         return f' lang="{_CODES[told]}"' if foreign else ""
 

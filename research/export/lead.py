@@ -37,7 +37,7 @@ class _Part(NamedTuple):
     lacking: str  # the words of the line for why it has nothing, if that is all it says
 
 
-def lead(report: Report, cited: CitedAnswer | None) -> Lead:
+def answer_lead(report: Report, cited: CitedAnswer | None) -> Lead:
     """What the answer of a report leads with. The sections of an outline tell what they lack."""
     if cited is None or report.plan is None or report.plan.outline:
         return Lead()

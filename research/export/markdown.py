@@ -19,7 +19,15 @@ from urllib.parse import urlsplit
 from research.citations.conflicts import conflicts as disagreements
 from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.citations.registry import Registry, gather
-from research.citations.support import ACCURACY, Counts, Sentence, Stretch, Support, drawn, support
+from research.citations.support import (
+    SUPPORT_ACCURACY,
+    Counts,
+    Sentence,
+    Stretch,
+    Support,
+    answer_stretches,
+    support,
+)
 from research.core.i18n import Say
 from research.core.records import (
     CREDITS,
@@ -40,7 +48,7 @@ from research.core.records import (
     Task,
     Usage,
 )
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.core.urls import canonical_url
 from research.export import coverage
 from research.export.conflicts import conflicts
@@ -55,7 +63,7 @@ from research.export.inline import (
     quoted,
     quoted_lines,
 )
-from research.export.lead import lead
+from research.export.lead import answer_lead
 from research.export.prose import markdown
 from research.export.tables import tables
 from research.export.words import Citations, known, speaker
@@ -121,7 +129,7 @@ def message_markdown(report: Report, cited: CitedAnswer) -> str:
 
 
 def language_of(report: Report, cited: CitedAnswer | None) -> Language:
-    return cited.answer.language if cited else language(report.run.question)
+    return cited.answer.language if cited else detect_language(report.run.question)
 
 
 def _title(question: str) -> str:
@@ -146,7 +154,7 @@ def _answer(report: Report, cited: CitedAnswer, behind: Support | None, say: Say
     title = quoted(cited.answer.title)
     if title and title != quoted(report.run.question):
         yield f"**{title}**"
-    opening = lead(report, cited)
+    opening = answer_lead(report, cited)
     if opening.text:
         yield escape(opening.text)
     found = support(cited) if behind is None else behind
@@ -170,7 +178,7 @@ def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
     yield say(
         "support hint",
         what=say("comma").join(facts),
-        percent=f"{ACCURACY[language].balanced:.0%}"[:-1],
+        percent=f"{SUPPORT_ACCURACY[language].balanced:.0%}"[:-1],
     )
 
 
@@ -180,7 +188,7 @@ def _body(
     """The spans of an answer, but for those that its first line stands for."""
     sources = {source.number: source for source in cited.sources}
     doubts = {sentence.at: _doubt(sentence, cited.spans, say) for sentence in found.doubtful}
-    trees = (stretch for stretch in drawn(cited, found) if stretch.written)
+    trees = (stretch for stretch in answer_stretches(cited, found) if stretch.written)
     placed = enumerate(cited.spans)
     for shape, group in groupby(placed, key=lambda item: _SHAPES[item[1].span.kind]):
         own = [item for at, item in group if at not in folded]

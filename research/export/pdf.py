@@ -28,7 +28,7 @@ from research.export.fonts import EMOJI, LETTERS, MONO, PLAIN, WESTERN, alone, d
 from research.export.markdown import utc
 from research.export.maths import listed, parsed, readable
 from research.export.press import printed
-from research.export.sketch import described, mapped, sketch_svg
+from research.export.sketch import described, mapped_places, sketch_svg
 from research.export.words import speaker
 
 ROWS = 1_000  # of a table, and
@@ -63,7 +63,7 @@ def report_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
     told = document(report, cited)
     made = utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return drawn_pdf(told, made=made, author=author, places=mapped(report, cited))
+    return drawn_pdf(told, made=made, author=author, places=mapped_places(report, cited))
 
 
 def drawn_pdf(

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from research.citations import formulas
-from research.citations.markup import Node, encodable, punctuation, tree, undirected
+from research.citations.markup import Node, answer_tree, encodable, punctuation, undirected
 from research.citations.numbering import NumberedSpan
 from research.export.inline import at_start, backslashed, inactive
 
@@ -40,7 +40,7 @@ def markdown(
     and `rowless` says of a number of rows that none of them has one.
     """
     writer = _Writer(spans, marks, doubts or {}, none, rowless)
-    return "\n\n".join(writer.blocks(tree(spans) if nodes is None else nodes))
+    return "\n\n".join(writer.blocks(answer_tree(spans) if nodes is None else nodes))
 
 
 class _Writer:

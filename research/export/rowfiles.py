@@ -21,9 +21,9 @@ from research.citations.markup import encodable
 from research.core.records import Rows
 from research.export import sheets
 from research.export.geo import cell
-from research.export.rows import named, table, text_of
+from research.export.rows import named, rows_table, text_of
 
-KINDS = (".csv", ".xlsx", ".parquet")
+ROW_FILES = (".csv", ".xlsx", ".parquet")
 BATCH = 5_000  # rows
 SHEET = 1_048_576  # rows of a sheet of Excel, that of the headings included
 _LONG = 2**63
@@ -67,7 +67,7 @@ def _parquet(
     """As `research.export.rows.parquet`, a group of rows for each batch."""
     with tempfile.TemporaryFile() as spool:
         kinds, count = _spooled(batches, spool, len(names), say)
-        empty = table(Rows(sql=sql, names=tuple(names), types=kinds, rows=()))
+        empty = rows_table(Rows(sql=sql, names=tuple(names), types=kinds, rows=()))
         told = empty.schema.with_metadata({"sql": encodable(sql).encode()})
         with files.ParquetWriter(path, told) as out:
             for made in _tables(spool, names, kinds, sql, count, say):
@@ -117,7 +117,7 @@ def _tables(
     done = 0
     while done < count:
         batch = pickle.load(spool)  # noqa: S301 - our own, of before
-        yield table(
+        yield rows_table(
             Rows.model_construct(sql=sql, names=tuple(names), types=kinds, rows=tuple(batch))
         )
         done += len(batch)

@@ -33,7 +33,7 @@ _OLDEST = datetime(
 _WIDTH = (8, 60)  # characters of a column of a spreadsheet, at least and at most
 
 
-def table(rows: Rows) -> pa.Table:
+def rows_table(rows: Rows) -> pa.Table:
     """The rows as columns with a type and a name of their own each.
 
     A column whose values are not all of what its type says is one of text: a date that is on no
@@ -59,7 +59,7 @@ def named(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def csv(rows: Rows) -> bytes:
+def rows_csv(rows: Rows) -> bytes:
     """The rows as UTF-8 with the names of their columns first, to be opened in a spreadsheet.
 
     It begins with a byte order mark, without which Excel garbles Chinese. A text that a spreadsheet
@@ -72,19 +72,19 @@ def csv(rows: Rows) -> bytes:
     return ("\ufeff" + out.getvalue()).encode("utf-8", "replace")
 
 
-def parquet(rows: Rows) -> bytes:
+def rows_parquet(rows: Rows) -> bytes:
     """The rows as a Parquet file with the types of their columns; the statement is in its metadata,
     with for how many rows the columns are known that it compares."""
     told = {"sql": encodable(rows.sql).encode()}
     if lines := _known(rows):
         told["known"] = "\n".join(lines).encode()
-    found = table(rows).replace_schema_metadata(told)
+    found = rows_table(rows).replace_schema_metadata(told)
     out = BytesIO()
     files.write_table(found, out)
     return out.getvalue()
 
 
-def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
+def rows_excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
     """The rows as an Excel workbook: a sheet of typed cells, one with the statement and for how many
     rows the columns are known that it compares, and, if lines on how it came about are given, one
     with those.
@@ -95,7 +95,7 @@ def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
     book = Workbook()
     sheet = book.active
     sheet.title = "rows"
-    found = table(rows)
+    found = rows_table(rows)
     for at, name in enumerate(found.column_names, 1):
         put(sheet, 1, at, name).font = Font(bold=True)
     widths = [len(name) for name in found.column_names]

@@ -85,7 +85,7 @@ _Spot = tuple[float, float, int]
 _Box = tuple[float, float, float, float]
 
 
-def mapped(report: Report, cited: CitedAnswer | None) -> list[tuple[int, Place]]:
+def mapped_places(report: Report, cited: CitedAnswer | None) -> list[tuple[int, Place]]:
     """The places that a report lists and that lie on the globe, with their citation numbers, those
     that are cited first; 0 stands for a place that is not cited."""
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.core.i18n import Say
-from research.core.readable import readable
+from research.core.readable import readable_rows
 from research.core.records import Finding, Language, Report, Rows, Step
 from research.export.inline import bullets, escape, table
 from research.export.prose import fenced
@@ -21,7 +21,7 @@ CELL = 120  # characters of a cell
 
 def tables(report: Report, say: Say, language: Language) -> Iterator[str]:
     """A section for each search of a database that has come to rows."""
-    found = [(one, readable(one.rows, language)) for one in report.findings if one.rows]
+    found = [(one, readable_rows(one.rows, language)) for one in report.findings if one.rows]
     if found:
         yield f"## {say('rows')}"
     for finding, rows in found:

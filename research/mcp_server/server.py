@@ -606,7 +606,7 @@ def _words(error: Exception, tool: str) -> str:
 # The process
 
 
-def serve_stdio(data_dir: Path | None = None) -> None:
+def serve_mcp_stdio(data_dir: Path | None = None) -> None:
     """Serves one client on stdin and stdout until it goes.
 
     Raises:
@@ -622,7 +622,7 @@ def serve_stdio(data_dir: Path | None = None) -> None:
         server.close()
 
 
-def serve_http(
+def serve_mcp_http(
     host: str,
     port: int,
     *,

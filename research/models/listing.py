@@ -61,7 +61,11 @@ def compare(listed: Collection[str], used: Iterable[tuple[str, str]], day: date)
     for name in priced:
         uses.setdefault(name, []).append("price")
     return ModelComparison(
-        dates={"names": lifecycle.as_of(), "prices": prices.as_of(), "contexts": contexts.as_of()},
+        dates={
+            "names": lifecycle.as_of(),
+            "prices": prices.prices_as_of(),
+            "contexts": contexts.as_of(),
+        },
         names=tuple(
             NameCheck(name=name, uses=tuple(for_what), listed=name in offered)
             for name, for_what in sorted(uses.items())

@@ -24,7 +24,7 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def as_of() -> date:
+def prices_as_of() -> date:
     """The day on which the prices were looked up."""
     return date.fromisoformat(_table()["as_of"])
 

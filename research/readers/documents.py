@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from research.core.records import Language, Record
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.readers.formats import (
     MAX_CELLS,
     MAX_CHARACTERS,
@@ -54,12 +54,12 @@ from research.readers.pool import MB, Allowance, Fault, ParserError, ParserPool
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
 
 __all__ = [
-    "LIMITS",
+    "FILE_LIMITS",
     "MAX_BYTES",
     "MAX_CHARACTERS",
     "MAX_PAGES",
     "MAX_ROWS",
-    "PICTURES",
+    "PICTURE_SUFFIXES",
     "SUFFIXES",
     "Document",
     "Limit",
@@ -74,7 +74,7 @@ __all__ = [
 
 MAX_BYTES = 50 * MB
 # What a file may have; sizes in MB.
-LIMITS: dict[Limit, int] = {
+FILE_LIMITS: dict[Limit, int] = {
     "size": MAX_BYTES // MB,
     "characters": MAX_CHARACTERS,
     "pages": MAX_PAGES,
@@ -231,7 +231,7 @@ def _suffix(name: str, data: bytes) -> str:
         what = f"{suffix} files" if suffix else "Files without a suffix"
         raise Unreadable("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
-        detail = f"The file is larger than {LIMITS['size']} MB; split it."
+        detail = f"The file is larger than {FILE_LIMITS['size']} MB; split it."
         raise Unreadable("too large", detail, "size")
     return suffix
 
@@ -264,7 +264,7 @@ def parse(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -
         sections=sections,
         url=web_address(draft.url),
         published=draft.published,
-        language=draft.language or language(text or title),
+        language=draft.language or detect_language(text or title),
         sha256=hashlib.sha256(data).hexdigest(),
         pictures=tuple(draft.pictures.items()),
     )
@@ -286,7 +286,7 @@ def walk(folder: Path, *, pictures: bool = False) -> Iterator[Path]:
 def accepted(name: str, *, pictures: bool = False) -> bool:
     """Whether a file of that name is of a kind that is read, with or without pictures."""
     suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _READERS and (pictures or suffix not in PICTURES)
+    return suffix in _READERS and (pictures or suffix not in PICTURE_SUFFIXES)
 
 
 def _inside(path: Path, root: Path) -> bool:
@@ -362,7 +362,7 @@ def _tile(pieces: list[Block], title: str) -> tuple[str, tuple[Section, ...]]:
     return "\n".join(piece.text for piece in kept), tuple(sections)
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 _READERS: dict[str, Callable[[bytes], Draft]] = {
     ".txt": read_txt,
     ".md": read_md,
@@ -374,6 +374,6 @@ _READERS: dict[str, Callable[[bytes], Draft]] = {
     ".csv": read_csv,
     ".tsv": read_tsv,
     ".xlsx": read_xlsx,
-    **dict.fromkeys(PICTURES, read_picture),
+    **dict.fromkeys(PICTURE_SUFFIXES, read_picture),
 }
 SUFFIXES = tuple(_READERS)

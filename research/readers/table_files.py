@@ -39,7 +39,7 @@ from research.readers.packages import PackageError
 from research.readers.pool import MB, Allowance, ParserError, ParserPool
 
 Type = Literal["text", "integer", "number", "date", "datetime", "boolean"]
-TYPES: tuple[Type, ...] = get_args(Type)
+COLUMN_TYPES: tuple[Type, ...] = get_args(Type)
 Why = Literal[
     "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
     "unpacked", "time", "memory", "busy", "start",
@@ -60,7 +60,18 @@ LONGEST = 7_200.0  # seconds of processor time of any file
 _PARSERS = ParserPool(3, "research.readers.table_files")
 PATIENCE = 300.0  # seconds that a file waits for its turn
 NAME = 60  # characters of a name
-KINDS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet", ".jsonl", ".ndjson")
+TABLE_KINDS = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".xlsx",
+    ".xls",
+    ".xlsb",
+    ".ods",
+    ".parquet",
+    ".jsonl",
+    ".ndjson",
+)
 _BOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
 _SQL: dict[Type, str] = {
     "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE",
@@ -135,7 +146,7 @@ def recognise(path: Path, name: str, corrections: Mapping[str, Correction] | Non
     """
     shown = _shown(name)
     kind = Path(name).suffix.lower()
-    if kind not in KINDS:
+    if kind not in TABLE_KINDS:
         raise Unreadable("kind", shown)
     size = path.stat().st_size
     if not size:

@@ -319,8 +319,8 @@ def export_rows(
     """
     from research.export import rowfiles  # brings writers of files
 
-    if path.suffix.lower() not in rowfiles.KINDS:
-        raise ValueError(f"{path.name} is none of {', '.join(rowfiles.KINDS)}.")
+    if path.suffix.lower() not in rowfiles.ROW_FILES:
+        raise ValueError(f"{path.name} is none of {', '.join(rowfiles.ROW_FILES)}.")
     here = engine.desk()
     made = path.with_name(f".{path.stem}.part{path.suffix}")  # there whole or not at all
     try:

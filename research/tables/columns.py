@@ -70,7 +70,7 @@ def own(column: Column, cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.column == column.id]
 
 
-def unit_of(column: Column, cells: Iterable[Cell]) -> str:
+def column_unit(column: Column, cells: Iterable[Cell]) -> str:
     """The unit of a column's numbers: its own, else the one that most of its cells have, the first of
     several; "" if they have none."""
     if column.unit:
@@ -79,10 +79,10 @@ def unit_of(column: Column, cells: Iterable[Cell]) -> str:
     return said.most_common(1)[0][0] if said else ""
 
 
-def aligned(column: Column, cells: Iterable[Cell]) -> dict[str, Point]:
+def column_aligned(column: Column, cells: Iterable[Cell]) -> dict[str, Point]:
     """The numbers of a column by row, in the unit that `unit_of` tells."""
     mine = own(column, cells)
-    name = unit_of(column, mine)
+    name = column_unit(column, mine)
     return {cell.row: point(cell.value, name) for cell in mine}
 
 
@@ -104,10 +104,10 @@ def point(value: Value | None, name: str) -> Point:
     return Point(why="currency" if money else "unit")
 
 
-def charted(column: Column, rows: Sequence[str], cells: Iterable[Cell]) -> Series:
+def column_charted(column: Column, rows: Sequence[str], cells: Iterable[Cell]) -> Series:
     """What a chart of a column of numbers shows."""
     mine = own(column, cells)
-    points = aligned(column, mine)
+    points = column_aligned(column, mine)
     bounds = {cell.row: cell.value.bound for cell in mine if cell.value}
     at = [(row, points.get(row, Point(why="empty"))) for row in rows]
     bars = [
@@ -116,16 +116,18 @@ def charted(column: Column, rows: Sequence[str], cells: Iterable[Cell]) -> Serie
         if p.low is not None and p.high is not None
     ]
     bars.sort(key=lambda bar: -bar.high)
-    return Series(unit_of(column, mine), tuple(bars), tuple((row, p.why) for row, p in at if p.why))
+    return Series(
+        column_unit(column, mine), tuple(bars), tuple((row, p.why) for row, p in at if p.why)
+    )
 
 
-def ordered(
+def column_ordered(
     column: Column, rows: Sequence[str], cells: Iterable[Cell], descending: bool = False
 ) -> tuple[str, ...]:
     """The ids of rows in the order of a column's values; those without one stand last either way."""
     mine = own(column, cells)
     at = {cell.row: cell for cell in mine}
-    points = aligned(column, mine)
+    points = column_aligned(column, mine)
     keys = {row: _key(column, at.get(row), points.get(row, Point())) for row in rows}
     known = [row for row in rows if keys[row] is not None]
     known.sort(key=lambda row: keys[row] or (0.0, ""), reverse=descending)
@@ -149,7 +151,9 @@ def _key(column: Column, cell: Cell | None, point: Point) -> tuple[float, str] |
     return 0.0, value.text.casefold()
 
 
-def sureness(column: Column, cells: Iterable[Cell], evidence: Iterable[Evidence]) -> Sureness:
+def column_sureness(
+    column: Column, cells: Iterable[Cell], evidence: Iterable[Evidence]
+) -> Sureness:
     """How much of a column is known, and how well. `evidence` has what its cells cite."""
     mine = own(column, cells)
     filled = [cell for cell in mine if cell.readings]

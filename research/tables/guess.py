@@ -23,6 +23,6 @@ def type_of(text: str) -> ColumnType:
     return next((kind for words, kind in _types() if words.search(folded)), "text")
 
 
-def guessed(number: int, text: str) -> Column:
+def guessed_column(number: int, text: str) -> Column:
     """A column by the words that ask for it."""
     return Column(id=f"c{number}", name=text, type=type_of(text))

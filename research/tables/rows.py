@@ -15,7 +15,7 @@ _NAMES = ("name", "title", "row", "名称", "名字", "标题", "景区", "景�
 _ABOUTS = ("about", "city", "place", "of", "说明", "城市", "地点")
 
 
-def of_lines(text: str) -> tuple[Row, ...]:
+def line_rows(text: str) -> tuple[Row, ...]:
     """Rows of lines as they are typed or pasted: a name each, behind a tab or a bar what tells it from others."""
     return _rows(_cut(line) for line in text.splitlines())
 
@@ -28,7 +28,7 @@ def _cut(line: str) -> tuple[str, str, Place | None]:
     return line, "", None
 
 
-def of_csv(data: bytes) -> tuple[Row, ...]:
+def csv_rows(data: bytes) -> tuple[Row, ...]:
     """Rows of a CSV file: a column `name`, else the first one; `about` or `city` tells rows of one name apart.
 
     Raises:
@@ -61,7 +61,7 @@ def of_csv(data: bytes) -> tuple[Row, ...]:
     )
 
 
-def of_report(report: Report) -> tuple[Row, ...]:
+def report_rows(report: Report) -> tuple[Row, ...]:
     """Rows of what a run has found: its places, the first column of names in its rows, its papers."""
     places = [item.place for item in report.evidence if item.place]
     if places:

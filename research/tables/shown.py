@@ -8,13 +8,13 @@ from datetime import date
 from research.core.i18n import message
 from research.core.records import Cite, Column, Evidence, Language, Reading, Value
 from research.tables.columns import point
-from research.tables.values import label
+from research.tables.values import unit_label
 
 SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
 _LENGTHS = {"day": 10, "month": 7, "year": 4}  # of ISO 8601
 
 
-def shown(value: Value, column: Column, tongue: Language) -> str:
+def cell_text(value: Value, column: Column, tongue: Language) -> str:
     """What a cell shows by itself: yes or no and choices as such, dates as ISO 8601 has them, as precise as
     they are known; numbers and texts in the words of their source."""
     if value.type == "yes or no" and value.yes is not None:
@@ -26,20 +26,20 @@ def shown(value: Value, column: Column, tongue: Language) -> str:
     return value.text
 
 
-def in_column(value: Value, column: Column, unit: str, tongue: Language) -> str:
+def cell_in_column(value: Value, column: Column, unit: str, tongue: Language) -> str:
     """What a cell shows among those of its column: numbers in the column's `unit`, which stands in its
     heading; one that cannot be brought to it has its own behind it."""
     if value.type != "number" or value.number is None:
-        return shown(value, column, tongue)
+        return cell_text(value, column, tongue)
     at = point(value, unit)
-    own = label(value.unit, tongue) if at.low is None else ""
+    own = unit_label(value.unit, tongue) if at.low is None else ""
     low = value.number if at.low is None else at.low
     high = (value.high if at.low is None else at.high) or low
     to = f"–{figure(high)}" if high > low else ""
     return f"{SIGNS[value.bound]}{figure(low)}{to} {own}".strip()
 
 
-def quotes(reading: Reading, sources: Mapping[str, Evidence]) -> tuple[str, ...]:
+def cell_quotes(reading: Reading, sources: Mapping[str, Evidence]) -> tuple[str, ...]:
     """The sentence on which a reading rests in each passage that it cites, "" where the passage is not among the
     `sources`, which are known by their ids."""
     return tuple(
@@ -54,9 +54,9 @@ def _stretch(cite: Cite, source: Evidence | None) -> str:
     return text[cite.start : cite.end or None].strip()
 
 
-def heading(column: Column, unit: str, tongue: Language) -> str:
+def cell_heading(column: Column, unit: str, tongue: Language) -> str:
     """A column's name, with the unit of its numbers unless the name tells it."""
-    own = label(unit, tongue)
+    own = unit_label(unit, tongue)
     tells = not own or own.casefold() in column.name.casefold()
     return column.name if tells else f"{column.name} ({own})"
 

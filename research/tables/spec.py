@@ -25,13 +25,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.core.records import Column, ColumnType, Grid, Row
-from research.tables.rows import MOST, of_csv, of_lines
+from research.tables.rows import MOST, csv_rows, line_rows
 
 COLUMNS = 50
 LARGEST = 2_000_000  # bytes of a file
 
 
-class SpecError(ValueError):
+class TableSpecError(ValueError):
     """A file that describes no table; the message says what is wrong with it."""
 
 
@@ -71,7 +71,7 @@ class _Spec(_Strict):
     limits: _Limits = _Limits()
 
 
-def load(path: Path) -> tuple[Grid, dict[str, Any]]:
+def table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
     """The table of a file, and which of the options of a run it sets.
 
     Raises:
@@ -81,18 +81,18 @@ def load(path: Path) -> tuple[Grid, dict[str, Any]]:
     try:
         told = _Spec.model_validate(tomllib.loads(_text(path)))
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+        raise TableSpecError(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "table"
-        raise SpecError(f"{path}: {where}: {first['msg']}") from error
+        raise TableSpecError(f"{path}: {where}: {first['msg']}") from error
     rows = _rows(told, path)
     if not rows:
-        raise SpecError(f"{path}: there are no rows")
+        raise TableSpecError(f"{path}: there are no rows")
     columns = tuple(Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(told.columns, 1))
     for column in columns:
         if column.type == "choice" and len(column.choices) < 2:
-            raise SpecError(f"{path}: {column.name}: a choice needs two choices or more")
+            raise TableSpecError(f"{path}: {column.name}: a choice needs two choices or more")
     grid = Grid(title=told.title, rows=rows, columns=columns, since=_moment(told.since))
     options: dict[str, Any] = {k: v for k, v in told.limits.model_dump().items() if v}
     return grid, options | ({"sources": told.sources} if told.sources else {})
@@ -100,25 +100,25 @@ def load(path: Path) -> tuple[Grid, dict[str, Any]]:
 
 def _text(path: Path) -> str:
     if path.stat().st_size > LARGEST:
-        raise SpecError(f"{path} is too large")
+        raise TableSpecError(f"{path} is too large")
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path} is no text in UTF-8") from error
+        raise TableSpecError(f"{path} is no text in UTF-8") from error
 
 
 def _rows(told: _Spec, path: Path) -> tuple[Row, ...]:
     if told.rows and told.rows_from:
-        raise SpecError(f"{path}: rows and rows_from exclude each other")
+        raise TableSpecError(f"{path}: rows and rows_from exclude each other")
     if told.rows_from:
         try:
-            return of_csv((path.parent / told.rows_from).read_bytes())
+            return csv_rows((path.parent / told.rows_from).read_bytes())
         except ValueError as error:
-            raise SpecError(f"{told.rows_from}: {error}") from error
+            raise TableSpecError(f"{told.rows_from}: {error}") from error
     lines = (
         row if isinstance(row, str) else f"{row.name}\t{row.about}" for row in told.rows[:MOST]
     )
-    return of_lines("\n".join(" ".join(line.split("\n")) for line in lines))
+    return line_rows("\n".join(" ".join(line.split("\n")) for line in lines))
 
 
 def _moment(since: date | None) -> datetime | None:

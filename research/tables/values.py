@@ -727,7 +727,7 @@ def _trimmed(text: str) -> str:
     return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
 
 
-def label(name: str, language: Language) -> str:
+def unit_label(name: str, language: Language) -> str:
     """How the unit of a value is called in a heading: CNY, m², 公顷; a unit that nobody knows as it is."""
     one = unit(name)
     if one is None or one.name != name:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 
 from research.citations.numbering import CitedAnswer, cited
 from research.citations.registry import evidence_id
-from research.citations.support import drawn, support
+from research.citations.support import answer_stretches, support
 from research.core.records import (
     Answer,
     Cite,
@@ -28,7 +28,7 @@ from research.core.records import (
     Task,
 )
 from research.export.archive import report_zip
-from research.export.formats import FORMATS
+from research.export.formats import REPORT_FORMATS
 from tests.benchmarks.figures import Figure
 from tests.export.hard import hard
 
@@ -107,9 +107,9 @@ def figures() -> Iterator[Figure]:
     count = support(numbered).counts.total
     note = f"{count} sentences, {len(numbered.sources)} sources"
     yield Figure("support, first time", first, "s", FORMAT, note=note)
-    blocks = _seconds(lambda: [*drawn(numbered, support(numbered))])
+    blocks = _seconds(lambda: [*answer_stretches(numbered, support(numbered))])
     yield Figure("support and blocks of the page, again", blocks, "s", PAGE)
-    for ending, write in FORMATS.items():
+    for ending, write in REPORT_FORMATS.items():
         limit = SLOW if ending == "pdf" else FORMAT
         seconds = _seconds(lambda write=write: write(written, numbered))  # type: ignore[misc]
         yield Figure(ending, seconds, "s", limit, note=f"{len(write(written, numbered)):,} bytes")
@@ -118,7 +118,7 @@ def figures() -> Iterator[Figure]:
     marked = cited(difficult)
     assert isinstance(marked, CitedAnswer)
     for ending, limit in HARD.items():
-        write = FORMATS[ending]
+        write = REPORT_FORMATS[ending]
         write(difficult, marked)  # loads the fonts, which is done once
         seconds = _seconds(lambda write=write: write(difficult, marked))  # type: ignore[misc]
         note = f"{len(marked.sources)} sources, formulas, eight scripts"

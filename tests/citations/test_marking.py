@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.citations.marking import MarkedSentence, marked, pieces
-from research.citations.markup import Node, parse, tree
+from research.citations.markup import Node, answer_tree, parse
 from research.citations.numbering import NumberedSpan
 from research.core.records import Cite
 
@@ -15,7 +15,7 @@ HANDLES = {f"ab{n}0": Cite(evidence=f"e{n}", passage=f"p{n}") for n in range(4)}
 
 def grown(text: str) -> list[Node]:
     spans = parse(text, HANDLES, {})
-    return tree([NumberedSpan(span=s, numbers=(1,) if s.cites else ()) for s in spans])
+    return answer_tree([NumberedSpan(span=s, numbers=(1,) if s.cites else ()) for s in spans])
 
 
 def without_marks(nodes: list[Node]) -> list[Node]:

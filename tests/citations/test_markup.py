@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.citations.markup import Node, parse, tree
+from research.citations.markup import Node, answer_tree, parse
 from research.citations.numbering import NumberedSpan
 from research.core.records import Cite, Span
 from tests.tables import each_row
@@ -48,7 +48,7 @@ def numbered(spans: tuple[Span, ...]) -> list[NumberedSpan]:
 
 
 def drawn(text: str) -> list[Node]:
-    return tree(numbered(parse(text, HANDLES, URLS)))
+    return answer_tree(numbered(parse(text, HANDLES, URLS)))
 
 
 def brief(nodes: list[Node]) -> str:
@@ -286,11 +286,11 @@ def span(text: str, *numbers: int, unsourced: bool = False, part: str = "") -> N
 
 def test_only_spans_with_a_number_or_a_mark_have_a_citation() -> None:
     spans = [span("a ", 1), span("b "), span("c", unsourced=True), span("d", 2, unsourced=True)]
-    assert brief(tree(spans)) == "<p>a {0}b c{2}d{3}</p>"
+    assert brief(answer_tree(spans)) == "<p>a {0}b c{2}d{3}</p>"
 
 
 def test_text_for_another_part_begins_a_paragraph() -> None:
-    assert brief(tree([span("a", part="1"), span("b", part="2")])) == "<p>a</p><p>b</p>"
+    assert brief(answer_tree([span("a", part="1"), span("b", part="2")])) == "<p>a</p><p>b</p>"
 
 
 @each_row(
@@ -313,7 +313,7 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
     ],
 )  # fmt: skip
 def test_no_markdown_swallows_or_forges_a_citation(spans: list[NumberedSpan], nodes: str) -> None:
-    assert brief(tree(spans)) == nodes
+    assert brief(answer_tree(spans)) == nodes
 
 
 @each_row("turn", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
@@ -364,7 +364,7 @@ PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\ud800-\udfff]")
 
 def sound(spans: list[NumberedSpan]) -> None:
     """The tree has known nodes only, harmless strings, and every citation once."""
-    nodes = tree(spans)
+    nodes = answer_tree(spans)
     json.dumps(nodes).encode()
     places = []
     for node in walk(nodes):
@@ -434,6 +434,6 @@ REPEATED = [
 @each_row("text", REPEATED)
 def test_a_model_that_repeats_itself_holds_nobody_up(text: str) -> None:
     began = time.process_time()
-    tree(numbered(parse(f"x{text}", HANDLES, URLS)))
+    answer_tree(numbered(parse(f"x{text}", HANDLES, URLS)))
     parse(f"x{text}", HANDLES, URLS, partial=True)
     assert time.process_time() - began < 3

@@ -16,7 +16,7 @@ from lxml.html import document_fromstring
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.citations.markup import Node, parse, tree
+from research.citations.markup import Node, answer_tree, parse
 from research.citations.numbering import CitedAnswer, lint, number
 from research.citations.registry import addresses, evidence_id, gather
 from research.core.records import (
@@ -189,7 +189,7 @@ def drawn(cited: CitedAnswer) -> list[int]:
         if item and item.span.kind == "text":
             run.append(item)
             continue
-        out += [n for at in cites_of(tree(run)) for n in run[at].numbers]
+        out += [n for at in cites_of(answer_tree(run)) for n in run[at].numbers]
         run = []
         out += item.numbers if item else ()
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.citations.marking import pieces
-from research.citations.markup import tree
+from research.citations.markup import answer_tree
 from research.citations.numbering import NumberedSpan
 from research.citations.repair import mended
 from research.core.records import Cite, Span
@@ -24,7 +24,7 @@ def shown(found: tuple[Span, ...]) -> str:
 
 
 def sentences(found: tuple[Span, ...]) -> list[str]:
-    return [piece.text for piece in pieces(tree([NumberedSpan(span=s) for s in found]))]
+    return [piece.text for piece in pieces(answer_tree([NumberedSpan(span=s) for s in found]))]
 
 
 CASES = [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from research.citations.marking import pieces
-from research.citations.markup import parse, tree
+from research.citations.markup import answer_tree, parse
 from research.citations.numbering import NumberedSpan
 from research.core.records import Cite
 from tests.growth import assert_linear
@@ -318,7 +318,7 @@ def sentences_of(text: str) -> list[tuple[str, str]]:
         NumberedSpan(span=s, numbers=(1,) * bool(s.cites), unsourced=s.unsourced) for s in spans
     ]
     marks = ["".join(c.evidence for c in s.cites) for s in spans]
-    return [(p.text, "".join(marks[at] for at in p.cites)) for p in pieces(tree(items))]
+    return [(p.text, "".join(marks[at] for at in p.cites)) for p in pieces(answer_tree(items))]
 
 
 def test_the_check_reads_each_citation_with_the_sentence_that_it_belongs_to() -> None:

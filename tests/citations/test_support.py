@@ -8,7 +8,7 @@ from research.citations.claims import is_claim
 from research.citations.markup import parse
 from research.citations.numbering import CitedAnswer, number
 from research.citations.registry import Registry
-from research.citations.support import Sentence, drawn, support
+from research.citations.support import Sentence, answer_stretches, support
 from research.core.records import Answer, Cite, Evidence, Passage, Span
 from research.core.text.words import place_of
 from tests.tables import each_row
@@ -148,7 +148,7 @@ def test_places_count_on_over_quotes_and_markdown_and_marks_stand_where_they_say
     cited = answered("没有来源的第一句话。故宫周一闭馆[@ab00]。没有来源的第二句话。", real)
     found = support(cited)
     assert [(s.at, s.status) for s in found.doubtful] == [(1, "none"), (3, "none")]
-    _, written = drawn(cited, found)
+    _, written = answer_stretches(cited, found)
     assert [n["sentence"] for n in written.nodes[0]["c"] if not isinstance(n, str) and n["t"] == "mark"] == [1, 3]  # type: ignore[index]  # fmt: skip
 
 

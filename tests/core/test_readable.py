@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from research.core.readable import CITIES_EN, english, heading, readable, region
+from research.core.readable import CITIES_EN, column_heading, english_region, readable_rows, region
 from research.core.records import Finding, Known, Language, Options, Report, Rows, Run, Task
 from research.export.tables import tables
 from research.export.words import speaker
@@ -28,7 +28,7 @@ def rows(sql: str = SQL, **more: Any) -> Rows:
 
 @each_row("column", [*(c.name for t in TABLES.values() for c in t.columns), *COLUMNS])
 def test_every_column_has_a_heading_in_each_language(column: str) -> None:
-    zh, en = heading(column, "zh"), heading(column, "en")
+    zh, en = column_heading(column, "zh"), column_heading(column, "en")
     assert zh != en
     assert column not in (zh, en) and "_" not in zh + en
     assert not zh.isascii() and en.isascii()
@@ -36,7 +36,7 @@ def test_every_column_has_a_heading_in_each_language(column: str) -> None:
 
 
 def test_every_province_and_city_has_an_english_name() -> None:
-    assert all(english(name).isascii() for name in (*PROVINCES, *CITIES_EN))
+    assert all(english_region(name).isascii() for name in (*PROVINCES, *CITIES_EN))
     cells = [region(name, "en") for name in (*PROVINCES, *CITIES_EN)]
     assert len(set(cells)) == len(cells)  # Taizhou is two cities
     assert [region("台州市", "zh"), region("台州市", "en")] == ["台州市", "Taizhou (台州市)"]
@@ -53,18 +53,18 @@ def test_rows_are_in_the_language_of_their_reader(
     language: Language, names: tuple[str, ...], cells: list[str | None]
 ) -> None:
     before = rows()
-    shown = readable(before, language)
+    shown = readable_rows(before, language)
     assert shown.names == names
     assert [row[0] for row in shown.rows] == cells
     assert [row[1] for row in shown.rows] == [22, 9, 1]
-    assert shown.coverage[0].columns == (heading("ticket_cny", language), names[1])
+    assert shown.coverage[0].columns == (column_heading("ticket_cny", language), names[1])
     assert (shown.sql, shown.types) == (SQL, before.types)
     assert before == rows()
 
 
 def test_a_database_of_ones_own_stays_as_it_is() -> None:
     own = rows("SELECT province, n FROM shops")
-    assert readable(own, "en") == own
+    assert readable_rows(own, "en") == own
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from research import REPORT_FORMATS, report_as, report_suffix
 from research.citations.numbering import CitedAnswer
 from research.core.records import Finding, Place, Report, Rows, Task
 from research.export import formats
-from research.export.about import about
+from research.export.about import report_origin
 from research.export.archive import report_zip
 from research.export.geo import KML
 from tests.export.test_markdown import HOSTILE, NOW, named, numbered, report
@@ -61,7 +61,7 @@ def test_everything_is_in_it_and_each_file_is_what_its_name_says() -> None:
         if not name.endswith(("docx", "pdf")):
             assert at[name] == write(written, cited) == report_as(written, cited, ending)
     told = json.loads(at["places.geojson"])["sightline"]
-    assert told == [*about(written, cited)]
+    assert told == [*report_origin(written, cited)]
     described = etree.fromstring(at["places.kml"]).findtext(f".//{{{KML}}}Document/{{{KML}}}description")  # fmt: skip
     assert described is not None and "Run: 3f2a-9b1c-77" in described
     for name in ("tables.xlsx", "rows/rows-1.xlsx"):
@@ -87,7 +87,7 @@ def test_a_format_that_fails_is_named_and_the_others_are_there(
     def broken(*_: object) -> bytes:
         raise ZeroDivisionError("/home/secret")
 
-    monkeypatch.setitem(formats.FORMATS, "html", broken)
+    monkeypatch.setitem(formats.REPORT_FORMATS, "html", broken)
     written, cited = whole()
     files = opened(report_zip(written, cited))
     names = {name.split("/", 1)[1] for name in files}

@@ -38,8 +38,8 @@ from research.core.records import (
 )
 from research.export.archive import places_of
 from research.export.celldata import schema
-from research.export.cells import csv, filled, markdown, parquet, tabled
-from research.export.formats import FORMATS, TABLES, report_as, suffix
+from research.export.cells import filled_table, markdown, parquet, report_tabled, table_csv
+from research.export.formats import REPORT_FORMATS, TABLE_FORMATS, report_as, report_suffix
 from tests.export.test_rows import HOSTILE
 from tests.tables import each_row
 
@@ -209,19 +209,19 @@ def test_the_sheets_are_ready_to_be_read() -> None:
 
 
 def test_csv_has_a_value_in_each_cell_with_its_sources_if_wanted() -> None:
-    assert lines(csv(made(), None)) == [
+    assert lines(table_csv(made(), None)) == [
         ["Row", "Ticket price (CNY)", "Height (m)", "Opened", "Booking required", "Grade", "Closing days"],
         ["West Tower Hangzhou", "60 / 45", "≈ 609.6", "1999-05", "yes", "5A", "closed on Mondays"],
         ["Old Temple", "5 USD", "50–60.5", "1420", "", "", "never closes"],
     ]  # fmt: skip
-    assert lines(csv(made(), None, citations=True))[1][1:3] == [
+    assert lines(table_csv(made(), None, citations=True))[1][1:3] == [
         "60 [1] [2] / 45 [3]",
         "≈ 609.6 [2]",
     ]
 
 
 def test_chinese_tables_are_in_chinese() -> None:
-    head, first, _ = lines(csv(made(language="zh"), None))
+    head, first, _ = lines(table_csv(made(language="zh"), None))
     assert head[:3] == ["行", "Ticket price (元)", "Height (米)"]
     assert first[4] == "是"
 
@@ -289,7 +289,7 @@ def hostile(text: str) -> Report:
 @each_row("text", ODD)
 def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
     report = hostile(text)
-    for ending in TABLES:
+    for ending in TABLE_FORMATS:
         assert report_as(report, None, ending)
     found = book(report)
     for sheet in found:
@@ -297,7 +297,7 @@ def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
             assert cell.data_type in ("s", "n", "d")
             assert cell.hyperlink is None or cell.hyperlink.location
             assert len(str(cell.value)) < 32_767
-    for line in lines(csv(report, None)):
+    for line in lines(table_csv(report, None)):
         assert not any(
             value.lstrip("' ").startswith(("=", "+", "@", "＝")) and value[0] != "'"
             for value in line
@@ -311,7 +311,7 @@ def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
 def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
     cells = (Cell(row="x", column="h", readings=(reading(number(value, "m"), 1),)),)
     report = made(cells)
-    for ending in TABLES:
+    for ending in TABLE_FORMATS:
         assert report_as(report, None, ending)
     assert "NaN" not in report_as(report, None, "table.json").decode()
     assert b"<v>nan</v>" not in report_as(report, None, "xlsx")
@@ -322,21 +322,21 @@ def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
 
 def test_a_report_without_a_table_has_no_such_file() -> None:
     bare = made().model_copy(update={"plan": None})
-    assert tabled(made()) and not tabled(bare)
-    for ending in TABLES:
+    assert report_tabled(made()) and not report_tabled(bare)
+    for ending in TABLE_FORMATS:
         with pytest.raises(ValueError, match="no table"):
             report_as(bare, None, ending)
 
 
 def test_the_names_of_files_tell_the_format() -> None:
-    assert (suffix("a.xlsx"), suffix("a.xlsx", table=True)) == ("", "xlsx")
-    assert (suffix("a.table.json", table=True), suffix("a.json", table=True)) == (
+    assert (report_suffix("a.xlsx"), report_suffix("a.xlsx", table=True)) == ("", "xlsx")
+    assert (report_suffix("a.table.json", table=True), report_suffix("a.json", table=True)) == (
         "table.json",
         "json",
     )
-    assert not set(TABLES) & set(FORMATS)
+    assert not set(TABLE_FORMATS) & set(REPORT_FORMATS)
 
 
 def test_the_places_of_rows_are_on_the_map() -> None:
     assert [place.name for place in places_of(made())] == ["West Tower"]
-    assert filled(made(), None).grid.rows[0].place in places_of(made())
+    assert filled_table(made(), None).grid.rows[0].place in places_of(made())

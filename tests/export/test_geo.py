@@ -18,7 +18,7 @@ from lxml import etree
 
 from research.core.coordinates import Point, metres, to_wgs84
 from research.core.records import Place, Way
-from research.export.geo import CELL, COLUMNS, csv, geojson, kml, lined, located
+from research.export.geo import CELL, COLUMNS, geojson, kml, lined, located, places_csv
 from tests.tables import each_row
 
 BOM = "\ufeff"
@@ -431,7 +431,7 @@ PLACEMARKS = """\
 
 def test_csv_reads_like_this() -> None:
     west = BARE.model_copy(update={"lng": -0.1, "lat": -51.5, "rating": -1.0})
-    assert csv([PALACE, west]).split("\r\n") == [
+    assert places_csv([PALACE, west]).split("\r\n") == [
         "\ufeffname,lng,lat,category,address,city,district,distance_m,rating,cost_cny,hours,phone,"
         "provider,id,attribution",
         "故宫博物院,116.397029,39.917839,sight,景山前街4号,北京市,东城区,450,4.9,60,"
@@ -439,11 +439,11 @@ def test_csv_reads_like_this() -> None:
         "x,-0.100000,-51.500000,,,,,,-1,,,,offline,1,",
         "",
     ]
-    assert csv([PALACE]).encode().startswith(b"\xef\xbb\xbf")
+    assert places_csv([PALACE]).encode().startswith(b"\xef\xbb\xbf")
 
 
 def test_pandas_reads_the_table_with_numbers_as_numbers() -> None:
-    frame = pd.read_csv(BytesIO(csv([PALACE, BARE]).encode()))
+    frame = pd.read_csv(BytesIO(places_csv([PALACE, BARE]).encode()))
     assert list(frame.columns) == list(COLUMNS)
     assert frame.name.tolist() == ["故宫博物院", "x"]
     assert all(frame[column].dtype.kind == "f" for column in ("lng", "lat", "rating", "distance_m"))
@@ -453,12 +453,12 @@ def test_pandas_reads_the_table_with_numbers_as_numbers() -> None:
 def test_no_places_are_files_without_places() -> None:
     assert strict_geojson(geojson([])) == {"type": "FeatureCollection", "features": []}
     assert from_kml(kml([], "")) == []
-    assert rows(csv([])) == []
+    assert rows(places_csv([])) == []
 
 
 # --- Coordinates
 
-WRITERS: list[Callable[[list[Place]], str]] = [geojson, lambda places: kml(places, ""), csv]
+WRITERS: list[Callable[[list[Place]], str]] = [geojson, lambda places: kml(places, ""), places_csv]
 READERS = [from_geojson, from_kml, from_csv]
 PAIRS = list(zip(WRITERS, READERS, strict=True))
 FORMATS = pytest.mark.parametrize(("write", "read"), PAIRS, ids=["geojson", "kml", "csv"])
@@ -556,7 +556,7 @@ def test_hostile_words_read_back_from_kml_as_themselves(words: str) -> None:
 
 @each_row("words", HOSTILE)
 def test_hostile_words_are_cells_that_no_spreadsheet_works_out(words: str) -> None:
-    written = csv([hostile(words), BARE])
+    written = places_csv([hostile(words), BARE])
     first, second = rows(written)
     assert second["id"] == "1"
     for column in set(COLUMNS) & set(TEXTS):
@@ -571,11 +571,11 @@ def test_hostile_words_are_cells_that_no_spreadsheet_works_out(words: str) -> No
 
 @each_row("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_a_formula_gets_one_apostrophe_and_ordinary_text_none(sign: str) -> None:
-    (row,) = rows(csv([hostile(f"{sign}1+1")]))
+    (row,) = rows(places_csv([hostile(f"{sign}1+1")]))
     assert {row[column] for column in set(COLUMNS) & set(TEXTS)} == {f"'{sign}1+1"}
-    (plain,) = rows(csv([hostile(f"a{sign}1")]))
+    (plain,) = rows(places_csv([hostile(f"a{sign}1")]))
     assert plain["name"] == f"a{sign}1"
-    (quoted,) = rows(csv([hostile("'quoted'")]))
+    (quoted,) = rows(places_csv([hostile("'quoted'")]))
     assert quoted["name"] == "'quoted'"
 
 
@@ -607,7 +607,7 @@ PLACES = st.builds(
 def test_any_places_read_back_from_each_file(places: list[Place], title: str) -> None:
     assert from_geojson(geojson(places)) == [as_written(place, in_json) for place in places]
     assert from_kml(kml(places, title)) == [as_written(place, in_xml) for place in places]
-    assert from_csv(csv(places)) == [
+    assert from_csv(places_csv(places)) == [
         as_written(place, in_cell, type="", photos=(), sample=False) for place in places
     ]
 

@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 
 from research.citations.numbering import CitedAnswer
 from research.core.records import Span
-from research.export.grids import Table, answer_tables, tables_csv, tables_excel
+from research.export.grids import Table, answer_tables, answer_tables_csv, answer_tables_excel
 from tests.export.test_support_export import made, numbered, text
 
 TABLE = "## Prices\n\n| Month | Price |\n|---|---|\n| April | **60** yuan"
@@ -36,7 +36,7 @@ def test_a_table_comes_with_its_heading_and_its_citations() -> None:
         "Prices",
         (("Month", "Price"), ("April", "60 yuan [1]"), ("May", "40 (no source)")),
     )
-    assert read(tables_csv([table])) == [[*row] for row in table.rows]
+    assert read(answer_tables_csv([table])) == [[*row] for row in table.rows]
 
 
 def test_the_heading_may_be_one_of_the_answer_itself() -> None:
@@ -47,7 +47,7 @@ def test_the_heading_may_be_one_of_the_answer_itself() -> None:
 
 def test_several_tables_in_one_file_are_set_off() -> None:
     tables = [Table("One", (("a",),)), Table("", (("b",),))]
-    assert read(tables_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
+    assert read(answer_tables_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
 
 
 @pytest.mark.slow
@@ -57,12 +57,12 @@ def test_no_cell_is_a_formula_and_every_sheet_is_there(
     found: list[tuple[str, list[str]]],
 ) -> None:
     tables = [Table(heading, (tuple(row), tuple(row))) for heading, row in found]
-    book = load_workbook(BytesIO(tables_excel(tables, ["=About", "made"])))
+    book = load_workbook(BytesIO(answer_tables_excel(tables, ["=About", "made"])))
     assert len(book.sheetnames) == len(tables) + 1
     assert book["About"]["A1"].value == "=About"
     for sheet in book:
         for row in sheet.iter_rows():
             assert all(cell.data_type != "f" for cell in row)
             assert all(cell.value is None or isinstance(cell.value, str) for cell in row)
-    for line in read(tables_csv(tables)):
+    for line in read(answer_tables_csv(tables)):
         assert not any(cell.startswith(("=", "+", "-", "@")) for cell in line)

@@ -21,7 +21,7 @@ from pypdf import PdfReader
 from research.citations.numbering import CitedAnswer, cited
 from research.core.records import Report
 from research.export.fonts import drawable
-from research.export.formats import FORMATS
+from research.export.formats import REPORT_FORMATS
 from tests.export.hard import CODE, DISPLAYED, EMOJI, INLINE, SCRIPTS, SECTIONS, SOURCES, hard
 from tests.export.test_formulas_export import OMML, formulas
 from tests.export.test_markdown import BARRED, shape
@@ -43,7 +43,7 @@ def made() -> tuple[Report, CitedAnswer]:
 
 @pytest.fixture(scope="module")
 def files(made: tuple[Report, CitedAnswer]) -> dict[str, bytes]:
-    return {ending: write(*made) for ending, write in FORMATS.items()}
+    return {ending: write(*made) for ending, write in REPORT_FORMATS.items()}
 
 
 def squeezed(text: str) -> str:
@@ -174,5 +174,7 @@ def test_data(made: tuple[Report, CitedAnswer], files: dict[str, bytes]) -> None
     )
     assert len(json.loads(files["json"])["sources"]) >= SOURCES
     assert {
-        ending: write(*made) for ending, write in FORMATS.items() if ending in ("pdf", "docx")
+        ending: write(*made)
+        for ending, write in REPORT_FORMATS.items()
+        if ending in ("pdf", "docx")
     } == {ending: files[ending] for ending in ("pdf", "docx")}

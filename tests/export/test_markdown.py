@@ -14,10 +14,10 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from research.citations.markup import tree
+from research.citations.markup import answer_tree
 from research.citations.numbering import CitedAnswer, NumberedSpan, lint, number
 from research.citations.registry import evidence_id, gather
-from research.citations.support import ACCURACY
+from research.citations.support import SUPPORT_ACCURACY
 from research.core.records import (
     Answer,
     Centre,
@@ -394,7 +394,9 @@ def links(markdown: str) -> set[Any]:
 
 def test_a_report_in_english_reads_like_this() -> None:
     made = report("Opened in 1925.", question="When did the museum open?\nAnd why?")
-    assert exported(made) == ENGLISH.replace("PERCENT", f"{ACCURACY['en'].balanced * 100:.0f}")
+    assert exported(made) == ENGLISH.replace(
+        "PERCENT", f"{SUPPORT_ACCURACY['en'].balanced * 100:.0f}"
+    )
     assert lint(numbered(made)) == []
 
 
@@ -1237,6 +1239,6 @@ def test_whatever_a_model_writes_a_strict_renderer_shows_as_its_tree(
     written = markdown(spans, lambda item: marks[spans.index(item)])
     kinds = set(shape(written))
     assert not (BARRED | {"link_open"}) & kinds
-    assert rendered(written) == squeezed(shown(tree(spans), marks))
+    assert rendered(written) == squeezed(shown(answer_tree(spans), marks))
     headings = [token.tag for token in MARKDOWN.parse(written) if token.type == "heading_open"]
     assert not {"h1", "h2"} & set(headings)

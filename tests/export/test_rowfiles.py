@@ -35,7 +35,7 @@ def written(folder: Path, kind: str, given: Any = GIVEN, names: Any = NAMES) -> 
 
 def test_a_csv_file_is_the_same_as_that_of_few_rows(tmp_path: Path) -> None:
     few = Rows(sql=SQL, names=NAMES, rows=tuple(GIVEN))
-    assert written(tmp_path, ".csv").read_bytes() == rows.csv(few)
+    assert written(tmp_path, ".csv").read_bytes() == rows.rows_csv(few)
 
 
 def test_a_parquet_file_has_the_types_and_the_statement(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_type_of_a_column_is_that_of_all_its_values(
         assert table.column("a").to_pylist()[-1] == str(values[-1])
 
 
-@pytest.mark.parametrize("kind", rowfiles.KINDS)
+@pytest.mark.parametrize("kind", rowfiles.ROW_FILES)
 def test_no_rows_are_a_file_with_headings(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind, [], ["a", "b"])
     if kind == ".csv":
@@ -97,7 +97,7 @@ def test_no_rows_are_a_file_with_headings(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.slow
 def test_progress_comes_to_all_rows(tmp_path: Path) -> None:
-    for kind in rowfiles.KINDS:
+    for kind in rowfiles.ROW_FILES:
         told: list[int] = []
         given = ((n,) for n in range(3 * rowfiles.BATCH + 1))
         rowfiles.write(tmp_path / f"a{kind}", ["n"], given, SQL, told.append)
@@ -115,7 +115,7 @@ def many(count: int) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", rowfiles.KINDS)
+@pytest.mark.parametrize("kind", rowfiles.ROW_FILES)
 def test_many_rows_take_no_more_memory_than_few(tmp_path: Path, kind: str) -> None:
     """200,000 rows are 45 MB of texts at the least; as Python's values they are more."""
 

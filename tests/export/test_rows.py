@@ -16,7 +16,7 @@ from pyarrow import parquet as files
 
 from research.core.records import Known, Rows
 from research.export.geo import CELL
-from research.export.rows import csv, excel, named, parquet, table
+from research.export.rows import named, rows_csv, rows_excel, rows_parquet, rows_table
 from research.sources.database.results import of_type
 from tests.tables import each_row
 
@@ -51,7 +51,7 @@ def sheet(data: bytes) -> Any:
 
 
 def test_a_table_has_the_types_of_its_columns() -> None:
-    found = table(MIXED)
+    found = rows_table(MIXED)
     assert found.column_names == list(MIXED.names)
     assert [field.type for field in found.schema] == [
         pa.int64(), pa.string(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.string(),
@@ -71,27 +71,27 @@ def test_a_table_has_the_types_of_its_columns() -> None:
 def test_what_is_not_of_its_type_is_text_and_nothing_is_lost(values: list[Any], kind: str) -> None:
     found = rows(("a",), *((value,) for value in values))
     assert found.types == (kind,)
-    assert table(found).column("a").to_pylist() == [str(value) for value in values]
-    assert [line[0] for line in read(csv(found))[1:]] == [str(value) for value in values]
-    assert [sheet(excel(found)).cell(n, 1).value for n in (2, 3)] == [str(v) for v in values]
+    assert rows_table(found).column("a").to_pylist() == [str(value) for value in values]
+    assert [line[0] for line in read(rows_csv(found))[1:]] == [str(value) for value in values]
+    assert [sheet(rows_excel(found)).cell(n, 1).value for n in (2, 3)] == [str(v) for v in values]
 
 
 def test_names_that_are_there_twice_are_told_apart() -> None:
     assert named(("name", "name", "name (2)", "name")) == ("name", "name (3)", "name (2)", "name (4)")  # fmt: skip
     twice = rows(("name", "name"), ("西湖", "West Lake"))
-    assert read(csv(twice)) == [["name", "name (2)"], ["西湖", "West Lake"]]
+    assert read(rows_csv(twice)) == [["name", "name (2)"], ["西湖", "West Lake"]]
 
 
 def test_no_row_leaves_the_names_of_the_columns() -> None:
     nothing = rows(("a", "b"))
-    assert read(csv(nothing)) == [["a", "b"]]
-    assert table(nothing).num_rows == 0
-    assert [cell.value for cell in sheet(excel(nothing))[1]] == ["a", "b"]
-    assert files.read_table(BytesIO(parquet(nothing))).column_names == ["a", "b"]
+    assert read(rows_csv(nothing)) == [["a", "b"]]
+    assert rows_table(nothing).num_rows == 0
+    assert [cell.value for cell in sheet(rows_excel(nothing))[1]] == ["a", "b"]
+    assert files.read_table(BytesIO(rows_parquet(nothing))).column_names == ["a", "b"]
 
 
 def test_a_csv_has_numbers_as_they_are_and_null_as_nothing() -> None:
-    assert read(csv(MIXED)) == [
+    assert read(rows_csv(MIXED)) == [
         list(MIXED.names),
         ["1", "西湖", "60.5", "true", "2024-02-29", "2024-02-29T08:30:00", ""],
         ["2", "", "", "", "", "", ""],
@@ -101,13 +101,13 @@ def test_a_csv_has_numbers_as_they_are_and_null_as_nothing() -> None:
 
 @each_row("text", FORMULAS)
 def test_no_cell_of_a_csv_is_a_formula_not_even_a_name(text: str) -> None:
-    (name,), (cell,) = read(csv(rows((text,), (text,))))
+    (name,), (cell,) = read(rows_csv(rows((text,), (text,))))
     assert name == cell == f"'{text}"
 
 
 @each_row("text", HOSTILE)
 def test_excel_has_every_text_as_a_text(text: str) -> None:
-    found = sheet(excel(rows((text,), (text,))))
+    found = sheet(rows_excel(rows((text,), (text,))))
     for cell in (found["A1"], found["A2"]):
         assert cell.value.replace("\r\n", "\n") == text.replace("\r\n", "\n")
         assert cell.data_type == "s"
@@ -115,7 +115,7 @@ def test_excel_has_every_text_as_a_text(text: str) -> None:
 
 
 def test_excel_has_typed_cells_and_the_statement() -> None:
-    book = load_workbook(BytesIO(excel(MIXED)))
+    book = load_workbook(BytesIO(rows_excel(MIXED)))
     assert [cell.value for cell in book["rows"][2]] == [
         1, "西湖", 60.5, True, datetime(2024, 2, 29), datetime(2024, 2, 29, 8, 30), None,
     ]  # fmt: skip
@@ -133,30 +133,30 @@ def test_excel_has_typed_cells_and_the_statement() -> None:
     ],
 )
 def test_what_excel_cannot_hold_is_text_there(value: Any, text: str) -> None:
-    cell = sheet(excel(rows(("a",), (value,))))["A2"]
+    cell = sheet(rows_excel(rows(("a",), (value,))))["A2"]
     assert (cell.value, cell.data_type) == (text, "s")
 
 
 def test_a_cell_is_cut_where_a_spreadsheet_would_spill_and_not_in_parquet() -> None:
     long = rows(("a",), ("湖" * 100_000,))
-    assert len(read(csv(long))[1][0]) == CELL
-    assert len(sheet(excel(long))["A2"].value) == CELL
-    assert files.read_table(BytesIO(parquet(long))).column("a").to_pylist() == ["湖" * 100_000]
+    assert len(read(rows_csv(long))[1][0]) == CELL
+    assert len(sheet(rows_excel(long))["A2"].value) == CELL
+    assert files.read_table(BytesIO(rows_parquet(long))).column("a").to_pylist() == ["湖" * 100_000]
 
 
 def test_parquet_has_the_types_and_the_statement() -> None:
-    found = files.read_table(BytesIO(parquet(MIXED)))
-    assert found.to_pylist() == table(MIXED).to_pylist()
-    assert found.schema.types == table(MIXED).schema.types
+    found = files.read_table(BytesIO(rows_parquet(MIXED)))
+    assert found.to_pylist() == rows_table(MIXED).to_pylist()
+    assert found.schema.types == rows_table(MIXED).schema.types
     assert found.schema.metadata[b"sql"] == SQL.encode()
 
 
 def test_for_how_many_rows_a_column_is_known_goes_with_the_statement() -> None:
     found = rows(("n",), (1,), coverage=(Known(columns=("=price",), known=3, rows=5),))
     line = "=price：5 行中有 3 行已知。 / =price: known for 3 of 5 rows."
-    cell = load_workbook(BytesIO(excel(found)))["SQL"]["A2"]
+    cell = load_workbook(BytesIO(rows_excel(found)))["SQL"]["A2"]
     assert (cell.value, cell.data_type) == (line, "s")
-    metadata = files.read_table(BytesIO(parquet(found))).schema.metadata
+    metadata = files.read_table(BytesIO(rows_parquet(found))).schema.metadata
     assert metadata[b"known"].decode() == line
 
 
@@ -172,8 +172,8 @@ CELLS = st.one_of(
 )
 def test_whatever_an_engine_returns_can_be_taken_away(columns: list[tuple[str, list[Any]]]) -> None:
     found = rows(tuple(name for name, _ in columns), *zip(*(v for _, v in columns), strict=True))
-    lines = read(csv(found))
+    lines = read(rows_csv(found))
     assert all(len(line) == len(columns) for line in lines if columns)
-    assert files.read_table(BytesIO(parquet(found))).num_columns == len(columns)
-    book = sheet(excel(found))
+    assert files.read_table(BytesIO(rows_parquet(found))).num_columns == len(columns)
+    book = sheet(rows_excel(found))
     assert all(cell.data_type != "f" for row in book.iter_rows() for cell in row)

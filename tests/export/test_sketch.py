@@ -17,7 +17,7 @@ from research.citations.numbering import cited
 from research.core.records import Answer, Evidence, Finding, Passage, Place, Report, Span, Task
 from research.export.docx import report_docx
 from research.export.pdf import report_pdf
-from research.export.sketch import HIGH, WIDE, described, mapped, sketch_png, sketch_svg
+from research.export.sketch import HIGH, WIDE, described, mapped_places, sketch_png, sketch_svg
 from tests.export.test_markdown import NOW, cite, run
 
 TAGS = {"svg", "title", "rect", "g", "line", "circle", "polygon", "text"}
@@ -172,11 +172,11 @@ def test_a_report_maps_its_places_with_the_numbers_of_their_citations() -> None:
         answer=answer,
         evidence=found,
     )
-    assert [(number, each.name) for number, each in mapped(told, cited(told))] == [
+    assert [(number, each.name) for number, each in mapped_places(told, cited(told))] == [
         (1, "last"),
         (0, "first"),
     ]
-    assert [number for number, _ in mapped(told, None)] == [0, 0]
+    assert [number for number, _ in mapped_places(told, None)] == [0, 0]
     pages = PdfReader(BytesIO(report_pdf(told, cited(told)))).pages
     assert sum("2 km" in page.extract_text() for page in pages) == 1
     assert Document(BytesIO(report_docx(told, cited(told)))).inline_shapes

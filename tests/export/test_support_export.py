@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 
 from research.citations.marking import marked, pieces
-from research.citations.markup import tree
+from research.citations.markup import answer_tree
 from research.citations.numbering import CitedAnswer, NumberedSpan, number
 from research.citations.registry import evidence_id, gather
-from research.citations.support import ACCURACY, Sentence, Support, support
+from research.citations.support import SUPPORT_ACCURACY, Sentence, Support, support
 from research.core.records import (
     Answer,
     Cite,
@@ -125,7 +125,7 @@ def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(
     report = made(*THREE, language=language)
     written = report_markdown(report, numbered(report))
     line = next(line for line in written.splitlines() if line.startswith(start))
-    assert f"{ACCURACY[language].balanced * 100:.0f}%" in line
+    assert f"{SUPPORT_ACCURACY[language].balanced * 100:.0f}%" in line
     assert written.index(line) < written.index("The palace opened")
 
 
@@ -163,7 +163,7 @@ def test_quotes_alone_need_no_hint_and_nothing_claimed_no_line() -> None:
 def test_the_json_has_every_sentence_with_what_stands_behind_it() -> None:
     report = made(*THREE)
     data = json.loads(report_json(report, numbered(report)))
-    assert data["support"]["accuracy"] == ACCURACY["en"].model_dump()
+    assert data["support"]["accuracy"] == SUPPORT_ACCURACY["en"].model_dump()
     counts = data["support"]["counts"]
     assert counts == {
         "total": 4,
@@ -206,7 +206,7 @@ WRITTEN = st.lists(
 @settings(max_examples=300, deadline=None)
 def test_marks_change_nothing_but_that_they_are_there(words: list[str], chosen: set[int]) -> None:
     spans = [NumberedSpan(span=text(word), numbers=(1,)) for word in words]
-    nodes = tree(spans)
+    nodes = answer_tree(spans)
     count = len(pieces(nodes))
     own = {at for at in chosen if at < count}
     doubts = {at: f" (weak{at}x)" for at in own}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from research.core.records import Usage
-from research.models.prices import as_of, priced
+from research.models.prices import priced, prices_as_of
 from research.models.roles import DEFAULTS
 from tests.tables import each_row
 
@@ -83,7 +83,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(model: str) -> None:
 
 def test_every_default_model_has_a_price_on_every_day() -> None:
     for name in DEFAULTS.values():
-        for day in (as_of(), THEN, LATER, date(2030, 1, 1)):
+        for day in (prices_as_of(), THEN, LATER, date(2030, 1, 1)):
             assert cost(f"gemini:{name}", day, input=1)
 
 

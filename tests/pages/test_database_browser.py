@@ -14,7 +14,7 @@ import pytest
 from openpyxl import load_workbook
 from pyarrow import parquet
 
-from research.core.readable import heading
+from research.core.readable import column_heading
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, started
@@ -220,7 +220,7 @@ def test_the_rows_are_taken_away_with_their_types(watch: Watch, server: Server) 
     assert {line["province"] for line in lines} == {"浙江省"}
     _, data = taken(page, "xlsx")
     sheet = load_workbook(BytesIO(data))["rows"]
-    assert [cell.value for cell in sheet[1]] == [heading(name, "en") for name in lines[0]]
+    assert [cell.value for cell in sheet[1]] == [column_heading(name, "en") for name in lines[0]]
     assert "Zhejiang" in {cell.value for cell in sheet[2]}
     assert isinstance(sheet["A2"].value, int)
     _, data = taken(page, "parquet")

@@ -20,7 +20,7 @@ from research.accounts.preferences import KeyPlace
 from research.agent.nodes import budget
 from research.core import records
 from research.core.settings import ROLES
-from research.readers.table_files import TYPES
+from research.readers.table_files import COLUMN_TYPES
 from research.sources import registry
 from research.sources.library.listing import KINDS, ORDERS
 from research.sources.library.prepare import Added
@@ -86,7 +86,7 @@ FAMILIES = {
         *(f"grid_{kind}" for kind in ("xlsx", "csv", "parquet", "md", "json")),
     ),
     "download_group.": GROUPS,
-    "type.": TYPES,
+    "type.": COLUMN_TYPES,
     "settings.key_": get_args(KeyPlace),
     "settings.key_for.": OWN_WORDS,
     "settings.key_name.": OWN_WORDS,

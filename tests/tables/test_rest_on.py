@@ -34,7 +34,7 @@ from research.core.records import (
 from research.core.settings import load
 from research.export.formats import report_as
 from research.tables.columns import settle
-from research.tables.shown import quotes
+from research.tables.shown import cell_quotes
 from research.tables.values import read
 from tests.tables import each_row
 
@@ -269,7 +269,7 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
     assert numbered and len(told) == 3
     (reading,) = numbered.cells[0].cell.readings
     known = {source.evidence.id: source.evidence for source in numbered.sources}
-    assert sorted(quotes(reading, known)) == sorted(sentences)
+    assert sorted(cell_quotes(reading, known)) == sorted(sentences)
 
     book = load_workbook(BytesIO(report_as(report, numbered, "xlsx")))["Evidence"]
     shown = {

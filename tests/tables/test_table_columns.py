@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from research.core.records import Cell, Cite, Column, Evidence, Reading, Status, Value
 from research.tables.columns import (
     Point,
-    aligned,
-    charted,
-    ordered,
+    column_aligned,
+    column_charted,
+    column_ordered,
+    column_sureness,
+    column_unit,
     same,
     settle,
-    sureness,
-    unit_of,
 )
 from research.tables.values import read
 from tests.tables import each_row
@@ -52,8 +52,8 @@ def prices(*texts: str) -> list[Cell]:
 
 def test_a_column_is_in_the_unit_of_most_and_money_of_another_is_told() -> None:
     cells = prices("门票60元。", "The ticket costs $25.", "Tickets are 40 yuan.", "", "门票免费。")
-    assert unit_of(PRICE, cells) == "yuan"
-    assert aligned(PRICE, cells) == {
+    assert column_unit(PRICE, cells) == "yuan"
+    assert column_aligned(PRICE, cells) == {
         "r0": Point(60, 60),
         "r1": Point(why="currency"),
         "r2": Point(40, 40),
@@ -72,7 +72,7 @@ def test_a_column_is_in_the_unit_of_most_and_money_of_another_is_told() -> None:
     ],
 )
 def test_values_are_converted(text: str, low: float, high: float, why: str) -> None:
-    point = aligned(HEIGHT, [cell("r", HEIGHT, said(text, HEIGHT))])["r"]
+    point = column_aligned(HEIGHT, [cell("r", HEIGHT, said(text, HEIGHT))])["r"]
     assert (point.low, point.high, point.why) == (pytest.approx(low), pytest.approx(high), why)
 
 
@@ -80,20 +80,26 @@ def test_what_is_of_another_kind_is_told() -> None:
     odd = Value(type="number", text="60 kg", number=60, unit="kg")
     bare = Value(type="number", text="60", number=60)
     cells = [cell("r", HEIGHT, odd), cell("s", HEIGHT, bare)]
-    assert [p.why for p in aligned(HEIGHT, cells).values()] == ["unit", "unit"]
+    assert [p.why for p in column_aligned(HEIGHT, cells).values()] == ["unit", "unit"]
 
 
 def test_a_unit_that_nobody_knows_is_one_of_its_own() -> None:
     column = Column(id="s", name="Rating", type="number", unit="stars")
     value = Value(type="number", text="4 stars", number=4, unit="stars")
-    assert aligned(column, [cell("r", column, value)]) == {"r": Point(4, 4)}
+    assert column_aligned(column, [cell("r", column, value)]) == {"r": Point(4, 4)}
 
 
 def test_rows_without_a_value_stand_last_either_way() -> None:
     cells = prices("门票60元。", "", "门票40元。", "The ticket costs $25.")
     rows = ["r0", "r1", "r2", "r3", "nowhere"]
-    assert ordered(PRICE, rows, cells) == ("r2", "r0", "r1", "r3", "nowhere")
-    assert ordered(PRICE, rows, cells, descending=True) == ("r0", "r2", "r1", "r3", "nowhere")
+    assert column_ordered(PRICE, rows, cells) == ("r2", "r0", "r1", "r3", "nowhere")
+    assert column_ordered(PRICE, rows, cells, descending=True) == (
+        "r0",
+        "r2",
+        "r1",
+        "r3",
+        "nowhere",
+    )
 
 
 @each_row(
@@ -107,7 +113,7 @@ def test_rows_without_a_value_stand_last_either_way() -> None:
 )
 def test_every_type_has_an_order(column: Column, first: str, second: str) -> None:
     cells = [cell("b", column, said(second, column)), cell("a", column, said(first, column))]
-    assert ordered(column, ["b", "a"], cells) == ("a", "b")
+    assert column_ordered(column, ["b", "a"], cells) == ("a", "b")
 
 
 @each_row(
@@ -195,14 +201,14 @@ def test_how_sure_a_column_is() -> None:
         Evidence(id="a0", kind="web", title="", retrieved=now, published=date(2019, 5, 1)),
         Evidence(id="a1", kind="web", title="", retrieved=now),
     ]
-    told = sureness(HEIGHT, cells, evidence)
+    told = column_sureness(HEIGHT, cells, evidence)
     assert told == (3, 2, 1, 1.5, date(2019, 5, 1), 1)
-    assert sureness(HEIGHT, [], []) == (0, 0, 0, 0.0, None, 0)
+    assert column_sureness(HEIGHT, [], []) == (0, 0, 0, 0.0, None, 0)
 
 
 def test_a_chart_has_numbers_in_one_unit_and_says_what_it_leaves_out() -> None:
     cells = prices("门票约60元。", "", "门票80至100元。", "The ticket costs $25.")
-    found = charted(PRICE, ["r0", "r1", "r2", "r3"], cells)
+    found = column_charted(PRICE, ["r0", "r1", "r2", "r3"], cells)
     assert found.unit == "yuan"
     assert found.bars == (("r2", 80, 100, ""), ("r0", 60, 60, "about"))
     assert found.left_out == (("r1", "empty"), ("r3", "currency"))

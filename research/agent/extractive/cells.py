@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from research.agent.extractive.quotes import Quote, select, terms, units
-from research.core.readable import heading
+from research.core.readable import column_heading
 from research.core.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
 from research.core.text.quantities import measures
 from research.core.text.words import fold
@@ -115,7 +115,12 @@ def _dates(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
 def _heads(column: Column, name: str, rows: Rows) -> bool:
     """Whether a column of a database is called as one of the table is, in the same words or in others
     that mean the same. What stands in brackets is a unit."""
-    own = (name, *rows.headings.get(name, {}).values(), heading(name, "zh"), heading(name, "en"))
+    own = (
+        name,
+        *rows.headings.get(name, {}).values(),
+        column_heading(name, "zh"),
+        column_heading(name, "en"),
+    )
     wanted = _words(column.name)
     return any(
         fold(one) == fold(column.name) or (wanted and _words(_BRACKETS.sub("", one)) == wanted)

@@ -49,7 +49,7 @@ from research.sources import registry
 from research.sources.base import Asked, Told
 from research.sources.places.questions import kinds, wanted
 from research.storage.files import StoreError
-from research.tables.guess import guessed
+from research.tables.guess import guessed_column
 
 Reads = Callable[[str, str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
@@ -360,7 +360,7 @@ class Digest:
         if not alike:
             return Plan()
         rows = tuple(Row(id=f"r{n}", name=row[0].subject) for n, row in enumerate(alike, 1))
-        columns = (guessed(n, part.text) for n, part in enumerate(alike[0], 1))
+        columns = (guessed_column(n, part.text) for n, part in enumerate(alike[0], 1))
         return Plan(grid=Grid(rows=rows, columns=tuple(columns)))
 
     def searches(

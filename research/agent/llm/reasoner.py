@@ -42,7 +42,7 @@ from research.core.records import (
     normalised,
 )
 from research.core.settings import Role, SettingError, model_setting
-from research.core.text.words import is_blank, language
+from research.core.text.words import detect_language, is_blank
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
 from research.models.roles import Spec, checker, lacking, reporter, roles, usable
@@ -395,7 +395,9 @@ class LLM:
             prompt, listing = fitted(
                 [found],
                 room,
-                lambda shown: prompts.summary_prompt(query, language(query), shown, self.today),
+                lambda shown: prompts.summary_prompt(
+                    query, detect_language(query), shown, self.today
+                ),
             )
             return prompt
 

@@ -7,7 +7,7 @@ import unicodedata
 from typing import Literal
 
 from research.core.records import MAX_QUESTION, Question
-from research.core.text.words import language
+from research.core.text.words import detect_language
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff\ue000-\uf8ff]"
@@ -43,4 +43,4 @@ def understand(text: str) -> Question:
         raise QuestionError("too long", len(clean))
     if not re.search(r"[^\W_]", clean):
         raise QuestionError("no words", len(clean))
-    return Question(text=clean, language=language(clean))
+    return Question(text=clean, language=detect_language(clean))

@@ -12,7 +12,7 @@ from research.agent.nodes.context import Ledger
 from research.core import deadlines
 from research.core.errors import Trouble
 from research.core.records import Finding, Options, Say, Task
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.base import Retriever
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ async def look_up(
                 meter.settle(task)
     except Ended as ended:
         meter.lack(ended.why)
-        why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))
+        why = "" if ended.why == "stopped" else meter.words(ended.why, detect_language(task.query))
         finding = failed(task, Trouble("left out", why))
     if search:
         await ledger.finish(search, finding)

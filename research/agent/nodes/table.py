@@ -37,7 +37,7 @@ from research.core.records import (
 )
 from research.sources import registry
 from research.tables.columns import CHECKED
-from research.tables.shown import heading, shown
+from research.tables.shown import cell_heading, cell_text
 
 SAMPLE = 20  # rows whose searches are counted
 Search = Callable[[Task], Awaitable[Finding]]
@@ -246,7 +246,7 @@ def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
     """The table as an answer: Markdown whose cells cite what they say. What each cell rests on was checked
     where it was read: none of it is judged again as a sentence."""
     known = {(cell.row, cell.column): cell for cell in cells}
-    heads = "".join(f" {inert(heading(c, c.unit, tongue))} |" for c in grid.columns)
+    heads = "".join(f" {inert(cell_heading(c, c.unit, tongue))} |" for c in grid.columns)
     spans = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(grid.columns)}")]
     for row in grid.rows:
         name = row.named if sum(r.name == row.name for r in grid.rows) > 1 else row.name
@@ -271,7 +271,7 @@ def _told(cell: Cell | None, column: Column, tongue: Language) -> Iterator[Span]
         yield Span(kind="text", text=" —")
         return
     for n, reading in enumerate(cell.readings):
-        text = inert(shown(reading.value, column, tongue))
+        text = inert(cell_text(reading.value, column, tongue))
         yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", cites=reading.cites)
         if reading.status not in CHECKED:
             mark = message("report.unclear", tongue)

@@ -55,7 +55,7 @@ def is_blank(text: str) -> bool:
     return not any(c not in _INVISIBLE and unicodedata.category(c)[0] in "LNPS" for c in text)
 
 
-def language(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """`zh` if Han characters carry the text, else `en`. One Han character weighs as much as a word."""
     han = len(_HAN.findall(text))
     latin = len(re.findall(r"[A-Za-z]{2,}", text))

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 from research.core.errors import Trouble
 from research.core.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
 from research.core.text.hanzi import simplified
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.database.asking import Interpretation, NotHeld, NotUnderstood, Shape
 from research.sources.database.refusals import Refused
 
@@ -154,7 +154,7 @@ class Agent:
             trail.add("understand", question)
             trail.add("write", CONFIRMED, sql=sql)
             return await self._read(
-                question, Interpretation(sql, question, language(question)), trail
+                question, Interpretation(sql, question, detect_language(question)), trail
             )
         try:
             reading = await self._by_rules(question, trail)

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from research.core.i18n import has_message, message, speaker
-from research.core.readable import english
+from research.core.readable import english_region
 from research.core.records import Known, Language, Rows
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.database.agent import Outcome
 
 NAMES = 10  # things that are named
@@ -37,12 +37,12 @@ Row = Mapping[str, Any]
 def told(outcome: Outcome) -> str:
     """The outcome in words. It states nothing that is not in the rows."""
     said, known = sentences(outcome)
-    return ("" if language(outcome.question) == "zh" else " ").join([*said, *known])
+    return ("" if detect_language(outcome.question) == "zh" else " ").join([*said, *known])
 
 
 def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
     """What the rows say, and for how many rows that is known of which they are."""
-    tongue = language(outcome.question)
+    tongue = detect_language(outcome.question)
     say = speaker(tongue, "outcome.")
     rows = outcome.rows
     if outcome.status == "unclear":
@@ -175,7 +175,7 @@ def _detail(row: Row, names: Sequence[str], tongue: Language) -> str:
     say, said = speaker(tongue, "outcome."), []
     places = [str(row[key]) for key in ("province", "city", "district", "address") if row.get(key)]
     if "address" in names or "district" in names:
-        there = [english(place) for place in reversed(places)] if tongue == "en" else places
+        there = [english_region(place) for place in reversed(places)] if tongue == "en" else places
         where = (", " if tongue == "en" else "").join(dict.fromkeys(there))
         said.append(say("where", where=where))
     asked = [n for n in names if n not in _UNTOLD and n != "year_rated"]
@@ -212,7 +212,7 @@ def _groups(rows: Rows, meant: str, tongue: Language) -> str:
     units = {"n": "things", "average_ticket_cny": "yuan"}
     told = []
     for row in rows.rows[:NAMES]:
-        name = english(str(row[0])) if tongue == "en" else str(row[0])
+        name = english_region(str(row[0])) if tongue == "en" else str(row[0])
         name = say("year", year=name) if rows.names[0] == "year_rated" else name
         figure = _figure(row[at])
         unit = units.get(rows.names[at])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from research.core.readable import english
+from research.core.readable import english_region
 from research.core.records import Language
 from research.core.text.hanzi import simplified
 from research.sources.database.gazetteer import aliases, short_city, short_province
@@ -60,7 +60,7 @@ class Vocabulary:
         cities = list(dict.fromkeys(city for _, city in where.values() if city))
         forms = {form for name in provinces for form in (name, short_province(name))}
         forms |= {form for name in cities for form in (name, short_city(name))}
-        forms |= {english(name) for name in (*provinces, *cities)}
+        forms |= {english_region(name) for name in (*provinces, *cities)}
         return cls(known, provinces, cities, aliases(known, forms), where, called)
 
 

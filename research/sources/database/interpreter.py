@@ -26,7 +26,7 @@ from research.core.records import Language
 from research.core.text.nouns import plural
 from research.core.text.numbers import number
 from research.core.text.units import UNITS, Unit
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.database.asking import Interpretation, NotUnderstood
 from research.sources.database.mentions import Forms, Item, Sense, asks, mentioned
 from research.sources.database.schema import Column, Schema, Table, is_text
@@ -139,7 +139,7 @@ class _Reader:
 
     @property
     def tongue(self) -> Language:
-        return language(self.whole)
+        return detect_language(self.whole)
 
     def read(self) -> Interpretation:
         for step in (

@@ -32,7 +32,7 @@ from research.core.records import (
     Task,
     fingerprint,
 )
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.database.agent import STEPS, Outcome
 from research.sources.database.answer import sentences, told
 from research.sources.database.points import Points
@@ -239,7 +239,7 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
     said, known = sentences(outcome)
     parts = [(text, item, passage) for text in said]
     parts += [(text, statement, statement.passages[0]) for text in known]
-    space = "" if language(outcome.question) == "zh" else " "
+    space = "" if detect_language(outcome.question) == "zh" else " "
     return tuple(
         Span(
             kind="text",

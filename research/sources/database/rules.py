@@ -16,7 +16,7 @@ from research.core.readable import CITIES_EN, PROVINCES_EN
 from research.core.text import numbers
 from research.core.text.hanzi import simplified
 from research.core.text.units import either, factor, spelled
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.database.asking import (
     FIRST,
     SIGN,
@@ -61,7 +61,7 @@ def _read(question: str, words: Vocabulary) -> Interpretation:
         raise NotUnderstood(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
     text = re.sub(rf"[{numbers.DIGIT}]{{4}}(?=\s*年)", lambda year: f"{_value(year[0]):g}", text)
-    asked = Asked(text, f" {text} ", language(text))
+    asked = Asked(text, f" {text} ", detect_language(text))
     _never(asked)
     _named(asked)
     _names(asked, words)

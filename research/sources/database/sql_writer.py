@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from research.core.records import Say
 from research.core.settings import Role
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.models.calls import Chat, Prompt, Sized
 from research.models.counting import tokens
 from research.models.prompting import DESK, fenced, structure
@@ -278,4 +278,4 @@ def _tried(sql: str, problem: str) -> str:
 
 
 def _tongue(question: str) -> str:
-    return {"zh": "Chinese", "en": "English"}[language(question)]
+    return {"zh": "Chinese", "en": "English"}[detect_language(question)]

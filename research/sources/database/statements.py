@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.core.readable import english
+from research.core.readable import english_region
 from research.sources.database.asking import Asked, Interpretation, NotUnderstood, Shape, Vocabulary
 
 MOST = 500  # rows of a list
@@ -127,7 +127,7 @@ def _things(asked: Asked) -> str:
         told = "、".join([*([f"不含{'、'.join(without)}"] if without else []), *said])
         gap = " " if place and told[:1].isdigit() else ""
         return f"{place}{gap}{told}{'的' if place or told else ''} 5A 级景区".strip()
-    names = [english(name) for name in places]
+    names = [english_region(name) for name in places]
     place = f" in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
     apart = f" outside {' and '.join(without)}" if without else ""
     return " ".join([f"5A areas{place}{apart}", *said])

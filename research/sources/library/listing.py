@@ -14,7 +14,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
-from research.readers.documents import PICTURES
+from research.readers.documents import PICTURE_SUFFIXES
 from research.storage.files import Database, stored_time
 
 Kind = Literal["pdf", "word", "table", "web", "text", "picture"]
@@ -31,7 +31,7 @@ _KIND_OF: dict[str, Kind] = {
     ".tsv": "table",
     ".html": "web",
     ".htm": "web",
-    **dict.fromkeys(PICTURES, "picture"),
+    **dict.fromkeys(PICTURE_SUFFIXES, "picture"),
 }
 _COLUMNS = (
     "id, name, title, url, published, language, sample, added, passages, characters, kind "

@@ -22,7 +22,9 @@ from typing import Literal, Protocol
 
 from research.core.settings import bare_environment
 
-INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
+OCR_INSTALL = (
+    "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
+)
 MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
 PATIENCE = 300.0  # seconds for a page; the first one waits for the models too
 TICK = 0.25  # seconds between looks at whether to go on

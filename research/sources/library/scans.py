@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from research.core.text.sentences import unwrapped
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.readers.formats import MAX_CHARACTERS, clean
 from research.sources.library.names import aliases_of
 from research.sources.library.ocr import Failure, Recognised
@@ -148,7 +148,7 @@ def _insert(
     connection.execute(
         "update document set text=?1, characters=length(?1), passages="
         "(select count(*) from passage where document=?2), language=?3 where id=?2",
-        (whole, document, language(whole[:MANY])),
+        (whole, document, detect_language(whole[:MANY])),
     )
 
 

@@ -18,7 +18,7 @@ ANYBODY = "local"  # where there is no login, everybody is the same person
 KEPT = 2_000  # of each person, the latest
 
 
-def ranges(pages: Iterable[int]) -> str:
+def page_ranges(pages: Iterable[int]) -> str:
     """Numbers of pages in short: 1–3, 7."""
     runs = []
     for _, group in groupby(enumerate(sorted(pages)), key=lambda pair: pair[1] - pair[0]):
@@ -59,7 +59,15 @@ def note(connection: sqlite3.Connection, who: str, outcomes: Iterable[Added]) ->
             connection.execute(
                 'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages) '
                 "values(?,?,?,?,?,?,?)",
-                (who, item.name, item.outcome, item.detail, now, item.limit, ranges(item.pages)),
+                (
+                    who,
+                    item.name,
+                    item.outcome,
+                    item.detail,
+                    now,
+                    item.limit,
+                    page_ranges(item.pages),
+                ),
             )
     if failed:
         connection.execute(

@@ -20,7 +20,7 @@ from research.core.errors import concealed
 from research.core.i18n import message, speaker
 from research.core.records import Evidence, EvidenceKind, Task, fingerprint
 from research.core.text.windows import passages
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.core.tool_servers import ToolServer
 from research.core.urls import canonical_url
 from research.http.plain import legible, shortened, tidy
@@ -121,7 +121,7 @@ def evidence(
             found.setdefault(item.id, item)
     for kind in ("image", "audio", "resource"):
         binary[kind] += unread.pop(kind, 0)
-    tongue = task.language or language(task.query)
+    tongue = task.language or detect_language(task.query)
     say = speaker(tongue, "mcp.")
     kinds = [say(kind, n=n) for kind, n in sorted(binary.items()) if n]
     kinds += [say("block", n=n, kind=_title(kind)) for kind, n in sorted(unread.items())]
@@ -143,7 +143,7 @@ def _items(
         found = passages(text, url or locator, query, limit, rows)
         return Evidence(
             id=evidence_id(KIND, url, locator), kind=KIND, title=_title(name),
-            publisher=server.label, url=url, locator=locator, language=language(text),
+            publisher=server.label, url=url, locator=locator, language=detect_language(text),
             retrieved=now, opening=text[:TITLE], passages=found,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ class UnreadableItems(ValueError):
     """The text is no list of items; the message says where and what was expected."""
 
 
-def grouped(text: str, now: datetime | None = None) -> str:
+def stories_json(text: str, now: datetime | None = None) -> str:
     """The stories of a JSON list of items, as JSON.
 
     The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,

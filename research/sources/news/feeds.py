@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from research.core.errors import Trouble
 from research.core.records import Failure, Picture, Readiness, Say
-from research.core.text.words import language, telling
+from research.core.text.words import detect_language, telling
 from research.http.plain import tidy
 from research.sources.news.article import Article
 from research.sources.news.notes import noted
@@ -113,8 +113,10 @@ class Feeds:
             if request.tool.pictures
         ]
         notes = [noted("feeds", count=len(feeds))]
-        tongue = language(query)
-        if foreign := sum(language(i.article.title) != tongue for f in feeds for i in f.items):
+        tongue = detect_language(query)
+        if foreign := sum(
+            detect_language(i.article.title) != tongue for f in feeds for i in f.items
+        ):
             notes.append(noted("in English" if tongue == "zh" else "in Chinese", count=foreign))
         return News(
             articles=tuple(articles),
@@ -235,13 +237,13 @@ def _read(path: str) -> tuple[str, ...]:
 def found(feeds: Iterable[Feed], query: str, request: Request, now: datetime) -> list[Article]:
     """The articles that speak to a query, best first: those of the time asked for, then those of
     which nobody knows the date. A query that tells nothing finds the latest."""
-    weights, asked, tongue = telling(query), piece(query), language(query)
+    weights, asked, tongue = telling(query), piece(query), detect_language(query)
     window = request.window(now)
     ranked: dict[str, tuple[tuple[bool, float, float], Article]] = {}
     for item in (item for feed in feeds for item in feed.items):
         article = item.article
         score = _score(item, weights)
-        if score < MATCH and language(article.title) != tongue:
+        if score < MATCH and detect_language(article.title) != tongue:
             across = told_across(asked, piece(article.title, article.text))
             score = across * IN_TEXT if across >= ACROSS else score
         misses = window is not None and window.misses(article.moment)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from research.core.errors import Trouble, of_status, retry_after
 from research.core.records import Picture, Readiness, Say
 from research.core.text.published import read
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.http.pace import Pace
 from research.http.plain import legible, rows, shortened, tidy
 from research.http.replies import body_of, reaching, trusted
@@ -119,7 +119,7 @@ class GDELT:
     def _parameters(self, query: str, request: Request) -> dict[str, str]:
         wider = 4 if request.tool.pictures else 1  # not every article has a picture
         found = {
-            "query": f"{query} sourcelang:chinese" if language(query) == "zh" else query,
+            "query": f"{query} sourcelang:chinese" if detect_language(query) == "zh" else query,
             "mode": "artlist",
             "format": "json",
             "sort": "hybridrel",

@@ -26,7 +26,7 @@ from research.core.records import (
     Task,
     fingerprint,
 )
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.core.urls import canonical_url
 from research.http.relay import first, lost
 from research.sources.domain_standing import weighed
@@ -131,7 +131,7 @@ class NewsRetriever:
 
 
 def _tongue(task: Task) -> Language:
-    return task.language or language(task.query)
+    return task.language or detect_language(task.query)
 
 
 def _evidence(article: Article, retrieved: datetime) -> Evidence | None:

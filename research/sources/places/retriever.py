@@ -16,7 +16,7 @@ from research.core.coordinates import Point
 from research.core.deadlines import deadline
 from research.core.errors import Trouble
 from research.core.records import Failure, Finding, Language, Readiness, Say, Task
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.sources.places import routes
 from research.sources.places.chain import FOR_MODELS, KEYLESS, Chain
 from research.sources.places.directions import Going
@@ -125,7 +125,7 @@ class PlacesRetriever:
     ) -> Finding:
         """Whom it asks goes into `asked`, what failed beside it into `failures`, however it ends."""
         started, clock = self._clock(), time.monotonic()
-        tongue = language(task.query)
+        tongue = detect_language(task.query)
         wish = self._wanted(task.query)
         if wish and (place := wish.place or (wish.stops[0] if wish.stops else "")):
             asked.append(await self._maps.serving(place, tongue, say))

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from research.citations.registry import evidence_id
 from research.core.records import Cite, Evidence, Passage, Span, fingerprint
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.core.urls import canonical_url
 from research.http.plain import legible, shortened
 from research.models.gemini import get, members, number, whole
@@ -162,7 +162,7 @@ def _with_passages(
             passage = _passage(source, text[stretch.start : stretch.end])
             if passage.id not in {known.id for known in item.passages}:
                 passages = (*item.passages, passage)
-                tongue = item.language or language(passage.text)
+                tongue = item.language or detect_language(passage.text)
                 out[source] = item.model_copy(update={"passages": passages, "language": tongue})
     return out
 

@@ -17,7 +17,7 @@ from lxml import etree
 from research.core.errors import Trouble
 from research.core.text.decimals import join_decimals
 from research.core.text.sentences import unwrapped
-from research.core.text.words import language
+from research.core.text.words import detect_language
 from research.http.plain import legible
 from research.readers.errors import broken_off
 from research.readers.pool import FETCHED, MB, Allowance, ParserError
@@ -117,7 +117,7 @@ def parse_task(
 def _plain(text: str, url: str) -> Page:
     text = _tidy(unwrapped(text))
     first = text.partition("\n")[0]
-    return Page(url, first if len(first) <= 80 else "", text, None, language(text))
+    return Page(url, first if len(first) <= 80 else "", text, None, detect_language(text))
 
 
 def _web(text: str, url: str, latest: date, *, whole: bool) -> Page:
@@ -171,4 +171,4 @@ def _language(tree: Any, text: str) -> str:
     """The language that a page declares, unless it is one of the two that can be told at sight."""
     declared = tree.get("lang") or tree.get("xml:lang") or ""
     stated = re.fullmatch(r"\s*([a-z]{2,3})(?:[-_].*)?", declared.lower())
-    return stated[1] if stated and stated[1] not in ("zh", "en") else language(text)
+    return stated[1] if stated and stated[1] not in ("zh", "en") else detect_language(text)

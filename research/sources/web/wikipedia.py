@@ -18,7 +18,7 @@ from research.citations.registry import evidence_id
 from research.core.errors import Trouble
 from research.core.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.core.text.sentences import ends as sentence_ends
-from research.core.text.words import language, telling, tokens
+from research.core.text.words import detect_language, telling, tokens
 from research.core.urls import canonical_url
 from research.http import mediawiki
 from research.http.client import Client
@@ -94,7 +94,7 @@ class Wikipedia:
             await client.close()
 
     def _order(self, query: str) -> list[str]:
-        own = language(query)
+        own = detect_language(query)
         return sorted(self._clients, key=lambda code: code != own)
 
     async def _pages(

@@ -27,7 +27,7 @@ from research.core.records import (
     fingerprint,
 )
 from research.core.text.hanzi import simplified
-from research.core.text.words import has_han, language
+from research.core.text.words import detect_language, has_han
 from research.http import mediawiki
 from research.http.client import Client
 from research.http.mediawiki import mapping, rank
@@ -105,7 +105,7 @@ class Wikidata:
             await client.close()
 
     async def _found(self, query: str, retrieved: datetime) -> tuple[Evidence, ...]:
-        tongue = language(query)
+        tongue = detect_language(query)
         for code in sorted(self._wikis, key=lambda code: code != tongue):
             ids = await self._meant(code, query)
             things = await self._entities(ids, "labels|descriptions|aliases|claims", tongue)

@@ -7,7 +7,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from research.core.text.sentences import flowing, sentences
-from research.core.text.words import STOP, fold, has_han, language, place_of, stem, tokens, words
+from research.core.text.words import (
+    STOP,
+    detect_language,
+    fold,
+    has_han,
+    place_of,
+    stem,
+    tokens,
+    words,
+)
 from tests.tables import each_row
 
 
@@ -111,7 +120,7 @@ def test_the_words_of_a_text_are_always_among_its_search_terms(text: str) -> Non
     ],
 )
 def test_the_language_is_that_which_carries_the_text(text: str, expected: str) -> None:
-    assert language(text) == expected
+    assert detect_language(text) == expected
 
 
 def test_han_characters_are_recognised_outside_the_basic_block_too() -> None:

@@ -46,8 +46,8 @@ def refused(name: str, data: bytes) -> Unreadable:
 def over(name: str, data: bytes) -> str:
     """The limit that a file is over, which is named by its value."""
     found = refused(name, data)
-    if found.limit in documents.LIMITS:
-        assert f"{documents.LIMITS[found.limit]:,}" in found.detail
+    if found.limit in documents.FILE_LIMITS:
+        assert f"{documents.FILE_LIMITS[found.limit]:,}" in found.detail
     return found.limit
 
 

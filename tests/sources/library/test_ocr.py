@@ -14,13 +14,13 @@ import pypdf
 import pytest
 
 from research.sources.library.index import Library
-from research.sources.library.ocr import INSTALL, installed, recognise
+from research.sources.library.ocr import OCR_INSTALL, installed, recognise
 from tests import scans
 from tests.sources.library.test_scans import image
 from tests.terminal import terminal
 
 ROOT = Path(__file__).resolve().parents[3]
-LACKING = "" if installed() else f"not installed: {INSTALL}"
+LACKING = "" if installed() else f"not installed: {OCR_INSTALL}"
 reads = [pytest.mark.ocr, pytest.mark.slow]
 if reason := LACKING or scans.lacking():
     reads.append(pytest.mark.skip(reason=reason))

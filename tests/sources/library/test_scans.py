@@ -19,10 +19,10 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, Num
 from research.readers.documents import MAX_PAGES, Unreadable, read
 from research.sources.library.index import Library
 from research.sources.library.listing import Wanted
-from research.sources.library.ocr import INSTALL, MODULES, Recogniser, installed, recognise
+from research.sources.library.ocr import MODULES, OCR_INSTALL, Recogniser, installed, recognise
 from research.sources.library.recogniser import AREA, SHOWN, answer, opened, shown
 from research.sources.library.retriever import _evidence
-from research.sources.library.unread import ranges
+from research.sources.library.unread import page_ranges
 from tests.scans import pdf
 from tests.sources.library.test_documents import make_pdf
 from tests.tables import each_row
@@ -101,7 +101,7 @@ def add(library: Library, name: str, data: bytes) -> object:
 
 @each_row("pages short", [((), ""), ((4,), "4"), ((1, 2, 3), "1–3"), ((7, 1, 2, 9), "1–2, 7, 9")])
 def test_pages_are_told_in_short(pages: tuple[int, ...], short: str) -> None:
-    assert ranges(pages) == short
+    assert page_ranges(pages) == short
 
 
 def test_where_nothing_reads_scans_it_is_said_which_pages_are_pictures(
@@ -375,7 +375,7 @@ def test_a_page_that_cannot_be_drawn_or_read_fails_alone() -> None:
 
 
 def test_what_is_to_be_installed_is_what_is_looked_for() -> None:
-    assert all(f"'{name}>=" in INSTALL for name in MODULES)
+    assert all(f"'{name}>=" in OCR_INSTALL for name in MODULES)
 
 
 @pytest.mark.skipif(installed(), reason="what reads scans is installed")
@@ -389,4 +389,4 @@ def test_the_terminal_tells_the_pages_and_the_line_to_install(tmp_path: Path) ->
     (tmp_path / "scan.pdf").write_bytes(scanned(3))
     done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "scan.pdf"))
     assert done.returncode == 1
-    assert "pages 1–3 hold pictures without text" in done.stdout and INSTALL in done.stdout
+    assert "pages 1–3 hold pictures without text" in done.stdout and OCR_INSTALL in done.stdout
