@@ -27,7 +27,6 @@ ENGINE = {
     "fact": "research/sources/places/facts.py research/sources/places/directions.py research/sources/wikidata/statements.py",
     "flaw": "research/linter/words.py",
     "hours": "research/sources/places/hours.py",
-    "reading": "research/sources/database/interpreter.py research/sources/database/semantics.py",
     "loaded": "research/cli/db.py",
     "unreadable": "research/readers/table_files.py",
     "look": "research/sources/places/look.py research/sources/places/routes.py research/sources/places/maps.py",

@@ -6,7 +6,6 @@ store, so that whoever looks at it, in any process, sees the same.
 
 from __future__ import annotations
 
-import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
@@ -25,8 +24,6 @@ from research.runtime.memory import before
 from research.storage.archive import Wanted
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.queue import ahead
-
-log = logging.getLogger(__name__)
 
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
@@ -283,7 +280,7 @@ class Runs(ABC):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             asked = asked.model_copy(update={"before": before(self.store, run)})
         with self.using(owner) as resources:
-            plan = self.do(make_plan(asked, resources.reasoner, limits, silent))
+            plan = self.do(make_plan(asked, resources.reasoner_of(owner), limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:

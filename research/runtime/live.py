@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from research.agent.nodes.answer import Unwritten
 from research.agent.nodes.budget import Meter, worked
 from research.agent.nodes.update import Earlier
-from research.agent.reasoner import Checker, Reasoner
+from research.agent.reasoner import Checker, OwnedReasoner, Reasoner
 from research.core.errors import Trouble
 from research.core.records import Answer, Options, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.core.settings import KEYS, Settings
@@ -94,6 +94,11 @@ class Resources:
             chosen = options.chosen(name)
             found[name] = own.on(chosen) if chosen and isinstance(own, Several) else own
         return found
+
+    def reasoner_of(self, owner: str) -> Reasoner:
+        """The reasoner for the runs of an owner."""
+        reasoner = self.reasoner
+        return reasoner.of(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -232,7 +237,7 @@ class Live:
         )  # fmt: skip
         earlier, (asked, _) = self._updated(), resources.store.said(run.id)
         return Context(
-            reasoner=resources.reasoner,
+            reasoner=resources.reasoner_of(run.owner),
             sources=resources.sources_of(run.owner, run.options),
             options=run.options,
             ledger=ledger,

@@ -26,7 +26,7 @@ from research.models.roles import available, parse
 from research.runtime.check import connections, key_check
 from research.runtime.live import Resources
 from research.sources import registry
-from research.sources.base import Retriever, Selective, Several, Standing, Supplies
+from research.sources.base import Owned, Retriever, Selective, Several, Standing, Supplies
 from research.sources.database.described import Descriptions
 from research.sources.database.results import Limits
 from research.sources.database.service import DatabaseService, Make, SharedDatabase
@@ -219,8 +219,11 @@ class Services:
         digest = Digest(self.library, self._reads)
         return Split(digest, self.reporters) if self.reporters else digest
 
-    async def _reads(self, source: str, question: str, database: str) -> bool:
+    async def _reads(self, source: str, question: str, database: str, owner: str) -> bool:
+        """Return whether a source can answer a question of an owner without a model."""
         there = self.sources[source]
+        if isinstance(there, Owned):
+            there = there.of(owner)
         if database and isinstance(there, Several):
             there = there.on(database)
         return not isinstance(there, Selective) or await there.reads(question)

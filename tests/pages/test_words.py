@@ -22,7 +22,7 @@ from research.core import records
 from research.core.settings import ROLES
 from research.readers.table_files import COLUMN_TYPES
 from research.sources import registry
-from research.sources.library.listing import KINDS, ORDERS
+from research.sources.library.listing import ORDERS, Kind
 from research.sources.library.prepare import Added
 from research.sources.news.tools import TOOLS
 from research.sources.registry import Why
@@ -49,7 +49,7 @@ FAMILIES = {
     "added.": ("added", "replaced", "unchanged"),
     "unread.": get_args(get_type_hints(Added)["outcome"])[3:],
     "remedy.": get_args(get_type_hints(Added)["outcome"])[3:],
-    "filekind.": KINDS,
+    "filekind.": get_args(Kind),
     "order.": ORDERS,
     "library.where_": ("all", "own", "sample"),
     "problem.": ("empty", "too long", "no words"),

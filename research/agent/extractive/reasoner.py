@@ -23,6 +23,7 @@ from research.agent.reasoner import Corpus
 from research.citations.markup import inert
 from research.core.i18n import LOCALES, message
 from research.core.records import (
+    ASKS_BACK,
     Cell,
     Cite,
     Column,
@@ -51,7 +52,7 @@ from research.sources.places.questions import kinds, wanted
 from research.storage.files import StoreError
 from research.tables.guess import guessed_column
 
-Reads = Callable[[str, str, str], Awaitable[bool]]
+Reads = Callable[[str, str, str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
 # What asks for whatever there is on a thing: 最新消息, the latest news on.
 _ANY_NEWS = re.compile(
@@ -78,10 +79,14 @@ def _said(kind: Literal["missing", "notice"], question: Question, key: str, **wo
 class Digest:
     """Rules over the analyst's own documents."""
 
-    def __init__(self, corpus: Corpus, reads: Reads | None = None) -> None:
-        """`reads` tells whether a source, by name, can be asked a whole question of a database; without it, it
-        always is."""
-        self._corpus, self._reads = corpus, reads
+    def __init__(self, corpus: Corpus, reads: Reads | None = None, owner: str = "") -> None:
+        """`reads` tells whether a source can answer a question: it takes the name of the source, the question,
+        the name of a database and an owner. Without it, every source is asked."""
+        self._corpus, self._reads, self._owner = corpus, reads, owner
+
+    def of(self, owner: str) -> Digest:
+        """The same for the runs of an owner."""
+        return Digest(self._corpus, self._reads, owner)
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
         typed = question.text
@@ -134,13 +139,13 @@ class Digest:
         whole = {question.text: parts[0].id}
         if set(options.sources) == {source} or self._reads is None:
             return whole
-        if await self._reads(source, question.text, options.database):
+        if await self._reads(source, question.text, options.database, self._owner):
             return whole
         asked = {_whole(part): part.id for part in parts}
         return {
             query: part
             for query, part in asked.items()
-            if await self._reads(source, query, options.database)
+            if await self._reads(source, query, options.database, self._owner)
         }
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
@@ -269,7 +274,8 @@ class Digest:
         say: Say,
     ) -> Draft:
         draft = self.stand_in(question, plan, findings)
-        if findings and all(span.kind in ("heading", "missing") for span in draft.spans):
+        looked = any(finding.reason != "no model" for finding in findings)
+        if looked and all(span.kind in ("heading", "missing") for span in draft.spans):
             told = await asyncio.to_thread(
                 self._nothing, question, findings, whole=not options.notebook
             )
@@ -465,7 +471,7 @@ class Digest:
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and _tells("places", f)]
-        if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
+        if any(f.reason not in (None, "empty", "left out", *ASKS_BACK) for f in own) and not places:
             text = message("digest.no map", question.language)
             yield Span(kind="missing", text=text, part=part.id)
         elif not (rows or places or quotes or back):
@@ -584,7 +590,7 @@ def _of(what: Told, part: Part, findings: Sequence[Finding]) -> list[Finding]:
 def _asks_back(finding: Finding) -> bool:
     """Whether a search came to nothing because of how it was asked, which its message tells."""
     refused = finding.reason == "refused" and _tells("rows", finding)
-    return finding.reason == "unclear" or refused
+    return finding.reason in ASKS_BACK or refused
 
 
 def _unknown_offline(finding: Finding) -> bool:

@@ -10,7 +10,7 @@ from research.agent.llm.material import Listing, pieces
 from research.citations.markup import parse
 from research.core.errors import Trouble
 from research.core.i18n import message, speaker
-from research.core.records import Draft, Failure, Finding, Language, Reflection, Span
+from research.core.records import ASKS_BACK, Draft, Failure, Finding, Language, Reflection, Span
 from research.models.calls import Reply
 
 QUOTED = 4  # passages a query that stand in for an answer
@@ -35,7 +35,7 @@ def drafted(
     spans += end.spans
     if not any(span.cites for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", tongue)))
-        spans += _quoted(tongue, findings)
+        spans += _quoted(findings)
     last = reflections[-1] if reflections else None
     if last and not last.sufficient and last.gap and not last.follow_ups:
         text = message("draft.gap", tongue, what="; ".join(last.gap))
@@ -95,7 +95,7 @@ def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble)
     """What was found, instead of an answer that could not be written."""
     notice = Span(kind="notice", text=message("draft.stand in", tongue))
     return Draft(
-        spans=(notice, *_quoted(tongue, findings), *_unattributed(tongue, findings)),
+        spans=(notice, *_quoted(findings), *_unattributed(tongue, findings)),
         author=message("draft.nobody", tongue),
         failures=(trouble.failure("write"),),
         unwritten=True,
@@ -104,13 +104,13 @@ def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble)
 
 def quoted(tongue: Language, findings: Sequence[Finding]) -> Draft:
     """What was found, where nobody is to write an answer."""
-    spans = (*_quoted(tongue, findings), *_unattributed(tongue, findings))
+    spans = (*_quoted(findings), *_unattributed(tongue, findings))
     return Draft(
         spans=spans or without_sources(tongue, findings), author=message("draft.nobody", tongue)
     )
 
 
-def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+def _quoted(findings: Sequence[Finding]) -> tuple[Span, ...]:
     """The first passages of each finding, verbatim, under its query."""
     spans: list[Span] = []
     for finding in findings:
@@ -127,9 +127,9 @@ def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span
     tried = [finding for finding in findings if finding.reason != "left out"]
     failed = bool(tried) and all(f.reason not in (None, "empty") for f in tried)
     undone = bool(findings) and not tried
-    back = dict.fromkeys(f.message for f in findings if f.reason == "unclear")
+    back = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
     spans = [Span(kind="missing", text=text) for text in back]
-    if not back or not all(f.reason == "unclear" for f in findings):
+    if not back or not all(f.reason in ASKS_BACK for f in findings):
         why = "left out" if undone else "failed" if failed else "nothing"
         spans.append(Span(kind="missing", text=message(f"draft.{why}", tongue)))
     return (*spans, *_unattributed(tongue, findings))

@@ -14,7 +14,15 @@ from typing import Any
 from research.agent.llm.material import Listing, plain
 from research.agent.llm.room import excerpt
 from research.agent.reasoner import Claim
-from research.core.records import MEMORY, Finding, Language, Plan, Question, Reflection
+from research.core.records import (
+    ASKS_BACK,
+    MEMORY,
+    Finding,
+    Language,
+    Plan,
+    Question,
+    Reflection,
+)
 from research.core.text.words import telling
 from research.core.urls import addresses
 from research.models.calls import Prompt
@@ -239,7 +247,7 @@ def ran(findings: Sequence[Finding]) -> str:
 
 def _went(finding: Finding) -> str:
     """How a query went, if not well. What has to be asked back is said."""
-    if finding.reason == "unclear":
+    if finding.reason in ASKS_BACK:
         return f" (not searched; to be asked back: {finding.message})"
     return f" (failed: {finding.reason})" if finding.reason else ""
 
@@ -405,7 +413,7 @@ def rewrite_schema(count: int) -> dict[str, Any]:
     return structure(rewritten={"type": "array", "items": row, "maxItems": count})
 
 
-def rewrite_prompt(question: Question, claims: Sequence[Claim], room: int) -> Prompt:
+def rewrite_prompt(claims: Sequence[Claim], room: int) -> Prompt:
     """Sentences so that they say what their passages say, and no more."""
     system = f"""{DESK}
 

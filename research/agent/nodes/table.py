@@ -18,6 +18,7 @@ from research.agent.reasoner import Reasoner
 from research.citations.markup import inert
 from research.core.i18n import message
 from research.core.records import (
+    ASKS_BACK,
     Cell,
     Column,
     Draft,
@@ -233,9 +234,11 @@ def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
     """Why searches that have found nothing have found nothing."""
     if any(finding.reason == "left out" for finding in found):
         return "limit", ""
-    failures = [f for f in found if f.reason not in (None, "empty", "unclear")]
+    failures = [f for f in found if f.reason not in (None, "empty", *ASKS_BACK)]
     if failures and len(failures) == len(found):
         return "failed", failures[0].message
+    if found and all(finding.reason in ASKS_BACK for finding in found):
+        return "not found", found[0].message
     return "not found", ""
 
 
