@@ -41,6 +41,7 @@ Reason = Literal[
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
     "unclear",  # it has to be said more exactly what is meant; the message asks
+    "no model",  # only a model can turn the query into a search; the message says what else can be done
     "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
     "internal",  # our own fault; the log has the details
 ]
@@ -77,6 +78,8 @@ Hint = Literal[
     "package",  # a package that this needs is not installed
 ]
 
+# Reasons whose message tells the person what to do: nothing has failed.
+ASKS_BACK: frozenset[Reason] = frozenset(("unclear", "no model"))
 MEMORY = "memory"  # the source of what earlier turns have found
 MAX_QUESTION = 2_000  # characters; longer text belongs into the library
 

@@ -27,7 +27,6 @@ ENGINE = {
     "fact": "research/sources/places/facts.py research/places/directions.py research/sources/wikidata/statements.py",
     "flaw": "research/audit/words.py",
     "hours": "research/places/hours.py",
-    "reading": "research/database/interpreter.py research/database/semantics.py",
     "loaded": "research/cli/db.py",
     "unreadable": "research/database/files.py",
     "look": "research/places/look.py research/places/ways.py research/places/maps.py",

@@ -118,6 +118,17 @@ def test_files_are_asked_with_a_statement(tmp_path: Path) -> None:
     assert "sales (2 rows) from sales.csv: 日期 date, 城市 text, 数量 text" in done.stdout
 
 
+def test_a_question_to_files_needs_a_model_and_the_reason_is_printed(tmp_path: Path) -> None:
+    file = tmp_path / "sales.csv"
+    file.write_text("city,n\nHangzhou,3\n")
+    done = terminal(tmp_path, "db", "--file", str(file), "How many cities are there?")
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert "needs a model that writes SQL" in done.stderr and "write SQL yourself" in done.stderr
+    asked = ("db", "--file", str(file), "有几个城市？", "--json")
+    found = told(terminal(tmp_path, *asked))
+    assert found["status"] == "no model" and "需要由模型来写 SQL" in found["answer"]
+
+
 def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_text("a,b\n1,2\n1,2,3\n1,2\n")

@@ -87,12 +87,6 @@ def _table(found: DatabaseDescription, database: str) -> None:
             "description": text(t("database.comment"), max_chars=400),
         },
     )  # fmt: skip
-    picks = list(table.columns)
-    row = st.multiselect(t("meaning.row"), picks, list(table.row), key=f"row_{database}_{name}")
-    dates = ["", *picks]
-    date = st.selectbox(
-        t("meaning.date"), dates, index=dates.index(table.date), key=f"date_{database}_{name}"
-    )
     if _button("table"):
         first, *others = edited.to_dict("records")
         columns = {
@@ -101,7 +95,7 @@ def _table(found: DatabaseDescription, database: str) -> None:
             )
             for told in others
         }
-        update = {**_meant(first), "row": tuple(row), "date": date, "columns": columns}
+        update = {**_meant(first), "columns": columns}
         made = {**model.tables, name: table.model_copy(update=update)}
         _save(model.model_copy(update={"tables": made}), database)
 

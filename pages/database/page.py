@@ -19,8 +19,6 @@ from research import (
     DatabaseEntry,
     DatabaseSchema,
     DatabaseTable,
-    PaceError,
-    QuestionError,
     column_heading,
     database_schema,
     databases,
@@ -121,17 +119,7 @@ def form(entry: DatabaseEntry) -> None:
     if go:
         if typed:
             st.session_state.database_kept_sql = text
-        start(text, entry.name, typed=typed)
-
-
-def start(text: str, database: str, *, typed: bool) -> None:
-    try:
-        made = runs.ask_database(text, statement=typed, database=database, owner=owner())
-    except (QuestionError, PaceError) as error:
-        asking.refuse(error)
-        return
-    asking.show(made)
-    st.rerun()
+        rows.ask(text, entry.name, typed=typed)
 
 
 def examples() -> None:
@@ -151,7 +139,8 @@ def writer(*, own: bool) -> None:
     """Who writes the SQL."""
     services = runs.services(owner=owner())
     if services.models:
-        st.caption(t("database.model", write=plain(services.models.name("plan"))))
+        key = "database.model_own" if own else "database.model"
+        st.caption(t(key, write=plain(services.models.name("plan"))))
         return
     st.caption(t("database.rules_own") if own else t("database.rules"))
     if own or services.idle:
@@ -175,7 +164,7 @@ def confirmed(database: str) -> None:
                 st.code(sql, language="sql", wrap_lines=True)
                 with st.container(horizontal=True):
                     if st.button(t("database.again"), key=f"ask_{n}", icon=":material/replay:"):
-                        start(question, database, typed=False)
+                        rows.ask(question, database, typed=False)
                     if st.button(t("rows.edit"), key=f"edit_pair_{n}", icon=":material/edit:"):
                         rows.edit(sql, database)
                     st.button(

@@ -469,7 +469,7 @@ def _draw_section(id_: str, chapter: Chapter, run: Run) -> None:
         st.markdown("\n\n".join(_line(search, run) for search in chapter.searches.values()) or "–")
 
 
-FOR_PEOPLE = ("unclear", "empty")  # reasons whose messages are written for people
+FOR_PEOPLE = ("unclear", "no model", "empty")  # reasons whose messages are written for people
 _ICONS = {
     "found": ":green[✓]",
     "searching": "⋯",

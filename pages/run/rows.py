@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.run import chart, steps
-from pages.shared import exports, layout
+from pages.shared import asking, exports, layout
 from pages.shared import map as maps
 from pages.shared.files import script
 from pages.shared.login import owner
@@ -21,6 +21,8 @@ from pages.shared.working import worked
 from research import (
     Exported,
     Finding,
+    PaceError,
+    QuestionError,
     Report,
     Rows,
     database_page,
@@ -42,6 +44,7 @@ NULL = "–"
 MOST = 1_000_000  # rows of an export
 SHORT, HEIGHT = 12, 420  # rows that a table shows all, and else its height in pixels
 PICKED = 400  # characters of a selected row
+OFFERED = 5  # confirmed questions beside one that needs a model
 FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
     ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
     ("rows.excel", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -53,6 +56,9 @@ FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
 
 def draw(report: Report) -> None:
     """Whatever a run has found in a database; nothing if it has asked none."""
+    database = report.run.options.database
+    if any(finding.reason == "no model" for finding in report.findings):
+        _alternatives(report.run.id[:8], database)
     found = [one for one in report.findings if one.rows or one.steps or one.task.tool == SQL]
     for n, finding in enumerate(found):
         key = f"{report.run.id[:8]}_{n}"
@@ -60,7 +66,6 @@ def draw(report: Report) -> None:
             layout.section(f":material/database: {plain(finding.task.query, 200)}")
         if finding.rows and finding.rows.rows:
             name = f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
-            database = report.run.options.database
             if not (finding.rows.truncated and _further(finding.rows, key, database)):
                 _table(finding, finding.rows, key, report.run.id[:8])
             _files(finding.rows, name, key)
@@ -73,8 +78,33 @@ def draw(report: Report) -> None:
             st.caption(f":material/data_check: {known(finding.rows)}")
         if finding.rows and finding.rows.missed:
             st.warning(t("rows.missed", what=plain("; ".join(finding.rows.missed), 600)))
-        _statement(finding, key, report.run.options.database)
+        _statement(finding, key, database)
         _thoughts(finding, key)
+
+
+def ask(text: str, database: str, *, typed: bool) -> None:
+    """Start a run that puts a question, or a statement if it is `typed`, to a database, and show it."""
+    try:
+        made = runs.ask_database(text, statement=typed, database=database, owner=owner())
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
+        return
+    asking.show(made)
+    st.rerun()
+
+
+def _alternatives(key: str, database: str) -> None:
+    """Offer what needs no model: the questions with a confirmed statement, and writing SQL."""
+    pairs = runs.confirmed(database=database, owner=owner())[:OFFERED]
+    with st.container(gap=None, key=f"alternatives_{key}"):
+        for n, (question, _) in enumerate(pairs):
+            if st.button(
+                plain(question, 300), key=f"saved_{n}_{key}", type="tertiary",
+                icon=":material/replay:",
+            ):  # fmt: skip
+                ask(question, database, typed=False)
+    if st.button(t("rows.write"), key=f"write_sql_{key}", icon=":material/edit:"):
+        edit("", database)
 
 
 # The table

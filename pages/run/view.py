@@ -519,8 +519,9 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
     """The answer, if there is one, and what failed on the way."""
     if numbered is not None:
         answer.draw(report, numbered)
-        if numbered.answer.failures:
-            failures(numbered.answer.failures)
+        said = {span.text for span in numbered.answer.spans if span.kind == "missing"}
+        if untold := [one for one in numbered.answer.failures if one.message not in said]:
+            failures(untold)
         review.draw(report)
         conflicts.draw(report, numbered)
 

@@ -1,6 +1,8 @@
 """Questions to a database, answered in steps that can be looked at.
 
-What is meant is found out first: by the rules, which are at a loss rather than wrong, else by a model.
+A statement that somebody has confirmed for the same question is run as it is. Else what is meant is found
+out first: by the rules, which are at a loss rather than wrong and know the shipped database alone, or by a
+model.
 The names in the question are looked up among the values of the database. A statement is then written,
 checked, run, and put right if it was refused, failed or found nothing; what is NULL in its rows may be
 looked for by further statements, as long as they gain something. Whatever is missing in the end is
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from research.database.asking import Interpretation, NotHeld, NotUnderstood, Shape
+from research.database.examples import MOST, Pair, like, same
 from research.database.refusals import Refused
 from research.language.hanzi import simplified
 from research.language.text import language
@@ -28,7 +31,7 @@ from research.trouble import Trouble
 STEPS = 4  # statements: the first, and three to put it right or to supplement it
 CONFIRMED = "confirmed"  # why a statement is used: somebody has found it right for this question
 
-Status = Literal["answered", "partial", "empty", "unclear", "refused", "failed"]
+Status = Literal["answered", "partial", "empty", "unclear", "no model", "refused", "failed"]
 
 
 class Outcome(Record):
@@ -45,6 +48,7 @@ class Outcome(Record):
     holds: tuple[int, int] = (0, 0)
     absent: bool = False  # `problem` is what the database has no rows of
     idle: bool = False  # a model is set, and could not be asked here
+    saved: tuple[str, ...] = ()  # questions that can be answered without the model that is missing
     reason: Reason | None = None  # of what kind that is, where it is a failure
     hint: Hint = ""
     failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
@@ -108,7 +112,6 @@ class Writer(Protocol):
         """A statement that finds what is NULL in columns of rows, by their key. Raises Trouble."""
 
 
-Known = Callable[[str], str]  # from a question to a statement that was found right for it, or ""
 Link = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # names to what the database calls them
 
 
@@ -132,32 +135,37 @@ class Agent:
         self,
         engine: Engine,
         *,
-        read: Callable[[str], Awaitable[Interpretation]],
         link: Link,
+        read: Callable[[str], Awaitable[Interpretation]] | None = None,
         writer: Writer | None = None,
-        known: Known = lambda question: "",
+        saved: Sequence[Pair] = (),
         key: str = "gid",
         tables: str = "",
         idle: bool = False,
     ) -> None:
-        """`read` turns a question into a statement without a model, or raises `NotUnderstood`; `known` tells
-        the statement that an analyst has found right for the same question; `key` is the column by
-        which rows are the same; `tables` tells which the writer was told of, if not of all. `idle` says that a model is set that cannot be asked here."""
+        """`read` turns a question into a statement by rules, or raises `NotUnderstood`; None if there are no
+        rules for the database. `saved` are questions with statements that an analyst has found right;
+        `key` is the column by which rows are the same; `tables` names those that the writer was told of,
+        if not all. `idle` says that a model is set that cannot be asked here."""
         self._engine, self._reading, self._link = engine, read, link
-        self._writer, self._known, self._key = writer, known, key
+        self._writer, self._saved, self._key = writer, saved, key
         self._tables, self._idle = tables, idle
 
     async def ask(self, question: str, say: Say) -> Outcome:
         """What the database says to a question. A failure that is to be expected is an outcome."""
         trail = _Trail(say)
-        if sql := self._known(question):
+        if sql := same(question, self._saved):
             trail.add("understand", question)
             trail.add("write", CONFIRMED, sql=sql)
             return await self._read(
                 question, Interpretation(sql, question, language(question)), trail
             )
+        if self._reading is None:
+            if self._writer is None:
+                return self._without_model(question)
+            return await self._by_model(question, self._writer, trail)
         try:
-            reading = await self._by_rules(question, trail)
+            reading = await self._by_rules(question, self._reading, trail)
         except NotUnderstood as lost:
             if self._writer is None or isinstance(lost, NotHeld):  # a model finds it no more
                 return Outcome(
@@ -167,10 +175,18 @@ class Agent:
             return await self._by_model(question, self._writer, trail)
         return await self._read(question, reading, trail)
 
+    def _without_model(self, question: str) -> Outcome:
+        """Name the saved questions that are most like a question which only a model could answer."""
+        near = like(question, self._saved) or self._saved[:MOST]
+        saved = tuple(asked for asked, _ in near)
+        return Outcome(status="no model", question=question, saved=saved, idle=self._idle)
+
     # By rules
 
-    async def _by_rules(self, question: str, trail: _Trail) -> Interpretation:
-        reading = await self._reading(question)
+    async def _by_rules(
+        self, question: str, read: Callable[[str], Awaitable[Interpretation]], trail: _Trail
+    ) -> Interpretation:
+        reading = await read(question)
         trail.add("understand", reading.meant)
         trail.add("write", sql=reading.sql)
         return reading

@@ -45,6 +45,8 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
     tongue = language(outcome.question)
     say = speaker(tongue, "outcome.")
     rows = outcome.rows
+    if outcome.status == "no model":
+        return _without_model(outcome, tongue), []
     if outcome.status == "unclear":
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
         if not by_rules:
@@ -52,7 +54,7 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
         areas, provinces = outcome.holds
         if outcome.absent:
             return [say("absent", problem=outcome.problem, n=areas, provinces=provinces)], []
-        lost = say("lost", problem=outcome.problem) if outcome.problem else say("no rules")
+        lost = say("lost", problem=outcome.problem or outcome.question)
         holds = [say("holds", n=areas, provinces=provinces)] if areas else []
         return [lost, *holds, say("idle" if outcome.idle else "no model")], []
     if rows is None:
@@ -70,6 +72,16 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
     if lacking := _lacking(outcome, rows, tongue):
         parts.append(lacking)
     return parts, [_known(each, outcome, tongue) for each in rows.coverage]
+
+
+def _without_model(outcome: Outcome, tongue: Language) -> list[str]:
+    """Say that only a model can answer the question, and list what can be done without one."""
+    say = speaker(tongue, "outcome.")
+    said = [say("needs model"), say("idle" if outcome.idle else "unset")]
+    if outcome.saved:
+        quoted = [message("mark.quoted", tongue, text=_short(text)) for text in outcome.saved]
+        said.append(say("saved", questions=message("mark.list", tongue).join(quoted)))
+    return [*said, say("write sql")]
 
 
 def label(column: str, tongue: Language) -> str:

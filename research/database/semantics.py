@@ -1,6 +1,6 @@
 """What a database means: its semantic model, a YAML file that says once what tables and columns are
 called, in which units they are, what their values stand for, how tables join, and which figures are asked
-for by name.
+for by name. A model that writes SQL reads it, and tables of results get their headings from it.
 
 The keys are those that semantic layers share (dbt's, Snowflake's, Cube's): tables with columns, labels,
 synonyms and descriptions; relationships; metrics with an expression; examples that were found right.
@@ -9,8 +9,6 @@ synonyms and descriptions; relationships; metrics with an expression; examples t
       Invoice:
         label: {en: invoice, zh: 发票}
         synonyms: [order, 订单]
-        row: [InvoiceId]          # the columns by which a row is told
-        date: InvoiceDate         # the column that dates a row
         columns:
           Total: {label: {en: amount, zh: 金额}, unit: USD}
           BillingCountry: {label: {en: country, zh: 国家}, values: {Germany: [德国]}}
@@ -19,7 +17,7 @@ synonyms and descriptions; relationships; metrics with an expression; examples t
     metrics:
       sales: {label: {en: sales, zh: 销售额}, table: Invoice, expression: sum(Total), unit: USD}
     examples:
-      - {question: Which country buys most?, sql: SELECT ...}
+      - {question: "Which country buys most?", sql: SELECT ...}
 
 Knows schemas, no engine. A model is drafted from a schema; an analyst corrects it.
 """
@@ -29,21 +27,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
-from research.database.schema import Column, Schema, Table, is_text
+from research.database.schema import Column, Schema, Table
 from research.i18n import message
-from research.language.nouns import singular
 from research.records import Language, Record
 
 LONGEST = 400_000  # characters of a file
-_DATED = re.compile(r"date|time|day|日期|时间|日$", re.I)
-_BIRTH = re.compile("birth|出生|生日", re.I)  # which dates a person, and nothing that happens
-_CALLED = re.compile(r"(?:^|_|\b)(?:name|title|label)$|(?:name|title)$|名称?$|姓名$|标题$", re.I)
-_ID = re.compile(r"(?:^|_|(?<=[a-z]))(?:id|key|code|no|number)$|编号$|代码$", re.I)
 
 
 class Unusable(ValueError):
@@ -57,27 +50,37 @@ class Label(Record):
     zh: str = ""
 
 
-class ColumnModel(Record):
-    """A column. `values` are wordings of its values; `high` and `low` are adjectives for the one end of a
-    figure and for the other: long and short, 贵 and 便宜."""
+class _Described(Record):
+    """A part of a semantic model that accepts and ignores the keys of earlier versions."""
 
+    retired: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ignore_retired_keys(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {key: value for key, value in given.items() if key not in cls.retired}
+
+
+class ColumnModel(_Described):
+    """A column. `values` are other wordings of its values."""
+
+    retired = frozenset(("high", "low"))
     label: Label = Label()
     synonyms: tuple[str, ...] = ()
     description: str = ""
     unit: str = ""
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    high: tuple[str, ...] = ()
-    low: tuple[str, ...] = ()
 
 
-class TableModel(Record):
-    """A table. `row` are the columns by which a row is told, `date` is the column that dates it."""
+class TableModel(_Described):
+    """A table with its columns by name."""
 
+    retired = frozenset(("row", "date"))
     label: Label = Label()
     synonyms: tuple[str, ...] = ()
     description: str = ""
-    row: tuple[str, ...] = ()
-    date: str = ""
     columns: dict[str, ColumnModel] = Field(default_factory=dict)
 
 
@@ -113,10 +116,6 @@ class SemanticModel(Record):
         for told in self.relationships:
             here, _, there = (part.strip() for part in told.partition("="))
             yield (*_parted(here), *_parted(there))
-
-    def column(self, table: str, column: str) -> ColumnModel:
-        """What is said of a column, if anything is."""
-        return self.tables.get(table, TableModel()).columns.get(column, ColumnModel())
 
 
 def _parted(name: str) -> tuple[str, str]:
@@ -159,8 +158,8 @@ def _completed(model: SemanticModel, draft: SemanticModel) -> SemanticModel:
             tables[name] = of
             continue
         columns = {column: said.columns.get(column, of.columns[column]) for column in of.columns}
-        told = {"label": said.label if said.label != Label() else of.label, "columns": columns}
-        tables[name] = said.model_copy(update={"row": said.row or of.row, **told})
+        label = said.label if said.label != Label() else of.label
+        tables[name] = said.model_copy(update={"label": label, "columns": columns})
     links = model.relationships or draft.relationships
     return model.model_copy(update={"tables": tables, "relationships": links})
 
@@ -202,7 +201,7 @@ def _problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
         if name not in tables:
             yield f"tables.{name}: the database has no such table."
             continue
-        for column in (*table.columns, *table.row, *filter(None, [table.date])):
+        for column in table.columns:
             if column not in tables[name]:
                 yield f"tables.{name}.{column}: the table has no such column."
     for told, (here, mine, there, other) in zip(model.relationships, model.links(), strict=True):
@@ -243,53 +242,39 @@ def _drafted(table: Table, keys: set[str]) -> TableModel:
         c.name: ColumnModel() if f"{table.called}.{c.name}" in keys else _column(c)
         for c in table.columns
     }  # what only refers to another table is called as that is
-    named = [c.name for c in table.columns if is_text(c.type) and _CALLED.search(c.name)]
-    keyed = [c.name for c in table.columns if c.key]
-    dates = [
-        c.name for c in table.columns
-        if re.search("DATE|TIME", c.type.upper()) or (is_text(c.type) and _DATED.search(c.name))
-    ]  # fmt: skip
-    persons = [name for name in named if re.search("first|last", name, re.I)]
-    return TableModel(
-        label=_label(table.name, one=True),
-        description=table.comment,
-        row=tuple(sorted(persons) if len(persons) > 1 else named[:1] or keyed[:1]),
-        date=next((name for name in dates if not _BIRTH.search(name)), ""),
-        columns=columns,
-    )
+    return TableModel(label=_label(table.name), description=table.comment, columns=columns)
 
 
 def _column(column: Column) -> ColumnModel:
     return ColumnModel(label=_label(column.name), description=column.comment)
 
 
-def _label(name: str, *, one: bool = False) -> Label:
-    """A name as words: order_items and OrderItems are "order items", or "order item" for what is in one
-    row; 销售额 is Chinese."""
+def _label(name: str) -> Label:
+    """A name as words: order_items and OrderItems are "order items"; 销售额 is Chinese."""
     if re.search("[\u4e00-\u9fff]", name):
         return Label(zh=name)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name)
-    words = " ".join(parts.split()).lower()
-    return Label(en=singular(words) if one else words)
-
-
-def is_id(name: str) -> bool:
-    """Whether a column is called like a key: it is shown as it is, and never summed."""
-    return bool(_ID.search(name))
+    return Label(en=" ".join(parts.split()).lower())
 
 
 # What others are told of it
 
 
 def described(schema: Schema, model: SemanticModel) -> Schema:
-    """The schema with what the model says as its comments, for whoever writes SQL."""
+    """Return the schema with the labels of the model as comments, and its relationships as references of
+    columns, for a model that writes SQL."""
+    joins = {(here, column): f"{there}.{other}" for here, column, there, other in model.links()}
     tables = []
     for table in schema.tables:
         said = model.tables.get(table.called, TableModel())
         columns = tuple(
-            replace(column, comment=_told(said.columns.get(column.name, ColumnModel()), column.comment))
+            replace(
+                column,
+                comment=_told(said.columns.get(column.name, ColumnModel()), column.comment),
+                refers=joins.get((table.called, column.name), column.refers),
+            )
             for column in table.columns
-        )  # fmt: skip
+        )
         comment = _told(said, table.comment)
         tables.append(replace(table, columns=columns, comment=comment))
     return replace(schema, tables=tuple(tables))
@@ -307,11 +292,13 @@ def _told(said: TableModel | ColumnModel, comment: str) -> str:
 
 def metrics_told(model: SemanticModel) -> str:
     """The metrics as who writes SQL is told of them, "" if there are none."""
-    lines = [
-        f"metric {metric.label.en or metric.label.zh or name}: {metric.expression} over {metric.table}"
-        + (f", in {metric.unit}" if metric.unit else "")
-        for name, metric in model.metrics.items()
-    ]
+    lines = []
+    for name, metric in model.metrics.items():
+        words = filter(None, (metric.label.en, metric.label.zh, *metric.synonyms))
+        called = ", ".join(dict.fromkeys(words)) or name
+        unit = f", in {metric.unit}" if metric.unit else ""
+        about = f" ({metric.description})" if metric.description else ""
+        lines.append(f"metric {called}: {metric.expression} over {metric.table}{unit}{about}")
     return "\n".join(lines)
 
 
@@ -327,32 +314,18 @@ def headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dict[Langu
         known.setdefault(name.lower(), set()).add((metric.label.en, metric.label.zh, metric.unit))
     found: dict[str, dict[Language, str]] = {}
     for name in names:
-        if name in _OWN and name not in known:
-            found[name] = {language: _heading(message(_OWN[name], language), "", "", language) for language in _BOTH}  # fmt: skip
-            continue
-        told = _COMPUTED.match(name)
-        meant = known.get((told["name"] if told else name).lower(), set())
+        meant = known.get(name.lower(), set())
         if len(meant) == 1:
             en, zh, unit = next(iter(meant))
             said: dict[Language, str] = {"en": en, "zh": zh or en}
             if not en:
                 said["en"] = zh
             found[name] = {
-                language: _heading(text, told["how"] if told else "", unit, language)
-                for language, text in said.items() if text
-            }  # fmt: skip
+                language: _heading(text, unit, language) for language, text in said.items() if text
+            }
     return found
 
 
-_BOTH: tuple[Language, ...] = ("en", "zh")
-_OWN = {  # of the interpreter's own columns
-    "year": "reading.by year", "quarter": "reading.by quarter", "month": "reading.by month",
-    "day": "reading.by day", "count": "reading.number",
-}  # fmt: skip
-_COMPUTED = re.compile(r"(?P<how>sum|avg|max|min)_(?P<name>.+)")
-
-
-def _heading(label: str, how: str, unit: str, language: Language) -> str:
-    text = message(f"reading.{how}", language, column=label) if how else label
-    text = f"{text[:1].upper()}{text[1:]}"
+def _heading(label: str, unit: str, language: Language) -> str:
+    text = f"{label[:1].upper()}{label[1:]}"
     return message("mark.aside", language, text=text, more=unit) if unit else text

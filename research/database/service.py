@@ -31,9 +31,7 @@ from research.trouble import Trouble
 if TYPE_CHECKING:
     from research.database.engines import Database, Missed
     from research.database.guard import Query
-    from research.database.interpreter import Lexicon
 
-LEXICONS = 8  # descriptions of one database whose words are kept
 FEW = 2_000  # different values of a column in which names are looked up
 LIMITS = Limits()
 EXPORT = Limits(seconds=300, rows=1_000_000, cell=32_767)  # of a file with all rows
@@ -99,7 +97,6 @@ class DatabaseService:
         self._values: Values | None = None
         self._words: Vocabulary | None = None
         self._semantic, self._described = semantic, described
-        self._lexicons: dict[str, Lexicon] = {}
         self._opening = asyncio.Lock()
 
     async def ask(self, question: str, say: Say, owner: str = "") -> Outcome:
@@ -109,10 +106,10 @@ class DatabaseService:
             Trouble: the database cannot be used.
         """
         database = await self._opened()
-        pairs = await asyncio.to_thread(self._pairs, owner, self.base)
+        pairs = await self._saved(owner)
         writer, choice = None, None
         if self._writer:
-            schema, pairs, metrics = await self._meant(database.schema, pairs, owner)
+            schema, metrics = await self._meant(database.schema, owner)
             choice = await asyncio.to_thread(
                 _chosen, database, schema, question, like(question, pairs)
             )
@@ -128,26 +125,31 @@ class DatabaseService:
             )
         agent = Agent(
             self,
-            read=partial(self._read, owner=owner),
             link=self._link,
+            read=None if self._address else self._read,
             writer=writer,
-            known=lambda asked: same(asked, pairs),
+            saved=pairs,
             tables=choice.told if choice else "",
             idle=self._idle,
         )
         return await self._headed(await agent.ask(question, say), owner)
 
     async def reads(self, question: str, owner: str = "") -> bool:
-        """Whether a question can be answered without a model: by the rules, or by a statement that an
-        owner has found right.
+        """Return whether a question can be answered without a model: by a saved statement, or by the rules
+        for the shipped database.
 
         Raises:
             Trouble: the database cannot be used.
         """
-        with suppress(NotUnderstood):
-            await self._read(question, owner)
+        if same(question, await self._saved(owner)):
             return True
-        return bool(same(question, await asyncio.to_thread(self._pairs, owner, self.base)))
+        if self._address:
+            return False
+        try:
+            await self._read(question)
+        except NotUnderstood:
+            return False
+        return True
 
     async def query(self, sql: str, say: Say, owner: str = "") -> Outcome:
         """What a statement finds, or why it is refused.
@@ -256,13 +258,17 @@ class DatabaseService:
 
     # Questions without a model
 
-    async def _read(self, question: str, owner: str = "") -> Interpretation:
-        """A question as a statement. Raises NotUnderstood, Trouble."""
-        if self._address:
-            from research.database.interpreter import interpreted  # brings the parser of SQL
+    async def _saved(self, owner: str) -> Sequence[Pair]:
+        """Return the questions whose statements an owner has confirmed, then the examples of the description
+        of an attached database. Raises Trouble."""
+        confirmed = await asyncio.to_thread(self._pairs, owner, self.base)
+        if not self._address:
+            return confirmed
+        examples = (await self.model(owner)).examples
+        return [*confirmed, *((each.question, each.sql) for each in examples)]
 
-            words = await self._lexicon(await self.model(owner))
-            return await asyncio.to_thread(interpreted, question, words)
+    async def _read(self, question: str) -> Interpretation:
+        """Write the statement for a question about the shipped database. Raises NotUnderstood, Trouble."""
         return read(question, await self._vocabulary())
 
     async def model(self, owner: str = "") -> SemanticModel:
@@ -306,34 +312,12 @@ class DatabaseService:
             log.warning("the semantic file %s cannot be read: %s", self._semantic.name, type(error).__name__)  # fmt: skip
             return ""
 
-    async def _lexicon(self, model: SemanticModel) -> Lexicon:
-        """The words of a database that is described so, read once."""
-        from research.database.lexicon import lexicon
-
-        key = fingerprint(model.model_dump_json())
-        if key not in self._lexicons:
-            made = await asyncio.to_thread(
-                lexicon, await self._opened(), model, samples=self._samples
-            )
-            self._lexicons[key] = made
-            while len(self._lexicons) > LEXICONS:
-                self._lexicons.pop(next(iter(self._lexicons)), None)
-        return self._lexicons[key]
-
-    async def _meant(
-        self, schema: Schema, pairs: Sequence[Pair], owner: str
-    ) -> tuple[Schema, Sequence[Pair], str]:
-        """The schema as a model of language is told of it, with the examples and metrics of the
-        description."""
+    async def _meant(self, schema: Schema, owner: str) -> tuple[Schema, str]:
+        """The schema as a model of language is told of it, with the metrics of the description."""
         if not self._address:
-            return schema, pairs, ""
+            return schema, ""
         model = await self.model(owner)
-        examples = [(each.question, each.sql) for each in model.examples]
-        return (
-            semantics.described(schema, model),
-            [*pairs, *examples],
-            semantics.metrics_told(model),
-        )
+        return semantics.described(schema, model), semantics.metrics_told(model)
 
     async def _headed(self, outcome: Outcome, owner: str) -> Outcome:
         """The outcome with what its columns are called."""
@@ -375,9 +359,6 @@ class SharedDatabase(DatabaseService):
 
     async def _vocabulary(self) -> Vocabulary:
         return await self._desk._vocabulary()
-
-    async def _lexicon(self, model: SemanticModel) -> Lexicon:
-        return await self._desk._lexicon(model)
 
     async def _known(self) -> Values:
         return await self._desk._known()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from research.records import (
     Cell,
@@ -147,6 +147,14 @@ class Reasoner(Protocol):
         say: Say,
     ) -> tuple[Cell, ...]:
         """What was found says in some cells of a row, in the order of the columns."""
+
+
+@runtime_checkable
+class OwnedReasoner(Protocol):
+    """A reasoner whose plans depend on who asks."""
+
+    def of(self, owner: str) -> Reasoner:
+        """Return the reasoner for the runs of an owner."""
 
 
 class Cited(NamedTuple):

@@ -26,6 +26,7 @@ from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, answers, select
 from research.records import (
+    ASKS_BACK,
     Cell,
     Cite,
     Column,
@@ -50,7 +51,7 @@ from research.sources import Asked, Told, registry
 from research.storage import StoreError
 from research.tables.guess import guessed
 
-Reads = Callable[[str, str, str], Awaitable[bool]]
+Reads = Callable[[str, str, str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
 # What asks for whatever there is on a thing: 最新消息, the latest news on.
 _ANY_NEWS = re.compile(
@@ -77,10 +78,14 @@ def _said(kind: Literal["missing", "notice"], question: Question, key: str, **wo
 class Digest:
     """Rules over the analyst's own documents."""
 
-    def __init__(self, corpus: Corpus, reads: Reads | None = None) -> None:
-        """`reads` tells whether a source, by name, can be asked a whole question of a database; without it, it
-        always is."""
-        self._corpus, self._reads = corpus, reads
+    def __init__(self, corpus: Corpus, reads: Reads | None = None, owner: str = "") -> None:
+        """`reads` tells whether a source can answer a question: it takes the name of the source, the question,
+        the name of a database and an owner. Without it, every source is asked."""
+        self._corpus, self._reads, self._owner = corpus, reads, owner
+
+    def of(self, owner: str) -> Digest:
+        """The same for the runs of an owner."""
+        return Digest(self._corpus, self._reads, owner)
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
         typed = question.text
@@ -133,13 +138,13 @@ class Digest:
         whole = {question.text: parts[0].id}
         if set(options.sources) == {source} or self._reads is None:
             return whole
-        if await self._reads(source, question.text, options.database):
+        if await self._reads(source, question.text, options.database, self._owner):
             return whole
         asked = {_whole(part): part.id for part in parts}
         return {
             query: part
             for query, part in asked.items()
-            if await self._reads(source, query, options.database)
+            if await self._reads(source, query, options.database, self._owner)
         }
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
@@ -464,7 +469,7 @@ class Digest:
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and _tells("places", f)]
-        if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
+        if any(f.reason not in (None, "empty", "left out", *ASKS_BACK) for f in own) and not places:
             text = message("digest.no map", question.language)
             yield Span(kind="missing", text=text, part=part.id)
         elif not (rows or places or quotes or back):
@@ -583,7 +588,7 @@ def _of(what: Told, part: Part, findings: Sequence[Finding]) -> list[Finding]:
 def _asks_back(finding: Finding) -> bool:
     """Whether a search came to nothing because of how it was asked, which its message tells."""
     refused = finding.reason == "refused" and _tells("rows", finding)
-    return finding.reason == "unclear" or refused
+    return finding.reason in ASKS_BACK or refused
 
 
 def _unknown_offline(finding: Finding) -> bool:

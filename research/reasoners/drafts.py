@@ -10,7 +10,7 @@ from research.evidence.markup import parse
 from research.i18n import message, speaker
 from research.models.calls import Reply
 from research.reasoners.material import Listing, pieces
-from research.records import Draft, Failure, Finding, Language, Reflection, Span
+from research.records import ASKS_BACK, Draft, Failure, Finding, Language, Reflection, Span
 from research.trouble import Trouble
 
 QUOTED = 4  # passages a query that stand in for an answer
@@ -127,9 +127,9 @@ def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span
     tried = [finding for finding in findings if finding.reason != "left out"]
     failed = bool(tried) and all(f.reason not in (None, "empty") for f in tried)
     undone = bool(findings) and not tried
-    back = dict.fromkeys(f.message for f in findings if f.reason == "unclear")
+    back = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
     spans = [Span(kind="missing", text=text) for text in back]
-    if not back or not all(f.reason == "unclear" for f in findings):
+    if not back or not all(f.reason in ASKS_BACK for f in findings):
         why = "left out" if undone else "failed" if failed else "nothing"
         spans.append(Span(kind="missing", text=message(f"draft.{why}", tongue)))
     return (*spans, *_unattributed(tongue, findings))

@@ -18,6 +18,7 @@ from research.reasoners import Claim
 from research.reasoners.material import Listing, plain
 from research.reasoners.room import excerpt
 from research.records import (
+    ASKS_BACK,
     MEMORY,
     Finding,
     Language,
@@ -266,7 +267,7 @@ def ran(findings: Sequence[Finding]) -> str:
 
 def _went(finding: Finding) -> str:
     """How a query went, if not well. What has to be asked back is said."""
-    if finding.reason == "unclear":
+    if finding.reason in ASKS_BACK:
         return f" (not searched; to be asked back: {finding.message})"
     return f" (failed: {finding.reason})" if finding.reason else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.reasoners import Reasoner
+from research.reasoners import OwnedReasoner, Reasoner
 from research.records import Draft, Finding, Plan, Question
 
 
@@ -18,6 +18,11 @@ class Split:
         self.reconsider, self.preface = reports.reconsider, reports.preface
         self.tones = reports.tones
         self.tabulate, self.searches, self.cells = usual.tabulate, usual.searches, usual.cells
+
+    def of(self, owner: str) -> Reasoner:
+        """The same for the runs of an owner."""
+        usual, reports = self._usual, self._reports
+        return Split(usual.of(owner) if isinstance(usual, OwnedReasoner) else usual, reports)
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         who = self._reports if plan.outline else self._usual

@@ -52,7 +52,7 @@ def explain_failure(failure: Failure, language: Language) -> str:
     """Say in a sentence which service failed, at what, how, and what can be done."""
     if failure.reason == "unclear" and failure.message:  # it asks back
         return message("report.failed.asks", language, question=failure.message)
-    if failure.reason == "empty" and failure.message:  # it is said for people
+    if failure.reason in ("empty", "no model") and failure.message:  # it is said for people
         return failure.message
     text = _sentence(failure, language)
     if failure.stage in ("search", "check"):

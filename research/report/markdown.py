@@ -592,6 +592,9 @@ def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Itera
     if reason == "unclear" and message.strip():  # it asks back
         yield say("reason.unclear") + say("colon") + escape(message)
         return
+    if reason == "no model" and message.strip():  # it says all of it
+        yield escape(message)
+        return
     yield say(f"reason.{reason}") if reason else ""
     yield say(f"hint.{hint}") if hint else ""
     if reason in (None, "empty"):  # else it is told with what failed

@@ -283,7 +283,7 @@ class Runs(ABC):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             asked = asked.model_copy(update={"before": before(self.store, run)})
         with self.using(owner) as resources:
-            plan = self.do(make_plan(asked, resources.reasoner, limits, silent))
+            plan = self.do(make_plan(asked, resources.reasoner_of(owner), limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:

@@ -30,9 +30,9 @@ class DatabaseAnswer(Record):
     """What the database says to a question.
 
     `status` is answered, partial (something is NULL; `missing` names the columns and how many rows
-    lack them), empty, unclear (`answer` asks back), refused or failed (`answer` says why). `rows` are
-    objects by the names of the columns, `count` how many there are, `truncated` whether there were
-    more. `coverage` tells for how many rows the columns are known that the statement compares, where
+    lack them), empty, unclear (`answer` asks back), no model (only a model could write the SQL; `answer`
+    names saved questions), refused or failed (`answer` says why). `rows` are objects by the names of the
+    columns, `count` how many there are, `truncated` whether there were more. `coverage` tells for how many rows the columns are known that the statement compares, where
     some are unknown. `sql` is the text that was run, `thought_chain` every step on the way.
     """
 
@@ -56,7 +56,8 @@ def ask_database(question: str, *, database: str = "", owner: str = "local") -> 
     """Puts a question to a database, in Chinese or English, and returns what it says.
 
     The database is one of `databases` by its name, "" for the usual one; nothing is ever written to
-    it. Rules answer the common shapes at once; a model, where there is one, the rest.
+    it. A confirmed statement answers its question again, rules answer common questions about the scenic
+    areas, and a model writes the SQL for all others.
 
     Raises:
         ValueError: there is no question.

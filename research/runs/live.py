@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.models.prices import priced
-from research.reasoners import Checker, Reasoner
+from research.reasoners import Checker, OwnedReasoner, Reasoner
 from research.records import Answer, Options, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.runs.files import Files, problem
 from research.runs.memory import before
@@ -93,6 +93,11 @@ class Resources:
             chosen = options.chosen(name)
             found[name] = own.on(chosen) if chosen and isinstance(own, Several) else own
         return found
+
+    def reasoner_of(self, owner: str) -> Reasoner:
+        """The reasoner for the runs of an owner."""
+        reasoner = self.reasoner
+        return reasoner.of(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -231,7 +236,7 @@ class Live:
         )  # fmt: skip
         earlier, (asked, _) = self._updated(), resources.store.said(run.id)
         return Context(
-            reasoner=resources.reasoner,
+            reasoner=resources.reasoner_of(run.owner),
             sources=resources.sources_of(run.owner, run.options),
             options=run.options,
             ledger=ledger,

@@ -32,7 +32,7 @@ from research.records import Check, Options
 from research.runs.check import connections, key_check
 from research.runs.live import Resources
 from research.settings import ROLES, Role, Settings, forget_old_tracing
-from research.sources import Retriever, Selective, Several, Standing, Supplies, registry
+from research.sources import Owned, Retriever, Selective, Several, Standing, Supplies, registry
 from research.sources.guest import Guest
 from research.sources.toolservers import described
 from research.storage import StoreError
@@ -218,8 +218,11 @@ class Services:
         digest = Digest(self.library, self._reads)
         return Split(digest, self.reporters) if self.reporters else digest
 
-    async def _reads(self, source: str, question: str, database: str) -> bool:
+    async def _reads(self, source: str, question: str, database: str, owner: str) -> bool:
+        """Return whether a source can answer a question of an owner without a model."""
         there = self.sources[source]
+        if isinstance(there, Owned):
+            there = there.of(owner)
         if database and isinstance(there, Several):
             there = there.on(database)
         return not isinstance(there, Selective) or await there.reads(question)

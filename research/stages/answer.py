@@ -11,6 +11,7 @@ from research.evidence.registry import gather
 from research.i18n import message
 from research.language.text import dominant, far
 from research.records import (
+    ASKS_BACK,
     Answer,
     Cell,
     Draft,
@@ -78,7 +79,7 @@ async def compose(
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
     if plan.grid:  # what cannot be asked so is no failure of a cell: other sources are asked
-        findings = [finding for finding in findings if finding.reason != "unclear"]
+        findings = [finding for finding in findings if finding.reason not in ASKS_BACK]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
         earlier += failures([f for f in findings if f.task.round == round_])
         earlier += [f for r in reflections if r.round == round_ for f in r.failures]

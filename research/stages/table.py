@@ -16,6 +16,7 @@ from research.evidence.markup import inert
 from research.i18n import message
 from research.reasoners import Reasoner
 from research.records import (
+    ASKS_BACK,
     Cell,
     Column,
     Draft,
@@ -233,7 +234,7 @@ def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
     """Why searches that have found nothing have found nothing."""
     if any(finding.reason == "left out" for finding in found):
         return "limit", ""
-    failures = [f for f in found if f.reason not in (None, "empty", "unclear")]
+    failures = [f for f in found if f.reason not in (None, "empty", *ASKS_BACK)]
     if failures and len(failures) == len(found):
         return "failed", failures[0].message
     return "not found", ""

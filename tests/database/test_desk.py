@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from research.database.answer import told
 from research.database.build import shipped
 from research.database.results import Limits
 from research.database.service import DatabaseService
@@ -63,9 +64,53 @@ async def test_a_value_that_is_there_is_not_missed(tmp_path: Path) -> None:
     assert (await DatabaseService("", tmp_path).run(sql)).missed == ()
 
 
-async def test_rules_are_not_tried_on_other_tables(own: str, tmp_path: Path) -> None:
-    outcome = await DatabaseService(own, tmp_path).ask("浙江省有多少个5A级景区？", silent)
-    assert outcome.status == "unclear"
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("浙江省有多少个5A级景区？", "用自己的话查询这个数据库，需要由模型来写 SQL。"),
+        (
+            "How many sales are there?",
+            "A question in your own words to this database needs a model",
+        ),
+    ],
+)
+async def test_without_a_model_its_questions_are_not_read_and_the_reason_is_said(
+    own: str, tmp_path: Path, question: str, said: str
+) -> None:
+    desk = DatabaseService(own, tmp_path)
+    outcome = await desk.ask(question, silent)
+    assert (outcome.status, outcome.rows, outcome.saved) == ("no model", None, ())
+    assert told(outcome).startswith(said)
+    assert not await desk.reads(question)
+
+
+async def test_without_a_model_saved_questions_are_answered_and_offered(
+    own: str, tmp_path: Path
+) -> None:
+    confirmed = ("Sales by town", "SELECT town, count(*) AS n FROM sale GROUP BY town")
+    example = (
+        "examples: [{question: 'How many sales are there?', sql: SELECT count(*) AS n FROM sale}]"
+    )
+    desk = DatabaseService(
+        own, tmp_path, pairs=lambda owner, base: [confirmed], described=lambda owner, base: example
+    )
+    answered = await desk.ask("how many sales are there", silent)
+    assert answered.rows is not None and answered.rows.rows == ((20,),)
+    assert await desk.reads("Sales by town?")
+    unread = await desk.ask("What was the largest amount?", silent)
+    assert unread.status == "no model"
+    assert set(unread.saved) == {"Sales by town", "How many sales are there?"}
+    assert "“Sales by town”" in told(unread) and "write SQL yourself" in told(unread)
+    alike = await desk.ask("How many sales were there?", silent)
+    assert alike.saved == ("How many sales are there?",)
+
+
+async def test_where_the_model_cannot_be_asked_that_is_said_instead(
+    own: str, tmp_path: Path
+) -> None:
+    outcome = await DatabaseService(own, tmp_path, idle=True).ask("How many sales?", silent)
+    assert "The model that is set cannot be asked" in told(outcome)
+    assert "No model is set up" not in told(outcome)
 
 
 async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from research import cited, load_files, recognise_file, remove_upload, report_json, runs
-from research.records import Report
+from research.records import Options, Report, Run
 from research.runs.comparison import compare
 
 ANN, BOB = "ann", "bob"
@@ -56,23 +56,39 @@ def test_it_has_a_history_evidence_citations_an_export_and_a_comparison(sales: s
     assert found[finding.rows.sql] == (True, False) and len(found) == 2
 
 
-@pytest.mark.parametrize(
-    ("question", "rows"),
-    [
-        ("total n by city", (("Hangzhou", 8), ("Suzhou", 4))),
-        ("how many rows", ((3,),)),
-        ("Hangzhou 的 n 合计", ((8,),)),
-    ],
-)
-def test_a_question_is_read_by_the_headings_of_a_file(
-    sales: str, question: str, rows: tuple[tuple[object, ...], ...]
-) -> None:
-    run = runs.ask_database(question, database=sales, owner=ANN)
+def finished(run: Run) -> Report:
     for _ in runs.follow(run.id, owner=ANN):
         pass
     report = runs.report(run.id, owner=ANN)
-    assert report is not None and report.findings[0].rows is not None
-    assert report.findings[0].rows.rows == rows
+    assert report is not None and report.run.status == "done"
+    return report
+
+
+def test_without_a_model_only_confirmed_questions_are_answered(sales: str) -> None:
+    unread = finished(runs.ask_database("total n by city", database=sales, owner=ANN))
+    (finding,) = unread.findings
+    assert (finding.reason, finding.rows) == ("no model", None)
+    assert "needs a model that writes SQL" in finding.message
+    assert unread.answer is not None
+    assert finding.message in [span.text for span in unread.answer.spans]
+    runs.confirm("Total by city", FIRST, database=sales, owner=ANN)
+    (known,) = finished(runs.ask_database("total by city?", database=sales, owner=ANN)).findings
+    assert known.rows is not None and known.rows.rows == (("Hangzhou", 8), ("Suzhou", 4))
+    (offered,) = finished(runs.ask_database("n by town", database=sales, owner=ANN)).findings
+    assert "“Total by city”" in offered.message
+
+
+def test_a_plan_without_a_model_leaves_out_questions_that_the_database_cannot_answer(
+    sales: str,
+) -> None:
+    runs.confirm("Total by city", FIRST, database=sales, owner=ANN)
+    options = Options(sources=("library", "database"), database=sales)
+    report = finished(runs.start("How many cities are in the sales?", options=options, owner=ANN))
+    assert report.plan is not None
+    assert {task.source for task in report.plan.tasks} == {"library"}
+    assert any("database was not queried" in note for note in report.plan.notes)
+    known = finished(runs.start("Total by city", options=options, owner=ANN))
+    assert any(finding.rows for finding in known.findings)
 
 
 def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str) -> None:

@@ -45,7 +45,9 @@ TITLE = 80  # characters of the name of a row
 PROVIDER = "scenic areas"  # of the database that ships
 _NAMES = ("name", "title", "名称", "景区名称")
 _NAME_LIKE = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
-_REASONS: dict[str, Reason] = {"unclear": "unclear", "refused": "refused", "failed": "unavailable"}
+_REASONS: dict[str, Reason] = {
+    "unclear": "unclear", "no model": "no model", "refused": "refused", "failed": "unavailable",
+}  # fmt: skip
 
 
 class Desk(Protocol):

@@ -165,6 +165,7 @@ reason-internal = internal error
 reason-unavailable = service unavailable
 reason-cut_off = cut off at the output limit
 reason-unclear = needs to be more specific
+reason-no_model = needs a model
 hint-key = check the key
 hint-billing = this needs credit, or a key with billing enabled; a free Gemini key cannot search or use every model
 hint-minute = too many requests in a short time; try again shortly, or limit them with SIGHTLINE_REQUESTS_PER_MINUTE

@@ -17,8 +17,9 @@ database-sql_help = The statement is checked before it runs: a single SELECT on 
 database-ask = Ask
 database-run = Run
 database-rules = Without a model, rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
-database-rules_own = Without a model, common kinds of questions are understood by the names below (Names and meanings). For anything else, write SQL.
+database-rules_own = Questions in your own words need a model that writes SQL. Without one, write SQL yourself, or ask a question whose answer you have confirmed.
 database-model = { $write } writes the SQL; questions that the rules understand need no model.
+database-model_own = { $write } writes the SQL; questions that you have confirmed need no model.
 database-schema =
     { $n ->
         [one] What you can ask about: 1 table
@@ -95,6 +96,7 @@ rows-remembered = Confirmed and remembered
 rows-other = Another statement is remembered for this question
 rows-back = Undo
 rows-edit = Edit this SQL
+rows-write = Write SQL
 rows-chart = Chart
 rows-measure = Figure
 rows-chart_bar = Bar chart of { $measure } by { $label }
@@ -157,7 +159,7 @@ files-first = First value
 files-delete = Delete
 
 meaning-title = Names and meanings
-meaning-help = Name tables and columns once, in both languages: questions are then understood without a model, a model writes better SQL, and tables get readable headings.
+meaning-help = Name tables and columns once, in both languages: a model then writes better SQL, and tables get readable headings.
 meaning-draft = This is a draft made from the names and comments in the database.
 meaning-desk = This description was set up for everyone on this server.
 meaning-owner = This is your own version.
@@ -173,8 +175,6 @@ meaning-en = English name
 meaning-synonyms = Synonyms
 meaning-synonyms_help = Other words for it, in either language, separated by commas
 meaning-unit = Unit
-meaning-row = A row is identified by
-meaning-date = A row is dated by
 meaning-name = Identifier
 meaning-expression = Expression
 meaning-yaml = Semantic model as YAML

@@ -6,6 +6,7 @@ mark-semicolon = ;{ " " }
 mark-colon = :{ " " }
 mark-stop = { "." }
 mark-aside = { $text } ({ $more })
+mark-quoted = “{ $text }”
 duration-second = s
 duration-minute = min
 duration-hour = h

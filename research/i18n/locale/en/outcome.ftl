@@ -35,6 +35,10 @@ outcome-unknown =
 outcome-unknown_here = { $name } unknown
 outcome-lost = The rules did not understand “{ $problem }”. Rephrase it.
 outcome-no_model = You can also set up a model.
+outcome-needs_model = A question in your own words to this database needs a model that writes SQL.
+outcome-unset = No model is set up.
+outcome-saved = These saved questions need no model: { $questions }.
+outcome-write_sql = You can also write SQL yourself.
 outcome-idle = The model that is set cannot be asked for this; see the Status page.
 outcome-absent = The database has nothing on “{ $problem }”: it holds { $n } areas, all of them in China and rated 5A, in { $provinces } provinces.
 outcome-holds = The database holds China’s 5A-rated areas, { $n } in { $provinces } provinces: where they are, when they were rated, tickets and opening hours.
@@ -73,7 +77,6 @@ outcome-part =
         [one] row
        *[other] rows
     } of a subquery
-outcome-no_rules = The rules do not know this database's tables. Write SQL.
 outcome-asks = This cannot be answered: { $problem }
 outcome-refused = No statement could be run: { $problem }
 outcome-failed = The query failed: { $problem }

@@ -107,6 +107,7 @@ reason-internal = 程序内部错误
 reason-unavailable = 服务暂不可用
 reason-cut_off = 达到输出上限
 reason-unclear = 需要说得更具体
+reason-no_model = 需要模型
 hint-key = 请检查密钥
 hint-billing = 需要账户有余额，或密钥已开通付费：免费的 Gemini 密钥不能搜索，也不能用某些模型
 hint-minute = 短时间内请求过多，请稍后再试，或用 SIGHTLINE_REQUESTS_PER_MINUTE 限制请求频率

@@ -6,6 +6,7 @@ mark-semicolon = ；
 mark-colon = ：
 mark-stop = 。
 mark-aside = { $text }（{ $more }）
+mark-quoted = “{ $text }”
 duration-second = 秒
 duration-minute = 分
 duration-hour = 小时
