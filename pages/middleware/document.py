@@ -19,7 +19,6 @@ from pages.shared.files import ASSETS
 STYLES = ("shell/fonts.css", "shell/shell.css")
 SCRIPTS = ("shell/zh.js", "shell/shell.js", "shell/keys.js")
 ICON, LOGO = "icon.svg", "logo.svg"
-FILES = (*STYLES, *SCRIPTS, ICON, LOGO)
 # Modules of Streamlit's that every page needs, and that its document would fetch one after another.
 MODULES = (
     "ButtonGroup|Button|TextArea|PageLink|WidgetLabel|WidgetLabelHelpIcon|WidgetLabelHelpIconInline"

@@ -71,7 +71,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
         st.caption(t("sources.no_match"))
         return
     chosen = st.dataframe(
-        pd.DataFrame([_row(one, found, cited) for one in shown]),
+        pd.DataFrame([_row(one, found) for one in shown]),
         hide_index=True,
         # What is selected are places in the table, which mean other sources in another one.
         key=f"sources_{key}_{abs(hash((wanted, len(shown)))):x}",
@@ -162,7 +162,7 @@ def _some(words: str, values: Sequence[str], width: int, key: str) -> tuple[str,
     )
 
 
-def _row(one: Listed, found: Support, cited: CitedAnswer) -> dict[str, Any]:
+def _row(one: Listed, found: Support) -> dict[str, Any]:
     used = found.of(one.number) if one.number is not None else ()
     return {
         "number": one.number,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import altair as alt
@@ -22,7 +21,6 @@ GROUPS = ("model", "stage")
 MOST = 5  # that have a colour of their own
 FRESH = 30  # seconds that what was read serves further drawings
 _KEPT = "spending"  # in the session
-Measure = Literal["cost", "tokens", "searches"]
 
 
 @st.fragment

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from rapidfuzz import fuzz, process
 
 from research.database.allowed import NAMES, Dialect
 
 Kind = Literal["syntax", "statement", "table", "column", "function", "type", "operator", "limit"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 NEAR = 3  # names that a refusal proposes
 ALIKE = 60  # of 100: from here on a name is near
 FUNCTIONS_ALIKE = 80  # names of functions are short

@@ -666,7 +666,6 @@ def _intents(asked: Asked) -> None:
 
 
 _COLUMNS = tuple((said, columns.split("|")) for columns, said in data.rows("sight_columns.tsv"))
-_PRICED = {"t.ticket_cny", "t.ticket_year"}
 
 
 def _columns(asked: Asked) -> None:

@@ -18,7 +18,6 @@ from research.database.allowed import Dialect
 from research.database.refusals import Bounds, Refused, within
 
 Value = int | date  # a datetime is a date too
-_SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 _KINDS: dict[object, type[date]] = {
     exp.DType.DATE: date,
     exp.DType.TIMESTAMP: datetime,

@@ -178,7 +178,7 @@ class Library:
                 self.reading.begin()
             return out
         out = [item for item in items if isinstance(item, Added)]
-        if unread.news(self._db, who, out):
+        if unread.news(self._db, out):
             with self._db.write() as connection:
                 unread.note(connection, who, out)
         return out

@@ -19,7 +19,6 @@ from research.storage import Database, stored_time
 
 Kind = Literal["pdf", "word", "table", "web", "text", "picture"]
 Order = Literal["title", "name", "kind", "language", "published", "passages", "added"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 ORDERS: tuple[Order, ...] = get_args(Order)
 PAGE = 50  # documents of a page of the list
 

@@ -39,7 +39,7 @@ class Unread:
     pages: str = ""  # that hold pictures without text
 
 
-def news(db: Database, who: str, outcomes: Iterable[Added]) -> bool:
+def news(db: Database, outcomes: Iterable[Added]) -> bool:
     """Whether outcomes change what is remembered."""
     return any(
         not item.ok or db.read("select 1 from unread where name=? limit 1", (item.name,))

@@ -22,7 +22,6 @@ from typing import Any, BinaryIO, Protocol
 
 IDLE = 300.0  # seconds without a request after which the process ends
 GROWTH = 192 * 1024**2  # bytes kept after a request, beyond which another process takes over
-TICK = 0.001  # seconds of processor time: the shortest timer
 
 Progress = Callable[[float], None]
 """Takes the part of the work that is done, 0 to 1."""

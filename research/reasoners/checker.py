@@ -111,7 +111,7 @@ class ModelChecker:
         try:
             chat = self._asked(options).rewriting(options)
             made = await chat.json(
-                lambda room: prompts.rewrite_prompt(question, claims, room),
+                lambda room: prompts.rewrite_prompt(claims, room),
                 prompts.rewrite_schema(len(claims)),
                 _Texts,
                 "check",

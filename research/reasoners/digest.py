@@ -273,7 +273,8 @@ class Digest:
         say: Say,
     ) -> Draft:
         draft = self.stand_in(question, plan, findings)
-        if findings and all(span.kind in ("heading", "missing") for span in draft.spans):
+        looked = any(finding.reason != "no model" for finding in findings)
+        if looked and all(span.kind in ("heading", "missing") for span in draft.spans):
             told = await asyncio.to_thread(
                 self._nothing, question, findings, whole=not options.notebook
             )

@@ -35,7 +35,7 @@ def drafted(
     spans += end.spans
     if not any(span.cites for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", tongue)))
-        spans += _quoted(tongue, findings)
+        spans += _quoted(findings)
     last = reflections[-1] if reflections else None
     if last and not last.sufficient and last.gap and not last.follow_ups:
         text = message("draft.gap", tongue, what="; ".join(last.gap))
@@ -95,7 +95,7 @@ def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble)
     """What was found, instead of an answer that could not be written."""
     notice = Span(kind="notice", text=message("draft.stand in", tongue))
     return Draft(
-        spans=(notice, *_quoted(tongue, findings), *_unattributed(tongue, findings)),
+        spans=(notice, *_quoted(findings), *_unattributed(tongue, findings)),
         author=message("draft.nobody", tongue),
         failures=(trouble.failure("write"),),
         unwritten=True,
@@ -104,13 +104,13 @@ def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble)
 
 def quoted(tongue: Language, findings: Sequence[Finding]) -> Draft:
     """What was found, where nobody is to write an answer."""
-    spans = (*_quoted(tongue, findings), *_unattributed(tongue, findings))
+    spans = (*_quoted(findings), *_unattributed(tongue, findings))
     return Draft(
         spans=spans or without_sources(tongue, findings), author=message("draft.nobody", tongue)
     )
 
 
-def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+def _quoted(findings: Sequence[Finding]) -> tuple[Span, ...]:
     """The first passages of each finding, verbatim, under its query."""
     spans: list[Span] = []
     for finding in findings:

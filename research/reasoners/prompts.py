@@ -433,7 +433,7 @@ def rewrite_schema(count: int) -> dict[str, Any]:
     return structure(rewritten={"type": "array", "items": row, "maxItems": count})
 
 
-def rewrite_prompt(question: Question, claims: Sequence[Claim], room: int) -> Prompt:
+def rewrite_prompt(claims: Sequence[Claim], room: int) -> Prompt:
     """Sentences so that they say what their passages say, and no more."""
     system = f"""{DESK}
 

@@ -6,7 +6,6 @@ store, so that whoever looks at it, in any process, sees the same.
 
 from __future__ import annotations
 
-import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
@@ -25,8 +24,6 @@ from research.stages.question import understand
 from research.store.archive import Wanted
 from research.store.history import HistoryEntry, HistoryPage
 from research.store.queue import ahead
-
-log = logging.getLogger(__name__)
 
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10

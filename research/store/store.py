@@ -7,7 +7,6 @@ paid for twice in its run. Knows records and tables; knows nothing of graphs or 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -47,8 +46,6 @@ from research.store.postgres import Server
 from research.store.queue import Waiting, admitted
 from research.store.rows import read_run as _run
 from research.store.rows import readable as _readable
-
-log = logging.getLogger(__name__)
 
 STOP, WRITE = 1, 2  # what may be asked of a run under way
 PAIRS = 200  # confirmed statements that are looked at, the latest

@@ -155,7 +155,7 @@ def test_what_the_rules_do_not_know_names_a_remedy_that_is_one() -> None:
     tables = Outcome(status="no model", question="有多少商品？", saved=("商品总数",))
     assert told(tables) == (
         "用自己的话查询这个数据库，需要由模型来写 SQL。目前没有设置模型。"
-        "下列已保存的问题不需要模型：“商品总数”。也可以自己写 SQL。"
+        "下列已保存的问题不需要模型：“商品总数”。可以自己写 SQL。"
     )
     words = Outcome(status="unclear", question="How many 4A areas are there?", problem="4A")
     assert (

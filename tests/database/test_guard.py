@@ -8,6 +8,7 @@ import sqlite3
 import time
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from research.database.allowed import CLASSES, Dialect
 from research.database.distance import distance_km
 from research.database.engines import Database, open_database
 from research.database.guard import Query, check
-from research.database.refusals import KINDS, Refused
+from research.database.refusals import Kind, Refused
 from research.database.results import Failed, Limits, plain
 from tests.database.scenic import SECRET, cases, known
 from tests.tables import each_row
@@ -166,7 +167,7 @@ def test_no_text_raises_anything_but_a_refusal(dialect: Dialect, text: str) -> N
     try:
         passed(text, dialect)
     except Refused as error:
-        assert error.kind in KINDS
+        assert error.kind in get_args(Kind)
         assert error.message
 
 

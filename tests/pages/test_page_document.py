@@ -12,7 +12,17 @@ import pytest
 import streamlit
 from starlette.testclient import TestClient
 
-from pages.middleware.document import ASSETS, FILES, MODULES, dressed, modules, versioned
+from pages.middleware.document import (
+    ASSETS,
+    ICON,
+    LOGO,
+    MODULES,
+    SCRIPTS,
+    STYLES,
+    dressed,
+    modules,
+    versioned,
+)
 from research.report.families import families
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
@@ -40,7 +50,7 @@ def client() -> Any:
 def test_the_document_has_the_title_the_style_and_the_script_of_the_product() -> None:
     page = dressed(INDEX.read_bytes()).decode()
     assert "<title>Sightline</title>" in page and "Streamlit</title>" not in page
-    assert all(page.count(versioned(name)) == 1 for name in FILES)
+    assert all(page.count(versioned(name)) == 1 for name in (*STYLES, *SCRIPTS, ICON, LOGO))
     assert page.index("shell.css") < page.index("</head>")
     assert "favicon.png" not in page
     assert "agent/interact" not in page  # which is turned off here

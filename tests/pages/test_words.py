@@ -19,7 +19,7 @@ from research import records
 from research.account.inventory import HoldingName
 from research.account.preferences import KeyPlace
 from research.database.files import TYPES
-from research.library.listing import KINDS, ORDERS
+from research.library.listing import ORDERS, Kind
 from research.library.prepare import Added
 from research.news.tools import TOOLS
 from research.settings import ROLES
@@ -49,7 +49,7 @@ FAMILIES = {
     "added.": ("added", "replaced", "unchanged"),
     "unread.": get_args(get_type_hints(Added)["outcome"])[3:],
     "remedy.": get_args(get_type_hints(Added)["outcome"])[3:],
-    "filekind.": KINDS,
+    "filekind.": get_args(Kind),
     "order.": ORDERS,
     "library.where_": ("all", "own", "sample"),
     "problem.": ("empty", "too long", "no words"),
