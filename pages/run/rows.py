@@ -25,6 +25,7 @@ from research import (
     QuestionError,
     Report,
     Rows,
+    database_description,
     database_page,
     export_rows,
     file_name,
@@ -94,10 +95,13 @@ def ask(text: str, database: str, *, typed: bool) -> None:
 
 
 def _alternatives(key: str, database: str) -> None:
-    """Offer what needs no model: the questions with a confirmed statement, and writing SQL."""
-    pairs = runs.confirmed(database=database, owner=owner())[:OFFERED]
+    """Offer what needs no model: the questions with a confirmed statement, the examples of the
+    description, and writing SQL."""
+    known = [question for question, _ in runs.confirmed(database=database, owner=owner())]
+    described = database_description(database, owner=owner()).model
+    known += [example.question for example in described.examples]
     with st.container(gap=None, key=f"alternatives_{key}"):
-        for n, (question, _) in enumerate(pairs):
+        for n, question in enumerate(known[:OFFERED]):
             if st.button(
                 plain(question, 300), key=f"saved_{n}_{key}", type="tertiary",
                 icon=":material/replay:",

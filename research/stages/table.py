@@ -237,6 +237,8 @@ def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
     failures = [f for f in found if f.reason not in (None, "empty", *ASKS_BACK)]
     if failures and len(failures) == len(found):
         return "failed", failures[0].message
+    if found and all(finding.reason in ASKS_BACK for finding in found):
+        return "not found", found[0].message
     return "not found", ""
 
 

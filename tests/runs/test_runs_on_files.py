@@ -92,6 +92,15 @@ def test_a_plan_without_a_model_leaves_out_questions_that_the_database_cannot_an
     assert any(finding.rows for finding in known.findings)
 
 
+def test_an_empty_cell_of_a_table_says_that_its_database_needs_a_model(sales: str) -> None:
+    options = Options(sources=("database",), database=sales, table=True)
+    question = "Compare Hangzhou and Suzhou: tickets and opening hours"
+    report = finished(runs.start(question, options=options, owner=ANN))
+    assert report.answer is not None and report.answer.cells
+    assert {cell.lack for cell in report.answer.cells} == {"not found"}
+    assert all("needs a model" in cell.message for cell in report.answer.cells)
+
+
 def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str) -> None:
     assert asked(FIRST, sales, BOB).findings[0].reason == "not found"
     assert asked(FIRST, sales).findings[0].rows is not None
