@@ -155,7 +155,9 @@ class Sightline(Server[Any, Any]):
             "ask_database": Tool(
                 "Ask the database",
                 "Puts a question to the attached database, or to that of China's scenic areas that "
-                "comes along. Returns the SQL that was run and the rows. It can only read.",
+                "comes along. Returns the SQL that was run and the rows. It can only read. If no model is "
+                "set up, an attached database answers confirmed questions alone; the status is then "
+                "'no model' for any other.",
                 shapes.Database, shapes.Table, self._ask_database, outside=True,
             ),
             "list_runs": Tool(

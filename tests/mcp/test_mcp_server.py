@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,18 @@ async def test_the_other_tools_look_something_up(tmp_path: Path) -> None:
         table = data(await session.call_tool("ask_database", asked))
         assert table["coverage"] == "ticket_cny: known in 140 of 358 rows"
         assert data(await session.call_tool("list_runs", {}))["runs"] == []
+
+
+@pytest.mark.slow
+async def test_a_question_to_an_attached_database_is_told_that_it_needs_a_model(
+    tmp_path: Path,
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "own.db")) as made:
+        made.execute("create table sale(id integer primary key)")
+    async with stdio(tmp_path, DATABASE_URL=f"sqlite:///{tmp_path / 'own.db'}") as session:
+        table = data(await session.call_tool("ask_database", {"question": "How many sales?"}))
+    assert (table["status"], table["sql"], table["rows"]) == ("no model", "", [])
+    assert "needs a model that writes SQL" in table["answer"]
 
 
 @pytest.mark.slow
