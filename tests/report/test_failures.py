@@ -57,8 +57,21 @@ def test_no_sentence_repeats_what_a_library_said(language: Language) -> None:
         for hint in get_args(Hint):
             failure = Failure(source="web", reason=reason, hint=hint, message=RAW)
             text = explain_failure(failure, language)
-            if reason not in ("unclear", "empty", "left out"):  # these are our own words
+            if reason not in (
+                "unclear",
+                "no model",
+                "empty",
+                "left out",
+            ):  # these are our own words
                 assert "Errno" not in text and "ConnectError" not in text
+
+
+def test_a_missing_model_is_told_in_the_words_of_the_source_or_in_ours() -> None:
+    told = Failure(source="database", reason="no model", message="It needs a model.")
+    assert explain_failure(told, "en") == "It needs a model."
+    assert "Set one up in Settings" in explain_failure(
+        told.model_copy(update={"message": ""}), "en"
+    )
 
 
 @each_row(
