@@ -117,7 +117,7 @@ def test_the_page_marks_it_beside_its_passage_and_in_the_table_of_sources() -> N
     assert "Heather Piwowar" in cite["facts"] and "2018" in cite["facts"]
     assert cite["host"] == "doi.org" and cite["url"].startswith("https://doi.org/10.7717")
     found: Support = support(numbered)
-    row = _row(Listed(1, made.evidence[0], 1), found, numbered)
+    row = _row(Listed(1, made.evidence[0], 1), found)
     assert row["name"] == f"{cite['notice']} · The state of OA"
     assert blocks(cited(report("")), cells(made), None)[0]["cites"][0]["notice"] == ""  # type: ignore[arg-type]
 
