@@ -39,7 +39,7 @@ def lake(found: dict[str, Any]) -> None:
 @pytest.mark.skipif(not FASTMCP, reason="SIGHTLINE_FASTMCP_VENV names no environment with fastmcp")
 @pytest.mark.parametrize("way", ["stdio", "http"])
 async def test_fastmcp_lists_calls_hears_progress_and_cancels(way: str, tmp_path: Path) -> None:
-    script = str(ROOT / "tests" / "mcp" / "fastmcp_client.py")
+    script = str(ROOT / "tests" / "mcp_server" / "fastmcp_client.py")
     if way == "stdio":
         log = tmp_path / "stderr"
         process = {"command": sys.executable, "args": COMMAND, "cwd": str(ROOT), "keep_alive": False,
