@@ -27,7 +27,7 @@ psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
 
 HERE = Path(__file__).parent
-DOCUMENT = HERE.parents[1] / "docs" / "database.md"
+DOCUMENT = HERE.parents[2] / "docs" / "database.md"
 GOLD: list[dict[str, str]] = json.loads((HERE / "gold.json").read_text(encoding="utf-8"))
 MANY = Limits(rows=2_000)
 TYPES = {"INTEGER": "integer", "REAL": "double precision", "NUMERIC": "numeric", "TEXT": "text"}
