@@ -1,8 +1,8 @@
 """Sightline's engine: from a question to an answer whose citations open the passages.
 
 Importing it needs no key and no network, makes no file and prints nothing. It knows nothing of the
-pages that draw it. Each public name is loaded when it is first asked for, so that who needs a record
-or a server of a tool does not wait for the graph.
+pages that draw it. Each public name is loaded on first use, so that a program that needs only a record
+does not wait for the graph.
 """
 
 import os

@@ -1,6 +1,7 @@
-"""Who thinks: a reasoner plans, reflects and writes. Knows records, never a source or a store.
+"""The protocols of reasoners, which plan, reflect and write, and of those that check citations.
 
-`llm` asks chat models; `digest` follows rules and quotes verbatim, with no key and no network.
+The package `llm` asks chat models; `extractive` follows rules and quotes verbatim, with no key and no
+network.
 """
 
 from __future__ import annotations

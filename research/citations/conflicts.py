@@ -1,6 +1,6 @@
 """The same quantity with different figures in different sources.
 
-`verification.rivals` finds them. All figures are shown, with who gave them and when. The conflicts that the
+`rivals` finds them. All figures are shown, with who gave them and when. The conflicts that the
 news of a report have within a story are told with that story and not here.
 """
 

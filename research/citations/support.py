@@ -1,7 +1,7 @@
-"""What stands behind each sentence of an answer, and how many of them have what behind them.
+"""Support of each sentence of an answer by the passages that it cites, and counts of each status.
 
-A status is a hint with a measured accuracy, never a verdict. Knows numbered answers; how a claim is
-compared with a passage is the business of `research.verification`.
+A status is a hint with a measured accuracy, never a verdict. The comparison of a claim with a
+passage is in `judge`.
 """
 
 from __future__ import annotations

@@ -39,10 +39,10 @@ def news_report(
 
     Of the `Report` that is returned `report_markdown(report, cited(report))` and
     `report_json(report, cited(report))` make texts. `report.run.status` is "done", or "failed" with
-    the reason in `report.run.error`, or "waiting" if plans are to be approved: `runs.approve` goes on.
+    the reason in `report.run.error`, or "waiting" if plans are to be approved: `application.approve` goes on.
 
     Ctrl-C, and whatever `progress` raises, stops the run and is raised again; what was found is kept,
-    and `runs.resume` goes on with it.
+    and `application.resume` goes on with it.
 
     Raises:
         QuestionError: the topic cannot be researched.

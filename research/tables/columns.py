@@ -1,7 +1,7 @@
 """The values of a column beside each other: in one unit, in order, how sure they are; and whether what
 sources say is the same.
 
-Whether two figures agree is decided where the check of answers decides it (`verification.mentions`). Money is
+Whether two figures agree is decided where the check of answers decides it (`citations.mentions`). Money is
 not converted between currencies: values in another one cannot be compared, and that is told.
 """
 

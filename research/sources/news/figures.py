@@ -1,6 +1,6 @@
 """Figures on which the outlets of a story do not agree, such as 12 and 15 dead, and figures that have changed.
 
-`verification.rivals` finds them, as in the sources of other questions; that pieces tell of one event is known here. It knows no
+`citations.rivals` finds them, as in the sources of other questions; that pieces tell of one event is known here. It knows no
 truth: both figures are shown, with who gave them.
 """
 

@@ -1,6 +1,6 @@
 """What questions for a map are read from: kinds of place, frames of questions, and the score of a reading.
 
-Knows no language's grammar: `places_zh` and `places_en` make readings, `places` chooses one.
+Knows no language's grammar: `questions_zh` and `questions_en` make readings, `questions` chooses one.
 """
 
 from __future__ import annotations
