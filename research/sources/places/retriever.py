@@ -170,7 +170,7 @@ class PlacesRetriever:
         """The way from one place to another, without a question.
 
         Raises:
-            Trouble: as `ways.way`.
+            Trouble: as `routes.way`.
         """
 
         def looking(tools: Tools) -> Awaitable[Look]:
