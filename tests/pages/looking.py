@@ -19,10 +19,18 @@ _FULL = """() => {
   return main ? main.scrollHeight + (main.getBoundingClientRect().top | 0) : document.body.scrollHeight;
 }"""
 
-# Resolves when all has moved to where it goes, but for what moves for ever.
-_MOVED = """() => Promise.all(document.getAnimations()
-  .filter((one) => one.effect.getComputedTiming().iterations !== Infinity)
-  .map((one) => one.finished.catch(() => null))).then(() => null)"""
+# Resolves when nothing has moved for two looks, 50 ms apart, but for what moves for ever. An opened
+# expander starts a new movement whenever the one within it has ended, so one wait is not enough.
+_MOVED = """async () => {
+  const moving = () => document.getAnimations()
+    .filter((one) => one.effect.getComputedTiming().iterations !== Infinity);
+  for (let looked = 0, still = 0; looked < 100 && still < 2; looked += 1) {
+    const found = moving();
+    still = found.length ? 0 : still + 1;
+    await Promise.all(found.map((one) => one.finished.catch(() => null)));
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}"""
 
 _LOOK = r"""() => {
   const found = [], wide = innerWidth, items = [];
@@ -123,6 +131,7 @@ def unfold(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.wait_for_selector(IDLE)
     page.wait_for_timeout(150)
+    page.evaluate(_MOVED)
     now = 900
     for _ in range(2):  # a higher window may need more
         height = min(TALLEST, max(900, page.evaluate(_FULL)))
