@@ -27,27 +27,27 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from pages.library import pictures  # noqa: E402
-from pages.middleware.document import Document  # noqa: E402
-from pages.middleware.gate import Gate, Senders  # noqa: E402
-from pages.middleware.headers import SecurityHeaders  # noqa: E402
-from pages.middleware.hosts import Hosts  # noqa: E402
-from pages.middleware.looks import Looks  # noqa: E402
-from pages.middleware.pace import Pace  # noqa: E402
-from pages.middleware.uploads import Uploads  # noqa: E402
-from pages.shared import errors, exports, login  # noqa: E402 - the root has to be found first
-from research import SettingError, StoreError, application, bound_connections  # noqa: E402
+from pages.middleware.access import AccessMiddleware, VisitorMiddleware  # noqa: E402
+from pages.middleware.document import DocumentMiddleware  # noqa: E402
+from pages.middleware.headers import SecurityHeadersMiddleware  # noqa: E402
+from pages.middleware.hosts import HostMiddleware  # noqa: E402
+from pages.middleware.polling import PollingMiddleware  # noqa: E402
+from pages.middleware.rate_limits import RateLimitMiddleware  # noqa: E402
+from pages.middleware.upload_limits import UploadLimitMiddleware  # noqa: E402
+from pages.shared import errors, login, temporary_files  # noqa: E402 - the root has to be found first
+from research import SettingError, StoreError, application, limit_connections  # noqa: E402
 
 log = logging.getLogger(__name__)
 
 # Not streamlit_folium: its component is registered only where a script of the page imports it.
-LOADED = ("pages.run.view", "pages.shared.map", "folium")
-AHEAD = 3.0  # seconds; until then the first page has the processor to itself
+WARM_UP_MODULES = ("pages.run.view", "pages.shared.place_map", "folium")
+WARM_UP_DELAY_SECONDS = 3.0  # seconds; until then the first page has the processor to itself
 
 
-def open_desk() -> bool:
+def open_application() -> bool:
     """Open the data folder. Return False if that fails: the pages show why, and try again."""
     try:
-        application.desk()
+        application.get_application()
     except (StoreError, SettingError) as error:
         log.error("%s", error)
     except Exception:
@@ -57,29 +57,29 @@ def open_desk() -> bool:
     return False
 
 
-async def ahead() -> None:
+async def warm_up() -> None:
     """Prepare what the first page, the first question and the first answer would have to wait for.
 
     The server listens meanwhile, so that the browser loads the scripts of the page at the same time.
     """
-    if not await asyncio.to_thread(open_desk):
+    if not await asyncio.to_thread(open_application):
         return
-    await asyncio.sleep(AHEAD)
+    await asyncio.sleep(WARM_UP_DELAY_SECONDS)
     try:
-        for name in LOADED:
+        for name in WARM_UP_MODULES:
             await asyncio.to_thread(importlib.import_module, name)
         await asyncio.to_thread(application.warm)
     except Exception as error:  # noqa: BLE001 - raised again, and shown, when it is first used
         log.warning("not everything is loaded ahead: %s", error)
-    application.settle()  # the page server collects after every script run: keep what never dies out of it
+    application.tune_garbage_collector()  # the page server collects after every script run: keep what never dies out of it
 
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Open the data folder while the server begins to listen, and interrupt the runs at the end."""
-    login.hold()
-    bound_connections()
-    loading = asyncio.create_task(ahead())
+    login.lock_login()
+    limit_connections()
+    loading = asyncio.create_task(warm_up())
     yield
     loading.cancel()
     with suppress(asyncio.CancelledError):
@@ -91,21 +91,21 @@ app = st.App(
     ROOT / "pages" / "router.py",
     lifespan=lifespan,
     middleware=[
-        Middleware(SecurityHeaders),  # first: what the others refuse has headers as well
-        Middleware(Hosts),
-        Middleware(Senders),
-        Middleware(Pace),
-        Middleware(Gate),
-        Middleware(Uploads),
-        Middleware(Looks),
-        Middleware(Document),
+        Middleware(SecurityHeadersMiddleware),  # first: what the others refuse has headers as well
+        Middleware(HostMiddleware),
+        Middleware(VisitorMiddleware),
+        Middleware(RateLimitMiddleware),
+        Middleware(AccessMiddleware),
+        Middleware(UploadLimitMiddleware),
+        Middleware(PollingMiddleware),
+        Middleware(DocumentMiddleware),
     ],
     routes=[
         Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets")),
-        Route(f"{exports.PATH}{{key}}", exports.send),
-        pictures.ROUTE,
+        Route(f"{temporary_files.URL_PREFIX}{{key}}", temporary_files.send_file),
+        pictures.PICTURE_ENDPOINT,
     ],
-    on_script_error=errors.caught,
+    on_script_error=errors.handle_script_error,
 )
 
 if __name__ == "__main__":

@@ -9,105 +9,101 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import errors, layout, login, tour, trouble, words
-from pages.shared.files import ASSETS, script
-from pages.shared.forms import NAMES
-from pages.shared.safe import plain
-from pages.shared.words import address, lang, number, t
+from pages.shared import errors, layout, localization, login, storage_errors, tour
+from pages.shared.escaping import escape_markdown
+from pages.shared.locale_format import LANGUAGE_NAMES
+from pages.shared.localization import current_language, format_number, run_query_params, t
+from pages.shared.paths import ASSETS_FOLDER, page_script
 from research import SettingError, StoreError, application
 
-UNDER_WAY = 8  # runs in the sidebar, at most
+MAX_ACTIVE_RUNS = 8  # runs in the sidebar, at most
 LabelVisibility = Literal["visible", "collapsed"]
 
 
-def page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:  # type: ignore[valid-type]
+def create_page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:  # type: ignore[valid-type]
     path = "" if default else name
-    return st.Page(script(name), title=title, icon=icon, url_path=path, default=default)
+    return st.Page(page_script(name), title=title, icon=icon, url_path=path, default=default)
 
 
-def menu() -> list[st.Page]:  # type: ignore[valid-type]
+def create_pages() -> list[st.Page]:  # type: ignore[valid-type]
     return [
-        page("ask", t("nav.ask"), ":material/search:", default=True),
-        page("news", t("nav.news"), ":material/newspaper:"),
-        page("tables", t("nav.tables"), ":material/table_view:"),
-        page("places", t("nav.places"), ":material/map:"),
-        page("database", t("nav.database"), ":material/database:"),
-        page("library", t("nav.library"), ":material/library_books:"),
-        page("history", t("nav.history"), ":material/history:"),
-        page("settings", t("nav.settings"), ":material/tune:"),
-        page("status", t("nav.status"), ":material/monitor_heart:"),
-        page("help", t("nav.help"), ":material/help:"),
+        create_page("ask", t("nav.ask"), ":material/search:", default=True),
+        create_page("news", t("nav.news"), ":material/newspaper:"),
+        create_page("tables", t("nav.tables"), ":material/table_view:"),
+        create_page("places", t("nav.places"), ":material/map:"),
+        create_page("database", t("nav.database"), ":material/database:"),
+        create_page("library", t("nav.library"), ":material/library_books:"),
+        create_page("history", t("nav.history"), ":material/history:"),
+        create_page("settings", t("nav.settings"), ":material/tune:"),
+        create_page("status", t("nav.status"), ":material/monitor_heart:"),
+        create_page("help", t("nav.help"), ":material/help:"),
     ]
 
 
-def sidebar(owner: str) -> None:
+def draw_sidebar(owner: str) -> None:
     with st.sidebar:
         active = [
-            run
-            for run in application.recent(owner=owner, limit=50)
-            if run.active or run.status == "waiting"
+            run for run in application.recent_runs(owner=owner, limit=50) if run.is_active or run.status == "waiting"
         ]
         if active:
             st.caption(t("nav.active"))
-            for run in active[:UNDER_WAY]:
-                with errors.row():
+            for run in active[:MAX_ACTIVE_RUNS]:
+                with errors.catch_row_errors():
                     st.page_link(
-                        script("ask"),
-                        label=plain(run.question, 15 if lang() == "zh" else 28),
+                        page_script("ask"),
+                        label=escape_markdown(run.question, 15 if current_language() == "zh" else 28),
                         icon=":material/pending:",
-                        query_params=address(run.id),
+                        query_params=run_query_params(run.id),
                     )
-            if len(active) > UNDER_WAY:
-                rest = f"+ {number(len(active) - UNDER_WAY)} · {t('nav.history')}"
-                st.page_link(script("history"), label=rest)
+            if len(active) > MAX_ACTIVE_RUNS:
+                rest = f"+ {format_number(len(active) - MAX_ACTIVE_RUNS)} · {t('nav.history')}"
+                st.page_link(page_script("history"), label=rest)
 
 
-def refused_keys(owner: str) -> None:
+def draw_key_warning(owner: str) -> None:
     """Warn of keys in use that their services refused when they were tested."""
-    if names := [state.name for state in application.key_states(owner=owner) if state.refused]:
+    if names := [state.name for state in application.key_statuses(owner=owner) if state.is_refused]:
         with st.sidebar:
-            st.warning(
-                t("nav.refused", names=", ".join(map(plain, names))), icon=":material/block:"
-            )
-            st.page_link(script("settings"), label=t("nav.settings"), icon=":material/tune:")
+            st.warning(t("nav.refused", names=", ".join(map(escape_markdown, names))), icon=":material/block:")
+            st.page_link(page_script("settings"), label=t("nav.settings"), icon=":material/tune:")
 
 
-def preferred(owner: str) -> words.Lang:
+def preferred_language(owner: str) -> localization.Language:
     """The language that somebody has chosen once; the browser's is only the default."""
     try:
         known = application.preferences(owner=owner).get("language") if owner else None
     except (StoreError, SettingError):  # the page says so
         known = None
-    return known if known in ("zh", "en") else words.browser_lang()  # type: ignore[return-value]
+    return known if known in ("zh", "en") else localization.browser_language()  # type: ignore[return-value]
 
 
-def remember(owner: str) -> None:
+def remember_language(owner: str) -> None:
     """Notes the language that somebody has switched to."""
     with suppress(StoreError, SettingError):
-        application.prefer("language", st.session_state.lang, owner=owner)
+        application.set_preference("language", st.session_state.lang, owner=owner)
 
 
-def language(place: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
+def draw_language_switch(container: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
     """The switch. A language that is not the browser's is part of every page's address."""
     asked = st.query_params.get("lang")
     if "lang" not in st.session_state:
-        st.session_state.lang = asked if asked in ("zh", "en") else preferred(owner)
-    with place, st.container(key=f"tongue_{st.session_state.lang}"):
+        st.session_state.lang = asked if asked in ("zh", "en") else preferred_language(owner)
+    with container, st.container(key=f"tongue_{st.session_state.lang}"):
         st.segmented_control(
             t("nav.language"),
             ["zh", "en"],
-            format_func=NAMES.__getitem__,
+            format_func=LANGUAGE_NAMES.__getitem__,
             key="lang",
             required=True,
             label_visibility=label,
-            on_change=remember if owner else None,
+            on_change=remember_language if owner else None,
             args=(owner,),
         )
-    if st.session_state.lang != (asked or words.browser_lang()):
+    if st.session_state.lang != (asked or localization.browser_language()):
         st.query_params["lang"] = st.session_state.lang
 
 
-def astray(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
+def not_found_pages(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
     """A page for the path that was asked for, if it is that of none: it says so. Streamlit itself
     would draw the first page there, below a dialog in English."""
     own = str(st.get_option("server.baseUrlPath")).strip("/")
@@ -116,69 +112,69 @@ def astray(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
     known = {"", "ask", *(page.url_path for page in pages)}
     if asked in known:
         return []
-    return [st.Page(nowhere, title=t("nowhere.title"), url_path=asked, visibility="hidden")]
+    return [st.Page(draw_not_found, title=t("nowhere.title"), url_path=asked, visibility="hidden")]
 
 
-def nowhere() -> None:
+def draw_not_found() -> None:
     """What is drawn at an address without a page."""
-    layout.header(t("nowhere.title"), t("nowhere.lead"))
-    st.page_link(script("ask"), label=t("nowhere.ask"), icon=":material/search:")
+    layout.draw_header(t("nowhere.title"), t("nowhere.lead"))
+    st.page_link(page_script("ask"), label=t("nowhere.ask"), icon=":material/search:")
 
 
-def outside(state: login.Login, found: login.Person) -> None:
+def draw_signed_out(config: login.LoginConfig, visitor: login.Visitor) -> None:
     """What those see who are not in: no menu, no runs, no page."""
-    login.settle("")
-    pages = menu()
-    st.navigation([*pages, *astray(pages)], position="hidden")
-    card = login.card()
+    login.set_session_owner("")
+    pages = create_pages()
+    st.navigation([*pages, *not_found_pages(pages)], position="hidden")
+    card = login.create_card()
     foot = st.container(horizontal_alignment="center")
-    language(foot, label="collapsed")
-    login.draw(card, state, found)
+    draw_language_switch(foot, label="collapsed")
+    login.draw(card, config, visitor)
 
 
-def unknown(problem: StoreError | SettingError) -> None:
+def draw_sign_in_error(error: StoreError | SettingError) -> None:
     """The page while the record of ended sign-ins cannot be read, so that nobody can be let in."""
-    login.settle("")
-    pages = menu()
-    st.navigation([*pages, *astray(pages)], position="hidden")
-    trouble.draw(problem)
-    language(st.container(), label="collapsed")
+    login.set_session_owner("")
+    pages = create_pages()
+    st.navigation([*pages, *not_found_pages(pages)], position="hidden")
+    storage_errors.draw(error)
+    draw_language_switch(st.container(), label="collapsed")
 
 
-def inside(owner: str, found: login.Person | None) -> None:
+def draw_signed_in(owner: str, visitor: login.Visitor | None) -> None:
     """The page that is asked for, as its visitor may see it."""
-    login.settle(owner)
-    language(st.sidebar, owner)
-    pages = menu()
-    page = st.navigation([*pages, *astray(pages)])
-    if found:
-        login.draw_sidebar(found)
+    login.set_session_owner(owner)
+    draw_language_switch(st.sidebar, owner)
+    pages = create_pages()
+    page = st.navigation([*pages, *not_found_pages(pages)])
+    if visitor:
+        login.draw_sidebar(visitor)
     try:
-        application.desk()
-        sidebar(owner)
-        refused_keys(owner)
-        tour.welcome(owner, first=page is pages[0])
+        application.get_application()
+        draw_sidebar(owner)
+        draw_key_warning(owner)
+        tour.draw_tour(owner, is_first_page=page is pages[0])
         page.run()
     except (StoreError, SettingError) as problem:
-        trouble.draw(problem)
+        storage_errors.draw(problem)
 
 
 st.set_page_config(
     page_title="Sightline",
-    page_icon=(ASSETS / "icon.svg").read_text("utf-8"),
+    page_icon=(ASSETS_FOLDER / "icon.svg").read_text("utf-8"),
     layout="wide",
 )
-st.logo(str(ASSETS / "logo.svg"), size="large")
-state = login.setup()
-if state.on:
+st.logo(str(ASSETS_FOLDER / "logo.svg"), size="large")
+login_config = login.read_config()
+if login_config.is_required:
     try:
-        found = login.visitor()
+        browser_visitor = login.current_visitor()
     except (StoreError, SettingError) as problem:
-        unknown(problem)
+        draw_sign_in_error(problem)
     else:
-        if state.problem or not found.owner:
-            outside(state, found)
+        if login_config.problem or not browser_visitor.owner:
+            draw_signed_out(login_config, browser_visitor)
         else:
-            inside(found.owner, found)
+            draw_signed_in(browser_visitor.owner, browser_visitor)
 else:
-    inside(login.LOCAL, None)
+    draw_signed_in(login.LOCAL_OWNER, None)

@@ -10,7 +10,7 @@ from fluent.syntax import FluentParser, ast
 from fluent.syntax.visitor import Visitor
 
 from research import has_message, message
-from research.core.i18n import _IDENTIFIER
+from research.core.i18n import _KEY_TO_IDENTIFIER
 from research.core.records import Language
 
 ROOT = Path(__file__).parents[1]
@@ -24,19 +24,19 @@ ENGINE = {
     "draft": "research/agent/**/*.py research/sources/database/sql_writer.py",
     "mcp": "research/sources/mcp_tools/*.py",
     "evaluation": "research/cli/evaluate.py research/core/records.py",
-    "fact": "research/sources/places/facts.py research/sources/places/directions.py research/sources/wikidata/statements.py",
-    "flaw": "research/linter/words.py",
-    "hours": "research/sources/places/hours.py",
+    "fact": "research/sources/places/evidence.py research/sources/places/directions.py research/sources/wikidata/statements.py",
+    "flaw": "research/linter/flaw_kinds.py",
+    "hours": "research/sources/places/opening_hours.py",
     "loaded": "research/cli/db.py",
     "unreadable": "research/readers/table_files.py",
-    "look": "research/sources/places/look.py research/sources/places/routes.py research/sources/places/maps.py",
+    "look": "research/sources/places/place_search.py research/sources/places/routes.py research/sources/places/map_services.py",
     "mark": "research/**/*.py",
     "note": "research/sources/news/*.py",
-    "related": "research/runtime/related.py",
-    "outcome": "research/sources/database/answer.py",
+    "related": "research/runtime/related_questions.py",
+    "outcome": "research/sources/database/outcome_text.py",
     "planning": "research/agent/nodes/plan.py",
-    "tabled": "research/agent/nodes/table.py research/agent/llm/table_extractor.py research/tables/shown.py",
-    "takeout": "research/accounts/export.py",
+    "tabled": "research/agent/nodes/table.py research/agent/llm/table_extractor.py research/tables/formatting.py",
+    "takeout": "research/accounts/data_export.py",
     "unwritten": "research/agent/nodes/section.py",
 }
 LOCALE = ROOT / "research" / "core" / "i18n" / "locale"
@@ -88,7 +88,7 @@ def written(identifier: str, language: Language) -> set[str]:
 
 
 def identifier(key: str) -> str:
-    return key.translate(_IDENTIFIER)
+    return key.translate(_KEY_TO_IDENTIFIER)
 
 
 class Told(str):

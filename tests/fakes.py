@@ -15,40 +15,40 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from research.agent.nodes.budget import Meter
+from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
 from research.citations.registry import evidence_id
 from research.core.records import (
     Cell,
-    Cite,
+    CellReading,
+    CellValue,
     Clarification,
     Column,
     Draft,
+    EventEmitter,
     Evidence,
     EvidenceKind,
+    FailureReason,
     Finding,
     Grid,
-    Options,
+    HeadlineTones,
     Part,
     Passage,
+    PassageReference,
     Plan,
     Question,
     Readiness,
-    Reading,
-    Reason,
     Reflection,
+    ReportSection,
     Row,
-    Say,
-    Section,
+    RunOptions,
     Span,
     Task,
-    Tones,
-    Value,
     fingerprint,
 )
 from research.core.settings import Settings
-from research.runtime.live import Resources
+from research.runtime.active_run import RunResources
 from research.sources.base import Retriever
 from research.storage.store import Store
 
@@ -63,7 +63,7 @@ class Outcome:
 
     waits: float = 0.0
     passages: tuple[str, ...] = ("The tower is open from 9:00 to 17:00.",)
-    reason: Reason | None = None
+    reason: FailureReason | None = None
     message: str = ""
     raises: Exception | None = None
     hangs: bool = False
@@ -94,7 +94,7 @@ class ScriptedSource:
         self.name = name
         self.node = f"{name}_research"
         self.kind = kind
-        self.turns = 1
+        self.max_sequential_calls = 1
         self.usual = usual or Outcome()
         self.outcomes = dict(outcomes or {})
         self.calls: list[Task] = []
@@ -108,10 +108,10 @@ class ScriptedSource:
         """The queries that were searched, in order, repetitions included."""
         return [task.query for task in self.calls]
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         return Readiness(state="offline", detail="scripted")
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, say: EventEmitter) -> Finding:
         self.calls.append(task)
         self._note("start", task)
         if self._before:
@@ -157,8 +157,7 @@ class ScriptedSource:
                 retrieved=RETRIEVED,
                 published=PUBLISHED,
                 passages=tuple(
-                    Passage(id=fingerprint(task.query, text), text=text, end=len(text))
-                    for text in passages
+                    Passage(id=fingerprint(task.query, text), text=text, end=len(text)) for text in passages
                 ),
             ),
         )
@@ -177,21 +176,17 @@ class Forgetful:
         pass
 
 
-def at_work(
-    reasoner: Reasoner | None = None, options: Options | None = None, **more: Any
-) -> RunContext:
+def at_work(reasoner: Reasoner | None = None, options: RunOptions | None = None, **more: Any) -> RunContext:
     """What a run works with, for the stages that search nothing."""
-    options = options or Options()
-    usual = {"meter": Meter(options), "clock": lambda: RETRIEVED}
+    options = options or RunOptions()
+    usual = {"meter": RunBudget(options), "clock": lambda: RETRIEVED}
     reasoner = reasoner or ScriptedReasoner()
     return RunContext(reasoner, {}, options, Forgetful(), **{**usual, **more})
 
 
-def resources(
-    settings: Settings, reasoner: Reasoner, sources: Mapping[str, Retriever], **more: Any
-) -> Resources:
+def resources(settings: Settings, reasoner: Reasoner, sources: Mapping[str, Retriever], **more: Any) -> RunResources:
     """What the runs of a process work with, on a store that is opened for it."""
-    return Resources(settings, Store(settings.store), reasoner, dict(sources), **more)
+    return RunResources(settings, Store(settings.store), reasoner, dict(sources), **more)
 
 
 class ScriptedReasoner:
@@ -220,20 +215,16 @@ class ScriptedReasoner:
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
         self.read: list[tuple[str, tuple[str, ...]]] = []  # row and columns, as they are read
         self.rated: list[tuple[str, ...]] = []
-        self.added: list[
-            tuple[str, tuple[str, ...]]
-        ] = []  # what was added to the question, by stage
+        self.added: list[tuple[str, tuple[str, ...]]] = []  # what was added to the question, by stage
         self.prefaced = 0
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         if self._direct:
             return Draft(spans=(Span(kind="text", text=self._direct),), author=AUTHOR)
         self.planned.append(question)
         tasks = [
             Task(id=f"1.{n}", source=source, query=query, part="p1", subject=("Tower", "塔"))
-            for n, (query, source) in enumerate(
-                ((q, s) for q in self._queries for s in options.sources), 1
-            )
+            for n, (query, source) in enumerate(((q, s) for q in self._queries for s in options.sources), 1)
         ]
         part = Part(id="p1", subject="Tower", text=question.text)
         unclear = None if question.added else self._unclear
@@ -244,9 +235,9 @@ class ScriptedReasoner:
         question: Question,
         plan: Plan,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         self.reflected.append((round_, tuple(findings)))
         self.added.append(("reflect", question.added))
@@ -268,16 +259,16 @@ class ScriptedReasoner:
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         self.written.append((plan, tuple(findings)))
         self.added.append(("write", question.added))
-        return self.stand_in(question, plan, findings)
+        return self.quote_findings(question, plan, findings)
 
     # Of a report: as many sections as there are queries, one of them each
 
-    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
         self.planned.append(question)
         parts, tasks = [], []
         for n, query in enumerate(self._queries, 1):
@@ -285,28 +276,28 @@ class ScriptedReasoner:
             tasks.append(Task(id=f"1.s{n}.1", source=options.sources[0], query=query, part=f"s{n}"))
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
-    async def fill(
+    async def write_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
-    ) -> Section:
+        options: RunOptions,
+        emit: EventEmitter,
+    ) -> ReportSection:
         self.written.append((plan, tuple(findings)))
-        spans = self.stand_in(question, plan, findings).spans
+        spans = self.quote_findings(question, plan, findings).spans
         return section.model_copy(update={"spans": spans, "author": AUTHOR})
 
-    async def reconsider(
+    async def reflect_on_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         self.reflected.append((round_, tuple(findings)))
         queries = [f"{section.part} {query}" for query in self._follow_ups(round_)]
@@ -327,46 +318,44 @@ class ScriptedReasoner:
             follow_ups=follow_ups,
         )
 
-    async def preface(
+    async def write_preface(
         self,
         question: Question,
         plan: Plan,
-        sections: Sequence[Section],
+        sections: Sequence[ReportSection],
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         self.prefaced += 1
         spans = tuple(span for section in sections for span in section.spans[:1])
         return Draft(spans=spans, author=AUTHOR)
 
-    async def tones(
-        self, question: Question, headlines: Sequence[str], options: Options, say: Say
-    ) -> Tones:
+    async def judge_tones(
+        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
+    ) -> HeadlineTones:
         self.rated.append(tuple(headlines))
-        return Tones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
+        return HeadlineTones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
 
     # Of a table: a row for each query, and a cell says what its first passage does
 
-    async def tabulate(self, question: Question, options: Options, say: Say) -> Plan:
+    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
         self.planned.append(question)
         rows = (Row(id=f"r{n}", name=query) for n, query in enumerate(self._queries, 1))
         columns = (Column(id="c1", name="height"), Column(id="c2", name="age"))
         return Plan(grid=Grid(rows=tuple(rows), columns=columns))
 
-    def searches(
-        self, question: Question, row: Row, column: Column, sources: Sequence[str]
-    ) -> tuple[Task, ...]:
-        return tuple(Task(id="", source=s, query=f"{row.named} {column.asked}") for s in sources)
+    def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
+        return tuple(Task(id="", source=s, query=f"{row.full_name} {column.full_question}") for s in sources)
 
-    async def cells(
+    async def extract_cells(
         self,
         question: Question,
         row: Row,
         columns: Sequence[Column],
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> tuple[Cell, ...]:
         self.read.append((row.name, tuple(column.name for column in columns)))
         return tuple(self._cell(row, column, findings) for column in columns)
@@ -375,19 +364,19 @@ class ScriptedReasoner:
         cell = Cell(row=row.id, column=column.id, author=AUTHOR)
         own = (f for f in findings if f.task.part == f"{row.id}.{column.id}")
         for item, passage in ((e, p) for f in own for e in f.evidence for p in e.passages):
-            cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-            value = Value(type="text", text=passage.text)
-            reading = Reading(value=value, quote=passage.text, cites=(cite,))
+            cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
+            value = CellValue(type="text", text=passage.text)
+            reading = CellReading(value=value, quote=passage.text, cites=(cite,))
             return cell.model_copy(update={"readings": (reading,)})
         return cell.model_copy(update={"lack": "not found"})
 
-    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+    def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(
             Span(
                 kind="quote",
                 text=passage.text,
                 part="p1",
-                cites=(Cite(evidence=item.id, passage=passage.id, end=len(passage.text)),),
+                cites=(PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),),
             )
             for finding in findings
             for item in finding.evidence
@@ -408,24 +397,24 @@ def note(log: Path, line: str) -> None:
 class Staged(ScriptedReasoner):
     """Does something of its own as each stage begins: `plan`, `reflect` or `write`."""
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         """What is done first; `round_` is that of a reflection."""
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
-        await self.work("plan", 0, say)
-        return await super().plan(question, options, say)
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+        await self.work("plan", 0, emit)
+        return await super().plan(question, options, emit)
 
     async def reflect(
         self,
         question: Question,
         plan: Plan,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
-        await self.work("reflect", round_, say)
-        return await super().reflect(question, plan, findings, options, round_, say)
+        await self.work("reflect", round_, emit)
+        return await super().reflect(question, plan, findings, options, round_, emit)
 
     async def write(
         self,
@@ -433,11 +422,11 @@ class Staged(ScriptedReasoner):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
-        await self.work("write", 0, say)
-        return await super().write(question, plan, findings, reflections, options, say)
+        await self.work("write", 0, emit)
+        return await super().write(question, plan, findings, reflections, options, emit)
 
 
 def until(true: Callable[[], object], seconds: float = 60.0) -> None:

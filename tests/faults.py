@@ -30,8 +30,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from research.application import Desk
-from research.citations.numbering import cited, lint
+from research.application import Application
+from research.citations.numbering import check_numbering, number_report_answer
 from research.core import settings
 from research.core.records import Answer, Failure, Finding, Report, Task
 from tests.fakes import until
@@ -196,8 +196,7 @@ def _once(name: str, code: str) -> Fault:
 def _long(wire: str, *wordings: str) -> list[Fault]:
     """A prompt that is longer than a server takes, in its words."""
     return [
-        _all(f"too long, {wording}", f"toolong:{wording}", "refused", "context", wires=(wire,))
-        for wording in wordings
+        _all(f"too long, {wording}", f"toolong:{wording}", "refused", "context", wires=(wire,)) for wording in wordings
     ]
 
 
@@ -375,11 +374,11 @@ class Bench:
         self._ear = _Ear()
         logging.getLogger().addHandler(self._ear)
 
-    def _opened(self) -> Desk:
+    def _opened(self) -> Application:
         """A desk that knows nothing yet of its servers."""
         env = self._wire.settings(self._server, self._web.base_url)
-        desk = Desk(settings.load(env, data_dir=Path(tempfile.mkdtemp(dir=self._folder))))
-        desk.check()  # makes the clients, which takes a second
+        desk = Application(settings.load_settings(env, data_dir=Path(tempfile.mkdtemp(dir=self._folder))))
+        desk.check_connections()  # makes the clients, which takes a second
         return desk
 
     def _reopen(self) -> None:
@@ -420,9 +419,7 @@ class Bench:
     def _struck(self, fault: Fault, column: Column) -> str:
         """The id of a run that meets the fault."""
         if not fault.gone:
-            self._server.fail(
-                self._stage(column), fault.code, times=fault.times, matching=column.mark
-            )
+            self._server.fail(self._stage(column), fault.code, times=fault.times, matching=column.mark)
         return self._desk.runs.start(column.question).id
 
     def _stage(self, column: Column) -> str:
@@ -439,9 +436,7 @@ class Bench:
         if report.run.status == "failed":
             problems += [*_stands_in(report, report.answer), *self._resumed(report, fault, column)]
             words.append("resumed")
-        notes: set[str] = {
-            f.message for f in report.findings if column.strikes(f.task) and not f.reason
-        }
+        notes: set[str] = {f.message for f in report.findings if column.strikes(f.task) and not f.reason}
         words += sorted(notes - {""}) if len(words) == 1 else []
         problems += [*self._keyless(run), *self._ear.problems()]
         return Cell(column.name, " · ".join(words), tuple(problems))
@@ -466,8 +461,8 @@ class Bench:
         return self._desk.runs.report(run)
 
     def _active(self, run: str) -> bool:
-        found = self._desk.runs.get(run)
-        return found is None or found.active
+        found = self._desk.runs.get_run(run)
+        return found is None or found.is_active
 
     def _keyless(self, run: str) -> Iterator[str]:
         report = self._desk.runs.report(run)
@@ -485,7 +480,7 @@ class Bench:
                 yield f"invented: {task.query}"
             if known[task.key] != 1:
                 yield f"{known[task.key]} findings for {task.query}"
-        sound = [f for f in report.findings if f.reason is None and f.passages]
+        sound = [f for f in report.findings if f.reason is None and f.passage_count]
         for finding in report.findings:
             struck = column.strikes(finding.task) or (fault.rests and column.name in SEARCHES)
             if struck:
@@ -568,25 +563,23 @@ def _stands_in(report: Report, answer: Answer) -> Iterator[str]:
     reason = next((f.reason for f in answer.failures if f.stage == "write"), "?")
     if not report.run.error.startswith(f"{reason}: "):
         yield f"the error is {report.run.error!r}"
-    if not report.run.resumable:
+    if not report.run.is_resumable:
         yield "it cannot be resumed"
-    if not answer.cites:
+    if not answer.cited_span_count:
         yield "nothing is quoted"
 
 
 def _sound(report: Report) -> Iterator[str]:
     """Every citation resolves."""
-    found = cited(report)
+    found = number_report_answer(report)
     assert found
-    yield from lint(found)
+    yield from check_numbering(found)
     for item in found.spans:
         if item.span.cites and not item.numbers:
             yield f"cites nothing that is there: {item.span.text[:40]!r}"
 
 
-def _struck(
-    finding: Finding, fault: Fault, column: Column, sound: Sequence[Finding]
-) -> Iterator[str]:
+def _struck(finding: Finding, fault: Fault, column: Column, sound: Sequence[Finding]) -> Iterator[str]:
     """A struck search says what happened to it; where the fault does no harm, it lacks nothing."""
     query = finding.task.query
     harmed = fault.search and not fault.times
@@ -597,17 +590,15 @@ def _struck(
     alone = column.name == "search"
     if fault.told and alone and fault.told not in finding.message:
         yield f"{query}: {finding.message!r} instead of {fault.told!r}"
-    if not fault.told and not harmed and finding.passages != max(s.passages for s in sound):
-        yield f"{query}: {finding.passages} passages"
+    if not fault.told and not harmed and finding.passage_count != max(s.passage_count for s in sound):
+        yield f"{query}: {finding.passage_count} passages"
 
 
-def _unsummarised(
-    finding: Finding, fault: Fault, column: Column, sound: Sequence[Finding]
-) -> Iterator[str]:
+def _unsummarised(finding: Finding, fault: Fault, column: Column, sound: Sequence[Finding]) -> Iterator[str]:
     """What was found stays, and a summary that is lacking says why."""
     query, harmed = finding.task.query, fault.search and not fault.times
-    if finding.reason or not finding.passages:
-        yield f"{query}: {finding.reason}, {finding.passages} passages"
+    if finding.reason or not finding.passage_count:
+        yield f"{query}: {finding.reason}, {finding.passage_count} passages"
     named = {failure.reason for failure in finding.failures if failure.stage == "summarise"}
     if named != ({fault.search} if harmed else set()) and not (fault.rests and not named):
         yield f"{query}: {named} instead of {fault.search or 'a summary'}"
@@ -679,9 +670,7 @@ def main() -> int:
 def _printed(matrix: Matrix, wire: Wire) -> bool:
     """Prints the matrix of a wire; whether it holds."""
     console = Console(width=None if sys.stdout.isatty() else 200)
-    table = Table(
-        "fault", *(column.name for column in COLUMNS), title=f"{wire.name}: faults × stages"
-    )
+    table = Table("fault", *(column.name for column in COLUMNS), title=f"{wire.name}: faults × stages")
     start, broken, number = time.monotonic(), [], 0
     running = [(fault, matrix.row(wire, fault)) for fault in rows(wire)]
     for fault, row in running:
@@ -693,9 +682,7 @@ def _printed(matrix: Matrix, wire: Wire) -> bool:
     for fault, cell in broken:
         console.print(f"[red]{fault.name}, {cell.column}:", "; ".join(cell.problems), markup=True)
     seconds = time.monotonic() - start
-    console.print(
-        f"{wire.name}: {number - len(broken)} of {number} cells hold, {len(running)} rows, {seconds:.0f} s"
-    )
+    console.print(f"{wire.name}: {number - len(broken)} of {number} cells hold, {len(running)} rows, {seconds:.0f} s")
     return not broken
 
 

@@ -17,16 +17,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from research.agent.nodes.table import part_of
-from research.application import Desk
-from research.citations.numbering import cited
-from research.core.records import Cell, Column, Options, Plan, Report, Row, Value
-from research.core.settings import load
-from research.core.text.quantities import measures
-from research.core.text.sentences import sentences
-from research.tables.shown import cell_text
-from research.tables.spec import question
-from research.tables.spec import table_spec as spec
+from research.agent.nodes.table import cell_part_id
+from research.application import Application
+from research.citations.numbering import number_report_answer
+from research.core.records import Cell, CellValue, Column, Plan, Report, Row, RunOptions
+from research.core.settings import load_settings
+from research.core.text.quantities import find_measures
+from research.core.text.sentences import split_sentences
+from research.tables.formatting import format_cell
+from research.tables.spec import describe_table
+from research.tables.spec import load_table_spec as spec
 from research.tables.values import date_value, number_value
 from tests.servers.world import FakeWorld, entity, statement
 
@@ -59,13 +59,13 @@ def filled(name: str, folder: Path) -> Report:
         if name == "world":
             env = open_.enter_context(world()).settings | {"SIGHTLINE_OPEN_SOURCES": "on"}
         grid, given = spec(FOLDER / f"{name}.toml")
-        desk = Desk(load(env, data_dir=folder))
+        desk = Application(load_settings(env, data_dir=folder))
         open_.callback(desk.close)
         if name == "companies":
             files = sorted((FOLDER / name).glob("*.md"))
-            list(desk.library.add((file.name, file.read_bytes()) for file in files))
-        options = Options.model_validate({"table": True, **given})
-        run = desk.runs.start(question(grid), options=options, plan=Plan(grid=grid))
+            list(desk.library.add_files((file.name, file.read_bytes()) for file in files))
+        options = RunOptions.model_validate({"table": True, **given})
+        run = desk.runs.start(describe_table(grid), options=options, plan=Plan(grid=grid))
         for _ in desk.runs.follow(run.id):
             pass
         report = desk.runs.report(run.id)
@@ -73,15 +73,12 @@ def filled(name: str, folder: Path) -> Report:
         return report
 
 
-def right(value: Value, column: Column, wanted: Sequence[Any]) -> bool:
+def right(value: CellValue, column: Column, wanted: Sequence[Any]) -> bool:
     match column.type:
         case "number":
-            return any(
-                value.number is not None and abs(value.number - one) <= abs(one) * 1e-6
-                for one in wanted
-            )
+            return any(value.number is not None and abs(value.number - one) <= abs(one) * 1e-6 for one in wanted)
         case "date":
-            return cell_text(value, column, "en") in [str(one) for one in wanted]
+            return format_cell(value, column, "en") in [str(one) for one in wanted]
         case "yes or no":
             return value.yes in wanted
         case "choice":
@@ -89,27 +86,27 @@ def right(value: Value, column: Column, wanted: Sequence[Any]) -> bool:
     return any(str(one).casefold() in value.text.casefold() for one in wanted)
 
 
-def baseline(report: Report, row: Row, column: Column) -> Value | None:
+def baseline(report: Report, row: Row, column: Column) -> CellValue | None:
     """The first value of its type in the sentences of the best passage that was found for a cell."""
-    part = part_of(row, column)
+    part = cell_part_id(row, column)
     for finding in report.findings:
         if finding.task.part != part or not finding.evidence or finding.rows:
             continue
         text = finding.evidence[0].passages[0].text
-        for start, end in sentences(text):
+        for start, end in split_sentences(text):
             if value := _first(text[start:end], column):
                 return value
         return None
     return None
 
 
-def _first(text: str, column: Column) -> Value | None:
+def _first(text: str, column: Column) -> CellValue | None:
     if column.type not in ("number", "date"):
-        return Value(type=column.type, text=text, yes=True)
-    for measure in measures(text):
-        if column.type == "number" and not measure.dated:
+        return CellValue(type=column.type, text=text, yes=True)
+    for measure in find_measures(text):
+        if column.type == "number" and not measure.is_date:
             return number_value(measure, text)
-        if column.type == "date" and measure.dated and measure.parts[0]:
+        if column.type == "date" and measure.is_date and measure.date_parts[0]:
             return date_value(measure, text)
     return None
 
@@ -118,7 +115,7 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
     grid, gold = report.plan.grid, answers(name)  # type: ignore[union-attr]
     assert grid and report.answer
     cells = {(cell.row, cell.column): cell for cell in report.answer.cells}
-    numbers = cited(report)
+    numbers = number_report_answer(report)
     counts: Counter[str] = Counter()
     for row in grid.rows:
         for column in grid.columns:
@@ -142,19 +139,15 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
             good = right(value, column, told["answers"])
             counts["right"] += good
             if show and not good:
-                said = cell_text(value, column, "en")
-                print(
-                    f"  x {row.name} | {column.name}: {said!r}, {told['answers']}: {cell.readings[0].quote[:160]}"
-                )
+                said = format_cell(value, column, "en")
+                print(f"  x {row.name} | {column.name}: {said!r}, {told['answers']}: {cell.readings[0].quote[:160]}")
     assert numbers is not None
     return dict(counts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--cells", action="store_true", help="what is wrong or empty, in the half that may be seen"
-    )
+    parser.add_argument("--cells", action="store_true", help="what is wrong or empty, in the half that may be seen")
     parser.add_argument("names", nargs="*", default=TABLES)
     args = parser.parse_args()
     for name in args.names:

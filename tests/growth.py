@@ -18,9 +18,7 @@ def assert_linear(work: Callable[[int], Callable[[], object]], small: int) -> No
     _seconds(work(small))  # loads what is loaded once
     short = min(_seconds(work(small)) for _ in range(3))
     long = _seconds(work(GROWN * small))
-    assert long < 4 * GROWN * short + 0.25, (
-        f"{long:.2f} s, {long / short:.0f} times those of a {GROWN}th"
-    )
+    assert long < 4 * GROWN * short + 0.25, f"{long:.2f} s, {long / short:.0f} times those of a {GROWN}th"
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -24,9 +24,7 @@ def shapes(size: int) -> dict[str, str]:
         "attributes": crowded(count),
         "attributes without values": crowded(count, "x{}"),
         "attributes in quotes": crowded(count, 'a{}=">"'),
-        "attributes side by side": "<div "
-        + "".join(f'a{n}="1"' for n in range(count))
-        + ">text</div>",
+        "attributes side by side": "<div " + "".join(f'a{n}="1"' for n in range(count)) + ">text</div>",
         "attributes of the page": "".join(f"<html a{n}=1>" for n in range(count)) + "text",
         "elements with many": _filled(crowded(190), size),
         "deep": "<div>" * count + "text" + "</div>" * count,

@@ -18,12 +18,12 @@ from research.core.records import (
     Evidence,
     Finding,
     Language,
-    Options,
     Part,
     Passage,
     Place,
     Plan,
     Run,
+    RunOptions,
     RunStatus,
     Task,
     Usage,
@@ -52,18 +52,16 @@ CITIES = (
 KINDS = ("food", "sight", "family", "shop", "hotel", "transport", "culture")
 
 
-def fill(
-    folder: Path, *, runs: int = RUNS, documents: int = DOCUMENTS, places: int = PLACES
-) -> Path:
+def fill(folder: Path, *, runs: int = RUNS, documents: int = DOCUMENTS, places: int = PLACES) -> Path:
     """Adds that much to a data folder, the same each time."""
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "runs.db")
     for n in range(runs):
         add_run(store, n)
-    store.register(store.look_ups("local"), map(place, range(places)))
+    store.add_evidence(store.lookup_registry("local"), map(place, range(places)))
     store.close()
     library = Library(folder / "library.db")
-    for _ in library.add(texts(documents)):
+    for _ in library.add_files(texts(documents)):
         pass
     library.close()
     return folder
@@ -94,18 +92,18 @@ def add_run(store: Store, n: int) -> str:
     talk = f"{n - n % 5:08x}".ljust(32, "0")
     run = Run(
         id=f"{n:08x}".ljust(32, "0"), conversation=talk, owner="local", question=asked,
-        options=Options(sources=("web",)), status="running", created=began,
+        options=RunOptions(sources=("web",)), status="running", created=began,
     )  # fmt: skip
     task = Task(id="1.1", source="web", query=asked)
     plan = Plan(parts=(Part(id="p1", subject="", text=asked),), tasks=(task,))
     known = tuple(_own(item, n) for item in checked_run.found(language, 2))
-    assert store.add(run, None, "0" * 32)
-    store.finish(store.begin(run.id, task), talk, Finding(task=task, evidence=known, started=began))
+    assert store.add_run(run, None, "0" * 32)
+    store.finish_search(store.start_search(run.id, task), talk, Finding(task=task, evidence=known, started=began))
     ended = status(n)
     written = checked_run.answer(language, known) if ended == "done" else None
-    store.keep(run.id, plan, (), written)
+    store.save_outcome(run.id, plan, (), written)
     told = _told(run, task, plan, language, len(known), ended)
-    store.append(run.id, [(began + timedelta(seconds=k), *one) for k, one in enumerate(told)], ended)  # fmt: skip
+    store.append_events(run.id, [(began + timedelta(seconds=k), *one) for k, one in enumerate(told)], ended)  # fmt: skip
     return run.id
 
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from research.core.text import segment
-from research.core.text.hanzi import simplified
-from research.sources.database.gazetteer import aliases, short_city, short_province
+from research.core.text.hanzi import to_simplified
+from research.sources.database.gazetteer import area_aliases, short_city, short_province
 
 ROOT = Path(__file__).parents[1] / "research" / "data"
 LEAST = 400_000  # inhabitants of a city abroad, 50,000 of one in China
@@ -40,9 +40,7 @@ def main(folder: Path) -> None:
                 if len(short) == 2 and segment.tag(short) != [(short, "ns")]:
                     short = name  # an everyday word too
             forms = {name} | ({short} if len(short) > 1 else set())
-            rows["division"] |= {
-                one for one in forms if not re.fullmatch("[东西南北中城郊矿市辖县新方]+区?", one)
-            }
+            rows["division"] |= {one for one in forms if not re.fullmatch("[东西南北中城郊矿市辖县新方]+区?", one)}
     with next(folder.rglob("airports.csv")).open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["country"] in ("CN", "HK", "MO", "TW") and row["iata"]:
@@ -52,12 +50,12 @@ def main(folder: Path) -> None:
         own = city["countrycode"] in ("CN", "HK", "MO", "TW")
         if city["population"] < (50_000 if own else LEAST):
             continue
-        han = [simplified(n) for n in city["alternatenames"] if HAN.fullmatch(n)]
+        han = [to_simplified(n) for n in city["alternatenames"] if HAN.fullmatch(n)]
         rows["city"] |= {city["name"], *([] if own else han[:1])}
     with (ROOT / "sights" / "a_sight.csv").open(encoding="utf-8") as file:
         sights = list(csv.DictReader(file))
     names = {s[k]: int(s["gid"]) for s in sights for k in ("name", "name_en") if s[k]}
-    rows["sight"] |= set(names) | set(aliases(names, rows["division"]))
+    rows["sight"] |= set(names) | set(area_aliases(names, rows["division"]))
     text = HEAD + "".join(f"{kind}\t{'|'.join(sorted(found))}\n" for kind, found in rows.items())
     (ROOT / "names.tsv").write_text(text, encoding="utf-8")
 

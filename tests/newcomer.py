@@ -65,9 +65,7 @@ def main(repository: str = str(ROOT)) -> int:
                 subprocess.run([sys.executable, "-m", "venv", venv], **quiet)  # type: ignore[call-overload]
             install, start = command((copy / "README.md").read_text(encoding="utf-8"))
             own = ("SIGHTLINE_", "STREAMLIT_", "PYTHONPATH")
-            env = {
-                k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS
-            }
+            env = {k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS}
             env |= {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "SIGHTLINE_DATA_DIR": str(Path(folder) / "data")}  # fmt: skip
             with phase(install):
                 subprocess.run(install.split(), cwd=copy, env=env, timeout=INSTALLED, **quiet)  # type: ignore[call-overload]
@@ -89,9 +87,7 @@ def _first_answer(copy: Path, start: str, env: dict[str, str]) -> None:
         _answers(port)
     try:
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-            )
+            browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(locale="en-US")
             page.set_default_timeout(ANSWERED * 1000)
             with phase("the page is open"):

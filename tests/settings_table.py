@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from research.core import settings
-from research.core.providers import searches, shipped
+from research.core.providers import search_services, shipped_providers
 from research.models import roles
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
@@ -37,8 +37,8 @@ def rows(text: str) -> Iterator[tuple[str, Row]]:
 def defaults() -> dict[str, str]:
     """What is in force where nothing is set, as Markdown; of addresses and paths only fixed ones."""
     with tempfile.TemporaryDirectory() as folder:
-        shown = dict(settings.load({}, data_dir=Path(folder)).shown())
-    shown |= {settings.model_setting(role): model for role, model in roles.DEFAULTS.items()}
+        shown = dict(settings.load_settings({}, data_dir=Path(folder)).display_values())
+    shown |= {settings.model_setting_name(role): model for role, model in roles.DEFAULT_MODELS.items()}
     del shown["SIGHTLINE_DATA_DIR"]
     plain = re.compile(r"\d+(?: s)?")
     return {k: v if plain.fullmatch(v) else f"`{v}`" for k, v in shown.items() if v}
@@ -76,7 +76,7 @@ def values() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder, patch.multiple(
         settings, **{reader: listening(reader) for reader in told}
     ):  # fmt: skip
-        settings.load({}, data_dir=Path(folder))
+        settings.load_settings({}, data_dir=Path(folder))
     return found
 
 
@@ -87,11 +87,9 @@ def written(text: str) -> str:
     table = list(rows(text))
     known = {name for name, _ in table}
     apart = {
-        name
-        for one in (*shipped().values(), *searches().values())
-        for name in (one.key, one.address)
+        name for one in (*shipped_providers().values(), *search_services().values()) for name in (one.key, one.address)
     } - known
-    told = [name for name, _ in settings.load({}).shown() if name not in apart]
+    told = [name for name, _ in settings.load_settings({}).display_values() if name not in apart]
     told.append("GOOGLE_API_KEY")
     table = [row for row in table if not row[0] or row[0] in told]
     table += [(name, (f"`{name}`", "", "", "", "")) for name in told if name not in known]
@@ -109,11 +107,9 @@ def written(text: str) -> str:
 def servers() -> list[str]:
     """The table of the providers of models."""
     lines = ["| provider | service | key | address | asked at |", "|---|---|---|---|---|"]
-    for name, one in shipped().items():
+    for name, one in shipped_providers().items():
         key = f"`{one.key}`" + (" (optional)" if one.keyless else "") if one.key else ""
-        url = (
-            f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
-        )
+        url = f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
         lines.append(f"| `{name}` | {one.title} | {key} | `{one.address}` | {url} |")
     return lines
 
@@ -121,7 +117,7 @@ def servers() -> list[str]:
 def web_searches() -> list[str]:
     """The table of the search services that take a key."""
     lines = ["| name | service | key | address | asked at |", "|---|---|---|---|---|"]
-    for name, one in searches().items():
+    for name, one in search_services().items():
         lines.append(f"| `{name}` | {one.title} | `{one.key}` | `{one.address}` | `{one.url}` |")
     return lines
 

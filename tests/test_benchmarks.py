@@ -37,18 +37,13 @@ def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> 
         ({"runs_each": 0, "requests_per_minute": 60}, "SIGHTLINE_REQUESTS_PER_MINUTE is 60"),
     ],
 )
-def test_a_limit_that_makes_a_target_unreachable_is_an_error(
-    limits: dict[str, Any], name: str
-) -> None:
+def test_a_limit_that_makes_a_target_unreachable_is_an_error(limits: dict[str, Any], name: str) -> None:
     with pytest.raises(Unreachable, match=name):
         at_once(50, Settings(data_dir=Path(), **limits), calls=150)
 
 
 def test_a_limit_of_nothing_is_none() -> None:
-    assert (
-        "SIGHTLINE_MAX_RUNS off"
-        in at_once(50, Settings(data_dir=Path(), runs_at_once=0, runs_each=0)).note
-    )
+    assert "SIGHTLINE_MAX_RUNS off" in at_once(50, Settings(data_dir=Path(), runs_at_once=0, runs_each=0)).note
 
 
 def test_each_benchmark_tells_the_machine_and_its_load(
@@ -56,9 +51,7 @@ def test_each_benchmark_tells_the_machine_and_its_load(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["benchmarks", "places"])
     assert command.main() == 0
-    assert re.search(
-        r"places \(\d+ cores, Python [\d.]+, load average [\d.]+\)", capsys.readouterr().out
-    )
+    assert re.search(r"places \(\d+ cores, Python [\d.]+, load average [\d.]+\)", capsys.readouterr().out)
 
 
 def test_it_is_told_how_busy_others_kept_the_machine() -> None:

@@ -37,9 +37,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 """
 SKIPPED = (
-    lacking()
-    if os.environ.get("SIGHTLINE_BROWSER_TESTS") == "1"
-    else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"
+    lacking() if os.environ.get("SIGHTLINE_BROWSER_TESTS") == "1" else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"
 )
 QUESTIONS = (
     "西湖哪年列入世界遗产？", "How tall is Mount Everest?", "王府井附近有什么博物馆？",
@@ -73,9 +71,7 @@ def test_the_hook_sees_a_connection(tmp_path: Path, watched: dict[str, str]) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_at_the_terminal_does_not(
-    tmp_path: Path, watched: dict[str, str], question: str
-) -> None:
+def test_a_question_at_the_terminal_does_not(tmp_path: Path, watched: dict[str, str], question: str) -> None:
     done = process(tmp_path / "data", "ask", question, env=watched)
     assert done.returncode in (0, 3), done.stderr
 
@@ -119,8 +115,6 @@ def test_neither_do_the_pages_nor_the_browser(tmp_path: Path, watched: dict[str,
     finally:
         server.stop()
     strange = [
-        url
-        for url in asked
-        if not url.startswith((server.url, server.url.replace("http", "ws"), "data:", "blob:"))
+        url for url in asked if not url.startswith((server.url, server.url.replace("http", "ws"), "data:", "blob:"))
     ]
     assert asked and strange == []

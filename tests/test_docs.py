@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.shared.map import TILES
+from pages.shared.place_map import TILE_LAYERS
 from research import OCR_INSTALL, cli
 from research.citations.support import SUPPORT_ACCURACY
-from research.cli import exits
+from research.cli import exit_codes
 from research.core import settings
-from research.core.providers import searches, shipped
+from research.core.providers import search_services, shipped_providers
 from research.models import roles
 from research.sources import registry
 from tests import settings_table
@@ -124,7 +124,7 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
             for part in name.split("."):
                 assert re.search(rf"^ *(?:async def|def|class) {part}\b", text, re.M), (path, part)
     known = (ROOT / "research" / "agent" / "graph.py").read_text(encoding="utf-8")
-    known += "".join(f'"{source.graph_node}"' for source in registry.known().values())
+    known += "".join(f'"{source.graph_node}"' for source in registry.sources_by_name().values())
     nodes = re.findall(r"^\| \d+ \| ((?:`\w+`(?:, )?)+)", walk, re.M)
     assert len(nodes) == 6
     for node in re.findall(r"`(\w+)`", " ".join(nodes)):
@@ -173,13 +173,13 @@ def test_every_setting_of_the_environment_is_in_the_table_and_the_other_way_roun
 
 
 def test_the_defaults_in_the_table_are_those_of_the_code(tmp_path: Path) -> None:
-    shown = dict(settings.load({}, data_dir=tmp_path).shown())
+    shown = dict(settings.load_settings({}, data_dir=tmp_path).display_values())
     numbers = {name: value for name, value in shown.items() if re.match(r"\d", value)}
     assert len(numbers) >= 12
     for name, value in numbers.items():
         assert ROWS[name][1] == value, name
-    for name, model in roles.DEFAULTS.items():
-        assert ROWS[settings.model_setting(name)][1] == f"`{model}`"
+    for name, model in roles.DEFAULT_MODELS.items():
+        assert ROWS[settings.model_setting_name(name)][1] == f"`{model}`"
     assert ROWS["WEB_SEARCH"][1] == f"`{shown['WEB_SEARCH']}`"
 
 
@@ -191,14 +191,14 @@ def test_the_values_in_the_table_are_those_that_the_code_permits() -> None:
         if ends := re.fullmatch(r"([\d.,]+) to ([\d.,]+)", values):
             low, high = (float(end.replace(",", "")) for end in ends.groups())
             for end in (low, high):
-                settings.load({name: f"{end:.12g}"})
+                settings.load_settings({name: f"{end:.12g}"})
             for beyond in (low - 1, high + 1):
                 with pytest.raises(settings.SettingError, match=name):
-                    settings.load({name: f"{beyond:.12g}"})
+                    settings.load_settings({name: f"{beyond:.12g}"})
             checked += 1
         elif words := re.fullmatch(r"(?:`\w+`(?:, )?)+(?:, address)?", values):
             for word in re.findall(r"`(\w+)`", words[0]):
-                settings.load({name: word})
+                settings.load_settings({name: word})
             checked += 1
     assert checked >= 35
 
@@ -212,15 +212,13 @@ def test_a_setting_that_the_table_lacks_is_added_and_one_that_is_gone_is_taken_o
 
 
 def test_every_setting_is_shown_but_no_key() -> None:
-    keys = {
-        name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")
-    }
-    loaded = settings.load(keys)
-    tables = (*shipped().values(), *searches().values())
+    keys = {name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")}
+    loaded = settings.load_settings(keys)
+    tables = (*shipped_providers().values(), *search_services().values())
     servers = {name for one in tables for name in (one.key, one.address) if name}
-    told = {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"}
+    told = {name for name, _ in loaded.display_values()} | {"GOOGLE_API_KEY"}
     assert told == set(ROWS) | servers
-    assert "sentinel" not in str(loaded.shown()) + repr(loaded) + loaded.model_dump_json()
+    assert "sentinel" not in str(loaded.display_values()) + repr(loaded) + loaded.model_dump_json()
 
 
 def test_every_setting_that_a_document_names_is_one() -> None:
@@ -236,22 +234,17 @@ def test_every_setting_that_a_document_names_is_one() -> None:
 
 
 def test_no_document_promises_a_map_without_a_network_or_denies_that_pictures_are_read() -> None:
-    hosts = {urlsplit(tiles["url"]).scheme for tiles in TILES.values()}
+    hosts = {urlsplit(tiles["url"]).scheme for tiles in TILE_LAYERS.values()}
     assert hosts == {"https"}  # every base map comes from another host
     assert "rapidocr" in OCR_INSTALL
-    told = " ".join(
-        "\n".join(TOLD[path] for path in DOCUMENTS if path.name != "CHANGELOG.md").split()
-    )
+    told = " ".join("\n".join(TOLD[path] for path in DOCUMENTS if path.name != "CHANGELOG.md").split())
     wrong = r"(?i)offline map|map\W+works offline|离线地图|地图不联网也能用|does no text recognition|不做文字识别|wikipedia +# (?:entirely|完全)"
     assert re.findall(wrong, told) == []
 
 
 def test_the_accuracy_in_the_documents_is_that_of_the_code() -> None:
     en, zh = (
-        {
-            name: f"{100 * share:.0f}%"
-            for name, share in SUPPORT_ACCURACY[language].model_dump().items()
-        }
+        {name: f"{100 * share:.0f}%" for name, share in SUPPORT_ACCURACY[language].model_dump().items()}
         for language in ("en", "zh")
     )
     for name, never, labels in (
@@ -284,16 +277,10 @@ def test_the_accuracy_in_the_documents_is_that_of_the_code() -> None:
         cells += [(en[k], never) for k in ("doubted_half", "doubted_most")]
         for label, (one, other) in zip(labels, cells, strict=True):
             assert f"| {label} | {one} | {other} |" in TOLD[DOCS / name]
-    english, chinese = (
-        " ".join(TOLD[ROOT / name].split()) for name in ("README.md", "README.zh-CN.md")
-    )
+    english, chinese = (" ".join(TOLD[ROOT / name].split()) for name in ("README.md", "README.zh-CN.md"))
     one, plain, other, bare = en["balanced"], en["overlap"], zh["balanced"], zh["overlap"]
-    assert (
-        f"{one} in English (plain word overlap: {plain}) and {other} in Chinese ({bare};" in english
-    )
-    assert (
-        f"英文为 {one}（只比较词语为 {plain}），中文为 {other} （只比较用字为 {bare}；" in chinese
-    )
+    assert f"{one} in English (plain word overlap: {plain}) and {other} in Chinese ({bare};" in english
+    assert f"英文为 {one}（只比较词语为 {plain}），中文为 {other} （只比较用字为 {bare}；" in chinese
 
 
 def test_the_figures_on_news_in_the_documents_are_those_that_were_measured() -> None:
@@ -338,7 +325,7 @@ def test_every_command_of_the_documents_is_one() -> None:
             words = shlex.split(re.split(r" (?:&&|<|>) |  # ", f"{line} ")[0], comments=True)
             if words in ([], ["--help"]) or "--help" in words:
                 continue
-            assert cli.parsed(words).act, (document, line)
+            assert cli.parse_arguments(words).act, (document, line)
             given.add(words[0])
         for module in re.findall(r"python -m ((?:research|tests)(?:\.\w+)+)", text):
             assert importlib.util.find_spec(module), (document, module)
@@ -350,12 +337,12 @@ def test_every_command_of_the_documents_is_one() -> None:
 def test_the_exit_codes_in_the_document_are_those_of_the_code() -> None:
     table = TOLD[DOCS / "terminal.md"].partition("| exit code |")[2].partition("\n\n")[0]
     codes = {
-        exits.ANSWERED,
-        exits.FAILED,
-        exits.UNUSABLE,
-        exits.NOTHING,
-        exits.UNCHANGED,
-        exits.STOPPED,
+        exit_codes.EXIT_ANSWERED,
+        exit_codes.EXIT_FAILED,
+        exit_codes.EXIT_USAGE,
+        exit_codes.EXIT_NOTHING_FOUND,
+        exit_codes.EXIT_UNCHANGED,
+        exit_codes.EXIT_STOPPED,
     }
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.M)} == codes
 
@@ -420,11 +407,11 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
 def test_the_documents_name_every_provider_of_models_and_what_it_needs() -> None:
     """The Settings page draws the same table, from the same file."""
     table = SETTINGS.partition(settings_table.SERVERS)[2].partition(settings_table.SERVERS_END)[0]
-    for name, one in shipped().items():
+    for name, one in shipped_providers().items():
         row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` |"))
         assert one.title in row
         assert all(f"`{setting}`" in row for setting in (one.key, one.address) if setting)
     for readme in ("README.md", "README.zh-CN.md"):
         text = (ROOT / readme).read_text(encoding="utf-8")
         assert "docs/settings.md#providers-of-models" in text
-    assert len(shipped()) == 14  # as the README says
+    assert len(shipped_providers()) == 14  # as the README says

@@ -62,9 +62,7 @@ def plain(tmp_path: Path) -> dict[str, str]:
 def command(extra: str) -> str:
     """Return the end of the command that installs an extra."""
     packages = EXTRAS[extra]
-    return (
-        " ".join(f"'{one}'" for one in packages) if extra != "anthropic" else "langchain-anthropic"
-    )
+    return " ".join(f"'{one}'" for one in packages) if extra != "anthropic" else "langchain-anthropic"
 
 
 def test_every_extra_is_covered_here() -> None:
@@ -93,9 +91,7 @@ def test_a_question_is_answered_and_exported_without_the_extras(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
-def test_rows_are_exported_without_the_extras(
-    tmp_path: Path, plain: dict[str, str], ending: str
-) -> None:
+def test_rows_are_exported_without_the_extras(tmp_path: Path, plain: dict[str, str], ending: str) -> None:
     rows = tmp_path / f"rows.{ending}"
     words = ("db", "How many 5A scenic areas does each province have?", "-o", str(rows))
     done = process(tmp_path / "data", *words, env=plain)
@@ -147,9 +143,7 @@ def test_the_page_says_what_to_install(
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
-        env=plain
-        | settings
-        | {"SIGHTLINE_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)},
+        env=plain | settings | {"SIGHTLINE_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)},
         capture_output=True,
         encoding="utf-8",
         timeout=120,

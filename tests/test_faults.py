@@ -15,11 +15,7 @@ from tests.faults import COLUMNS, FAULTS, WIRES, Cell, Fault, Matrix, Wire, rows
 
 Key = tuple[str, str]
 COMMON = ("answer", "everything")
-ROWS = [
-    (wire, fault)
-    for wire in WIRES
-    for fault in (rows(wire) if wire.searches else rows(wire, COMMON))
-]
+ROWS = [(wire, fault) for wire in WIRES for fault in (rows(wire) if wire.searches else rows(wire, COMMON))]
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +32,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[dict[Key, Future[list[Ce
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("wire", "fault"), ROWS, ids=[f"{wire.name}-{fault.name}" for wire, fault in ROWS]
-)
+@pytest.mark.parametrize(("wire", "fault"), ROWS, ids=[f"{wire.name}-{fault.name}" for wire, fault in ROWS])
 def test_a_run_ends_well_whatever_stage_a_fault_strikes(
     wire: Wire, fault: Fault, running: dict[Key, Future[list[Cell]]]
 ) -> None:

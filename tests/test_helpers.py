@@ -51,9 +51,7 @@ def test_a_table_without_rows_and_a_name_that_is_not_taken_are_mistakes() -> Non
 def test_time_that_grows_with_the_square_is_noticed_and_in_proportion_it_is_not() -> None:
     assert_linear(lambda size: lambda: [n * n for n in range(size)], 20_000)
     with pytest.raises(AssertionError, match="times those of a 16th"):
-        assert_linear(
-            lambda size: lambda: sum(a * b for a in range(size) for b in range(size)), 250
-        )
+        assert_linear(lambda size: lambda: sum(a * b for a in range(size) for b in range(size)), 250)
 
 
 def test_no_two_files_of_tests_have_one_name() -> None:

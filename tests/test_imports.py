@@ -97,11 +97,7 @@ def ours(file: Path) -> set[str]:
 def package(module: str) -> str:
     """The package that a module belongs to: of a source its own folder, else the first one."""
     parts = module.split(".")
-    if (
-        parts[0] == "sources"
-        and len(parts) > 1
-        and (ROOT / "research" / "sources" / parts[1]).is_dir()
-    ):
+    if parts[0] == "sources" and len(parts) > 1 and (ROOT / "research" / "sources" / parts[1]).is_dir():
         return f"sources.{parts[1]}"
     return parts[0]
 
@@ -111,9 +107,7 @@ def allowed(module: str, target: str) -> bool:
     own, other = package(module), package(target) if target != "research" else ""
     if other in (own, "data"):
         return True
-    if any(
-        f"{module}.".startswith(f"{a}.") and f"{target}.".startswith(f"{b}.") for a, b in EXCEPTIONS
-    ):
+    if any(f"{module}.".startswith(f"{a}.") and f"{target}.".startswith(f"{b}.") for a, b in EXCEPTIONS):
         return True
     may = MAY_IMPORT.get("sources.*" if own.startswith("sources.") else own, set())
     return other in may or (other.startswith("sources.") and "sources.*" in may)
@@ -165,15 +159,11 @@ def test_the_engine_knows_nothing_of_the_pages(file: Path) -> None:
 def set_(tree: ast.AST) -> list[ast.expr]:
     """What an item is put into: `x` of `x[name] = value`."""
     return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     ]
 
 
-WRAPPER = (
-    "research.sources.mcp_tools.tether"  # a program of its own, with the environment of its command
-)
+WRAPPER = "research.sources.mcp_tools.supervisor"  # a program of its own, with the environment of its command
 
 
 @pytest.mark.slow
@@ -190,9 +180,7 @@ def test_only_the_settings_read_the_environment(file: Path) -> None:
         defaults = [
             node.func.value
             for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "setdefault"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault"
         ]
         uses = [use for use in uses if use not in defaults]
     if dotted(file) == "research.core.tracing":  # it sets the name that keeps LangSmith silent
@@ -215,11 +203,7 @@ def test_pages_and_the_terminal_use_only_the_public_names() -> None:
                 names = [a.name for a in node.names if a.name not in research.__all__]
             elif isinstance(node, ast.ImportFrom) and node.level and "research" in file.parts:
                 names = ["." * node.level + (node.module or "")]
-            elif (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "research"
-            ):
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "research":
                 names = [node.attr] if node.attr not in {"__version__", *research.__all__} else []
             names = [name for name in names if not own or not f"{name}.".startswith(f"{own}.")]
             wrong += [f"{file.relative_to(ROOT)}:{node.lineno}: {name}" for name in names]
@@ -283,9 +267,7 @@ def test_importing_alone_loads_nothing_heavy() -> None:
         ("from research import Event, Run, StoreError", {"pydantic"}),
     ],
 )
-def test_who_needs_little_loads_neither_the_graph_nor_the_models(
-    statement: str, needed: set[str]
-) -> None:
+def test_who_needs_little_loads_neither_the_graph_nor_the_models(statement: str, needed: set[str]) -> None:
     assert loads(statement) & HEAVY == needed
 
 
@@ -298,7 +280,7 @@ STRICT = "assert __import__('langgraph.checkpoint.serde._msgpack', fromlist=['x'
     [
         "import research.agent.graph",
         "from research import application",
-        "import research.runtime.local",
+        "import research.runtime.local_run_manager",
     ],
 )
 def test_whoever_comes_first_the_checkpoints_are_bound_to_known_types(statement: str) -> None:

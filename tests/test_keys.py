@@ -19,10 +19,10 @@ import pytest
 from pydantic import SecretStr
 
 from research import application, report_json, report_markdown
-from research.application import Desk
-from research.citations.numbering import cited
-from research.core.errors import Trouble, conceal, concealed
-from research.core.records import Options, Report
+from research.application import Application
+from research.citations.numbering import number_report_answer
+from research.core.errors import ServiceError, mask_secrets, register_secrets
+from research.core.records import Report, RunOptions
 from research.core.settings import Settings
 from tests.pages.visitor import Visitor
 from tests.servers.gemini import FakeGemini
@@ -106,9 +106,7 @@ def logs() -> Iterator[Logs]:
     """All loggers at DEBUG, those of the libraries too."""
     handler, root = Logs(), logging.getLogger()
     named = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
-    before = [
-        (logger, logger.level, logger.disabled, logger.propagate) for logger in [root, *named]
-    ]
+    before = [(logger, logger.level, logger.disabled, logger.propagate) for logger in [root, *named]]
     for logger in named:
         logger.setLevel(logging.NOTSET)
         logger.disabled, logger.propagate = False, True
@@ -164,25 +162,25 @@ def ask(folder: Path, keys: Keys, **settings: Any) -> Report:
         "model_attempts": 1,
         **settings,
     }
-    desk = Desk(Settings.model_validate(given))
+    desk = Application(Settings.model_validate(given))
     try:
-        run = desk.runs.start(QUESTION, options=Options(sources=("web",), loops=2))
+        run = desk.runs.start(QUESTION, options=RunOptions(sources=("web",), loops=2))
         for event in desk.runs.follow(run.id):
             holds("event", event.model_dump_json(), keys)
         report = desk.runs.report(run.id)
         assert report is not None
-        for check in desk.check():
+        for check in desk.check_connections():
             holds("check", check.model_dump_json(), keys)
         search(folder, keys)
     finally:
         desk.close()
     search(folder, keys)
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer is not None
     holds("report", report.model_dump_json(), keys)
     holds("Markdown", report_markdown(report, answer), keys)
     holds("JSON", report_json(report, answer), keys)
-    holds("settings", f"{desk.settings!r} {desk.settings.shown()} {desk.settings}", keys)
+    holds("settings", f"{desk.settings!r} {desk.settings.display_values()} {desk.settings}", keys)
     return report
 
 
@@ -259,9 +257,7 @@ def test_a_tavily_that_repeats_the_key_is_not_repeated(
 ) -> None:  # fmt: skip
     words = f"Authorization: Bearer {keys.tavily} in ?api_key={quote(keys.tavily, safe='')}"
     tavily.status, tavily.error = status, {"detail": {"error": words}}
-    report = ask(
-        tmp_path, keys, gemini_url=gemini.base_url, tavily_url=tavily.base_url, web_search="tavily"
-    )
+    report = ask(tmp_path, keys, gemini_url=gemini.base_url, tavily_url=tavily.base_url, web_search="tavily")
     assert [finding.provider for finding in report.findings] == ["tavily"] * 3
     assert "•••" in report.findings[0].message
     holds("log", logs.text, keys)
@@ -304,26 +300,18 @@ def test_a_wrong_address_gets_the_key_in_a_header_and_gives_it_to_nobody(
             report = ask(tmp_path / name, keys, write_model="openai:any", **given)
             assert report.answer is not None and report.answer.failures
         for asked in site.requests:
-            headers = {
-                n: v
-                for n, v in asked.headers.items()
-                if n not in ("x-goog-api-key", "authorization")
-            }
+            headers = {n: v for n, v in asked.headers.items() if n not in ("x-goog-api-key", "authorization")}
             holds("request", f"{asked.path} {headers}", keys)
     holds("log", logs.text, keys)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 401, 500])
-def test_a_password_in_an_address_is_a_key_as_well(
-    status: int, tmp_path: Path, logs: Logs, gemini: FakeGemini
-) -> None:
+def test_a_password_in_an_address_is_a_key_as_well(status: int, tmp_path: Path, logs: Logs, gemini: FakeGemini) -> None:
     keys = Keys(gemini="sentinel-0123456789", openai="hunter-sentinel-42", tavily="unused-" * 3)
     with FakeSearXNG(status=status) as server:
         url = server.base_url.replace("//", f"//analyst:{keys.openai}@")
-        report = ask(
-            tmp_path, keys, gemini_url=gemini.base_url, searxng_url=url, web_search="searxng"
-        )
+        report = ask(tmp_path, keys, gemini_url=gemini.base_url, searxng_url=url, web_search="searxng")
         assert server.log and {finding.provider for finding in report.findings} == {"searxng"}
     holds("log", logs.text, keys)
 
@@ -343,9 +331,7 @@ def test_the_logs_were_really_on(
 # Checkpoints
 
 
-def test_a_failed_run_keeps_its_checkpoints_and_they_hold_no_key(
-    tmp_path: Path, gemini: FakeGemini
-) -> None:
+def test_a_failed_run_keeps_its_checkpoints_and_they_hold_no_key(tmp_path: Path, gemini: FakeGemini) -> None:
     gemini.fail("write", "echokey")
     report = ask(tmp_path, PLAIN, gemini_url=gemini.base_url)
     assert report.run.status == "failed"
@@ -356,9 +342,7 @@ def test_a_failed_run_keeps_its_checkpoints_and_they_hold_no_key(
 # The terminal
 
 
-def terminal(
-    folder: Path, keys: Keys, *args: str, **env: str
-) -> subprocess.CompletedProcess[bytes]:
+def terminal(folder: Path, keys: Keys, *args: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     inherited = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT")}
     own = {
         "SIGHTLINE_DATA_DIR": str(folder),
@@ -450,9 +434,7 @@ def test_no_page_shows_a_key(
     search(tmp_path, keys)
 
 
-def environment(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, keys: Keys, more: Mapping[str, str]
-) -> None:
+def environment(monkeypatch: pytest.MonkeyPatch, folder: Path, keys: Keys, more: Mapping[str, str]) -> None:
     own = {
         "SIGHTLINE_DATA_DIR": str(folder),
         "SIGHTLINE_MODEL_ATTEMPTS": "1",
@@ -475,13 +457,11 @@ def drawn(visitor: Visitor) -> str:
 
 @KEYS
 def test_a_message_never_has_a_key_in_it(keys: Keys) -> None:
-    conceal([keys.gemini])
-    trouble = Trouble(
-        "refused", f"the key {keys.gemini} at ?key={quote(keys.gemini, safe='')} is wrong"
-    )
+    register_secrets([keys.gemini])
+    trouble = ServiceError("refused", f"the key {keys.gemini} at ?key={quote(keys.gemini, safe='')} is wrong")
     holds("message", f"{trouble} {trouble.message} {trouble!r}", keys)
     assert "is wrong" in trouble.message
-    cut = Trouble("refused", "x" * 290 + keys.gemini)
+    cut = ServiceError("refused", "x" * 290 + keys.gemini)
     holds("message", cut.message, keys)
 
 
@@ -494,17 +474,17 @@ def test_what_looks_like_a_key_is_concealed_though_nobody_named_it() -> None:
         "sk-unnamed0123456789",
         "tvly-unnamed0123456",
     ):
-        assert "unnamed" not in concealed(f"before {text} after")
-        assert concealed(f"before {text} after").startswith("before ")
+        assert "unnamed" not in mask_secrets(f"before {text} after")
+        assert mask_secrets(f"before {text} after").startswith("before ")
 
 
 def test_ordinary_text_stays_as_it_is() -> None:
     text = "HTTP 400: the models task-force asked for a token count of 1,200 (see the key figures)"
-    assert concealed(text) == text
+    assert mask_secrets(text) == text
 
 
 def test_a_traceback_with_a_key_is_shown_without_it_by_any_handler(logs: Logs) -> None:
-    conceal(["planted-key-9876543210"])
+    register_secrets(["planted-key-9876543210"])
     log = logging.getLogger("tests.keys")
     try:
         raise ValueError("planted-key-9876543210 is wrong")

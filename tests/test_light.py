@@ -41,7 +41,7 @@ def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path:
 def test_what_is_loaded_ahead_leaves_the_component_of_the_map_to_the_pages(tmp_path: Path) -> None:
     """Streamlit registers a component only where a page's script imports it; else its frame is not found."""
     code = (
-        "import app, importlib, sys; [importlib.import_module(name) for name in app.LOADED]; "
+        "import app, importlib, sys; [importlib.import_module(name) for name in app.WARM_UP_MODULES]; "
         "sys.exit('streamlit_folium' in sys.modules)"
     )
     env = {**os.environ, "SIGHTLINE_DATA_DIR": str(tmp_path)}
@@ -90,9 +90,7 @@ OTHERS = {
     ("words", "unwanted"),
     [(("runs",), GRAPH | OTHERS), (("library", "list"), GRAPH | OTHERS), (("西湖哪年列入世界遗产？",), OTHERS)],
 )  # fmt: skip
-def test_a_command_loads_only_what_it_uses(
-    words: tuple[str, ...], unwanted: set[str], tmp_path: Path
-) -> None:
+def test_a_command_loads_only_what_it_uses(words: tuple[str, ...], unwanted: set[str], tmp_path: Path) -> None:
     code = f"import sys; from research.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code],

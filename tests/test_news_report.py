@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 import research
-from research import Event, QuestionError, StateError, application, cited, load_report, news_report
+from research import Event, QuestionError, StateError, application, load_report, news_report, number_report_answer
 from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 
 TOPIC = "The tower in the news"
-TERMINAL = (Path(__file__).resolve().parent.parent / "docs" / "terminal.md").read_text(
-    encoding="utf-8"
-)
+TERMINAL = (Path(__file__).resolve().parent.parent / "docs" / "terminal.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -33,9 +31,7 @@ def tavily() -> Iterator[FakeTavilyNews]:
 
 
 @pytest.fixture(autouse=True)
-def desk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: FakeOpenAI, tavily: FakeTavilyNews
-) -> Iterator[Path]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: FakeOpenAI, tavily: FakeTavilyNews) -> Iterator[Path]:
     """The process's desk, and the folder that is the current one."""
     application.close()
     settings = {
@@ -60,21 +56,17 @@ def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     assert report.run.status == "done" and report.run.question == TOPIC
     assert (report.run.options.sections, report.run.options.reflections) == (2, 1)
     assert report.plan and len(report.plan.parts) == 2
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered and numbered.sources
     assert research.report_markdown(report, numbered).startswith(f"# {TOPIC}\n")
     assert {"status", "plan", "search", "found", "section", "answer"} <= {e.kind for e in events}
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert application.get(report.run.id) is not None
+    assert application.get_run(report.run.id) is not None
     assert list(desk.iterdir()) == []
 
 
-def test_limits_sources_and_model_are_those_that_are_given(
-    model: FakeOpenAI, tavily: FakeTavilyNews
-) -> None:
-    report = news_report(
-        "Summer Palace", sections=1, reflections=0, sources=["library"], model="openai:other"
-    )
+def test_limits_sources_and_model_are_those_that_are_given(model: FakeOpenAI, tavily: FakeTavilyNews) -> None:
+    report = news_report("Summer Palace", sections=1, reflections=0, sources=["library"], model="openai:other")
     assert report.run.options.sources == ("library",)
     assert report.run.options.model == "openai:other"
     assert tavily.log == []
@@ -91,7 +83,7 @@ def test_a_report_is_saved_in_the_current_folder_in_one_that_is_set_or_in_one_th
     assert files(desk) == []
     report = news_report(TOPIC, sections=1, reflections=0, save=True)
     assert files(desk) == ["deep", "state"]
-    path, problem = application.saved(report.run.id)
+    path, problem = application.saved_report(report.run.id)
     assert path and path.parent == desk and problem == ""
     news_report(TOPIC, sections=1, reflections=0, save=tmp_path / "named")
     assert files(tmp_path / "named") == ["deep", "state"]
@@ -110,7 +102,7 @@ def test_what_cannot_be_saved_is_told_without_an_exception(tmp_path: Path) -> No
     (file := tmp_path / "file").write_text("")
     report = news_report(TOPIC, sections=1, reflections=0, save=file)
     assert report.run.status == "done"
-    path, problem = application.saved(report.run.id)
+    path, problem = application.saved_report(report.run.id)
     assert path is None and problem.startswith(f"{file} cannot be written: ")
 
 
@@ -126,7 +118,7 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
 
     with pytest.raises(Enough):
         news_report(TOPIC, reflections=1, save=tmp_path / "out", progress=progress)
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert run.status == "stopped"
     application.close()
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "elsewhere"))
@@ -154,12 +146,10 @@ def test_the_state_of_a_finished_report_is_loaded_without_a_request(
     assert (len(model.log), len(tavily.log), events) == (*requests, [])
     assert again.run.id != first.run.id
     assert again.answer == first.answer and again.usage == first.usage
-    assert cited(again) == cited(first)
+    assert number_report_answer(again) == number_report_answer(first)
 
 
-def test_what_cannot_be_done_is_refused_before_anything_is_asked(
-    tmp_path: Path, model: FakeOpenAI
-) -> None:
+def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path: Path, model: FakeOpenAI) -> None:
     with pytest.raises(QuestionError):
         news_report("  ")
     with pytest.raises(ValueError, match="no source 'bing'"):
@@ -175,7 +165,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(
     with pytest.raises(StateError, match="of another kind"):
         load_report(tmp_path / "x.json")
     assert model.log == []
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 def test_the_program_in_the_document_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,10 +112,7 @@ def test_the_package_needs_what_the_readme_installs(wheel: Path) -> None:
     needed = [Requirement(text) for text in metadata(wheel).get_all("Requires-Dist", [])]
 
     def plain(requirements: list[Requirement]) -> set[tuple[str, str, str]]:
-        return {
-            (re.sub("[-_.]+", "-", r.name).lower(), str(r.specifier), str(r.marker or ""))
-            for r in requirements
-        }
+        return {(re.sub("[-_.]+", "-", r.name).lower(), str(r.specifier), str(r.marker or "")) for r in requirements}
 
     own = [r for r in needed if "extra ==" not in str(r.marker)]
     assert plain(own) == plain(wanted)
@@ -155,9 +152,7 @@ def test_the_version_is_that_of_the_changelog(installed: Path, wheel: Path, tmp_
 
 
 @pytest.mark.slow
-def test_what_is_installed_answers_and_names_itself_as_it_was_called(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_what_is_installed_answers_and_names_itself_as_it_was_called(installed: Path, tmp_path: Path) -> None:
     done = ran(installed, "ask", "颐和园门票多少钱？", data=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("# 颐和园门票多少钱？")
@@ -209,9 +204,7 @@ def test_the_first_page_of_what_is_installed_is_drawn(installed: Path, tmp_path:
     assert done.stdout.strip().startswith(str(installed))
 
 
-def test_another_repository_checks_its_reports_with_what_the_hook_installs(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_another_repository_checks_its_reports_with_what_the_hook_installs(installed: Path, tmp_path: Path) -> None:
     hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     entry = re.search(r"^  entry: sightline (.+)$", hook, re.MULTILINE)
     assert entry is not None and "language: python" in hook

@@ -14,14 +14,14 @@ import pytest
 from markdown_it import MarkdownIt
 from pydantic import SecretStr
 
-from research import Report, cited, report_json, report_markdown
-from research.application import Desk
-from research.citations.numbering import CitedAnswer, lint
-from research.core.records import Options, RunStatus, Span
-from research.core.settings import Settings, load
-from research.core.text.words import has_han
-from research.models.lifecycle import shut_down
-from research.models.roles import DEFAULTS, roles
+from research import Report, number_report_answer, report_json, report_markdown
+from research.application import Application
+from research.citations.numbering import CitedAnswer, check_numbering
+from research.core.records import RunOptions, RunStatus, Span
+from research.core.settings import Settings, load_settings
+from research.core.text.tokenizer import has_han
+from research.models.lifecycle import shut_down_models
+from research.models.roles import DEFAULT_MODELS, role_models
 from tests.fakes import until
 from tests.servers import Call
 from tests.servers.gemini import FakeGemini
@@ -52,9 +52,9 @@ class Desks:
 
     def __init__(self, folder: Path, url: str) -> None:
         self._folder, self._url = folder, url
-        self._open: list[Desk] = []
+        self._open: list[Application] = []
 
-    def open(self, name: str = "", **settings: Any) -> Desk:
+    def open(self, name: str = "", **settings: Any) -> Application:
         given = {
             "data_dir": self._folder / (name or f"desk{len(self._open)}"),
             "gemini_key": SecretStr("k"),
@@ -62,7 +62,7 @@ class Desks:
             "model_attempts": 1,
             **settings,
         }
-        self._open.append(Desk(Settings.model_validate(given)))
+        self._open.append(Application(Settings.model_validate(given)))
         return self._open[-1]
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ def desks(tmp_path: Path, gemini: FakeGemini) -> Iterator[Desks]:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, serving: FakeGemini) -> Iterator[Desk]:
+def shared(tmp_path_factory: pytest.TempPathFactory, serving: FakeGemini) -> Iterator[Application]:
     """One desk for all tests that need no settings of their own."""
     made = Desks(tmp_path_factory.mktemp("shared"), serving.base_url)
     yield made.open()
@@ -86,7 +86,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, serving: FakeGemini) -> Ite
 
 
 def asked(
-    desk: Desk,
+    desk: Application,
     question: str = ZH,
     *,
     status: RunStatus = "done",
@@ -94,12 +94,12 @@ def asked(
     **options: Any,
 ) -> Report:
     """The report of a run once it is over."""
-    limits = Options.model_validate({"sources": ("web",), "queries": 3, "loops": 1} | options)
+    limits = RunOptions.model_validate({"sources": ("web",), "queries": 3, "loops": 1} | options)
     run = desk.runs.start(question, options=limits, follows=follows)
     return over(desk, run.id, status)
 
 
-def over(desk: Desk, run_id: str, status: RunStatus = "done") -> Report:
+def over(desk: Application, run_id: str, status: RunStatus = "done") -> Report:
     for _ in desk.runs.follow(run_id):
         pass
     report = desk.runs.report(run_id)
@@ -110,9 +110,9 @@ def over(desk: Desk, run_id: str, status: RunStatus = "done") -> Report:
 
 def numbered(report: Report) -> CitedAnswer:
     """The answer with its numbers, which are always sound."""
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer is not None
-    assert lint(answer) == []
+    assert check_numbering(answer) == []
     return answer
 
 
@@ -148,10 +148,7 @@ def told(*sentences: tuple[str, Sequence[int]], chunks: int = 3) -> Callable[[st
         segment = {"startIndex": at, "endIndex": end, "text": text}
         supports.append({"segment": segment, "groundingChunkIndices": list(supporting)})
         at = end
-    found = [
-        {"web": {"uri": f"https://site{n}.example.org/", "title": f"site{n}.example.org"}}
-        for n in range(chunks)
-    ]
+    found = [{"web": {"uri": f"https://site{n}.example.org/", "title": f"site{n}.example.org"}} for n in range(chunks)]
     metadata = {"groundingChunks": found, "groundingSupports": supports}
     return lambda query: ([text for text, _ in sentences], metadata)
 
@@ -169,7 +166,7 @@ def copying(prompt: str) -> str:
 @pytest.mark.parametrize("loops", [0, 1, 2, 3, 5, 10])
 @pytest.mark.parametrize("question", [ZH, EN])
 def test_as_many_rounds_are_searched_as_were_asked_for(
-    shared: Desk, gemini: FakeGemini, loops: int, question: str
+    shared: Application, gemini: FakeGemini, loops: int, question: str
 ) -> None:
     gemini.brain.sufficient_after = 99
     report = asked(shared, question, loops=loops, queries=2)
@@ -181,16 +178,14 @@ def test_as_many_rounds_are_searched_as_were_asked_for(
 
 
 @pytest.mark.parametrize("count", range(1, 11))
-def test_as_many_queries_are_searched_as_were_asked_for(
-    shared: Desk, gemini: FakeGemini, count: int
-) -> None:
+def test_as_many_queries_are_searched_as_were_asked_for(shared: Application, gemini: FakeGemini, count: int) -> None:
     report = asked(shared, queries=count)
     assert gemini.calls("search") == len(set(queries(report))) == count
 
 
 @pytest.mark.parametrize(("loops", "searches"), [(3, 3), (5, 5)])
 def test_a_round_searches_only_its_own_new_queries(
-    shared: Desk, gemini: FakeGemini, loops: int, searches: int
+    shared: Application, gemini: FakeGemini, loops: int, searches: int
 ) -> None:
     gemini.brain.sufficient_after = 99
     report = asked(shared, queries=1, loops=loops)
@@ -198,7 +193,7 @@ def test_a_round_searches_only_its_own_new_queries(
     assert len(set(queries(report))) == searches
 
 
-def test_every_question_of_a_conversation_costs_the_same(shared: Desk, gemini: FakeGemini) -> None:
+def test_every_question_of_a_conversation_costs_the_same(shared: Application, gemini: FakeGemini) -> None:
     turns, last = [], ""
     for _ in range(6):
         before = len(gemini.log)
@@ -211,7 +206,7 @@ def test_every_question_of_a_conversation_costs_the_same(shared: Desk, gemini: F
 
 
 def test_no_evidence_of_an_earlier_question_is_in_the_prompts_of_the_next(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     gemini.brain.grounded = told(("The first finding.", (0,)))
     asked(shared, "What came first?")
@@ -224,7 +219,7 @@ def test_no_evidence_of_an_earlier_question_is_in_the_prompts_of_the_next(
 
 
 def test_what_an_earlier_answer_cites_is_once_in_the_prompt_of_a_follow_up(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     gemini.brain.grounded = told(("The first finding.", (0,)), ("Nobody cites this.", (1,)))
     gemini.brain.answer = lambda prompt: "Said " + copying(prompt).split("\n")[0]
@@ -238,9 +233,7 @@ def test_what_an_earlier_answer_cites_is_once_in_the_prompt_of_a_follow_up(
     assert "What came first?" in written.split("Material:")[0]
 
 
-def test_a_source_has_one_id_for_the_whole_of_a_conversation(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_a_source_has_one_id_for_the_whole_of_a_conversation(shared: Application, gemini: FakeGemini) -> None:
     reports: list[Report] = []
     for question in (ZH, EN, ZH):
         reports.append(asked(shared, question, follows=reports[-1].run.id if reports else ""))
@@ -254,7 +247,7 @@ def test_a_source_has_one_id_for_the_whole_of_a_conversation(
     assert len(known) == len(set(known.values())) == 3 * 3 * 2
 
 
-def test_the_list_of_sources_is_what_is_cited_each_once(shared: Desk, gemini: FakeGemini) -> None:
+def test_the_list_of_sources_is_what_is_cited_each_once(shared: Application, gemini: FakeGemini) -> None:
     gemini.brain.grounded = told(("One.", (0,)), ("Two.", (0, 1)), chunks=5)
     gemini.brain.answer = copying
     report = asked(shared, loops=2)
@@ -263,7 +256,7 @@ def test_the_list_of_sources_is_what_is_cited_each_once(shared: Desk, gemini: Fa
 
 
 def test_not_sufficient_without_a_query_goes_to_the_answer_with_the_gap_named(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     says(
         gemini,
@@ -273,23 +266,21 @@ def test_not_sufficient_without_a_query_goes_to_the_answer_with_the_gap_named(
     report = asked(shared, loops=5)
     assert gemini.calls("reflect") == gemini.calls("write") == 1
     assert words(numbered(report).answer.spans, "missing") == "仍然缺少：还缺高度"
-    assert "还缺高度" in report_markdown(report, cited(report))
+    assert "还缺高度" in report_markdown(report, number_report_answer(report))
 
 
 def test_without_a_query_the_question_itself_is_searched_and_that_is_recorded(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     says(gemini, "plan", {"route": "search", "queries": []})
     report = asked(shared)
     assert queries(report) == [ZH]
     assert report.plan is not None
     assert "直接搜索问题本身" in report.plan.notes[0]
-    assert report.plan.notes[0] in report_markdown(report, cited(report))
+    assert report.plan.notes[0] in report_markdown(report, number_report_answer(report))
 
 
-def test_forty_queries_are_cut_to_those_that_were_asked_for(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_forty_queries_are_cut_to_those_that_were_asked_for(shared: Application, gemini: FakeGemini) -> None:
     says(gemini, "plan", {"route": "search", "queries": [f"塔 {n}" for n in range(40)]})
     says(
         gemini,
@@ -301,9 +292,7 @@ def test_forty_queries_are_cut_to_those_that_were_asked_for(
     assert gemini.calls("search") == 6
 
 
-def test_a_follow_up_that_was_searched_before_is_not_searched_again(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_a_follow_up_that_was_searched_before_is_not_searched_again(shared: Application, gemini: FakeGemini) -> None:
     says(gemini, "plan", {"route": "search", "queries": ["雷峰塔 高度", "雷峰塔 历史"]})
     again = ["雷峰塔，高度？", "雷峰塔　历史"]
     says(
@@ -316,7 +305,7 @@ def test_a_follow_up_that_was_searched_before_is_not_searched_again(
     assert "高度" in words(numbered(report).answer.spans, "missing")
 
 
-def test_searches_are_counted_once(shared: Desk, gemini: FakeGemini) -> None:
+def test_searches_are_counted_once(shared: Application, gemini: FakeGemini) -> None:
     for loops, count in ((1, 3), (2, 4)):
         report = asked(shared, loops=loops)
         events = [event.kind for event in shared.runs.events(report.run.id)]
@@ -325,7 +314,7 @@ def test_searches_are_counted_once(shared: Desk, gemini: FakeGemini) -> None:
         assert [usage.searches for usage in calls] == [2] * count  # what Google ran for each
 
 
-def test_nothing_is_reflected_on_in_the_last_round(shared: Desk, gemini: FakeGemini) -> None:
+def test_nothing_is_reflected_on_in_the_last_round(shared: Application, gemini: FakeGemini) -> None:
     gemini.brain.sufficient_after = 99
     asked(shared, loops=1)
     assert gemini.calls("reflect") == 0
@@ -334,23 +323,21 @@ def test_nothing_is_reflected_on_in_the_last_round(shared: Desk, gemini: FakeGem
 
 
 @pytest.mark.parametrize("model", ["", "  "])
-def test_a_blank_model_of_a_run_is_none(shared: Desk, gemini: FakeGemini, model: str) -> None:
+def test_a_blank_model_of_a_run_is_none(shared: Application, gemini: FakeGemini, model: str) -> None:
     report = asked(shared, model=model)
-    assert numbered(report).answer.author == f"gemini:{DEFAULTS['write']}"
+    assert numbered(report).answer.author == f"gemini:{DEFAULT_MODELS['write']}"
 
 
-def test_what_is_asked_for_beats_the_environment_which_beats_the_default(
-    desks: Desks, gemini: FakeGemini
-) -> None:
+def test_what_is_asked_for_beats_the_environment_which_beats_the_default(desks: Desks, gemini: FakeGemini) -> None:
     env = {"GEMINI_API_KEY": "k", "ANSWER_MODEL": "from-the-environment", "REFLECTION_MODEL": " "}
-    settings = load(env, data_dir=Path("unused"))
+    settings = load_settings(env, data_dir=Path("unused"))
     assert settings.model("reflect") == ""
     desk = desks.open(write_model=settings.write_model, reflect_model=settings.reflect_model)
     asked(desk, loops=2)
     asked(desk, model="asked-for", loops=2)
     used = [(call.stage, named(call)) for call in gemini.log if call.stage in ("reflect", "write")]
     assert used == [
-        ("reflect", DEFAULTS["reflect"]), ("write", "from-the-environment"),
+        ("reflect", DEFAULT_MODELS["reflect"]), ("write", "from-the-environment"),
         ("reflect", "asked-for"), ("write", "asked-for"),
     ]  # fmt: skip
 
@@ -363,9 +350,9 @@ def named(call: Call) -> str:
 def test_without_a_key_there_is_a_desk_that_answers(desks: Desks, gemini: FakeGemini) -> None:
     desk = desks.open(gemini_key=SecretStr(""))
     assert desk.models is None
-    assert desk.sources["web"].ready().state == "missing"
+    assert desk.sources["web"].readiness().state == "missing"
     report = asked(desk, "When was the Summer Palace built?", sources=("library",), loops=2)
-    assert numbered(report).answer.quotes > 0
+    assert numbered(report).answer.quote_count > 0
     assert gemini.log == []
 
 
@@ -380,7 +367,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("sentences", SCRIPTS.values(), ids=SCRIPTS)
 def test_citations_stand_at_the_ends_of_their_sentences_in_any_script(
-    shared: Desk, gemini: FakeGemini, sentences: tuple[str, ...]
+    shared: Application, gemini: FakeGemini, sentences: tuple[str, ...]
 ) -> None:
     gemini.brain.grounded = told(*((text, (n,)) for n, text in enumerate(sentences)))
     gemini.brain.answer = copying
@@ -394,7 +381,7 @@ def test_citations_stand_at_the_ends_of_their_sentences_in_any_script(
         assert span.span.text.strip() == sentence.strip()
 
 
-def test_offsets_of_a_part_count_within_that_part(shared: Desk, gemini: FakeGemini) -> None:
+def test_offsets_of_a_part_count_within_that_part(shared: Application, gemini: FakeGemini) -> None:
     texts, metadata = ["前言。", "事实如此。"], told(("x", (0,)))("")[1]
     segment = {"partIndex": 1, "endIndex": len("事实如此".encode()), "text": "事实如此"}
     metadata["groundingSupports"] = [{"segment": segment, "groundingChunkIndices": [0]}]
@@ -406,11 +393,9 @@ def test_offsets_of_a_part_count_within_that_part(shared: Desk, gemini: FakeGemi
     ]
 
 
-@pytest.mark.parametrize(
-    "fault", ["gm_none", "gm_empty", "gm_queries_only", "gm_nulls", "gm_emptychunks"]
-)
+@pytest.mark.parametrize("fault", ["gm_none", "gm_empty", "gm_queries_only", "gm_nulls", "gm_emptychunks"])
 def test_a_search_without_sources_keeps_its_text_and_says_so(
-    shared: Desk, gemini: FakeGemini, fault: str
+    shared: Application, gemini: FakeGemini, fault: str
 ) -> None:
     gemini.fail("search", fault)
     report = asked(shared)
@@ -423,18 +408,14 @@ def test_a_search_without_sources_keeps_its_text_and_says_so(
     assert "没有标明哪句话出自哪个来源" in words(answer.spans, "notice")
 
 
-def test_one_search_without_sources_costs_the_others_nothing(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_one_search_without_sources_costs_the_others_nothing(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "gm_none", matching="数据")
     report = asked(shared)
     assert [finding.reason for finding in report.findings].count("empty") == 1
     assert numbered(report).sources
 
 
-def test_sources_without_supports_are_named_and_no_marker_is_set(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_sources_without_supports_are_named_and_no_marker_is_set(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "gm_chunks_only")
     report = asked(shared)
     answer = numbered(report)
@@ -452,7 +433,7 @@ def test_sources_without_supports_are_named_and_no_marker_is_set(
      ("emptylist", "malformed", "no candidate")],
 )  # fmt: skip
 def test_a_search_without_a_text_failed_and_says_why(
-    shared: Desk, gemini: FakeGemini, fault: str, reason: str, why: str
+    shared: Application, gemini: FakeGemini, fault: str, reason: str, why: str
 ) -> None:
     gemini.fail("search", fault, matching="数据")
     report = asked(shared)
@@ -463,9 +444,7 @@ def test_a_search_without_a_text_failed_and_says_why(
     assert numbered(report).sources
 
 
-def test_chunks_of_other_kinds_and_empty_ones_leave_the_rest_in_place(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_chunks_of_other_kinds_and_empty_ones_leave_the_rest_in_place(shared: Application, gemini: FakeGemini) -> None:
     texts, metadata = told(*((f"{n}号。", (n,)) for n in range(5)), chunks=5)("")
     metadata["groundingChunks"][1:4] = [
         {}, {"maps": {"uri": "https://maps.example.org/", "title": "The gate"}},
@@ -487,9 +466,7 @@ TITLES = [
 ]  # fmt: skip
 
 
-def test_no_citation_is_lost_for_its_title_and_no_title_breaks_a_link(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_no_citation_is_lost_for_its_title_and_no_title_breaks_a_link(shared: Application, gemini: FakeGemini) -> None:
     count = len(TITLES)
     texts, metadata = told(*((f"第{n}句。", (n,)) for n in range(count)), chunks=count)("")
     for chunk, title in zip(metadata["groundingChunks"], TITLES, strict=True):
@@ -505,7 +482,7 @@ def test_no_citation_is_lost_for_its_title_and_no_title_breaks_a_link(
     assert hrefs(text) == {f"https://site{n}.example.org/" for n in range(count)}
 
 
-def test_of_thirty_sources_none_is_taken_for_another(shared: Desk, gemini: FakeGemini) -> None:
+def test_of_thirty_sources_none_is_taken_for_another(shared: Application, gemini: FakeGemini) -> None:
     gemini.brain.grounded = told(*((f"第{n}件事。", (n,)) for n in range(30)), chunks=30)
     gemini.brain.answer = copying
     answer = numbered(asked(shared))
@@ -517,9 +494,7 @@ def test_of_thirty_sources_none_is_taken_for_another(shared: Desk, gemini: FakeG
 
 
 @pytest.mark.parametrize("mark", ["[@beef]", "[id/9-9]", "[1]", "https://made.up.example/a"])
-def test_what_the_model_invents_is_shown_as_no_source(
-    shared: Desk, gemini: FakeGemini, mark: str
-) -> None:
+def test_what_the_model_invents_is_shown_as_no_source(shared: Application, gemini: FakeGemini, mark: str) -> None:
     gemini.brain.answer = lambda prompt: f"{copying(prompt)}\n\nAnd it is red {mark}."
     report = asked(shared, EN)
     answer = numbered(report)
@@ -530,7 +505,7 @@ def test_what_the_model_invents_is_shown_as_no_source(
 
 
 def test_a_redirect_is_shown_with_its_domain_and_day_and_said_to_expire(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     report = asked(shared, EN)
     answer = numbered(report)
@@ -540,7 +515,7 @@ def test_a_redirect_is_shown_with_its_domain_and_day_and_said_to_expire(
     assert answer.sources[0].evidence.retrieved.date().isoformat() in line
 
 
-def test_search_suggestions_come_with_the_answer(shared: Desk, gemini: FakeGemini) -> None:
+def test_search_suggestions_come_with_the_answer(shared: Application, gemini: FakeGemini) -> None:
     report = asked(shared)
     answer = numbered(report).answer
     assert [finding.suggestions for finding in report.findings] == list(answer.suggestions)
@@ -552,7 +527,7 @@ def test_search_suggestions_come_with_the_answer(shared: Desk, gemini: FakeGemin
     [(ZH, "zh", "in Chinese", "## 来源"), (EN, "en", "in English", "## Sources")],
 )
 def test_question_prompts_answer_and_report_speak_one_language(
-    shared: Desk, gemini: FakeGemini, question: str, language: str, asked_for: str, heading: str
+    shared: Application, gemini: FakeGemini, question: str, language: str, asked_for: str, heading: str
 ) -> None:
     report = asked(shared, question, loops=2)
     answer = numbered(report)
@@ -576,11 +551,11 @@ def hrefs(markdown: str) -> set[str]:
 
 
 def test_no_default_model_is_gone_and_a_missing_one_is_named_with_its_setting(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
-    assert not set(DEFAULTS.values()) & set(shut_down())
-    specs = roles(load({"GEMINI_API_KEY": "k"}, data_dir=Path("unused")))
-    assert {role: spec.name for role, spec in specs.items()} == DEFAULTS
+    assert not set(DEFAULT_MODELS.values()) & set(shut_down_models())
+    specs = role_models(load_settings({"GEMINI_API_KEY": "k"}, data_dir=Path("unused")))
+    assert {role: spec.name for role, spec in specs.items()} == DEFAULT_MODELS
     gemini.fail("any", "404")
     messages = " ".join(f.message for f in numbered(asked(shared)).answer.failures)
     assert "QUERY_GENERATOR_MODEL" in messages and "WEB_SEARCH_MODEL" in messages
@@ -593,7 +568,7 @@ def test_no_default_model_is_gone_and_a_missing_one_is_named_with_its_setting(
 
 
 def test_thoughts_and_several_parts_are_no_part_of_the_answer_nor_in_its_way(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     parts = [
         {"text": "**Thinking about it**", "thought": True},
@@ -608,7 +583,7 @@ def test_thoughts_and_several_parts_are_no_part_of_the_answer_nor_in_its_way(
 
 @pytest.mark.parametrize("fault", ["429bare", "503", "reset", "html502", "badjson"])
 def test_of_three_searches_two_are_used_and_the_third_is_listed_with_its_reason(
-    shared: Desk, gemini: FakeGemini, fault: str
+    shared: Application, gemini: FakeGemini, fault: str
 ) -> None:
     gemini.fail("search", fault, matching="数据")
     report = asked(shared)
@@ -616,7 +591,7 @@ def test_of_three_searches_two_are_used_and_the_third_is_listed_with_its_reason(
     (failure,) = numbered(report).answer.failures
     assert "数据" in failure.query and failure.reason and failure.message
     assert numbered(report).sources
-    assert "数据" in report_markdown(report, cited(report)).split("## 计划")[0]
+    assert "数据" in report_markdown(report, number_report_answer(report)).split("## 计划")[0]
 
 
 def test_a_moment_of_trouble_is_got_over_by_asking_again(desks: Desks, gemini: FakeGemini) -> None:
@@ -629,7 +604,7 @@ def test_a_moment_of_trouble_is_got_over_by_asking_again(desks: Desks, gemini: F
 
 @pytest.mark.parametrize("fault", ["429bare", "500", "midreset"])
 def test_an_answer_that_failed_costs_no_evidence_and_trying_again_only_writes(
-    shared: Desk, gemini: FakeGemini, fault: str
+    shared: Application, gemini: FakeGemini, fault: str
 ) -> None:
     gemini.fail("write", fault, times=1)
     report = asked(shared, status="failed")
@@ -648,7 +623,7 @@ def test_an_answer_that_failed_costs_no_evidence_and_trying_again_only_writes(
 @pytest.mark.parametrize("fault", ["prose", "wrongjson", "wrongtypes", "truncated"])
 @pytest.mark.parametrize("stage", ["plan", "reflect"])
 def test_json_that_is_none_is_asked_for_again_and_then_done_without_on_record(
-    shared: Desk, gemini: FakeGemini, fault: str, stage: str
+    shared: Application, gemini: FakeGemini, fault: str, stage: str
 ) -> None:
     gemini.fail(stage, fault, times=1)
     assert failures(asked(shared, loops=2)) == []
@@ -660,15 +635,15 @@ def test_json_that_is_none_is_asked_for_again_and_then_done_without_on_record(
     assert (queries(report) == [ZH]) == (stage == "plan") or stage == "reflect"
 
 
-def test_a_truncated_answer_is_marked_as_cut(shared: Desk, gemini: FakeGemini) -> None:
+def test_a_truncated_answer_is_marked_as_cut(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("write", "maxtokens")
     report = asked(shared)
     assert "答案未写完" in words(numbered(report).answer.spans, "notice")
     assert failures(report) == [("write", "cut off")]
-    assert "答案未写完" in report_markdown(report, cited(report))
+    assert "答案未写完" in report_markdown(report, number_report_answer(report))
 
 
-def test_a_truncated_plan_is_not_repaired_into_another(shared: Desk, gemini: FakeGemini) -> None:
+def test_a_truncated_plan_is_not_repaired_into_another(shared: Application, gemini: FakeGemini) -> None:
     says(gemini, "plan", '{"route": "search", "queries": ["西湖"]}', finish="MAX_TOKENS")
     report = asked(shared)
     assert queries(report) == [ZH]
@@ -678,22 +653,16 @@ def test_a_truncated_plan_is_not_repaired_into_another(shared: Desk, gemini: Fak
 # Other research agents
 
 
-def test_an_error_in_any_round_is_named_and_the_rest_goes_on(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_an_error_in_any_round_is_named_and_the_rest_goes_on(shared: Application, gemini: FakeGemini) -> None:
     gemini.brain.sufficient_after = 99
     gemini.fail("search", "500", matching="补充资料 1.1")
     report = asked(shared, loops=4)
-    assert [finding.reason for finding in report.findings if finding.task.round == 2] == [
-        "unavailable"
-    ]
+    assert [finding.reason for finding in report.findings if finding.task.round == 2] == ["unavailable"]
     assert {finding.task.round for finding in report.findings} == {1, 2, 3, 4}
     assert failures(report) == [("search", "unavailable")]
 
 
-def test_a_page_that_two_searches_found_serves_both_and_is_one_source(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_a_page_that_two_searches_found_serves_both_and_is_one_source(shared: Application, gemini: FakeGemini) -> None:
     def one_page(query: str) -> tuple[list[str], Json]:
         texts, metadata = told((f"{query}：如此。", (0,)), chunks=1)(query)
         return texts, metadata
@@ -719,9 +688,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 sys.addaudithook(_watch)
 
 
-def test_a_run_speaks_to_nobody_but_the_services_that_are_set(
-    desks: Desks, gemini: FakeGemini
-) -> None:
+def test_a_run_speaks_to_nobody_but_the_services_that_are_set(desks: Desks, gemini: FakeGemini) -> None:
     global _watched
     desk = desks.open()
     _watched = []
@@ -733,9 +700,7 @@ def test_a_run_speaks_to_nobody_but_the_services_that_are_set(
     assert reached == {"127.0.0.1"}
 
 
-def test_a_support_cites_one_place_however_often_its_words_occur(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_a_support_cites_one_place_however_often_its_words_occur(shared: Application, gemini: FakeGemini) -> None:
     texts, metadata = told(("**", ()), ("是", ()), ("**", (0,)), ("是**是**", ()))("")
     gemini.brain.grounded = lambda query: (texts, metadata)
     (first, *rest) = asked(shared).findings[0].summary
@@ -756,25 +721,21 @@ ANSWERS: dict[str, Callable[[list[str]], str]] = {
 
 @pytest.mark.parametrize("write", ANSWERS.values(), ids=ANSWERS)
 def test_the_list_of_sources_has_no_defect_whatever_is_cited_how(
-    shared: Desk, gemini: FakeGemini, write: Callable[[list[str]], str]
+    shared: Application, gemini: FakeGemini, write: Callable[[list[str]], str]
 ) -> None:
-    gemini.brain.answer = lambda prompt: write(
-        list(dict.fromkeys(re.findall(r"\[@[0-9a-f]{4,8}\]", prompt)))
-    )
+    gemini.brain.answer = lambda prompt: write(list(dict.fromkeys(re.findall(r"\[@[0-9a-f]{4,8}\]", prompt))))
     report = asked(shared, EN)
     answer = numbered(report)
     urls = [source.evidence.url for source in answer.sources]
     assert len(set(urls)) == len(urls) and all(urls)
     listed = {source.number for source in answer.sources}
-    assert (
-        {n for span in answer.spans for n in span.numbers} == listed == set(range(1, len(urls) + 1))
-    )
+    assert {n for span in answer.spans for n in span.numbers} == listed == set(range(1, len(urls) + 1))
     data = json.loads(report_json(report, answer))
     assert {int(n) for n in re.findall(r"\[(\d+)\]", data["answer"])} == listed
 
 
 def test_a_citation_opens_the_very_sentence_that_the_search_was_supported_by(
-    shared: Desk, gemini: FakeGemini
+    shared: Application, gemini: FakeGemini
 ) -> None:
     gemini.brain.answer = copying
     report = asked(shared)
@@ -792,7 +753,7 @@ def test_a_citation_opens_the_very_sentence_that_the_search_was_supported_by(
             assert said[cite.passage] in span.span.text
 
 
-def test_no_address_appears_that_was_not_gathered(shared: Desk, gemini: FakeGemini) -> None:
+def test_no_address_appears_that_was_not_gathered(shared: Application, gemini: FakeGemini) -> None:
     gemini.brain.answer = lambda prompt: (
         f"{copying(prompt)}\n\nSee https://example.com/made-up, [this](https://made.up.example/), "
         "<https://third.example/> and ![x](https://fourth.example/x.png).\n\n[1]: https://fifth.example/"
@@ -806,11 +767,9 @@ def test_no_address_appears_that_was_not_gathered(shared: Desk, gemini: FakeGemi
     assert set(re.findall(r"https?://[^\s)>\]]+", text + body)) <= gathered
 
 
-def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(
-    shared: Desk, gemini: FakeGemini
-) -> None:
+def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "hang", matching="数据")
-    run = shared.runs.start(ZH, options=Options(sources=("web",), loops=1))
+    run = shared.runs.start(ZH, options=RunOptions(sources=("web",), loops=1))
     until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "found"]) == 2)
     shared.runs.stop(run.id)
     stopped = over(shared, run.id, "stopped")
@@ -823,9 +782,7 @@ def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(
     assert len(done.findings) == 3 and numbered(done).sources
 
 
-@pytest.mark.parametrize(
-    ("stage", "fault"), [("plan", "midhang"), ("search", "hang"), ("reflect", "midhang")]
-)
+@pytest.mark.parametrize(("stage", "fault"), [("plan", "midhang"), ("search", "hang"), ("reflect", "midhang")])
 def test_whatever_hangs_ends_at_its_deadline_and_is_named(
     desks: Desks, gemini: FakeGemini, stage: str, fault: str
 ) -> None:
@@ -853,13 +810,13 @@ def test_a_run_that_was_cut_off_goes_on_in_another_process_without_repeating_a_c
 ) -> None:
     gemini.fail("write", "hang")
     first = desks.open("same")
-    run = first.runs.start(ZH, options=Options(sources=("web",), loops=2))
+    run = first.runs.start(ZH, options=RunOptions(sources=("web",), loops=2))
     until(lambda: gemini.calls("write") == 1)
     first.close()
     before = [call.stage for call in gemini.log]
     gemini.fail("write", "ok")
     second = desks.open("same")
-    found = second.runs.get(run.id)
+    found = second.runs.get_run(run.id)
     assert found is not None and found.status == "interrupted"
     second.runs.resume(run.id)
     report = over(second, run.id)
@@ -869,20 +826,16 @@ def test_a_run_that_was_cut_off_goes_on_in_another_process_without_repeating_a_c
 
 @pytest.mark.parametrize("sources", [("web",), ("library",), ("web", "library")])
 def test_only_the_kinds_of_sources_that_were_chosen_are_searched(
-    shared: Desk, gemini: FakeGemini, sources: tuple[str, ...]
+    shared: Application, gemini: FakeGemini, sources: tuple[str, ...]
 ) -> None:
-    report = asked(
-        shared, "What does a ticket to the Summer Palace cost?", sources=sources, queries=2
-    )
+    report = asked(shared, "What does a ticket to the Summer Palace cost?", sources=sources, queries=2)
     assert {finding.task.source for finding in report.findings} == set(sources)
     assert {item.kind for item in report.evidence} == set(sources)
     assert gemini.calls("search") == 2 * ("web" in sources)
-    assert [finding.task.source for finding in report.findings].count("library") == 2 * (
-        "library" in sources
-    )
+    assert [finding.task.source for finding in report.findings].count("library") == 2 * ("library" in sources)
 
 
-def test_a_table_with_citations_is_one_in_every_export(shared: Desk, gemini: FakeGemini) -> None:
+def test_a_table_with_citations_is_one_in_every_export(shared: Application, gemini: FakeGemini) -> None:
     def table(prompt: str) -> str:
         marks = list(dict.fromkeys(re.findall(r"\[@[0-9a-f]{4,8}\]", prompt)))
         rows = "\n".join(f"| {n} | 6{n}元{mark} |" for n, mark in enumerate(marks[:3]))
@@ -901,14 +854,14 @@ def test_a_table_with_citations_is_one_in_every_export(shared: Desk, gemini: Fak
     assert "（依据不足）" not in body
 
 
-def test_a_client_is_made_once_for_each_model(shared: Desk, gemini: FakeGemini) -> None:
+def test_a_client_is_made_once_for_each_model(shared: Application, gemini: FakeGemini) -> None:
     async def twice() -> list[bool]:
-        specs = set(roles(shared.settings).values())
-        return [
-            await shared.clients.chat(spec) is await shared.clients.chat(spec) for spec in specs
-        ] + [await shared.clients.gemini() is await shared.clients.gemini()]
+        specs = set(role_models(shared.settings).values())
+        return [await shared.clients.chat(spec) is await shared.clients.chat(spec) for spec in specs] + [
+            await shared.clients.gemini() is await shared.clients.gemini()
+        ]
 
-    assert shared.runs.do(twice()) == [True] * 5
+    assert shared.runs.run_on_loop(twice()) == [True] * 5
 
 
 ROWS = [{"title": "Page", "url": "https://a.example.org/", "content": "It was built in 1925."}]
@@ -935,15 +888,9 @@ def test_other_models_and_searches_do_the_same_work(
     assert failures(report) == [] and gemini.log == []
 
 
-def test_prices_and_days_are_those_of_the_run(shared: Desk, gemini: FakeGemini) -> None:
+def test_prices_and_days_are_those_of_the_run(shared: Application, gemini: FakeGemini) -> None:
     report = asked(shared)
     assert all(usage.cost is not None for usage in report.usage)
-    told_ = [
-        re.search(r"Today is (\d{4}-\d\d-\d\d)", prompt)
-        for prompt in prompts(gemini, "plan", "write")
-    ]
+    told_ = [re.search(r"Today is (\d{4}-\d\d-\d\d)", prompt) for prompt in prompts(gemini, "plan", "write")]
     days = {match[1] for match in told_ if match}
-    assert (
-        len(days) == 1
-        and abs((date.fromisoformat(days.pop()) - report.run.created.date()).days) <= 1
-    )
+    assert len(days) == 1 and abs((date.fromisoformat(days.pop()) - report.run.created.date()).days) <= 1

@@ -16,33 +16,33 @@ import pytest
 import pytest_asyncio
 from pydantic import SecretStr
 
-from research.core.errors import Trouble, of_status
-from research.core.providers import searches
-from research.core.records import Options, silent
+from research.core.errors import ServiceError, error_from_status
+from research.core.providers import search_services
+from research.core.records import RunOptions, ignore_event
 from research.core.settings import Settings
 from research.core.tool_servers import ToolServer
-from research.core.tracing import Tracing
-from research.http.client import Client
-from research.http.pace import Pace
-from research.models.calls import Chat
-from research.models.clients import Clients, _google_args
-from research.models.errors import trouble
-from research.models.roles import Spec, parse
-from research.runtime.local import LocalRuns
-from research.runtime.remote import RemoteRuns
+from research.core.tracing import TraceExporter
+from research.http.client import ServiceClient
+from research.http.rate_limiter import RateLimiter
+from research.models.chat import Chat
+from research.models.clients import ModelClients, _google_client_args
+from research.models.errors import classify_error
+from research.models.roles import ModelSpec, parse_spec
+from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.remote_run_manager import RemoteRunManager
 from research.sources.mcp_tools import session, transports
 from research.sources.news.gdelt import GDELT
+from research.sources.news.search_tools import NewsRequest
 from research.sources.news.tavily import TavilyNews
-from research.sources.news.tools import Request
 from research.sources.papers.arxiv import ArXiv
 from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PubMed
-from research.sources.places.amap import Amap
-from research.sources.places.client import Session, connection
-from research.sources.web.deep import DeepResearch
+from research.sources.places.amap import AmapBackend
+from research.sources.places.client import AmapSession, session_factory
+from research.sources.web.deep_research import DeepResearch
 from research.sources.web.gemini import GeminiSearch
-from research.sources.web.listed import Listed
+from research.sources.web.json_search import JSONSearch
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
@@ -78,11 +78,11 @@ def _sent(detour: Detour, status: int) -> Detour:
     return detour
 
 
-def _held(detour: Detour, found: Trouble, *told: str) -> None:
+def _held(detour: Detour, found: ServiceError, *told: str) -> None:
     """What has to be true after a client was sent on."""
     assert detour.caught == []
     assert len(detour.asked) == 1  # another attempt would be sent on again
-    assert (found.reason, found.again) == ("redirected", False)
+    assert (found.reason, found.is_retryable) == ("redirected", False)
     assert f"HTTP {detour.status}" in found.message
     assert detour.target.removeprefix("http://") in found.message
     assert KEY not in found.message
@@ -92,12 +92,12 @@ def _held(detour: Detour, found: Trouble, *told: str) -> None:
 # Models
 
 SPECS = {
-    "gemini": parse("gemini:m"),
-    "openai": parse("openai:m"),
-    "ollama": parse("ollama:m"),
-    "anthropic": parse("anthropic:m"),
-    "deepseek": parse("deepseek:m"),
-    "report": Spec("openai", "m", apart=True),
+    "gemini": parse_spec("gemini:m"),
+    "openai": parse_spec("openai:m"),
+    "ollama": parse_spec("ollama:m"),
+    "anthropic": parse_spec("anthropic:m"),
+    "deepseek": parse_spec("deepseek:m"),
+    "report": ModelSpec("openai", "m", is_report_server=True),
 }
 WHERE = ADDRESSES | {"report": "QUERY_ENGINE_BASE_URL", "deepseek": "DEEPSEEK_BASE_URL"}
 TOOL = {
@@ -107,26 +107,26 @@ TOOL = {
 
 
 async def text(chat: Chat) -> None:
-    await chat.text(PROMPT, "write", silent)
+    await chat.ask_text(PROMPT, "write", ignore_event)
 
 
 async def stream(chat: Chat) -> None:
-    await chat.stream(PROMPT, "write", silent)
+    await chat.stream_text(PROMPT, "write", ignore_event)
 
 
 async def json(chat: Chat) -> None:
-    await chat.json(PROMPT, SCHEMA, Colour, "plan", silent)
+    await chat.ask_json(PROMPT, SCHEMA, Colour, "plan", ignore_event)
 
 
 async def tools(chat: Chat) -> None:
     from langchain_core.messages import HumanMessage
 
-    await chat.act([HumanMessage(PROMPT.user)], [TOOL], "search", silent)
+    await chat.next_message([HumanMessage(PROMPT.user)], [TOOL], "search", ignore_event)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def clients(detour: Detour) -> AsyncIterator[Clients]:
-    made = Clients(loaded(SETTINGS | dict.fromkeys(WHERE.values(), detour.base_url)))
+async def clients(detour: Detour) -> AsyncIterator[ModelClients]:
+    made = ModelClients(loaded(SETTINGS | dict.fromkeys(WHERE.values(), detour.base_url)))
     yield made
     await made.close()
 
@@ -137,34 +137,32 @@ async def clients(detour: Detour) -> AsyncIterator[Clients]:
 @pytest.mark.parametrize("way", [text, stream, json, tools])
 @pytest.mark.parametrize("name", list(SPECS))
 async def test_a_model_that_is_elsewhere_is_not_looked_for_there(
-    detour: Detour, clients: Clients, name: str, way: Callable[[Chat], Awaitable[None]], status: int
+    detour: Detour, clients: ModelClients, name: str, way: Callable[[Chat], Awaitable[None]], status: int
 ) -> None:
     _sent(detour, status)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await way(Chat(SPECS[name], clients))
     _held(detour, caught.value, WHERE[name], f"{SPECS[name]}: ")
 
 
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
-async def test_a_search_with_google_is_not_sent_on(
-    detour: Detour, clients: Clients, status: int
-) -> None:
+async def test_a_search_with_google_is_not_sent_on(detour: Detour, clients: ModelClients, status: int) -> None:
     _sent(detour, status)
-    with pytest.raises(Trouble) as caught:
-        await GeminiSearch(clients, lambda: NOW).search("tower", silent)
+    with pytest.raises(ServiceError) as caught:
+        await GeminiSearch(clients, lambda: NOW).search("tower", ignore_event)
     _held(detour, caught.value, "GOOGLE_GEMINI_BASE_URL")
 
 
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
 async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
-    detour: Detour, clients: Clients, status: int
+    detour: Detour, clients: ModelClients, status: int
 ) -> None:
     agent = DeepResearch(clients, lambda: NOW)
-    for call in (lambda: agent.search("tower", silent), lambda: agent._ended("v1_task")):
+    for call in (lambda: agent.search("tower", ignore_event), lambda: agent._wait_for_task("v1_task")):
         _sent(detour, status)
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(ServiceError) as caught:
             await call()
         _held(detour, caught.value, "GOOGLE_GEMINI_BASE_URL")
 
@@ -173,37 +171,37 @@ async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("name", list(SPECS))
 async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
-    detour: Detour, clients: Clients, name: str, status: int
+    detour: Detour, clients: ModelClients, name: str, status: int
 ) -> None:
     model: Any = await clients.chat(SPECS[name])
     for call in (lambda: model.invoke("hello"), lambda: list(model.stream("hello"))):
         _sent(detour, status)
         with pytest.raises(Exception) as caught:
             await asyncio.to_thread(call)
-        _held(detour, trouble(caught.value, SPECS[name]), WHERE[name])
+        _held(detour, classify_error(caught.value, SPECS[name]), WHERE[name])
 
 
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
 async def test_google_s_blocking_client_is_not_sent_on_either(
-    detour: Detour, clients: Clients, status: int
+    detour: Detour, clients: ModelClients, status: int
 ) -> None:
     models = (await clients.gemini()).models
     for call in (models.generate_content, lambda **a: list(models.generate_content_stream(**a))):
         _sent(detour, status)
         with pytest.raises(Exception) as caught:
             await asyncio.to_thread(call, model="m", contents="hello")
-        _held(detour, trouble(caught.value, SPECS["gemini"]))
+        _held(detour, classify_error(caught.value, SPECS["gemini"]))
 
 
 _WITHOUT_AIOHTTP = """
 import asyncio, sys
-from research.models.calls import Chat
+from research.models.chat import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
 from research.core.records import Options, silent
-from research.runtime.local import LocalRuns
-from research.runtime.remote import RemoteRuns
+from research.runtime.local_run_manager import LocalRuns
+from research.runtime.remote_run_manager import RemoteRuns
 from research.core.settings import Settings
 from research.sources.web.gemini import GeminiSearch
 from research.core.errors import Trouble, of_status
@@ -241,19 +239,15 @@ def test_without_aiohttp_gemini_is_not_sent_on_either(detour: Detour, status: in
 
 
 @pytest.mark.parametrize("name", list(SPECS))
-async def test_no_model_follows_out_of_encryption(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_no_model_follows_out_of_encryption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     server, _ = identity(tmp_path, ["localhost"])
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "site.pem"))
-    monkeypatch.setattr(
-        "research.models.clients._google_args", _google_args.__wrapped__
-    )  # reads it anew
+    monkeypatch.setattr("research.models.clients._google_client_args", _google_client_args.__wrapped__)  # reads it anew
     with Detour(tls=server) as secure:
-        clients = Clients(loaded(SETTINGS | {WHERE[name]: secure.base_url}))
+        clients = ModelClients(loaded(SETTINGS | {WHERE[name]: secure.base_url}))
         for way in (text, stream):
             _sent(secure, 307)
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(ServiceError) as caught:
                 await way(Chat(SPECS[name], clients))
             _held(secure, caught.value)
         await clients.close()
@@ -262,52 +256,52 @@ async def test_no_model_follows_out_of_encryption(
 # Searches, places, runs and traces
 
 
-def _hosted(url: str) -> Session:
+def _hosted(url: str) -> AmapSession:
     given = {"amap_mcp": f"{url}/mcp", "amap_key": SecretStr(KEY), "data_dir": Path("unused")}
-    return Session(connection(Settings.model_validate(given)), 10)
+    return AmapSession(session_factory(Settings.model_validate(given)), 10)
 
 
-def _tools(url: str) -> session.Session:
+def _tools(url: str) -> session.ToolServerSession:
     headers = {"Authorization": SecretStr(f"Bearer {KEY}")}
     server = ToolServer(name="far", url=f"{url}/mcp", headers=headers)
-    return session.Session(transports.connection(server, {}), 10, "the MCP server far")
+    return session.ToolServerSession(transports.session_factory(server, {}), 10, "the MCP server far")
 
 
 SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]] = {
-    "tavily": (lambda url: Tavily(KEY, base_url=url), lambda it: it.search("tower", silent)),
+    "tavily": (lambda url: Tavily(KEY, base_url=url), lambda it: it.search("tower", ignore_event)),
     "tavily-news": (
         lambda url: TavilyNews(KEY, base_url=url),
-        lambda it: it.search("tower", Request(), silent),
+        lambda it: it.search("tower", NewsRequest(), ignore_event),
     ),
     "searxng": (
         lambda url: SearXNG(url.replace("://", f"://me:{KEY}@")),
-        lambda it: it.search("tower", silent),
+        lambda it: it.search("tower", ignore_event),
     ),
     **{
         name: (
-            lambda url, one=one: Listed(one, KEY, url=url),
-            lambda it: it.search("tower", silent),
+            lambda url, one=one: JSONSearch(one, KEY, url=url),
+            lambda it: it.search("tower", ignore_event),
         )
-        for name, one in searches().items()
+        for name, one in search_services().items()
     },
-    "wikipedia": (lambda url: Wikipedia(base_url=url), lambda it: it.search("tower", silent)),
+    "wikipedia": (lambda url: Wikipedia(base_url=url), lambda it: it.search("tower", ignore_event)),
     "gdelt": (
-        lambda url: GDELT(enabled=True, base_url=url, pace=Pace(0, lambda: 0.0)),
-        lambda it: it.search("tower", Request(), silent),
+        lambda url: GDELT(is_enabled=True, base_url=url, rate_limiter=RateLimiter(0, lambda: 0.0)),
+        lambda it: it.search("tower", NewsRequest(), ignore_event),
     ),
     **{
         name: (
-            lambda url, make=make: make(Client(url)),
-            lambda it: it.works("tower", 3, silent),
+            lambda url, make=make: make(ServiceClient(url)),
+            lambda it: it.works("tower", 3, ignore_event),
         )
         for name, make in (
             ("openalex", OpenAlex),
             ("crossref", Crossref),
-            ("arxiv", lambda client: ArXiv(client, Pace(0))),
-            ("pubmed", lambda client: PubMed(client, Pace(0))),
+            ("arxiv", lambda client: ArXiv(client, RateLimiter(0))),
+            ("pubmed", lambda client: PubMed(client, RateLimiter(0))),
         )
     },
-    "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),
+    "amap": (lambda url: AmapBackend(KEY, base_url=url), lambda it: it.geocode("tower")),
     "mcp": (_tools, lambda it: it.call_tool("search", {"query": "tower"})),
     "amap-mcp": (_hosted, lambda it: it.call("maps_geo", {"address": "tower"})),
 }
@@ -316,26 +310,22 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
 @pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("name", list(SERVICES))
-async def test_a_service_that_is_elsewhere_is_not_looked_for_there(
-    detour: Detour, name: str, status: int
-) -> None:
+async def test_a_service_that_is_elsewhere_is_not_looked_for_there(detour: Detour, name: str, status: int) -> None:
     _sent(detour, status)
     make, ask = SERVICES[name]
     service = make(detour.base_url)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await ask(service)
     await service.close()
     _held(detour, caught.value)
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
-    detour: Detour, status: int, tmp_path: Path
-) -> None:
+def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(detour: Detour, status: int, tmp_path: Path) -> None:
     _sent(detour, status)
     given = {"runs_url": detour.base_url, "runs_key": SecretStr(KEY), "data_dir": tmp_path}
-    runs = RemoteRuns(resources(Settings.model_validate(given), ScriptedReasoner(), {}))
-    [check] = runs.do(runs.check())
+    runs = RemoteRunManager(resources(Settings.model_validate(given), ScriptedReasoner(), {}))
+    [check] = runs.run_on_loop(runs.check_connection())
     runs.close()
     assert KEY in detour.asked[0]
     assert detour.caught == []
@@ -352,11 +342,11 @@ def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
 ) -> None:
     _sent(detour, status)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-honeycomb-team={KEY}")
-    traces = Tracing(f"{detour.base_url}/v1/traces")
+    traces = TraceExporter(f"{detour.base_url}/v1/traces")
     source = ScriptedSource()
     given = Settings.model_validate({"data_dir": tmp_path})
-    runs = LocalRuns(resources(given, ScriptedReasoner(), {source.name: source}, traces=traces))
-    run = runs.start("How old is the tower?", options=Options(loops=1, sources=("web",)))
+    runs = LocalRunManager(resources(given, ScriptedReasoner(), {source.name: source}, traces=traces))
+    run = runs.start("How old is the tower?", options=RunOptions(loops=1, sources=("web",)))
     for _ in runs.follow(run.id):
         pass
     runs.close()
@@ -381,7 +371,7 @@ def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
     ],
 )
 def test_of_where_a_redirect_leads_only_the_host_is_told(location: str, told: str) -> None:
-    found = of_status(308, "Amap", {"location": location})
+    found = error_from_status(308, "Amap", {"location": location})
     assert found.reason == "redirected"
     assert told in found.message
     assert "secret" not in found.message

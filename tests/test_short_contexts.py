@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from research.application import Desk
-from research.citations.numbering import cited
+from research.application import Application
+from research.citations.numbering import number_report_answer
 from research.core import settings
 from research.core.records import Report
 from tests.fakes import until
@@ -75,11 +75,9 @@ def pages() -> Iterator[Library]:
 
 
 @pytest.fixture
-def run(
-    model: Server, wire: str, pages: Library, tmp_path: Path
-) -> Iterator[Callable[..., Report]]:
+def run(model: Server, wire: str, pages: Library, tmp_path: Path) -> Iterator[Callable[..., Report]]:
     """Runs a question of two rounds and gives its report."""
-    opened: list[Desk] = []
+    opened: list[Application] = []
 
     def ran(question: str, *, rounds: int = 2, **env: str) -> Report:
         usual = {
@@ -87,13 +85,11 @@ def run(
             "TAVILY_BASE_URL": pages.base_url,
             "TAVILY_API_KEY": "tvly-test-0123456789", "SIGHTLINE_RESULTS_PER_SEARCH": str(EACH),
         } | dict.fromkeys(ROLES, f"{wire}:some-model")  # fmt: skip
-        desk = Desk(settings.load(usual | env, data_dir=tmp_path))
+        desk = Application(settings.load_settings(usual | env, data_dir=tmp_path))
         opened.append(desk)
-        limits = desk.usual().model_copy(
-            update={"queries": QUERIES, "loops": rounds, "sources": ("web",)}
-        )
+        limits = desk.default_options().model_copy(update={"queries": QUERIES, "loops": rounds, "sources": ("web",)})
         started = desk.runs.start(question, options=limits)
-        until(lambda: not desk.runs.get(started.id).active, seconds=120)
+        until(lambda: not desk.runs.get_run(started.id).is_active, seconds=120)
         return desk.runs.report(started.id)
 
     model.reset()
@@ -118,25 +114,17 @@ def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_wh
 ) -> None:  # fmt: skip
     pages.tongue = language
     model.context, model.wording = context, wording
-    report = run(
-        QUESTIONS[language], **({"SIGHTLINE_CONTEXT_LENGTH": str(context)} if told else {})
-    )
+    report = run(QUESTIONS[language], **({"SIGHTLINE_CONTEXT_LENGTH": str(context)} if told else {}))
     assert report.run.status == "done"
     sources = {item.id for found in report.findings for item in found.evidence}
     assert len(sources) >= 300
 
     answer = report.answer
     assert answer is not None and not answer.unwritten
-    assert cited(report).sources
-    (notice,) = [
-        s.text
-        for s in answer.spans
-        if s.kind == "notice" and re.search("left out|没有用上", s.text)
-    ]
+    assert number_report_answer(report).sources
+    (notice,) = [s.text for s in answer.spans if s.kind == "notice" and re.search("left out|没有用上", s.text)]
     assert re.search(r"(\d+) of (\d+) sources|(\d+) 个来源中有 (\d+) 个", notice)
-    assert [(f.stage, f.reason, f.hint) for f in answer.failures] == [
-        ("write", "cut off", "context")
-    ]
+    assert [(f.stage, f.reason, f.hint) for f in answer.failures] == [("write", "cut off", "context")]
 
     refused = Counter(call.stage for call in model.log if call.fault)
     known = {"openai": 131_072, "anthropic": 200_000}[wire]
@@ -145,9 +133,7 @@ def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_wh
     again = Counter(_about(call) for call in model.log if call.fault)
     assert all(times == 1 for times in again.values()), again  # none is refused twice
     assert refused["summarise"] <= QUERIES and sum(refused.values()) - refused["summarise"] <= 2
-    longest = max(
-        tokens(call.prompt) for call in model.log if call.stage == "write" and not call.fault
-    )
+    longest = max(tokens(call.prompt) for call in model.log if call.stage == "write" and not call.fault)
     assert context / 4 < longest <= context
 
 
@@ -164,5 +150,5 @@ def test_a_run_ends_in_an_answer_where_the_server_counts_far_more_tokens_than_ex
     pages.tongue = "en"
     model.context, model.wording, model.weight = 16_384, "anthropic", 1.5
     report = run(QUESTIONS["en"], rounds=1)
-    assert report.answer is not None and cited(report).sources
+    assert report.answer is not None and number_report_answer(report).sources
     assert [failure.reason for failure in report.answer.failures] == ["cut off"]

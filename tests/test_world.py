@@ -12,14 +12,11 @@ from typing import Any
 
 import pytest
 
-from research.core.text.words import has_han
+from research.core.text.tokenizer import has_han
 from tests.servers.world import CORPUS, FakeWorld
 from tests.terminal import terminal
 
-QUESTIONS = [
-    json.loads(line)
-    for line in CORPUS.with_name("questions.jsonl").read_text(encoding="utf-8").splitlines()
-]
+QUESTIONS = [json.loads(line) for line in CORPUS.with_name("questions.jsonl").read_text(encoding="utf-8").splitlines()]
 KINDS = {
     "web page, Wikipedia": "Wikipedia", "网页，Wikipedia": "Wikipedia",
     "web page, Wikidata": "Wikidata", "网页，Wikidata": "Wikidata",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 from PIL import Image
 
-from research.sources.library.ocr import Failure, Recognised
+from research.sources.library.ocr import OCRFailure, OCRResult
 
 
 class Typist:
@@ -18,7 +18,7 @@ class Typist:
     def __init__(
         self,
         texts: Mapping[int, str],
-        fails: Mapping[int, Failure] | None = None,
+        fails: Mapping[int, OCRFailure] | None = None,
         halt: int = 0,
     ) -> None:
         self.texts, self.fails, self.halt = texts, dict(fails or {}), halt
@@ -27,7 +27,7 @@ class Typist:
 
     def __call__(
         self, name: str, data: bytes, pages: Sequence[int], going: Callable[[], bool]
-    ) -> Generator[Recognised, None, None]:
+    ) -> Generator[OCRResult, None, None]:
         for page in pages:
             self.asked.append(page)
             if page == self.halt:
@@ -37,11 +37,7 @@ class Typist:
             if not going():
                 return
             failed = self.fails.get(page, "")
-            yield (
-                Recognised(page, failed=failed)
-                if failed
-                else Recognised(page, self.texts[page], paper(page))
-            )
+            yield (OCRResult(page, failure=failed) if failed else OCRResult(page, self.texts[page], paper(page)))
 
     def there(self) -> Typist:
         """As the library is given it."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ask.examples import offered
-from pages.shared import asking, effort, errors, guide, layout
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import address, t
-from research import Options, PaceError, QuestionError, application
+from pages.ask.examples import list_examples
+from pages.shared import errors, help_topics, layout, run_navigation, run_options
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import run_query_params, t
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
+from research import QuestionError, RateLimitError, RunOptions, application
 
-RECENT = 4  # conversations that one may go on with
+MAX_CONVERSATIONS = 4  # conversations that one may go on with
 
 
 # Asking
 
 
-def form() -> None:
-    effort.offer("", st.session_state.get("limits", application.services(owner=owner()).usual()))
+def draw_form() -> None:
+    run_options.fill_widgets(
+        "", st.session_state.get("limits", application.get_services(owner=current_owner()).default_options())
+    )
     with (
         st.container(border=True, key="ask_card"),
         st.form("ask", border=False, enter_to_submit=True),
@@ -31,70 +33,66 @@ def form() -> None:
             label_visibility="collapsed",
             height=92,
         )
-        with st.container(
-            horizontal=True, horizontal_alignment="right", vertical_alignment="center"
-        ):
+        with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
             first = st.form_submit_button(
                 t("ask.plan_first"), key="plan_first", type="tertiary", icon=":material/checklist:"
             )
-            go = st.form_submit_button(
-                t("ask.start"), type="primary", key="start", icon=":material/search:"
-            )
+            go = st.form_submit_button(t("ask.start"), type="primary", key="start", icon=":material/search:")
     with st.container(horizontal=True, vertical_alignment="center", key="ask_effort"):
-        effort.effort()  # outside the form: the estimate follows what is chosen
-        if chosen := effort.options():
-            effort.estimate(chosen)
+        run_options.draw_options()  # outside the form: the estimate follows what is chosen
+        if chosen := run_options.chosen_options():
+            run_options.draw_estimate(chosen)
     if (go or first) and chosen is not None:
         st.session_state.limits = chosen
         if go:
-            asking.start(question, chosen)
+            run_navigation.start_run(question, chosen)
         else:
-            preview(question, chosen)
+            plan_draft(question, chosen)
     elif go or first:
         st.error(t("ask.no_sources"))
 
 
-def preview(question: str, limits: Options) -> None:
+def plan_draft(question: str, options: RunOptions) -> None:
     try:
         with st.spinner(t("step.planning")):
-            st.session_state.draft = application.plan(question, options=limits, owner=owner())
-    except (QuestionError, PaceError) as error:
-        asking.refuse(error)
+            st.session_state.draft = application.preview_plan(question, options=options, owner=current_owner())
+    except (QuestionError, RateLimitError) as error:
+        run_navigation.draw_start_error(error)
         return
     st.session_state.draft_question = question
     st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
     st.session_state.pop("last_run", None)
-    asking.address_by("plan", "draft", "run")
+    run_navigation.set_query_param("plan", "draft", "run")
     st.rerun()
 
 
-def draft() -> None:
+def draw_draft() -> None:
     """The plan before the run, as the analyst edits it."""
     from pages.run import plan
     from pages.run import view as run
 
-    asking.address_by("plan", "draft")
-    layout.header(t("plan.title"), plain(st.session_state.draft_question))
+    run_navigation.set_query_param("plan", "draft")
+    layout.draw_header(t("plan.title"), escape_markdown(st.session_state.draft_question))
     if st.session_state.draft.failures:
-        run.failures(st.session_state.draft.failures)
+        run.draw_failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
-    edited = plan.editor(st.session_state.draft, tuple(application.desk().sources), key)
+    edited = plan.edit_plan(st.session_state.draft, tuple(application.get_application().sources), key)
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
-                asking.start(st.session_state.draft_question, st.session_state.limits, edited)
+                run_navigation.start_run(st.session_state.draft_question, st.session_state.limits, edited)
             else:
                 st.error(t("plan.none"))
-        st.button(t("ask.new"), key="leave_draft", on_click=asking.leave)
+        st.button(t("ask.new"), key="leave_draft", on_click=run_navigation.leave_run)
 
 
-def examples() -> None:
+def draw_examples() -> None:
     """Questions that have an answer here; a click puts one into the box."""
 
     def ask(question: str) -> None:
         st.session_state.question = question
 
-    found = list(enumerate(offered()))
+    found = list(enumerate(list_examples()))
     if not found:
         return
     st.caption(t("ask.examples"))
@@ -107,63 +105,63 @@ def examples() -> None:
                 )  # fmt: skip
 
 
-def recent() -> None:
+def draw_conversations() -> None:
     """The conversations that were begun last, to go on with."""
-    talks = [*application.conversations(owner=owner(), limit=RECENT)]
+    talks = [*application.conversations(owner=current_owner(), limit=MAX_CONVERSATIONS)]
     if talks:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
             for talk in talks:
-                with errors.row():
+                with errors.catch_row_errors():
                     st.page_link(
-                        script("ask"), label=plain(talk.title, 90), icon=":material/history:",
-                        query_params=address(talk.latest),
+                        page_script("ask"), label=escape_markdown(talk.title, 90), icon=":material/history:",
+                        query_params=run_query_params(talk.latest),
                     )  # fmt: skip
 
 
-def open_sources() -> None:
+def draw_open_sources_button() -> None:
     """The choice to search services that need no key, which is off until somebody has made it."""
-    services = application.services(owner=owner())
-    if services.settings.opened or services.web.providers or services.settings.web_search != "auto":
+    services = application.get_services(owner=current_owner())
+    if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"), key="open_sources", icon=":material/public:", type="tertiary",
         help=t("settings.open_sources_help"),
     ):  # fmt: skip
-        application.choose({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=owner())
+        application.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)
         st.session_state.pop("offered", None)
         st.toast(t("ask.opened_sources"), icon=":material/public:")
         st.rerun()
 
 
-def empty() -> None:
+def draw_start_page() -> None:
     """The page before anything is asked."""
-    with layout.column("home", 820):
-        layout.header(t("ask.title"), t("ask.lead"))
-        form()
-        services = application.services(owner=owner())
+    with layout.centered_column("home", 820):
+        layout.draw_header(t("ask.title"), t("ask.lead"))
+        draw_form()
+        services = application.get_services(owner=current_owner())
         models = services.models
-        told = t("nothing.idle") if services.idle else t("ask.keyless")
-        told = t("ask.models", write=plain(models.name("write"))) if models else told
+        told = t("nothing.idle") if services.has_idle_model else t("ask.keyless")
+        told = t("ask.models", write=escape_markdown(models.model_name("write"))) if models else told
         with st.container(horizontal=True, vertical_alignment="center", key="writer"):
             st.caption(told, width="content")
             if not models:
-                st.page_link(script("settings"), label=t("ask.add_key"), icon=":material/key:")
-                guide.link("digest", t("help.digest"))
-                open_sources()
-        examples()
-        recent()
+                st.page_link(page_script("settings"), label=t("ask.add_key"), icon=":material/key:")
+                help_topics.draw_topic_link("digest", t("help.digest"))
+                draw_open_sources_button()
+        draw_examples()
+        draw_conversations()
 
 
-asking.home("last_run")
-shown = asking.current()
-if shown is not None:
+run_navigation.set_last_run_key("last_run")
+selected_run = run_navigation.current_run()
+if selected_run is not None:
     from pages.run import view as run  # heavier than all else here, and not needed to ask
 
-    run.draw(shown)
+    run.draw(selected_run)
 elif "draft" in st.session_state:
-    draft()
+    draw_draft()
 else:
     st.query_params.pop("plan", None)
-    empty()
+    draw_start_page()

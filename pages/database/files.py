@@ -11,88 +11,86 @@ import pandas as pd
 import streamlit as st
 
 import research
-from pages.run.rows import CHOSEN
+from pages.run.query_rows import CHOSEN_DATABASE_KEY
 from pages.shared import errors
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import lang, named, number, t
-from pages.shared.working import worked
-from research import COLUMN_TYPES, TABLE_KINDS, Correction, FileTable, Unreadable, Upload
+from pages.shared.background import run_with_progress
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import current_language, format_number, t, value_label
+from pages.shared.login import current_owner
+from research import COLUMN_TYPES, TABLE_SUFFIXES, Correction, FileTable, UnreadableTableError, Upload
 
-LARGEST = 200  # MB that the page takes; the command line takes more
-MEGABYTE = 1_000_000
+MAX_FILE_MEGABYTES = 200  # MB that the page takes; the command line takes more
+BYTES_PER_MEGABYTE = 1_000_000
 
 
 def draw() -> None:
     """The uploader, what was recognised, what is kept."""
-    kept = research.uploads(owner=owner())
-    label = t("files.title", n=number(len(kept)))
+    kept = research.uploads(owner=current_owner())
+    label = t("files.title", n=format_number(len(kept)))
     with st.expander(label, icon=":material/table_view:", key="table_files"):
         lot = st.session_state.setdefault("table_lot", 0)
         given = st.file_uploader(
-            t("files.upload"), type=[kind.lstrip(".") for kind in TABLE_KINDS],
-            accept_multiple_files=True, max_upload_size=LARGEST, key=f"tables_{lot}",
+            t("files.upload"), type=[kind.lstrip(".") for kind in TABLE_SUFFIXES],
+            accept_multiple_files=True, max_upload_size=MAX_FILE_MEGABYTES, key=f"tables_{lot}",
         )  # fmt: skip
-        st.caption(t("files.limit", size=LARGEST))
+        st.caption(t("files.limit", size=MAX_FILE_MEGABYTES))
         if given:
             with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-                recognised(given, Path(folder))
+                draw_recognized_tables(given, Path(folder))
         for upload in kept:
-            with errors.row():
-                _kept(upload)
+            with errors.catch_row_errors():
+                _draw_upload(upload)
 
 
-def _paths(given: list[Any], folder: Path) -> list[Path]:
+def _write_files(uploaded_files: list[Any], folder: Path) -> list[Path]:
     """The files on the disk."""
     out = []
-    for n, file in enumerate(given):
+    for n, file in enumerate(uploaded_files):
         path = folder / f"{n}{Path(file.name).suffix.lower()[:10]}"
         path.write_bytes(file.getbuffer())
         out.append(path)
     return out
 
 
-def recognised(given: list[Any], folder: Path) -> None:
+def draw_recognized_tables(uploaded_files: list[Any], folder: Path) -> None:
     """What the files hold, to be corrected, and the button that loads it."""
     sources: list[tuple[Path, tuple[FileTable, ...]]] = []
-    for n, (file, path) in enumerate(zip(given, _paths(given, folder), strict=True)):
+    for n, (file, path) in enumerate(zip(uploaded_files, _write_files(uploaded_files, folder), strict=True)):
         try:
-            first = research.recognise_file(path, file.name)
-            corrections = {
-                table.sheet: _correction(table, f"{n}_{k}") for k, table in enumerate(first)
-            }
-            found = research.recognise_file(path, file.name, corrections)
-        except Unreadable as error:
-            st.error(plain(error.told(lang())))
+            first = research.detect_tables(path, file.name)
+            corrections = {table.sheet: _draw_header_correction(table, f"{n}_{k}") for k, table in enumerate(first)}
+            found = research.detect_tables(path, file.name, corrections)
+        except UnreadableTableError as error:
+            st.error(escape_markdown(error.message_in(current_language())))
             continue
         for k, table in enumerate(found):
-            corrections[table.sheet] = _columns(table, corrections[table.sheet], f"{n}_{k}")
-        sources.append((path, research.recognise_file(path, file.name, corrections)))
+            corrections[table.sheet] = _draw_column_correction(table, corrections[table.sheet], f"{n}_{k}")
+        sources.append((path, research.detect_tables(path, file.name, corrections)))
     if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
         try:
-            made = _loaded(sources)
-        except Unreadable as error:
-            st.error(plain(error.told(lang())))
+            made = _load_files(sources)
+        except UnreadableTableError as error:
+            st.error(escape_markdown(error.message_in(current_language())))
             return
         st.session_state.table_lot += 1
-        st.session_state[CHOSEN] = made.database
+        st.session_state[CHOSEN_DATABASE_KEY] = made.database
         st.rerun()
 
 
-def _loaded(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload:
+def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload:
     """The files as tables."""
-    size, whose = sum(path.stat().st_size for path, _ in sources) / MEGABYTE, owner()
+    size, whose = sum(path.stat().st_size for path, _ in sources) / BYTES_PER_MEGABYTE, current_owner()
 
     def told(part: float) -> tuple[float, str]:
-        done, of = number(round(size * part)), number(max(1, round(size)))
+        done, of = format_number(round(size * part)), format_number(max(1, round(size)))
         return part, t("files.loading", done=done, size=of)
 
-    return worked(lambda say: research.load_files(sources, say, owner=whose), 0.0, told)
+    return run_with_progress(lambda say: research.load_files(sources, say, owner=whose), 0.0, told)
 
 
-def _correction(table: FileTable, key: str) -> Correction:
-    sheet = f" · {plain(table.sheet, 60)}" if table.sheet else ""
-    st.markdown(f"**{plain(table.file, 80)}**{sheet}")
+def _draw_header_correction(table: FileTable, key: str) -> Correction:
+    sheet = f" · {escape_markdown(table.sheet, 60)}" if table.sheet else ""
+    st.markdown(f"**{escape_markdown(table.file, 80)}**{sheet}")
     header = st.number_input(
         t("files.header"),
         0,
@@ -104,7 +102,7 @@ def _correction(table: FileTable, key: str) -> Correction:
     return Correction(header=int(header))
 
 
-def _columns(table: FileTable, correction: Correction, key: str) -> Correction:
+def _draw_column_correction(table: FileTable, correction: Correction, key: str) -> Correction:
     """The columns of a table, whose names and types can be changed."""
     firsts = table.sample[0] if table.sample else ()
     shown = pd.DataFrame(
@@ -112,7 +110,7 @@ def _columns(table: FileTable, correction: Correction, key: str) -> Correction:
             {
                 "heading": column.heading,
                 "name": column.name,
-                "type": named("type", column.type),
+                "type": value_label("type", column.type),
                 "first": firsts[n] if n < len(firsts) else "",
             }
             for n, column in enumerate(table.columns)
@@ -130,20 +128,19 @@ def _columns(table: FileTable, correction: Correction, key: str) -> Correction:
         },
     )  # fmt: skip
     columns = {
-        str(row["heading"]): (str(row["name"] or ""), types[str(row["type"])])
-        for row in edited.to_dict("records")
+        str(row["heading"]): (str(row["name"] or ""), types[str(row["type"])]) for row in edited.to_dict("records")
     }
     return correction.model_copy(update={"columns": columns})
 
 
-def _kept(upload: Upload) -> None:
+def _draw_upload(upload: Upload) -> None:
     with st.container(border=True, key=f"upload_{upload.id}"):
         for table in upload.tables:
-            columns = ", ".join(f"{plain(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
-            st.markdown(f"**{plain(table.name)}** · {t('rows.found', n=number(table.rows or 0))}")
-            st.caption(f"{plain(table.file, 80)} — {columns}")
+            columns = ", ".join(f"{escape_markdown(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
+            st.markdown(f"**{escape_markdown(table.name)}** · {t('rows.found', n=format_number(table.rows or 0))}")
+            st.caption(f"{escape_markdown(table.file, 80)} — {columns}")
             if table.kept:
-                st.caption(t("loaded.kept", columns=plain(", ".join(table.kept), 300)))
+                st.caption(t("loaded.kept", columns=escape_markdown(", ".join(table.kept), 300)))
         if st.button(t("files.delete"), key=f"delete_{upload.id}", icon=":material/delete:"):
-            research.remove_upload(upload.id, owner=owner())
+            research.remove_upload(upload.id, owner=current_owner())
             st.rerun()

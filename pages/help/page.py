@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.help import leaving
-from pages.run.support import accuracy
-from pages.shared import guide, layout, login, tour
-from pages.shared.words import lang, number, t
+from pages.help import data_flows
+from pages.run.support import accuracy_text
+from pages.shared import help_topics, layout, login, tour
+from pages.shared.localization import current_language, format_number, t
 from research import application
 
-SIGNS = {
+STATUS_SIGNS = {
     "quoted": "●",
     "supported": "●",
     "unclear": "◐",
@@ -21,52 +21,49 @@ SIGNS = {
 }
 
 
-def tell(topic: str) -> None:
+def draw_topic_text(topic: str) -> None:
     """What there is to say to a topic."""
-    if special := SPECIAL.get(topic):
+    if special := TOPIC_RENDERERS.get(topic):
         special()
     else:
-        st.markdown(guide.text(topic, lang()))
+        st.markdown(help_topics.topic_text(topic, current_language()))
 
 
-def support() -> None:
+def draw_support() -> None:
     st.markdown(t("guide.support"))
-    signs = [
-        f"{sign} **{t(f'standing.{status}')}**  {t(f'meaning.{status}')}"
-        for status, sign in SIGNS.items()
-    ]
+    signs = [f"{sign} **{t(f'standing.{status}')}**  {t(f'meaning.{status}')}" for status, sign in STATUS_SIGNS.items()]
     st.markdown("  \n".join(signs))  # a line each
-    st.markdown(accuracy())
+    st.markdown(accuracy_text())
 
 
-def places() -> None:
+def draw_places() -> None:
     st.markdown(t("guide.places"))
-    ready = application.readiness(owner=login.owner())["places"]
+    ready = application.readiness(owner=login.current_owner())["places"]
     if ready.state != "live":
         st.caption(t("guide.places_add", name=ready.detail))
-    elif left := application.quota(owner=login.owner()):
-        st.caption(t("status.places_left", left=number(left[0]), limit=number(left[1])))
+    elif left := application.places_quota(owner=login.current_owner()):
+        st.caption(t("status.places_left", left=format_number(left[0]), limit=format_number(left[1])))
 
 
-def privacy() -> None:
+def draw_privacy() -> None:
     st.markdown(t("guide.privacy"))
-    st.markdown(leaving.told())
+    st.markdown(data_flows.describe_data_flows())
     st.markdown(t("leaves.never"))
 
 
-def data() -> None:
+def draw_data() -> None:
     st.markdown(t("guide.data"))
-    if login.setup().on:
+    if login.read_config().is_required:
         st.markdown(t("guide.shared"))
     else:
         st.caption(t("guide.folder"))
-        st.code(str(application.desk().settings.data_dir), language=None, wrap_lines=True)
+        st.code(str(application.get_application().settings.data_dir), language=None, wrap_lines=True)
 
 
-def keyboard() -> None:
+def draw_keyboard() -> None:
     st.markdown(t("guide.keyboard"))
     st.dataframe(
-        pd.DataFrame([(keys, t(word)) for keys, word in guide.KEYS], columns=["keys", "does"]),
+        pd.DataFrame([(keys, t(word)) for keys, word in help_topics.KEYBOARD_SHORTCUTS], columns=["keys", "does"]),
         hide_index=True,
         alt=t("guide.keys_alt"),
         column_config={
@@ -76,35 +73,35 @@ def keyboard() -> None:
     )
 
 
-SPECIAL = {
-    "support": support,
-    "places": places,
-    "privacy": privacy,
-    "data": data,
-    "keyboard": keyboard,
+TOPIC_RENDERERS = {
+    "support": draw_support,
+    "places": draw_places,
+    "privacy": draw_privacy,
+    "data": draw_data,
+    "keyboard": draw_keyboard,
 }
 
 
-def draw(topic: str, opened: bool = False) -> None:
+def draw_topic(topic: str, is_expanded: bool = False) -> None:
     """One topic; what is opened anew is another element than what a reader has closed."""
-    key = f"topic_{topic}_{'open' if opened else 'shut'}"
-    with st.expander(t(f"topic.{topic}"), expanded=opened, key=key):
-        tell(topic)
+    key = f"topic_{topic}_{'open' if is_expanded else 'shut'}"
+    with st.expander(t(f"topic.{topic}"), expanded=is_expanded, key=key):
+        draw_topic_text(topic)
 
 
-def everything(but: str = "") -> None:
-    for group, topics in guide.GROUPS.items():
-        layout.section(t(f"group.{group}"))
+def draw_all_topics(excluded_topic: str = "") -> None:
+    for group, topics in help_topics.TOPIC_GROUPS.items():
+        layout.draw_section_title(t(f"group.{group}"))
         with st.container(gap="xsmall", key=f"group_{group}"):
             for topic in topics:
-                if topic != but:
-                    draw(topic)
+                if topic != excluded_topic:
+                    draw_topic(topic)
 
 
-with layout.column("help"):
-    layout.header(t("help.title"), t("help.lead"))
+with layout.centered_column("help"):
+    layout.draw_header(t("help.title"), t("help.lead"))
     with st.container(horizontal=True, vertical_alignment="center"):
-        wanted = st.text_input(
+        query = st.text_input(
             t("help.search"),
             key="help_search",
             type="search",
@@ -114,16 +111,16 @@ with layout.column("help"):
             live=True,
         )
         st.button(
-            t("help.tour"), key="show_tour", on_click=tour.begin, type="tertiary",
+            t("help.tour"), key="show_tour", on_click=tour.start_tour, type="tertiary",
             icon=":material/replay:",
         )  # fmt: skip
     topic = st.query_params.get("topic", "")
-    if wanted and wanted.strip():
-        hits = guide.found(wanted)
-        st.caption(t("help.found", n=number(len(hits))) if hits else t("help.none"))
+    if query and query.strip():
+        hits = help_topics.search_topics(query)
+        st.caption(t("help.found", n=format_number(len(hits))) if hits else t("help.none"))
         for hit in hits:
-            draw(hit, opened=True)
+            draw_topic(hit, is_expanded=True)
     else:
-        if topic in guide.TOPICS:
-            draw(topic, opened=True)
-        everything(but=topic)
+        if topic in help_topics.TOPICS:
+            draw_topic(topic, is_expanded=True)
+        draw_all_topics(excluded_topic=topic)

@@ -8,75 +8,78 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import layout
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.safe import line, link, plain
-from pages.shared.words import address, local_time, money, number, seconds, t
-from research import ComparedRun, ComparedSource, Comparison, Report, application, compare
+from pages.shared.escaping import escape_markdown, markdown_link, to_single_line
+from pages.shared.localization import (
+    format_duration,
+    format_local_time,
+    format_money,
+    format_number,
+    run_query_params,
+    t,
+)
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
+from research import ComparedRun, ComparedSource, Comparison, Report, application, compare_reports
 
-SHOWN = 60  # sentences or sources of a list
-SENTENCE = 600  # characters
+MAX_ITEMS = 60  # sentences or sources of a list
+MAX_SENTENCE_CHARS = 600  # characters
 
 
-def asked() -> tuple[str, ...]:
+def requested_run_ids() -> tuple[str, ...]:
     """The runs that the address names."""
     return tuple(filter(None, st.query_params.get("compare", "").split(",")))[:2]
 
 
-def draw(ids: Sequence[str]) -> None:
+def draw(run_ids: Sequence[str]) -> None:
     """The comparison of two of the visitor's runs, or that one is not there."""
-    layout.header(t("compare.title"), t("compare.lead"))
-    st.page_link(
-        script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={}
-    )
-    reports = [report for key in ids if (report := application.report(key, owner=owner()))]
+    layout.draw_header(t("compare.title"), t("compare.lead"))
+    st.page_link(page_script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={})
+    reports = [report for key in run_ids if (report := application.report(key, owner=current_owner()))]
     if len(reports) < 2:
         st.info(t("compare.missing"), icon=":material/search_off:")
         return
     before, after = sorted(reports, key=lambda report: report.run.created)
-    found = compare(before, after)
+    found = compare_reports(before, after)
     with st.container(key="compare"):
         for place, report in zip(st.columns(2, gap="large"), (before, after), strict=True):
             with place:
-                _head(report)
+                _draw_run(report)
         if all(report.plan and report.plan.grid for report in reports):
-            _cells(found)
+            _draw_cells(found)
         else:
-            _figures(found)
-            _sentences(found)
-        _sources(found)
-        _limits(found)
+            _draw_figures(found)
+            _draw_sentences(found)
+        _draw_sources(found)
+        _draw_limits(found)
 
 
-def _head(report: Report) -> None:
+def _draw_run(report: Report) -> None:
     run = report.run
     with st.container(border=True, gap="xsmall", key=f"compared_{run.id[:8]}"):
-        st.caption(local_time(run.created))
-        st.markdown(f"**{plain(run.question, 300)}**")
+        st.caption(format_local_time(run.created))
+        st.markdown(f"**{escape_markdown(run.question, 300)}**")
         st.page_link(
-            script("ask"), label=t("compare.open"), icon=":material/open_in_new:",
-            query_params=address(run.id),
+            page_script("ask"), label=t("compare.open"), icon=":material/open_in_new:",
+            query_params=run_query_params(run.id),
         )  # fmt: skip
 
 
-def _cells(found: Comparison) -> None:
+def _draw_cells(comparison: Comparison) -> None:
     """The cells of two tables that say something else."""
-    layout.section(t("compare.cells"))
-    if not found.cells:
+    layout.draw_section_title(t("compare.cells"))
+    if not comparison.cells:
         st.caption(t("compare.cells_none"))
         return
     st.dataframe(
         pd.DataFrame(
             [
                 {
-                    "row": line(one.row),
-                    "column": line(one.column),
-                    "before": t("compare.no_cell")
-                    if one.before is None
-                    else line(one.before) or "–",
-                    "after": t("compare.no_cell") if one.after is None else line(one.after) or "–",
+                    "row": to_single_line(one.row),
+                    "column": to_single_line(one.column),
+                    "before": t("compare.no_cell") if one.before is None else to_single_line(one.before) or "–",
+                    "after": t("compare.no_cell") if one.after is None else to_single_line(one.after) or "–",
                 }
-                for one in found.cells
+                for one in comparison.cells
             ]
         ),
         hide_index=True,
@@ -92,79 +95,79 @@ def _cells(found: Comparison) -> None:
     )
 
 
-def _figures(found: Comparison) -> None:
-    layout.section(t("compare.figures"), help=t("compare.figures_help"))
-    if not found.figures:
+def _draw_figures(comparison: Comparison) -> None:
+    layout.draw_section_title(t("compare.figures"), help_text=t("compare.figures_help"))
+    if not comparison.figures:
         st.caption(t("compare.figures_none"))
-    for change in found.figures[:SHOWN]:
+    for change in comparison.figures[:MAX_ITEMS]:
         with st.container(gap="xsmall"):
             st.markdown(
-                f":red-background[{plain(change.before, 60)}] → "
-                f":green-background[{plain(change.after, 60)}]"
+                f":red-background[{escape_markdown(change.before, 60)}] → "
+                f":green-background[{escape_markdown(change.after, 60)}]"
             )
-            st.caption(plain(change.sentence_after, SENTENCE))
+            st.caption(escape_markdown(change.sentence_after, MAX_SENTENCE_CHARS))
 
 
-def _sentences(found: Comparison) -> None:
-    layout.section(t("compare.sentences"))
+def _draw_sentences(comparison: Comparison) -> None:
+    layout.draw_section_title(t("compare.sentences"))
     left, right = st.columns(2, gap="large")
     gone, came, stayed = (
-        [move.text for move in found.moved(kind)] for kind in ("gone", "came", "stayed")
+        [move.text for move in comparison.sentences_of_kind(kind)] for kind in ("gone", "came", "stayed")
     )
     with left:
-        _texts(t("compare.gone", n=len(gone)), gone)
+        _draw_texts(t("compare.gone", n=len(gone)), gone)
     with right:
-        _texts(t("compare.came", n=len(came)), came)
+        _draw_texts(t("compare.came", n=len(came)), came)
     with st.expander(t("compare.stayed", n=len(stayed)), key="compare_stayed"):
-        for text in stayed[:SHOWN]:
-            st.markdown(plain(text, SENTENCE))
+        for text in stayed[:MAX_ITEMS]:
+            st.markdown(escape_markdown(text, MAX_SENTENCE_CHARS))
 
 
-def _texts(title: str, texts: Sequence[str]) -> None:
+def _draw_texts(title: str, texts: Sequence[str]) -> None:
     st.markdown(f"**{title}**")
     if not texts:
         st.caption(t("compare.nothing"))
-    for text in texts[:SHOWN]:
-        st.markdown(plain(text, SENTENCE))
+    for text in texts[:MAX_ITEMS]:
+        st.markdown(escape_markdown(text, MAX_SENTENCE_CHARS))
 
 
-def _sources(found: Comparison) -> None:
-    layout.section(t("compare.all_sources"))
+def _draw_sources(comparison: Comparison) -> None:
+    layout.draw_section_title(t("compare.all_sources"))
     left, right = st.columns(2, gap="large")
     for place, words, ours in (
-        (left, "before", found.of_sources(before=True, after=False)),
-        (right, "after", found.of_sources(before=False, after=True)),
+        (left, "before", comparison.sources_in(in_before=True, in_after=False)),
+        (right, "after", comparison.sources_in(in_before=False, in_after=True)),
     ):
         with place:
             title = "compare.only_before" if words == "before" else "compare.only_after"
             st.markdown(f"**{t(title, n=len(ours))}**")
-            _listed(ours)
-    both = found.of_sources(before=True, after=True)
+            _draw_source_list(ours)
+    both = comparison.sources_in(in_before=True, in_after=True)
     with st.expander(t("compare.common", n=len(both)), key="compare_common"):
-        _listed(both)
+        _draw_source_list(both)
 
 
-def _listed(sources: Sequence[ComparedSource]) -> None:
+def _draw_source_list(sources: Sequence[ComparedSource]) -> None:
     if not sources:
         st.caption(t("compare.nothing"))
-    for source in sources[:SHOWN]:
+    for source in sources[:MAX_ITEMS]:
         item = source.evidence
         numbers = [n for n in (source.number_before, source.number_after) if n is not None]
         cited = "".join(f" \\[{n}\\]" for n in dict.fromkeys(numbers))
-        st.markdown(link(item.title or item.locator, item.url) + cited)
+        st.markdown(markdown_link(item.title or item.locator, item.url) + cited)
 
 
-def _limits(found: Comparison) -> None:
-    layout.section(t("compare.limits"))
-    both = (found.before, found.after)
+def _draw_limits(comparison: Comparison) -> None:
+    layout.draw_section_title(t("compare.limits"))
+    both = (comparison.before, comparison.after)
     rows = [
-        (t("compare.model"), [_authors(run) for run in both]),
-        (t("compare.rounds"), [number(run.options.loops) for run in both]),
-        (t("compare.searches"), [number(run.searches) for run in both]),
-        (t("compare.sources"), [f"{run.sources} ({run.cited})" for run in both]),
-        (t("compare.tokens"), [number(run.tokens) for run in both]),
-        (t("compare.cost"), [money(run.cost) if run.cost else "–" for run in both]),
-        (t("compare.time"), [seconds(run.seconds) if run.seconds is not None else "–" for run in both]),
+        (t("compare.model"), [_model_names(run) for run in both]),
+        (t("compare.rounds"), [format_number(run.options.loops) for run in both]),
+        (t("compare.searches"), [format_number(run.search_count) for run in both]),
+        (t("compare.sources"), [f"{run.source_count} ({run.cited_count})" for run in both]),
+        (t("compare.tokens"), [format_number(run.token_count) for run in both]),
+        (t("compare.cost"), [format_money(run.cost) if run.cost else "–" for run in both]),
+        (t("compare.time"), [format_duration(run.seconds) if run.seconds is not None else "–" for run in both]),
     ]  # fmt: skip
     table = pd.DataFrame(
         [(what, *told) for what, told in rows],
@@ -173,5 +176,5 @@ def _limits(found: Comparison) -> None:
     st.dataframe(table, hide_index=True, alt=t("compare.table"))
 
 
-def _authors(run: ComparedRun) -> str:
+def _model_names(run: ComparedRun) -> str:
     return ", ".join(run.models) or run.author

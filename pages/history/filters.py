@@ -9,40 +9,40 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from pages.shared import asking
-from pages.shared.words import t
+from pages.shared import run_navigation
+from pages.shared.localization import t
 
 KINDS = ("all", "question", "report", "table", "database", "places")
-STATES = {
+STATUS_GROUPS = {
     "all": (),
     "done": ("done",),
     "active": ("queued", "running", "waiting"),
     "unfinished": ("stopped", "interrupted", "failed"),
 }
 PERIODS = ("all", "today", "week", "month", "own")
-DAYS = {"today": 0, "week": 6, "month": 29}  # before today
-NAMES = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")  # in the address
-KEYS = ("history_filter", "history_kind", "history_state", "history_period", "history_days",
+PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # before today
+QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")  # in the address
+WIDGET_KEYS = ("history_filter", "history_kind", "history_state", "history_period", "history_days",
         "history_tag", "history_pinned")  # fmt: skip
 
 
-def clear() -> None:
+def clear_filters() -> None:
     """Back to everything."""
-    _forget()
-    for name in NAMES:
+    _clear_widgets()
+    for name in QUERY_PARAMS:
         st.query_params.pop(name, None)
 
 
-def _forget() -> None:
-    for key in (*KEYS, "history_page", "history_wanted"):
+def _clear_widgets() -> None:
+    for key in (*WIDGET_KEYS, "history_page", "history_wanted"):
         st.session_state.pop(key, None)
 
 
 def draw(tags: Sequence[str]) -> dict[str, Any]:
     """The filters; returns what is wanted, as `runs.history` takes it."""
-    if asking.navigated():
-        _forget()
-    _from_address(tags)
+    if run_navigation.is_history_navigation():
+        _clear_widgets()
+    _read_query_params(tags)
     chosen = st.session_state
     with st.container(key="history_filters", gap="small"):
         st.text_input(
@@ -50,9 +50,9 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
             placeholder=t("history.search"), label_visibility="collapsed", max_chars=200,
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _choice("kind", KINDS)
-            _choice("state", tuple(STATES))
-            _choice("period", PERIODS)
+            _draw_choice("kind", KINDS)
+            _draw_choice("state", tuple(STATUS_GROUPS))
+            _draw_choice("period", PERIODS)
             if tags:
                 st.selectbox(
                     t("history.tag"), ["", *tags], key="history_tag", width=160,
@@ -62,45 +62,45 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
             st.toggle(t("history.pinned"), key="history_pinned")
         if chosen.history_period == "own":
             st.date_input(t("history.days"), key="history_days", width=320)
-    since, until = _bounds(chosen.history_period, chosen.get("history_days", ()))
+    since, until = _period_bounds(chosen.history_period, chosen.get("history_days", ()))
     wanted = {
         "words": chosen.history_filter.strip(),
         "kind": "" if chosen.history_kind == "all" else chosen.history_kind,
-        "statuses": STATES[chosen.history_state],
+        "statuses": STATUS_GROUPS[chosen.history_state],
         "since": since,
         "until": until,
         "tag": chosen.get("history_tag") or "",
         "pinned": chosen.history_pinned,
     }
-    _to_address()
+    _write_query_params()
     return wanted
 
 
-def _choice(name: str, options: Sequence[str]) -> None:
+def _draw_choice(name: str, options: Sequence[str]) -> None:
     words = {"kind": "history_kind", "state": "history_state", "period": "history_period"}[name]
     st.selectbox(
         {"kind": t("history.kind"), "state": t("history.state"), "period": t("history.period")}[name],
         options, key=words, width=160, label_visibility="collapsed",
-        format_func=lambda one: _named(name, one),
+        format_func=lambda one: _choice_label(name, one),
     )  # fmt: skip
 
 
-def _named(name: str, one: str) -> str:
+def _choice_label(name: str, value: str) -> str:
     if name == "kind":
-        return t(f"history_kind.{one}")
-    return t(f"history_state.{one}") if name == "state" else t(f"history_period.{one}")
+        return t(f"history_kind.{value}")
+    return t(f"history_state.{value}") if name == "state" else t(f"history_period.{value}")
 
 
 # The address
 
 
-def _from_address(tags: Sequence[str]) -> None:
+def _read_query_params(tags: Sequence[str]) -> None:
     """What the address says, where nothing was chosen yet on the page."""
     asked, chosen = st.query_params, st.session_state
     chosen.setdefault("history_filter", asked.get("q", "")[:200])
     for key, name, known in (
         ("history_kind", "kind", KINDS),
-        ("history_state", "state", tuple(STATES)),
+        ("history_state", "state", tuple(STATUS_GROUPS)),
         ("history_period", "period", PERIODS),
     ):
         value = asked.get(name, "all")
@@ -110,13 +110,13 @@ def _from_address(tags: Sequence[str]) -> None:
         tag = chosen.get("history_tag", asked.get("tag", ""))
         chosen.history_tag = tag if tag in tags else ""
     if chosen.history_period == "own" and "history_days" not in chosen:
-        today = datetime.now(zone()).date()
-        days = _day(asked.get("from", "")), _day(asked.get("to", ""))
+        today = datetime.now(browser_timezone()).date()
+        days = _parse_day(asked.get("from", "")), _parse_day(asked.get("to", ""))
         first, last = days[0] or today - timedelta(days=6), days[1] or today
         chosen.history_days = (min(first, last), max(first, last))
 
 
-def _to_address() -> None:
+def _write_query_params() -> None:
     chosen = st.session_state
     days = [*chosen.get("history_days", ())] if chosen.history_period == "own" else []
     told = {
@@ -136,7 +136,7 @@ def _to_address() -> None:
             del st.query_params[name]
 
 
-def _day(text: str) -> date | None:
+def _parse_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -146,7 +146,7 @@ def _day(text: str) -> date | None:
 # Days
 
 
-def zone() -> ZoneInfo:
+def browser_timezone() -> ZoneInfo:
     """The visitor's time zone."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
@@ -154,17 +154,15 @@ def zone() -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def _bounds(period: str, days: Sequence[date]) -> tuple[datetime | None, datetime | None]:
+def _period_bounds(period: str, days: Sequence[date]) -> tuple[datetime | None, datetime | None]:
     """The first moment of a period, and the first one after it."""
-    if period in DAYS:
-        first = datetime.now(zone()).date() - timedelta(days=DAYS[period])
-        return _midnight(first), None
+    if period in PERIOD_DAYS:
+        first = datetime.now(browser_timezone()).date() - timedelta(days=PERIOD_DAYS[period])
+        return _midnight_utc(first), None
     if period == "own" and days:
-        return _midnight(days[0]), _midnight(days[-1] + timedelta(days=1)) if len(
-            days
-        ) > 1 else None
+        return _midnight_utc(days[0]), _midnight_utc(days[-1] + timedelta(days=1)) if len(days) > 1 else None
     return None, None
 
 
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), zone()).astimezone(UTC)
+def _midnight_utc(day: date) -> datetime:
+    return datetime.combine(day, time(), browser_timezone()).astimezone(UTC)

@@ -6,67 +6,63 @@ from typing import Any
 
 import streamlit as st
 
-from pages.history import bin, compare
+from pages.history import compare, recycle_bin
+from pages.history import entries as history_rows
 from pages.history import filters as history_filters
-from pages.history import rows as history_rows
 from pages.shared import layout
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.words import t
+from pages.shared.localization import t
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
 from research import HistoryPage, application
 
-SHOWN = 15  # conversations on a page
+PAGE_SIZE = 15  # conversations on a page
 
 
-def welcome() -> None:
+def draw_empty_history() -> None:
     """What is seen before anything was asked."""
-    with layout.column("history_empty"):
-        layout.section(t("history.empty"))
+    with layout.centered_column("history_empty"):
+        layout.draw_section_title(t("history.empty"))
         st.markdown(t("history.empty_how"))
-        st.page_link(
-            script("ask"), label=t("history.ask"), icon=":material/search:", query_params={}
-        )
+        st.page_link(page_script("ask"), label=t("history.ask"), icon=":material/search:", query_params={})
 
 
-def page_number(wanted: dict[str, Any]) -> int:
+def page_number(filters: dict[str, Any]) -> int:
     """Which page is looked at, from 0; another filter begins with the first."""
     chosen = st.session_state
     if "history_page" not in chosen:
         asked = st.query_params.get("page", "")
         chosen.history_page = max(0, int(asked) - 1) if asked.isdecimal() and len(asked) < 7 else 0
-    elif chosen.get("history_wanted", wanted) != wanted:
+    elif chosen.get("history_wanted", filters) != filters:
         chosen.history_page = 0
-    chosen.history_wanted = wanted
+    chosen.history_wanted = filters
     return int(chosen.history_page)
 
 
-def turn_page(by: int) -> None:
-    st.session_state.history_page = max(0, st.session_state.history_page + by)
+def change_page(step: int) -> None:
+    st.session_state.history_page = max(0, st.session_state.history_page + step)
 
 
-def pager(found: HistoryPage, at: int) -> None:
-    if at:
-        st.query_params["page"] = str(at + 1)
+def draw_pager(page: HistoryPage, page_index: int) -> None:
+    if page_index:
+        st.query_params["page"] = str(page_index + 1)
     elif "page" in st.query_params:
         del st.query_params["page"]
-    if found.total <= SHOWN:
+    if page.total <= PAGE_SIZE:
         return
-    first, last = at * SHOWN + 1, min((at + 1) * SHOWN, found.total)
-    with st.container(
-        horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="pager"
-    ):
+    first, last = page_index * PAGE_SIZE + 1, min((page_index + 1) * PAGE_SIZE, page.total)
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="pager"):
         st.button(
-            t("history.earlier"), key="earlier", icon=":material/chevron_left:", disabled=not at,
-            on_click=turn_page, args=(-1,),
+            t("history.earlier"), key="earlier", icon=":material/chevron_left:", disabled=not page_index,
+            on_click=change_page, args=(-1,),
         )  # fmt: skip
-        st.caption(t("history.range", first=first, last=last, total=found.total), width="content")
+        st.caption(t("history.range", first=first, last=last, total=page.total), width="content")
         st.button(
             t("history.later"), key="later", icon=":material/chevron_right:",
-            disabled=last >= found.total, on_click=turn_page, args=(1,),
+            disabled=last >= page.total, on_click=change_page, args=(1,),
         )  # fmt: skip
 
 
-def tools(in_bin: int) -> bool:
+def draw_tools(bin_count: int) -> bool:
     """What goes beside the list: comparing, and the bin. Says whether runs are being chosen."""
     chosen = st.session_state
     comparing = bool(chosen.get("history_comparing"))
@@ -77,59 +73,59 @@ def tools(in_bin: int) -> bool:
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             st.button(
                 t("history.compare_stop") if comparing else t("history.compare"), key="comparing",
-                icon=":material/compare_arrows:", type="tertiary", on_click=choose,
+                icon=":material/compare_arrows:", type="tertiary", on_click=toggle_comparing,
             )  # fmt: skip
             if comparing:
-                ticked = chosen.get(history_rows.TICKED, [])
+                ticked = chosen.get(history_rows.COMPARED_RUNS_KEY, [])
                 if len(ticked) == 2:
                     st.page_link(
-                        script("history"), label=t("history.compare_now"),
+                        page_script("history"), label=t("history.compare_now"),
                         icon=":material/arrow_forward:", query_params={"compare": ",".join(ticked)},
                     )  # fmt: skip
                 else:
                     st.caption(t("history.compare_pick", n=len(ticked)), width="content")
-        if in_bin:
+        if bin_count:
             st.page_link(
-                script("history"), label=t("history.bin", n=in_bin), icon=":material/delete:",
+                page_script("history"), label=t("history.bin", n=bin_count), icon=":material/delete:",
                 query_params={"view": "bin"},
             )  # fmt: skip
     return comparing
 
 
-def choose() -> None:
+def toggle_comparing() -> None:
     st.session_state.history_comparing = not st.session_state.get("history_comparing")
-    st.session_state[history_rows.TICKED] = []
+    st.session_state[history_rows.COMPARED_RUNS_KEY] = []
 
 
-def draw() -> None:
-    layout.header(t("history.title"), t("history.lead"))
-    bin.notice()
-    in_bin = len(application.binned(owner=owner()))
-    if not in_bin and not application.history(limit=1, owner=owner()).total:
-        welcome()
+def draw_history() -> None:
+    layout.draw_header(t("history.title"), t("history.lead"))
+    recycle_bin.draw_undo_notice()
+    in_bin = len(application.bin_entries(owner=current_owner()))
+    if not in_bin and not application.search_history(limit=1, owner=current_owner()).total:
+        draw_empty_history()
         return
-    tags = list(application.tags(owner=owner()))
+    tags = list(application.tags(owner=current_owner()))
     wanted = history_filters.draw(tags)
     at = page_number(wanted)
-    found = application.history(**wanted, limit=SHOWN, offset=at * SHOWN, owner=owner())
+    found = application.search_history(**wanted, limit=PAGE_SIZE, offset=at * PAGE_SIZE, owner=current_owner())
     if at and not found.entries:  # what was on it is gone
         st.session_state.history_page = at = 0
-        found = application.history(**wanted, limit=SHOWN, owner=owner())
-    comparing = tools(in_bin)
-    if found.partial:
+        found = application.search_history(**wanted, limit=PAGE_SIZE, owner=current_owner())
+    comparing = draw_tools(in_bin)
+    if found.is_partial:
         st.caption(t("history.partial"))
     if not found.entries:
         st.caption(t("history.none"))
-        st.button(t("history.clear"), key="clear", on_click=history_filters.clear)
+        st.button(t("history.clear"), key="clear", on_click=history_filters.clear_filters)
     with st.container(key="history_list", gap=None):
         for entry in found.entries:
-            history_rows.draw(entry, tags, comparing=comparing)
-    pager(found, at)
+            history_rows.draw(entry, tags, is_comparing=comparing)
+    draw_pager(found, at)
 
 
-if chosen_runs := compare.asked():
+if chosen_runs := compare.requested_run_ids():
     compare.draw(chosen_runs)
 elif st.query_params.get("view") == "bin":
-    bin.draw()
+    recycle_bin.draw()
 else:
-    draw()
+    draw_history()

@@ -6,36 +6,36 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.library import shown
+from pages.library import display
 from pages.shared import login
-from pages.shared.safe import plain
-from pages.shared.words import number, t
-from research import Entry, application
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_number, t
+from research import DocumentEntry, application
 
-PICKED = "notebook_picked"  # in the session, as the next
-INTO = "notebook_into"
-NAMED = "notebook_named"
+SELECTED_KEY = "notebook_picked"  # in the session, as the next
+TARGET_KEY = "notebook_into"
+NEW_NAME_KEY = "notebook_named"
 
 
-def pick() -> tuple[str, tuple[str, ...] | None]:
+def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
     """Which notebook the page keeps to, with the names of its documents; None for the whole library."""
-    there = application.notebooks(owner=login.owner())
+    there = application.notebooks(owner=login.current_owner())
     if not there:
         return "", None
-    if st.session_state.get(PICKED) not in there:
-        st.session_state[PICKED] = None
+    if st.session_state.get(SELECTED_KEY) not in there:
+        st.session_state[SELECTED_KEY] = None
     with st.container(horizontal=True, vertical_alignment="bottom", key="notebooks"):
         picked = st.pills(
-            t("notebook.title"), list(there), key=PICKED, format_func=plain, width="content",
+            t("notebook.title"), list(there), key=SELECTED_KEY, format_func=escape_markdown, width="content",
             help=t("notebook.help"),
         )  # fmt: skip
         if not picked:
             return "", None
         if st.button(t("notebook.ask"), key="notebook_ask", icon=":material/forum:"):
-            shown.ask_in(picked)
+            display.ask_in_notebook(picked)
         with st.popover(t("notebook.rename"), key="notebook_rename", type="tertiary"):
             st.text_input(
-                t("notebook.new_name"), picked, key=f"{NAMED}_{picked}", max_chars=40,
+                t("notebook.new_name"), picked, key=f"{NEW_NAME_KEY}_{picked}", max_chars=40,
                 help=t("notebook.rename_help"),
             )  # fmt: skip
             st.button(
@@ -43,7 +43,7 @@ def pick() -> tuple[str, tuple[str, ...] | None]:
                 args=(picked,),
             )  # fmt: skip
         with st.popover(t("notebook.delete"), key="notebook_delete", type="tertiary"):
-            st.markdown(t("notebook.delete_sure", name=plain(picked)))
+            st.markdown(t("notebook.delete_sure", name=escape_markdown(picked)))
             st.button(
                 t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete,
                 args=(picked,),
@@ -51,42 +51,42 @@ def pick() -> tuple[str, tuple[str, ...] | None]:
     return picked, tuple(there[picked])
 
 
-def put(entries: Sequence[Entry]) -> None:
+def draw_add_button(entries: Sequence[DocumentEntry]) -> None:
     """The way to put documents into a notebook; a name that is new makes one."""
     with st.popover(t("notebook.put"), icon=":material/book_2:", key="notebook_put"):
         st.selectbox(
-            t("notebook.name"), list(application.notebooks(owner=login.owner())), index=None, key=INTO,
+            t("notebook.name"), list(application.notebooks(owner=login.current_owner())), index=None, key=TARGET_KEY,
             accept_new_options=True, placeholder=t("notebook.name_hint"),
         )  # fmt: skip
         st.button(
-            t("notebook.put_now"), key="notebook_put_now", type="primary", on_click=_put,
+            t("notebook.put_now"), key="notebook_put_now", type="primary", on_click=_add_documents,
             args=([entry.name for entry in entries],),
         )  # fmt: skip
 
 
-def take(picked: str, entries: Sequence[Entry]) -> None:
+def draw_remove_button(notebook: str, entries: Sequence[DocumentEntry]) -> None:
     """The way to take documents out of the notebook that the page keeps to."""
     st.button(
-        t("notebook.take", name=plain(picked)), key="notebook_take", icon=":material/remove:",
-        on_click=_take, args=(picked, [entry.name for entry in entries]),
+        t("notebook.take", name=escape_markdown(notebook)), key="notebook_take", icon=":material/remove:",
+        on_click=_remove_documents, args=(notebook, [entry.name for entry in entries]),
     )  # fmt: skip
 
 
-def _put(documents: list[str]) -> None:
-    name = str(st.session_state.get(INTO) or "")
-    if kept := application.put_in(name, documents, owner=login.owner()):
-        st.toast(t("notebook.done", name=plain(kept), n=number(len(documents))))
+def _add_documents(document_names: list[str]) -> None:
+    name = str(st.session_state.get(TARGET_KEY) or "")
+    if kept := application.add_to_notebook(name, document_names, owner=login.current_owner()):
+        st.toast(t("notebook.done", name=escape_markdown(kept), n=format_number(len(document_names))))
 
 
-def _take(name: str, documents: list[str]) -> None:
-    application.take_out(name, documents, owner=login.owner())
+def _remove_documents(name: str, document_names: list[str]) -> None:
+    application.remove_from_notebook(name, document_names, owner=login.current_owner())
 
 
 def _rename(name: str) -> None:
-    wanted = str(st.session_state.get(f"{NAMED}_{name}") or "")
-    if kept := application.rename_notebook(name, wanted, owner=login.owner()):
-        st.session_state[PICKED] = kept
+    wanted = str(st.session_state.get(f"{NEW_NAME_KEY}_{name}") or "")
+    if kept := application.rename_notebook(name, wanted, owner=login.current_owner()):
+        st.session_state[SELECTED_KEY] = kept
 
 
 def _delete(name: str) -> None:
-    application.forget_notebook(name, owner=login.owner())
+    application.delete_notebook(name, owner=login.current_owner())

@@ -7,31 +7,33 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from pages.middleware.gate import SCANS
+from pages.middleware.access import SCANS_PATH
 from research import Passage, StoreError, application
 
 
-def address(document: int, page: int) -> str:
+def picture_url(document_id: int, page_number: int) -> str:
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"{f'/{base}' if base else ''}{SCANS}{document}/{page}"
+    return f"{f'/{base}' if base else ''}{SCANS_PATH}{document_id}/{page_number}"
 
 
-def of_passage(name: str, passage: Passage) -> str:
+def passage_picture_url(document_name: str, passage: Passage) -> str:
     """Where the picture of a passage's page is; "" if the library has that page no more."""
     if not (passage.ocr and passage.page):
         return ""
     try:
-        found = application.desk().library.pictured(name, passage.page, passage.text)
+        found = application.get_application().library.find_document_with_image(
+            document_name, passage.page, passage.text
+        )
     except StoreError:
         return ""
-    return "" if found is None else address(found, passage.page)
+    return "" if found is None else picture_url(found, passage.page)
 
 
-def _send(request: Request) -> Response:
-    """Answers the request for a picture; who may ask is for `pages.middleware.gate` to say."""
+def _send_picture(request: Request) -> Response:
+    """Answers the request for a picture; who may ask is for `pages.middleware.access` to say."""
     try:
         wanted = request.path_params
-        picture = application.desk().library.picture(wanted["document"], wanted["page"])
+        picture = application.get_application().library.page_image(wanted["document"], wanted["page"])
     except (OverflowError, StoreError):
         picture = b""
     if not picture:
@@ -39,4 +41,4 @@ def _send(request: Request) -> Response:
     return Response(picture, media_type="image/jpeg", headers={"cache-control": "no-store"})
 
 
-ROUTE = Route(SCANS + "{document:int}/{page:int}", _send)
+PICTURE_ENDPOINT = Route(SCANS_PATH + "{document:int}/{page:int}", _send_picture)

@@ -6,113 +6,113 @@ from html import escape
 
 import streamlit as st
 
+from pages.library import display, notebooks, pictures, scanning
 from pages.library import documents as library_list
-from pages.library import notebooks, pictures, scanning, shown
 from pages.shared import login
-from pages.shared.layout import READING
-from pages.shared.safe import link, plain, web
-from pages.shared.words import day, local_time, number, t
-from research import Entry, Library
+from pages.shared.escaping import escape_markdown, markdown_link, web_url
+from pages.shared.layout import READING_WIDTH_PIXELS
+from pages.shared.localization import format_day, format_local_time, format_number, t
+from research import DocumentEntry, Library
 
-SHOWN = 30  # passages of a page
+PASSAGES_PER_PAGE = 30  # passages of a page
 
 
-def asked() -> tuple[int, int] | None:
+def requested_position() -> tuple[int, int] | None:
     """Which document the address names, and the character at which to open it (-1: the beginning)."""
-    document = _number(st.query_params.get("document", ""))
-    return None if document < 0 else (document, _number(st.query_params.get("at", "")))
+    document = _parse_number(st.query_params.get("document", ""))
+    return None if document < 0 else (document, _parse_number(st.query_params.get("at", "")))
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
 
 
-def draw(library: Library, document: int, at: int) -> None:
+def draw(library: Library, document_id: int, offset: int) -> None:
     st.button(
         t("reader.back"), key="reader_back", type="tertiary", icon=":material/arrow_back:",
-        on_click=shown.close_document,
+        on_click=display.close_document,
     )  # fmt: skip
-    entry = library.entry(document)
+    entry = library.find_entry(document_id)
     if entry is None:
         st.warning(t("reader.gone"))
         return
-    with st.container(width=READING, key="reader"):
-        st.subheader(plain(shown.seen(entry.title), 300), anchor=False)
-        _facts(entry)
-        _actions(library, entry)
+    with st.container(width=READING_WIDTH_PIXELS, key="reader"):
+        st.subheader(escape_markdown(display.replace_invisible(entry.title), 300), anchor=False)
+        _draw_facts(entry)
+        _draw_actions(library, entry)
         scanning.draw(library, entry.id)
-        _passages(library, entry, at)
+        _draw_passages(library, entry, offset)
 
 
-def _facts(entry: Entry) -> None:
+def _draw_facts(entry: DocumentEntry) -> None:
     facts = [
-        plain(shown.seen(entry.name), 300),
-        shown.kind(entry.kind),
-        shown.language(entry.language),
-        t("reader.dated", date=day(entry.published)) if entry.published else "",
+        escape_markdown(display.replace_invisible(entry.name), 300),
+        display.file_kind_name(entry.kind),
+        display.language_name(entry.language),
+        t("reader.dated", date=format_day(entry.published)) if entry.published else "",
         t(
             "reader.facts",
-            passages=number(entry.passages),
-            characters=number(entry.characters),
+            passages=format_number(entry.passage_count),
+            characters=format_number(entry.character_count),
         ),
-        t("library.shipped") if entry.sample else "",
-        t("reader.added", when=local_time(entry.added)),
+        t("library.shipped") if entry.is_sample else "",
+        t("reader.added", when=format_local_time(entry.added_at)),
     ]
     st.caption(" · ".join(fact for fact in facts if fact))
-    if web(entry.url):
-        st.markdown(link(shown.seen(entry.url), entry.url))
+    if web_url(entry.url):
+        st.markdown(markdown_link(display.replace_invisible(entry.url), entry.url))
 
 
-def _actions(library: Library, entry: Entry) -> None:
+def _draw_actions(library: Library, entry: DocumentEntry) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button(
-            t("library.ask"), key="reader_ask", icon=":material/forum:", help=t("library.ask_help")
-        ):
-            shown.ask_about(entry.title)
-        notebooks.put([entry])
-        if not entry.sample:
+        if st.button(t("library.ask"), key="reader_ask", icon=":material/forum:", help=t("library.ask_help")):
+            display.ask_about_document(entry.title)
+        notebooks.draw_add_button([entry])
+        if not entry.is_sample:
             st.button(
                 t("library.remove_one"), key="reader_remove", type="tertiary",
-                icon=":material/delete:", on_click=_remove, args=(library, entry.id),
+                icon=":material/delete:", on_click=_remove_document, args=(library, entry.id),
             )  # fmt: skip
 
 
-def _remove(library: Library, document: int) -> None:
-    login.owner()
-    library_list.remove(library, [document])
-    shown.close_document()
+def _remove_document(library: Library, document_id: int) -> None:
+    login.current_owner()
+    library_list.remove(library, [document_id])
+    display.close_document()
 
 
-def _passages(library: Library, entry: Entry, at: int) -> None:
+def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     """A page of the passages; each heading and page number stands where it begins."""
     if "reader_at" not in st.session_state:
-        st.session_state.reader_at = library.place(entry.id, at) // SHOWN * SHOWN if at >= 0 else 0
-    first = min(st.session_state.reader_at, max(0, entry.passages - 1) // SHOWN * SHOWN)
-    parts = library.excerpts(entry.id, first, SHOWN)
+        st.session_state.reader_at = (
+            library.passage_index(entry.id, offset) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE if offset >= 0 else 0
+        )
+    first = min(st.session_state.reader_at, max(0, entry.passage_count - 1) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE)
+    parts = library.list_excerpts(entry.id, first, PASSAGES_PER_PAGE)
     st.divider()
     heading: tuple[str, int | None] = ("", None)
     for part in parts:
         place = (part.heading, part.page)
         if place != heading:
             page = t("answer.page", n=part.page) if part.page else ""
-            names = [plain(shown.seen(part.heading), 200), plain(page)]
+            names = [escape_markdown(display.replace_invisible(part.heading), 200), escape_markdown(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")
-            if part.ocr and part.page and part.page != heading[1]:
+            if part.is_ocr and part.page and part.page != heading[1]:
                 st.caption(t("answer.ocr"))
-                st.html(_picture(entry.id, part.page))
+                st.html(_picture_html(entry.id, part.page))
             heading = place
-        found = part.start == at
+        found = part.start == offset
         with st.container(border=found, key=f"passage_{part.start}"):
-            st.markdown(shown.passage(part.text))
-    _pager(entry, first, len(parts))
+            st.markdown(display.passage_markdown(part.text))
+    _draw_pager(entry, first, len(parts))
 
 
-def _picture(document: int, page: int) -> str:
+def _picture_html(document_id: int, page_number: int) -> str:
     """A page as it was scanned, which opens in full."""
     source, words = (
-        escape(pictures.address(document, page)),
-        escape(t("answer.page_picture", n=page)),
+        escape(pictures.picture_url(document_id, page_number)),
+        escape(t("answer.page_picture", n=page_number)),
     )
     return (
         f'<a href="{source}" target="_blank"><img src="{source}" alt="{words}" loading="lazy" '
@@ -120,21 +120,21 @@ def _picture(document: int, page: int) -> str:
     )
 
 
-def _pager(entry: Entry, first: int, count: int) -> None:
-    if entry.passages <= SHOWN:
+def _draw_pager(entry: DocumentEntry, first_index: int, count: int) -> None:
+    if entry.passage_count <= PASSAGES_PER_PAGE:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         for step, key, off in (
-            (-SHOWN, "back", first == 0),
-            (SHOWN, "next", first + SHOWN >= entry.passages),
+            (-PASSAGES_PER_PAGE, "back", first_index == 0),
+            (PASSAGES_PER_PAGE, "next", first_index + PASSAGES_PER_PAGE >= entry.passage_count),
         ):
             st.button(
                 t("library.back") if step < 0 else t("library.next"), key=f"reader_{key}_page",
-                disabled=off, on_click=_turn, args=(first + step,),
+                disabled=off, on_click=_go_to, args=(first_index + step,),
             )  # fmt: skip
-        told = {"first": number(first + 1), "last": number(first + count)}
-        st.caption(t("reader.span", n=number(entry.passages), **told), width="content")
+        told = {"first": format_number(first_index + 1), "last": format_number(first_index + count)}
+        st.caption(t("reader.span", n=format_number(entry.passage_count), **told), width="content")
 
 
-def _turn(first: int) -> None:
-    st.session_state.reader_at = first
+def _go_to(first_index: int) -> None:
+    st.session_state.reader_at = first_index

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.library.shown import file_name, listed
-from pages.shared import login, trouble
-from pages.shared.safe import plain
-from pages.shared.words import number, t
+from pages.library.display import file_name, format_page_list
+from pages.shared import login, storage_errors
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_number, t
 from research import OCR_INSTALL, Library, Scan, application, page_ranges
 
-POLL = 1.0  # seconds between looks at pages that are being read
-LISTED = 12  # documents
-REASONS = {
+POLL_SECONDS = 1.0  # seconds between looks at pages that are being read
+MAX_DOCUMENTS = 12  # documents
+REASON_MESSAGES = {
     "pixels": "scan.pixels",
     "memory": "scan.memory",
     "damaged": "scan.damaged",
@@ -22,117 +22,117 @@ REASONS = {
 }
 
 
-def draw(library: Library, document: int | None = None) -> None:
+def draw(library: Library, document_id: int | None = None) -> None:
     """How it stands with all documents, or one; nothing where every page was read."""
-    if library.reading.trouble:
-        trouble.draw(library.reading.trouble)
-    found = [scan for scan in library.scans() if document in (None, scan.document)]
+    if library.scan_reader.error:
+        storage_errors.draw(library.scan_reader.error)
+    found = [scan for scan in library.list_scans() if document_id in (None, scan.document_id)]
     if not found:
         return
     with st.container(key="scans"):
-        if library.reading.active:
-            _live()
-        elif stopped := [scan for scan in found if _can(library, scan)]:
-            _stopped(stopped)
-        resting = [scan for scan in found if scan.failed or not _can(library, scan)]
-        for scan in resting[:LISTED]:
-            _one(library, scan)
-        if len(resting) > LISTED:
-            st.caption(t("unread.more", n=number(len(resting) - LISTED)))
+        if library.scan_reader.is_active:
+            _draw_active_scans()
+        elif stopped := [scan for scan in found if _is_readable(library, scan)]:
+            _draw_paused_scans(stopped)
+        resting = [scan for scan in found if scan.failed_pages or not _is_readable(library, scan)]
+        for scan in resting[:MAX_DOCUMENTS]:
+            _draw_scan(library, scan)
+        if len(resting) > MAX_DOCUMENTS:
+            st.caption(t("unread.more", n=format_number(len(resting) - MAX_DOCUMENTS)))
 
 
-def _can(library: Library, scan: Scan) -> bool:
+def _is_readable(library: Library, scan: Scan) -> bool:
     """Whether pages of it wait that can be read here."""
-    return bool(scan.waiting) and scan.kept and library.reading.able
+    return bool(scan.waiting_pages) and scan.has_file and library.scan_reader.is_available
 
 
-@st.fragment(run_every=POLL)
-def _live() -> None:
-    library = application.desk().library
-    reading, found = library.reading, library.scans()
-    if not reading.active:
+@st.fragment(run_every=POLL_SECONDS)
+def _draw_active_scans() -> None:
+    library = application.get_application().library
+    reading, found = library.scan_reader, library.list_scans()
+    if not reading.is_active:
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
-    here = next((scan for scan in found if scan.document == reading.document), None)
+    here = next((scan for scan in found if scan.document_id == reading.document_id), None)
     if reading.state == "elsewhere":
         left.caption(t("scan.elsewhere"))
     elif here:
-        done = here.total - len(here.waiting)
-        told = {"n": number(min(done + 1, here.total)), "total": number(here.total)}
-        words = [t("scan.reading", name=plain(file_name(here.name), 60), **told)]
-        if more := sum(_can(library, scan) for scan in found) - 1:
-            words.append(t("scan.others", n=number(more)))
-        left.progress(done / here.total, text=" · ".join(words))
+        done = here.page_count - len(here.waiting_pages)
+        told = {"n": format_number(min(done + 1, here.page_count)), "total": format_number(here.page_count)}
+        words = [t("scan.reading", name=escape_markdown(file_name(here.name), 60), **told)]
+        if more := sum(_is_readable(library, scan) for scan in found) - 1:
+            words.append(t("scan.others", n=format_number(more)))
+        left.progress(done / here.page_count, text=" · ".join(words))
     else:
         left.progress(0.0, text=t("scan.starting"))
-    if reading.stopping:
+    if reading.is_stopping:
         right.caption(t("scan.stopping"))
     else:
-        right.button(t("intake.stop"), key="stop_scans", on_click=_stop, width="stretch")
+        right.button(t("intake.stop"), key="stop_scans", on_click=_stop_reading, width="stretch")
 
 
-def _stopped(found: list[Scan]) -> None:
+def _draw_paused_scans(scans: list[Scan]) -> None:
     """Pages that wait and could be read, and the button for it."""
-    read, total = found[0].read, found[0].total
-    name = plain(file_name(found[0].name), 80)
-    told = t("scan.rest", n=number(read), total=number(total), name=name)
-    if len(found) > 1:
-        told += " · " + t("scan.others", n=number(len(found) - 1))
+    read, total = scans[0].read_count, scans[0].page_count
+    name = escape_markdown(file_name(scans[0].name), 80)
+    told = t("scan.rest", n=format_number(read), total=format_number(total), name=name)
+    if len(scans) > 1:
+        told += " · " + t("scan.others", n=format_number(len(scans) - 1))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/pause_circle: {told}", width="content")
         st.button(
             t("scan.go_on"), key="go_on", type="tertiary", icon=":material/play_arrow:",
-            on_click=_go_on,
+            on_click=_resume_reading,
         )  # fmt: skip
 
 
-def _one(library: Library, scan: Scan) -> None:
+def _draw_scan(library: Library, scan: Scan) -> None:
     """A document with pages that wait or failed, and what can be done."""
-    name = f"**{plain(file_name(scan.name), 80)}**"
-    able = library.reading.able
-    with st.container(key=f"scan_{scan.document}"):
-        if scan.waiting and not _can(library, scan):
-            pages = listed(page_ranges(scan.waiting))
-            told = t("scan.pictures", name=name, pages=pages, n=len(scan.waiting))
+    name = f"**{escape_markdown(file_name(scan.name), 80)}**"
+    able = library.scan_reader.is_available
+    with st.container(key=f"scan_{scan.document_id}"):
+        if scan.waiting_pages and not _is_readable(library, scan):
+            pages = format_page_list(page_ranges(scan.waiting_pages))
+            told = t("scan.pictures", name=name, pages=pages, n=len(scan.waiting_pages))
             remedy = t("scan.add_again") if able else t("scan.install", line=f"`{OCR_INSTALL}`")
             st.markdown(f":material/image: {told}  \n{remedy}")
-        if scan.failed:
+        if scan.failed_pages:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f":material/error_outline: {_failures(scan, name)}", width="content")
-                if able and scan.kept:
+                st.markdown(f":material/error_outline: {_failure_text(scan, name)}", width="content")
+                if able and scan.has_file:
                     st.button(
-                        t("scan.again"), key=f"again_{scan.document}", type="tertiary",
-                        icon=":material/refresh:", on_click=_again, args=(scan.document,),
+                        t("scan.again"), key=f"again_{scan.document_id}", type="tertiary",
+                        icon=":material/refresh:", on_click=_retry_document, args=(scan.document_id,),
                     )  # fmt: skip
 
 
-def _failures(scan: Scan, name: str) -> str:
+def _failure_text(scan: Scan, name: str) -> str:
     """The pages that could not be read, by reason."""
     pages: dict[str, list[int]] = {}
-    for page, reason in scan.failed:
+    for page, reason in scan.failed_pages:
         pages.setdefault(reason, []).append(page)
     return "  \n".join(
         t(
             "scan.failed",
             name=name,
-            pages=listed(page_ranges(found)),
+            pages=format_page_list(page_ranges(found)),
             n=len(found),
-            why=t(REASONS[reason]),
+            why=t(REASON_MESSAGES[reason]),
         )
         for reason, found in pages.items()
     )
 
 
-def _stop() -> None:
-    login.owner()  # what a widget calls comes before the router
-    application.desk().library.reading.stop()
+def _stop_reading() -> None:
+    login.current_owner()  # what a widget calls comes before the router
+    application.get_application().library.scan_reader.stop()
 
 
-def _go_on() -> None:
-    login.owner()
-    application.desk().library.reading.begin()
+def _resume_reading() -> None:
+    login.current_owner()
+    application.get_application().library.scan_reader.start()
 
 
-def _again(document: int) -> None:
-    login.owner()
-    application.desk().library.read_again(document)
+def _retry_document(document_id: int) -> None:
+    login.current_owner()
+    application.get_application().library.retry_failed_pages(document_id)

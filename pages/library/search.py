@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.library import shown
-from pages.shared.safe import plain
-from pages.shared.words import number, t
-from research import Hit, Library
+from pages.library import display
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_number, t
+from research import Library, SearchHit
 
-HITS = 12
-AROUND = 2  # passages before and after one
-WHERE = {"all": None, "own": False, "sample": True}
+MAX_HITS = 12
+CONTEXT_PASSAGES = 2  # passages before and after one
+SAMPLE_FILTERS = {"all": None, "own": False, "sample": True}
 
 
-def draw(library: Library, *, both: bool, names: tuple[str, ...] | None) -> None:
+def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str, ...] | None) -> None:
     """The box and what was found; `both`: there are own documents and those of the sample. With `names`,
     documents that have these alone are searched."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_search"):
@@ -26,8 +26,8 @@ def draw(library: Library, *, both: bool, names: tuple[str, ...] | None) -> None
             label_visibility="collapsed",
         )
         where = "all"
-        if both and names is None:
-            labels = {name: t(f"library.where_{name}") for name in WHERE}
+        if has_both_origins and document_names is None:
+            labels = {name: t(f"library.where_{name}") for name in SAMPLE_FILTERS}
             where = st.segmented_control(
                 t("library.where"),
                 list(labels),
@@ -39,48 +39,48 @@ def draw(library: Library, *, both: bool, names: tuple[str, ...] | None) -> None
             )
     if not query.strip():
         return
-    hits = library.search(query, limit=HITS, sample=WHERE.get(where or "all"), names=names)
+    hits = library.search(query, limit=MAX_HITS, sample=SAMPLE_FILTERS.get(where or "all"), names=document_names)
     if not hits:
         st.caption(t("library.no_hits"))
         return
-    st.caption(t("library.hits", n=number(len(hits))))
+    st.caption(t("library.hits", n=format_number(len(hits))))
     for n, hit in enumerate(hits):
-        _card(library, query, hit, n)
+        _draw_hit(library, query, hit, n)
 
 
-def _card(library: Library, query: str, hit: Hit, n: int) -> None:
+def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
     page = t("answer.page", n=hit.page) if hit.page else ""
-    with st.container(border=True, key=f"hit_{n}"):
-        st.markdown(f"**{plain(shown.seen(hit.title), 200)}**")
-        facts = [shown.seen(hit.heading), page, shown.file_name(hit.name)]
-        if hit.sample:
+    with st.container(border=True, key=f"hit_{index}"):
+        st.markdown(f"**{escape_markdown(display.replace_invisible(hit.title), 200)}**")
+        facts = [display.replace_invisible(hit.heading), page, display.file_name(hit.name)]
+        if hit.is_sample:
             facts = [*facts[:2], t("library.shipped")]
-        if hit.ocr:
+        if hit.is_ocr:
             facts.append(t("answer.ocr"))
-        st.caption(" · ".join(plain(fact, 160) for fact in facts if fact))
-        st.markdown(shown.passage(hit.text, library.marks(query, hit.text)))
+        st.caption(" · ".join(escape_markdown(fact, 160) for fact in facts if fact))
+        st.markdown(display.passage_markdown(hit.text, library.find_highlights(query, hit.text)))
         with st.container(horizontal=True, vertical_alignment="center"):
-            key = f"{hit.document}_{hit.start}"
+            key = f"{hit.document_id}_{hit.start}"
             around = st.toggle(t("library.context"), key=f"context_{key}")
             st.button(
                 t("library.open_here"), key=f"open_{key}", type="tertiary",
-                icon=":material/menu_book:", on_click=shown.open_document,
-                args=(hit.document, hit.start),
+                icon=":material/menu_book:", on_click=display.open_document,
+                args=(hit.document_id, hit.start),
             )  # fmt: skip
             if st.button(
                 t("library.ask"), key=f"ask_{key}", type="tertiary", icon=":material/forum:",
                 help=t("library.ask_help"),
             ):  # fmt: skip
-                shown.ask_about(hit.title)
+                display.ask_about_document(hit.title)
         if around:
-            _context(library, query, hit)
+            _draw_context(library, query, hit)
 
 
-def _context(library: Library, query: str, hit: Hit) -> None:
+def _draw_context(library: Library, query: str, hit: SearchHit) -> None:
     """The passage between those before and after it."""
-    first = max(0, library.place(hit.document, hit.start) - AROUND)
-    for part in library.excerpts(hit.document, first, 2 * AROUND + 1):
+    first = max(0, library.passage_index(hit.document_id, hit.start) - CONTEXT_PASSAGES)
+    for part in library.list_excerpts(hit.document_id, first, 2 * CONTEXT_PASSAGES + 1):
         here = part.start == hit.start
-        text = shown.passage(part.text, library.marks(query, part.text) if here else None)
-        with st.container(key=f"around_{hit.document}_{hit.start}_{part.start}"):
+        text = display.passage_markdown(part.text, library.find_highlights(query, part.text) if here else None)
+        with st.container(key=f"around_{hit.document_id}_{hit.start}_{part.start}"):
             st.markdown(f"**›** {text}" if here else text)

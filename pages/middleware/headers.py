@@ -29,53 +29,53 @@ HEADERS = {
 
 # The frame of a map runs the script that its component sends it as text, and shows the tiles of
 # others, who want to know which site asks for them.
-MAP = "/component/streamlit_folium.st_folium/"
-TILES = (
+MAP_PATH = "/component/streamlit_folium.st_folium/"
+TILE_HOSTS = (
     "https://tile.openstreetmap.org",
     *(f"https://webrd0{n}.is.autonavi.com" for n in range(1, 5)),
 )
 MAP_CSP = CSP.replace("'unsafe-inline' blob:", "'unsafe-inline' 'unsafe-eval' blob:")
-PLAIN_MAP_HEADERS = HEADERS | {b"content-security-policy": MAP_CSP.encode()}
+MAP_HEADERS_WITHOUT_TILES = HEADERS | {b"content-security-policy": MAP_CSP.encode()}
 MAP_HEADERS = HEADERS | {
-    b"content-security-policy": MAP_CSP.replace("img-src", " ".join(["img-src", *TILES])).encode(),
+    b"content-security-policy": MAP_CSP.replace("img-src", " ".join(["img-src", *TILE_HOSTS])).encode(),
     b"referrer-policy": b"strict-origin",
 }
 
 # And the frame of the pictures of a report, which opens when they are asked for, shows pictures of
 # whatever site. It can do nothing else, and the sites do not learn who asks.
-PICTURES = "/assets/pictures/"
+PICTURES_PATH = "/assets/pictures/"
 PICTURE_HEADERS = HEADERS | {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
     b"img-src https: http:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 }
 
-ASSETS = "/assets/"
-FOR_EVER = b"public, max-age=31536000, immutable"  # the address of a file with a version
+ASSETS_PATH = "/assets/"
+CACHE_FOREVER = b"public, max-age=31536000, immutable"  # the address of a file with a version
 
 
-def headers(path: str) -> dict[bytes, bytes]:
+def security_headers(path: str) -> dict[bytes, bytes]:
     """The headers of an answer; those of a map's tiles only if there may be any."""
-    if PICTURES in path:
+    if PICTURES_PATH in path:
         return PICTURE_HEADERS
-    if MAP not in path:  # a path of the server's own may stand before it
+    if MAP_PATH not in path:  # a path of the server's own may stand before it
         return HEADERS
     try:
-        return PLAIN_MAP_HEADERS if application.desk().settings.map_tiles == "off" else MAP_HEADERS
+        return MAP_HEADERS_WITHOUT_TILES if application.get_application().settings.map_tiles == "off" else MAP_HEADERS
     except (StoreError, SettingError):
-        return PLAIN_MAP_HEADERS
+        return MAP_HEADERS_WITHOUT_TILES
 
 
-def keeping(scope: Any, status: int, have: dict[bytes, bytes]) -> dict[bytes, bytes]:
+def cache_headers(scope: Any, status: int, response_headers: dict[bytes, bytes]) -> dict[bytes, bytes]:
     """How long a browser keeps the answer. What somebody takes away is kept nowhere else."""
-    if have.get(b"content-disposition", b"").startswith(b"attachment"):
+    if response_headers.get(b"content-disposition", b"").startswith(b"attachment"):
         return {b"cache-control": b"no-store"}
-    if ASSETS in scope["path"] and b"cache-control" not in have:
+    if ASSETS_PATH in scope["path"] and b"cache-control" not in response_headers:
         versioned = status == 200 and scope.get("query_string", b"").startswith(b"v=")
-        return {b"cache-control": FOR_EVER if versioned else b"no-cache"}
+        return {b"cache-control": CACHE_FOREVER if versioned else b"no-cache"}
     return {}
 
 
-class SecurityHeaders:
+class SecurityHeadersMiddleware:
     """Adds the headers to every HTTP answer; websockets pass untouched."""
 
     def __init__(self, app: Any) -> None:
@@ -85,9 +85,9 @@ class SecurityHeaders:
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 have = {key.lower(): value for key, value in message["headers"]}
-                kept = keeping(scope, message["status"], have)
+                kept = cache_headers(scope, message["status"], have)
                 own = [(k, v) for k, v in message["headers"] if k.lower() not in kept]
-                extra = [(k, v) for k, v in headers(scope["path"]).items() if k not in have]
+                extra = [(k, v) for k, v in security_headers(scope["path"]).items() if k not in have]
                 message["headers"] = [*own, *extra, *kept.items()]
             await send(message)
 

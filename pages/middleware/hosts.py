@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from pages.middleware.gate import refuse
+from pages.middleware.access import send_refusal
 
-WORDS = b"This server is not known by that name. Its names are set in server.allowedHosts."
-PORTS = {"http": 80, "https": 443}
+REFUSAL = b"This server is not known by that name. Its names are set in server.allowedHosts."
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Origin(NamedTuple):
@@ -26,77 +26,74 @@ class Origin(NamedTuple):
     port: int
 
 
-def origin(text: str) -> Origin | None:
+def parse_origin(text: str) -> Origin | None:
     """An origin as a browser writes it; None of a page that has none ("null")."""
     try:
         parts = urlsplit(text)
         scheme, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
         return None
-    if scheme not in PORTS or not host:
+    if scheme not in DEFAULT_PORTS or not host:
         return None
-    return Origin(scheme, host.rstrip("."), PORTS[scheme] if port is None else port)
+    return Origin(scheme, host.rstrip("."), DEFAULT_PORTS[scheme] if port is None else port)
 
 
-def named(scope: Any, header: bytes) -> list[str]:
+def header_values(scope: Any, header: bytes) -> list[str]:
     """What a request says in a header, each time that it says it."""
     return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
 
 
-def known(scope: Any) -> bool:
+def is_allowed_host(scope: Any) -> bool:
     """Whether a request names one of `server.allowedHosts`, by the rule that Streamlit has for
     websockets: any port, no matter the case or a dot at the end; without a list every name will do.
     """
     from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-    hosts = named(scope, b"host")
+    hosts = header_values(scope, b"host")
     return len(hosts) < 2 and is_host_allowed(hosts[0] if hosts else None)
 
 
-def own(scope: Any) -> bool:
+def is_allowed_origin(scope: Any) -> bool:
     """Whether a websocket is opened by a page of this server or of `server.corsAllowedOrigins`, or
     by a program, which names no origin.
 
     A page of this server has the address that the websocket is asked for by, port and all. Whether it
     was encrypted on its way to a proxy need not be known here; if it is known, the page was so too.
     """
-    pages, hosts = named(scope, b"origin"), named(scope, b"host")
+    pages, hosts = header_values(scope, b"origin"), header_values(scope, b"host")
     if not pages or not st.get_option("server.enableCORS"):
         return True
-    page = origin(pages[0])
+    page = parse_origin(pages[0])
     if len(pages) > 1 or page is None or not hosts:
         return False
-    if page in map(origin, st.get_option("server.corsAllowedOrigins")):
+    if page in map(parse_origin, st.get_option("server.corsAllowedOrigins")):
         return True
     sure = scope["scheme"] != "wss" or page.scheme == "https"
-    return sure and page == origin(f"{page.scheme}://{hosts[0]}")
+    return sure and page == parse_origin(f"{page.scheme}://{hosts[0]}")
 
 
-def usual(scope: Any) -> Any:
+def normalize_host(scope: Any) -> Any:
     """The same websocket with its host as browsers write it: Streamlit compares it with the page's
     origin letter by letter, and some proxies add the port that goes without saying."""
-    scheme = "".join(named(scope, b"origin")).partition(":")[0]
-    port = f":{PORTS.get(scheme, '')}".encode()
+    scheme = "".join(header_values(scope, b"origin")).partition(":")[0]
+    port = f":{DEFAULT_PORTS.get(scheme, '')}".encode()
     return scope | {
-        "headers": [
-            (name, value.removesuffix(port) if name == b"host" else value)
-            for name, value in scope["headers"]
-        ]
+        "headers": [(name, value.removesuffix(port) if name == b"host" else value) for name, value in scope["headers"]]
     }
 
 
-class Hosts:
+class HostMiddleware:
     """Answers requests to another name with plain words, and closes websockets of other pages too."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and not known(scope):
-            await refuse(send, 421, WORDS)
+        if scope["type"] == "http" and not is_allowed_host(scope):
+            await send_refusal(send, 421, REFUSAL)
         elif scope["type"] != "websocket":
             await self.app(scope, receive, send)
-        elif known(scope) and own(scope):
-            await self.app(usual(scope), receive, send)
+        elif is_allowed_host(scope) and is_allowed_origin(scope):
+            await self.app(normalize_host(scope), receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})

@@ -6,18 +6,18 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.run import watch
-from pages.shared import asking, errors, layout
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import address, local_time, named, source_name, t
-from research import Options, PaceError, QuestionError, Unwatchable, application
+from pages.shared import errors, layout, run_navigation
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_local_time, run_query_params, source_name, t, value_label
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
+from research import QuestionError, RateLimitError, RunOptions, UnwatchableTopicError, application
 
-SHOWN = 20
+MAX_REPORTS = 20
 
 
-def form() -> None:
-    usual = application.services(owner=owner()).reporting()
+def draw_form() -> None:
+    usual = application.get_services(owner=current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"),
@@ -25,12 +25,10 @@ def form() -> None:
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sections = st.slider(t("news.sections"), 1, 12, usual.sections, key="sections")
-            reflections = st.slider(
-                t("news.reflections"), 0, 10, usual.reflections, key="reflections"
-            )
+            reflections = st.slider(t("news.reflections"), 0, 10, usual.reflections, key="reflections")
         sources = st.pills(
-            t("ask.sources"), list(application.desk().sources), selection_mode="multi",
-            default=list(usual.sources), format_func=lambda name: plain(source_name(name)),
+            t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
+            default=list(usual.sources), format_func=lambda name: escape_markdown(source_name(name)),
             key="news_sources",
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -44,80 +42,81 @@ def form() -> None:
             "sections": sections, "reflections": reflections, "sources": tuple(sources),
             "approve": first,
         }  # fmt: skip
-        begin(topic, usual.model_copy(update=update))
+        start_report(topic, usual.model_copy(update=update))
 
 
-def begin(topic: str, options: Options) -> None:
+def start_report(topic: str, options: RunOptions) -> None:
     if not options.sources:
         st.error(t("ask.no_sources"))
         return
     try:
-        report = application.report_on(topic, options=options, owner=owner())
-    except (QuestionError, PaceError) as error:
-        asking.refuse(error)
+        report = application.start_report(topic, options=options, owner=current_owner())
+    except (QuestionError, RateLimitError) as error:
+        run_navigation.draw_start_error(error)
         return
-    asking.show(report)
+    run_navigation.show_run(report)
     st.rerun()
 
 
-def earlier() -> None:
+def draw_earlier_reports() -> None:
     """The reports that there are, the latest first."""
-    found = [item for item in application.recent(owner=owner()) if item.options.sections][:SHOWN]
+    found = [item for item in application.recent_runs(owner=current_owner()) if item.options.sections][:MAX_REPORTS]
     if found:
-        layout.section(t("news.earlier"))
+        layout.draw_section_title(t("news.earlier"))
     for item in found:
-        with errors.row(), st.container(horizontal=True, vertical_alignment="center"):
+        with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                script("news"), label=plain(item.question, 100), query_params=address(item.id)
+                page_script("news"), label=escape_markdown(item.question, 100), query_params=run_query_params(item.id)
             )
             st.badge(
-                plain(named("run", item.status)), color=asking.COLORS.get(item.status, "orange")
+                escape_markdown(value_label("run", item.status)),
+                color=run_navigation.STATUS_COLORS.get(item.status, "orange"),
             )
-            st.caption(local_time(item.created), width="content")
+            st.caption(format_local_time(item.created), width="content")
 
 
-def watched() -> None:
+def draw_watched_topics() -> None:
     """The topics that the visitor watches."""
-    watch.table(
-        application.watches(owner=owner()),
-        again,
-        lambda id_: application.unwatch(id_, owner=owner()),
+    watch.draw_table(
+        application.watches(owner=current_owner()),
+        refresh_topic,
+        lambda id_: application.unwatch_topic(id_, owner=current_owner()),
     )
 
 
-def again(watch_id: str) -> None:
+def refresh_topic(watch_id: str) -> None:
     """Looks at a topic once more and shows the run that does it."""
     try:
-        update = application.look_again(watch_id, owner=owner())
-    except Unwatchable:
+        update = application.start_update(watch_id, owner=current_owner())
+    except UnwatchableTopicError:
         st.error(t("watch.gone_topic"))
         return
-    asking.show(update)
+    run_navigation.show_run(update)
     st.rerun()
 
 
-def without_news() -> None:
+def draw_setup_hint() -> None:
     """How to get a source of news, for as long as there is none."""
     with st.container(border=True, key="without_news"):
         st.markdown(f":material/key: {t('news.add')}")
-        st.page_link(script("settings"), label=t("nav.settings"), icon=":material/tune:")
+        st.page_link(page_script("settings"), label=t("nav.settings"), icon=":material/tune:")
 
 
-def home() -> None:
+def draw_start_page() -> None:
     """What can be reported on, and the reports that there are."""
-    layout.header(t("news.title"), t("news.lead"))
-    if application.readiness(owner=owner())["news"].state == "missing":
-        without_news()
-    form()
-    watched()
-    earlier()
+    layout.draw_header(t("news.title"), t("news.lead"))
+    if application.readiness(owner=current_owner())["news"].state == "missing":
+        draw_setup_hint()
+    draw_form()
+    draw_watched_topics()
+    draw_earlier_reports()
 
 
-asking.home(asking.REPORTS)
-shown = asking.current()
-if shown is not None:
+run_navigation.set_last_run_key(run_navigation.LAST_REPORT_KEY)
+selected_run = run_navigation.current_run()
+if selected_run is not None:
     from pages.run import view as run  # heavier than all else here, and not needed to ask
 
-    run.draw(shown)
+    run.draw(selected_run)
 else:
-    home()
+    draw_start_page()

@@ -18,52 +18,52 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import layout
-from pages.shared.safe import plain, web
-from pages.shared.words import number, t
-from research import Rows
+from pages.shared.escaping import escape_markdown, web_url
+from pages.shared.localization import format_number, t
+from research import QueryResult
 
-TOP = 30  # bars
-SERIES = 6  # lines in one chart
-LABEL = 40  # characters of a label
-BAR = 24  # pixels of a bar with its gap
-_IDS = re.compile(r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|phone|tel)|.*(?:编号|序号|编码|代码|页码|电话|邮编)", re.I)  # fmt: skip
-_YEARS = re.compile(r"(?:.*[_\s])?(?:year|yr)(?:[_\s].*)?|.*(?:年份|年度)|年", re.I)
-_POINTS = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I)  # fmt: skip
-_NAMES = re.compile(r"name|title|province|city|名称|景区|省份|城市", re.I)
-_MARKS = {"title", "image"}  # names of fields that a tooltip draws as a heading and as a picture
-Kind = Literal["bar", "line", "points"]
+MAX_BARS = 30  # bars
+MAX_SERIES = 6  # lines in one chart
+MAX_LABEL_CHARS = 40  # characters of a label
+BAR_PIXELS = 24  # pixels of a bar with its gap
+_ID_NAME = re.compile(r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|phone|tel)|.*(?:编号|序号|编码|代码|页码|电话|邮编)", re.I)  # fmt: skip
+_YEAR_NAME = re.compile(r"(?:.*[_\s])?(?:year|yr)(?:[_\s].*)?|.*(?:年份|年度)|年", re.I)
+_COORDINATE_NAME = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I)  # fmt: skip
+_LABEL_NAME = re.compile(r"name|title|province|city|名称|景区|省份|城市", re.I)
+_RESERVED_TITLES = {"title", "image"}  # names of fields that a tooltip draws as a heading and as a picture
+ChartKind = Literal["bar", "line", "points"]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChartChoice:
     """A chart: what stands along the label axis, what is measured, and what tells lines apart. All
     are places of columns; `series` is -1 for none."""
 
-    kind: Kind
-    label: int
-    measures: tuple[int, ...]
-    series: int = -1
+    kind: ChartKind
+    label_column: int
+    measure_columns: tuple[int, ...]
+    series_column: int = -1
 
 
 # Columns
 
 
 def is_id(name: str) -> bool:
-    return bool(_IDS.fullmatch(name.strip()))
+    return bool(_ID_NAME.fullmatch(name.strip()))
 
 
 def is_coordinate(name: str) -> bool:
-    return bool(_POINTS.fullmatch(name.strip()))
+    return bool(_COORDINATE_NAME.fullmatch(name.strip()))
 
 
 def is_year(name: str, values: Sequence[Any]) -> bool:
     """Whether whole numbers are years: by their name, and because they could be."""
-    return bool(_YEARS.fullmatch(name.strip())) and all(
+    return bool(_YEAR_NAME.fullmatch(name.strip())) and all(
         1000 <= value < 3000 for value in values if value is not None
     )
 
 
-def choose(rows: Rows) -> Choice | None:
+def choose_chart(query_result: QueryResult) -> ChartChoice | None:
     """The chart that fits the rows, or None: fewer than two rows, or nothing that is measured.
 
     Where each row names a thing of its own, numbers are bars. Else numbers by a date or a year of
@@ -71,10 +71,10 @@ def choose(rows: Rows) -> Choice | None:
     bars; two numbers alone are points. Ids, coordinates, years and
     columns of one value are no measures.
     """
-    if len(rows.rows) < 2 or not rows.types:
+    if len(query_result.rows) < 2 or not query_result.types:
         return None
-    columns = list(zip(*rows.rows, strict=True))
-    kinds = list(zip(rows.names, rows.types, columns, strict=True))
+    columns = list(zip(*query_result.rows, strict=True))
+    kinds = list(zip(query_result.names, query_result.types, columns, strict=True))
     times = [
         n
         for n, (name, kind, values) in enumerate(kinds)
@@ -86,104 +86,102 @@ def choose(rows: Rows) -> Choice | None:
         n
         for n, (name, kind, values) in enumerate(kinds)
         if kind in ("integer", "number")
-        and len(_known(values)) > 1
+        and len(_present_values(values)) > 1
         and not (is_id(name) or is_coordinate(name) or is_year(name, values))
     )
-    texts = [n for n, (_, kind, values) in enumerate(kinds) if kind == "text" and _labels(values)]
+    texts = [n for n, (_, kind, values) in enumerate(kinds) if kind == "text" and _are_labels(values)]
     if not measures:
         return None
-    things = any(len(set(columns[n])) == len(rows.rows) for n in texts)  # each row names its own
+    things = any(len(set(columns[n])) == len(query_result.rows) for n in texts)  # each row names its own
     for at in () if things else times:
-        if len(set(columns[at])) == len(rows.rows):
-            return Choice("line", at, measures)
+        if len(set(columns[at])) == len(query_result.rows):
+            return ChartChoice("line", at, measures)
         for text in texts:
             pairs = set(zip(columns[at], columns[text], strict=True))
-            if len(pairs) == len(rows.rows) and len(set(columns[text])) <= SERIES:
-                return Choice("line", at, measures, text)
+            if len(pairs) == len(query_result.rows) and len(set(columns[text])) <= MAX_SERIES:
+                return ChartChoice("line", at, measures, text)
     if texts:
-        own = max(
-            texts, key=lambda n: (len(set(columns[n])), bool(_NAMES.search(rows.names[n])), -n)
-        )
-        return Choice("bar", own, measures)
+        own = max(texts, key=lambda n: (len(set(columns[n])), bool(_LABEL_NAME.search(query_result.names[n])), -n))
+        return ChartChoice("bar", own, measures)
     if len(measures) > 1:
-        return Choice("points", measures[0], measures[1:])
+        return ChartChoice("points", measures[0], measures[1:])
     return None
 
 
-def _known(values: Sequence[Any]) -> set[Any]:
+def _present_values(values: Sequence[Any]) -> set[Any]:
     return {value for value in values if value is not None}
 
 
-def _labels(values: Sequence[Any]) -> bool:
+def _are_labels(values: Sequence[Any]) -> bool:
     """Whether texts can stand beside bars: they differ, are short, and are no addresses."""
-    known = _known(values)
+    known = _present_values(values)
     return (
         len(known) > 1
-        and sorted(map(len, known))[len(known) // 2] <= LABEL
-        and not any(web(text) for text in known)
+        and sorted(map(len, known))[len(known) // 2] <= MAX_LABEL_CHARS
+        and not any(web_url(text) for text in known)
     )
 
 
 # Drawing
 
 
-def draw(rows: Rows, shown: Rows, key: str) -> None:
+def draw(query_result: QueryResult, display_result: QueryResult, key: str) -> None:
     """The chart that fits, with a choice of what is measured; nothing if none fits. `shown` are the
     same rows with headings for their names."""
-    choice = choose(rows)
+    choice = choose_chart(query_result)
     if choice is None:
         return
-    layout.section(t("rows.chart"))
-    names = dict(enumerate(shown.names))
-    measure = choice.measures[0]
-    if len(choice.measures) > 1:
+    layout.draw_section_title(t("rows.chart"))
+    names = dict(enumerate(display_result.names))
+    measure = choice.measure_columns[0]
+    if len(choice.measure_columns) > 1:
         measure = st.pills(
             t("rows.measure"),
-            list(choice.measures),
-            format_func=lambda n: plain(_cut(names[n])),
+            list(choice.measure_columns),
+            format_func=lambda n: escape_markdown(_shorten(names[n])),
             default=measure,
             key=f"measure_{key}",
             required=True,
         )
-    words = {"measure": _cut(names[measure]), "label": _cut(names[choice.label])}
+    words = {"measure": _shorten(names[measure]), "label": _shorten(names[choice.label_column])}
     title = {
         "bar": t("rows.chart_bar", **words),
         "line": t("rows.chart_line", **words),
         "points": t("rows.chart_points", **words),
     }[choice.kind]
-    st.altair_chart(made(shown, choice, measure), key=f"chart_{key}", alt=title)
-    if choice.kind == "bar" and sum(row[measure] is not None for row in rows.rows) > TOP:
-        st.caption(t("rows.chart_top", n=number(TOP)))
+    st.altair_chart(build_chart(display_result, choice, measure), key=f"chart_{key}", alt=title)
+    if choice.kind == "bar" and sum(row[measure] is not None for row in query_result.rows) > MAX_BARS:
+        st.caption(t("rows.chart_top", n=format_number(MAX_BARS)))
 
 
-def made(rows: Rows, choice: Choice, measure: int) -> alt.Chart:
+def build_chart(query_result: QueryResult, choice: ChartChoice, measure_column: int) -> alt.Chart:
     """The specification of a chart of one measure."""
-    names = {"label": rows.names[choice.label], "value": rows.names[measure]}
+    names = {"label": query_result.names[choice.label_column], "value": query_result.names[measure_column]}
     lines = [
         {
-            "label": row[choice.label],
-            "value": row[measure],
-            **({"series": _cut(str(row[choice.series]))} if choice.series >= 0 else {}),
+            "label": row[choice.label_column],
+            "value": row[measure_column],
+            **({"series": _shorten(str(row[choice.series_column]))} if choice.series_column >= 0 else {}),
         }
-        for row in rows.rows
-        if row[measure] is not None and row[choice.label] is not None
+        for row in query_result.rows
+        if row[measure_column] is not None and row[choice.label_column] is not None
     ]
     if choice.kind == "bar":
-        return bars(lines, names)
-    draw_ = {"line": _lines, "points": _points}[choice.kind]
-    return draw_(lines, names, timed=rows.types[choice.label] == "date")
+        return build_bar_chart(lines, names)
+    draw_ = {"line": _build_line_chart, "points": _build_point_chart}[choice.kind]
+    return draw_(lines, names, is_dated=query_result.types[choice.label_column] == "date")
 
 
-def bars(lines: list[dict[str, Any]], names: dict[str, str]) -> alt.Chart:
+def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> alt.Chart:
     """The first lines as bars: each has a `label`, which need not be its own, and a `value`."""
-    lines = lines[:TOP]
+    records = records[:MAX_BARS]
     seen: Counter[str] = Counter()
-    for line in lines:
-        text = _cut(line["label"])
+    for line in records:
+        text = _shorten(line["label"])
         seen[text] += 1
         line["label"] = text if seen[text] == 1 else f"{text} ({seen[text]})"
     return (
-        alt.Chart(pd.DataFrame(lines))
+        alt.Chart(pd.DataFrame(records))
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             y=alt.Y(
@@ -198,67 +196,67 @@ def bars(lines: list[dict[str, Any]], names: dict[str, str]) -> alt.Chart:
                     ticks=False,
                 ),
             ),
-            x=alt.X("value:Q", title=_cut(names["value"])),
-            tooltip=_told(names),
+            x=alt.X("value:Q", title=_shorten(titles["value"])),
+            tooltip=_build_tooltips(titles),
         )
-        .properties(height=max(120, len(lines) * BAR + 40))
+        .properties(height=max(120, len(records) * BAR_PIXELS + 40))
     )
 
 
-def _lines(lines: list[dict[str, Any]], names: dict[str, str], *, timed: bool) -> alt.Chart:
-    series = bool(lines) and "series" in lines[0]
-    if timed:
-        for line in lines:
+def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
+    series = bool(records) and "series" in records[0]
+    if is_dated:
+        for line in records:
             day = date.fromisoformat(line["label"])
             line["label"] = datetime(day.year, day.month, day.day)
-        across = alt.X("label:T", title=_cut(names["label"]))
-        told = alt.Tooltip("label:T", title=_title(names["label"]), format="%Y-%m-%d")
+        across = alt.X("label:T", title=_shorten(titles["label"]))
+        told = alt.Tooltip("label:T", title=_tooltip_title(titles["label"]), format="%Y-%m-%d")
     else:  # years: as they are, without a thousands separator
         across = alt.X(
             "label:Q",
-            title=_cut(names["label"]),
+            title=_shorten(titles["label"]),
             axis=alt.Axis(format="d", tickMinStep=1),
             scale=alt.Scale(zero=False, nice=False),
         )
-        told = alt.Tooltip("label:Q", title=_title(names["label"]), format="d")
+        told = alt.Tooltip("label:Q", title=_tooltip_title(titles["label"]), format="d")
     encoding = {
         "x": across,
-        "y": alt.Y("value:Q", title=_cut(names["value"])),
-        "tooltip": [told, _told(names)[1]],
+        "y": alt.Y("value:Q", title=_shorten(titles["value"])),
+        "tooltip": [told, _build_tooltips(titles)[1]],
     }
     if series:
         encoding["color"] = alt.Color("series:N", title=None, legend=alt.Legend(orient="top"))
-    return alt.Chart(pd.DataFrame(lines)).mark_line(point=True).encode(**encoding)
+    return alt.Chart(pd.DataFrame(records)).mark_line(point=True).encode(**encoding)
 
 
-def _points(lines: list[dict[str, Any]], names: dict[str, str], *, timed: bool) -> alt.Chart:
+def _build_point_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
     return (
-        alt.Chart(pd.DataFrame(lines))
+        alt.Chart(pd.DataFrame(records))
         .mark_point(filled=True, size=60)
         .encode(
-            x=alt.X("label:Q", title=_cut(names["label"]), scale=alt.Scale(zero=False)),
-            y=alt.Y("value:Q", title=_cut(names["value"]), scale=alt.Scale(zero=False)),
+            x=alt.X("label:Q", title=_shorten(titles["label"]), scale=alt.Scale(zero=False)),
+            y=alt.Y("value:Q", title=_shorten(titles["value"]), scale=alt.Scale(zero=False)),
             tooltip=[
-                alt.Tooltip("label:Q", title=_title(names["label"])),
-                alt.Tooltip("value:Q", title=_title(names["value"])),
+                alt.Tooltip("label:Q", title=_tooltip_title(titles["label"])),
+                alt.Tooltip("value:Q", title=_tooltip_title(titles["value"])),
             ],
         )
     )
 
 
-def _told(names: dict[str, str]) -> list[alt.Tooltip]:
+def _build_tooltips(titles: dict[str, str]) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("label:N", title=_title(names["label"])),
-        alt.Tooltip("value:Q", title=_title(names["value"])),
+        alt.Tooltip("label:N", title=_tooltip_title(titles["label"])),
+        alt.Tooltip("value:Q", title=_tooltip_title(titles["value"])),
     ]
 
 
-def _title(name: str) -> str:
+def _tooltip_title(name: str) -> str:
     """A name as a tooltip has it: one that it would draw as a picture or a heading is none any more."""
-    text = _cut(name) or "–"
-    return f"{text} " if text in _MARKS else text
+    text = _shorten(name) or "–"
+    return f"{text} " if text in _RESERVED_TITLES else text
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split()).encode("utf-8", "replace").decode()
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"

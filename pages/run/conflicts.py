@@ -8,25 +8,25 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.run.answer import host
+from pages.run.answer import source_host
 from pages.shared import layout
-from pages.shared.words import day_form, number, t
-from research import CitedAnswer, Disagreement, Evidence, GivenFigure, Report, conflicts
+from pages.shared.localization import day_column_format, format_number, t
+from research import CitedAnswer, CitedFigure, Evidence, FigureDisagreement, Report, find_disagreements
 
-SHORT, HEIGHT = 10, 390  # rows that the table shows all, and else its height in pixels
+MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # rows that the table shows all, and else its height in pixels
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """The table of the disagreements; nothing if there are none."""
-    if found := conflicts(report, cited):
-        table(found, report)
+    if found := find_disagreements(report, cited):
+        draw_table(found, report)
 
 
-def table(found: Sequence[Disagreement], report: Report) -> None:
+def draw_table(disagreements: Sequence[FigureDisagreement], report: Report) -> None:
     """A row for each figure that a source gives, those of one subject below each other."""
     known = {item.id: item for item in report.evidence}
-    rows = [row(one, given, known) for one in found for given in one.figures]
-    layout.section(t("conflicts.title"))
+    rows = [build_row(one, given, known) for one in disagreements for given in one.figures]
+    layout.draw_section_title(t("conflicts.title"))
     st.caption(t("conflicts.help"))
     column = st.column_config
     st.dataframe(
@@ -35,27 +35,29 @@ def table(found: Sequence[Disagreement], report: Report) -> None:
         key=f"conflicts_{report.run.id[:8]}",
         alt=t("conflicts.title"),
         placeholder="–",
-        height=HEIGHT if len(rows) > SHORT else "content",
+        height=HEIGHT_PIXELS if len(rows) > MAX_UNSCROLLED_ROWS else "content",
         column_config={
             "subject": column.TextColumn(t("conflicts.subject"), width="medium"),
             "figure": column.TextColumn(t("conflicts.figure"), width="small"),
             "clause": column.TextColumn(t("conflicts.clause"), width="large"),
             "source": column.TextColumn(t("conflicts.source"), width="medium"),
-            "date": column.DateColumn(t("sources.date"), format=day_form(), width=115),
+            "date": column.DateColumn(t("sources.date"), format=day_column_format(), width=115),
         },
     )
 
 
-def row(one: Disagreement, given: GivenFigure, known: dict[str, Evidence]) -> dict[str, Any]:
+def build_row(
+    disagreement: FigureDisagreement, figure: CitedFigure, evidence_by_id: dict[str, Evidence]
+) -> dict[str, Any]:
     """What one source says. `copies` are the further sources that say it in the same words."""
-    item = known.get(given.evidence)
-    mark = f"[{given.number}] " if given.number else ""
-    name = (item.title or host(item)) if item else ""
-    more = f" · {t('conflicts.copies', n=number(given.copies))}" if given.copies else ""
+    item = evidence_by_id.get(figure.evidence)
+    mark = f"[{figure.number}] " if figure.number else ""
+    name = (item.title or source_host(item)) if item else ""
+    more = f" · {t('conflicts.copies', n=format_number(figure.copies))}" if figure.copies else ""
     return {
-        "subject": one.subject,
-        "figure": given.text,
-        "clause": given.clause,
+        "subject": disagreement.subject,
+        "figure": figure.text,
+        "clause": figure.clause,
         "source": f"{mark}{name}{more}",
-        "date": given.date,
+        "date": figure.date,
     }

@@ -19,53 +19,62 @@ import streamlit as st
 
 from pages.run import answer
 from pages.shared import layout
-from pages.shared.safe import link, plain, web
-from pages.shared.words import CODES, Lang, day_form, day_text, lang, number, speaker, t
+from pages.shared.escaping import escape_markdown, markdown_link, web_url
+from pages.shared.localization import (
+    LANGUAGE_TAGS,
+    Language,
+    create_translator,
+    current_language,
+    day_column_format,
+    format_day_in,
+    format_number,
+    t,
+)
 from research import CitedAnswer, Evidence, Report, message
 
 TONES = ("positive", "neutral", "negative")
 # Neither red nor green, which mean the opposite in another culture; readable on light and on dark.
-COLOURS = ("#3b8fd4", "#8b95a1", "#dd7a1f")
-SHAPES = ("triangle-up", "circle", "triangle-down")
-LANE = 20  # pixels
-HEIGHT = (140, 460)  # of the timeline, at least and at most
-TICKS = 8  # of its axis, about
-LONG = 300  # days from which on months are enough for its axis
-HEADLINE = 160  # characters of a headline in a tooltip
-PIECES = 40  # of a story that are listed
-UNDATED = 30  # stories without a day that are listed
-PICTURES = 24
-STRIP = 275  # pixels
-ROWS = 10  # of a table, until it scrolls
+TONE_COLORS = ("#3b8fd4", "#8b95a1", "#dd7a1f")
+TONE_SHAPES = ("triangle-up", "circle", "triangle-down")
+LANE_PIXELS = 20  # pixels
+HEIGHT_RANGE_PIXELS = (140, 460)  # of the timeline, at least and at most
+MAX_TICKS = 8  # of its axis, about
+MONTH_AXIS_DAYS = 300  # days from which on months are enough for its axis
+MAX_HEADLINE_CHARS = 160  # characters of a headline in a tooltip
+MAX_ARTICLES = 40  # of a story that are listed
+MAX_UNDATED_STORIES = 30  # stories without a day that are listed
+MAX_PICTURES = 24
+PICTURES_HEIGHT_PIXELS = 275  # pixels
+MAX_UNSCROLLED_ROWS = 10  # of a table, until it scrolls
 
 
 # Above the text
 
 
-def head(report: Report) -> None:
+def draw_summary(report: Report) -> None:
     """What the news come to in one line, and a warning if all of it is old; of a report without any
     news, that it is so."""
     found = report.answer and report.answer.coverage
     if not found:
         if report.run.options.sections and report.answer:
-            st.caption(t(_lacking(report)))
+            st.caption(t(_missing_news_message(report)))
         return
-    facts = [t("coverage.as_of", day=day_text(found.as_of, lang()))]
-    if found.newest:
-        facts.append(t("coverage.newest", day=day_text(found.newest, lang())))
-    facts.append(t("coverage.stories", n=number(len(found.stories))))
+    facts = [t("coverage.as_of", day=format_day_in(found.as_of, current_language()))]
+    if found.latest_day:
+        facts.append(t("coverage.newest", day=format_day_in(found.latest_day, current_language())))
+    facts.append(t("coverage.stories", n=format_number(len(found.stories))))
     named = [outlet for outlet in found.outlets if outlet.name]
     if named:
-        facts.append(t("coverage.outlets", n=number(len(named))))
+        facts.append(t("coverage.outlets", n=format_number(len(named))))
     if found.undated:
-        facts.append(t("coverage.undated", n=number(found.undated)))
-    st.markdown(f":material/newspaper: {plain(' · '.join(facts))}")
-    if found.stale and found.newest:
-        day = day_text(found.newest, lang())
-        st.warning(t("coverage.stale", day=plain(day)), icon=":material/history:")
+        facts.append(t("coverage.undated", n=format_number(found.undated)))
+    st.markdown(f":material/newspaper: {escape_markdown(' · '.join(facts))}")
+    if found.is_stale and found.latest_day:
+        day = format_day_in(found.latest_day, current_language())
+        st.warning(t("coverage.stale", day=escape_markdown(day)), icon=":material/history:")
 
 
-def _lacking(report: Report) -> str:
+def _missing_news_message(report: Report) -> str:
     """Why a report has no news: the key of the words for it."""
     reasons = {finding.reason for finding in report.findings if finding.task.source == "news"}
     if reasons & {None, "empty"}:
@@ -81,10 +90,10 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     found = report.answer and report.answer.coverage
     key = report.run.id[:8]
     if found:
-        layout.section(t("coverage.title"))
+        layout.draw_section_title(t("coverage.title"))
         days, tones = st.columns([3, 1], gap="medium")
         with days:
-            _draw_days(report)
+            _draw_timeline(report)
         with tones:
             _draw_tones(report)
         if found.conflicts:
@@ -93,45 +102,47 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
         if not found.conflicts:
             st.caption(t("coverage.no_conflicts"))
         _draw_outlets(report)
-    pictures(report, key)
-    leads(report, key)
+    draw_pictures(report, key)
+    draw_service_answers(report, key)
 
 
-def _language(report: Report) -> Lang:
-    return report.answer.language if report.answer else lang()
+def _report_language(report: Report) -> Language:
+    return report.answer.language if report.answer else current_language()
 
 
 # The timeline
 
 
-def _draw_days(report: Report) -> None:
+def _draw_timeline(report: Report) -> None:
     assert report.answer
     assert report.answer.coverage
     stories = report.answer.coverage.stories
     key = report.run.id[:8]
-    layout.part(t("coverage.timeline"))
-    table = points(report)
+    layout.draw_subsection_title(t("coverage.timeline"))
+    table = timeline_points(report)
     if table.empty:
         st.caption(t("coverage.no_days"))
     else:
-        chart = timeline(table, _language(report))
+        chart = build_timeline(table, _report_language(report))
         st.altair_chart(chart, key=f"timeline_{key}", alt=t("coverage.timeline_alt"))
         st.caption(t("coverage.timeline_help"))
     undated = [story for story in stories if story.day is None]
     if undated:
-        label = t("coverage.no_day", n=number(len(undated)))
+        label = t("coverage.no_day", n=format_number(len(undated)))
         with st.expander(label, icon=":material/event_busy:", key=f"undated_{key}"):
-            lines = [f"- {plain(story.headline, HEADLINE)}" for story in undated[:UNDATED]]
-            if len(undated) > UNDATED:
-                lines.append(f"- {t('coverage.more', n=number(len(undated) - UNDATED))}")
+            lines = [
+                f"- {escape_markdown(story.headline, MAX_HEADLINE_CHARS)}" for story in undated[:MAX_UNDATED_STORIES]
+            ]
+            if len(undated) > MAX_UNDATED_STORIES:
+                lines.append(f"- {t('coverage.more', n=format_number(len(undated) - MAX_UNDATED_STORIES))}")
             st.markdown("\n".join(lines))
 
 
-def points(report: Report) -> pd.DataFrame:
+def timeline_points(report: Report) -> pd.DataFrame:
     """A row for each story that has a day: where it stands on the timeline, and what it says."""
     found = report.answer and report.answer.coverage
-    language = _language(report)
-    say = speaker(language)
+    language = _report_language(report)
+    say = create_translator(language)
     stories = sorted(
         (story for story in (found.stories if found else ()) if story.day),
         key=lambda story: (story.day, story.id),
@@ -144,18 +155,18 @@ def points(report: Report) -> pd.DataFrame:
             "lane": lane,
             "tone": say(f"tone.{story.tone}"),
             "size": story.independent,
-            "headline": _cut(story.headline, HEADLINE),
-            "outlets": _cut(_names(story.outlets, language), HEADLINE),
-            "when": day_text(first, language)
+            "headline": _shorten(story.headline, MAX_HEADLINE_CHARS),
+            "outlets": _shorten(_join_names(story.outlets, language), MAX_HEADLINE_CHARS),
+            "when": format_day_in(first, language)
             if first == last
-            else f"{day_text(first, language)} – {day_text(last, language)}",
+            else f"{format_day_in(first, language)} – {format_day_in(last, language)}",
         }
-        for story, lane, (first, last) in zip(stories, lanes(spans), spans, strict=True)
+        for story, lane, (first, last) in zip(stories, assign_lanes(spans), spans, strict=True)
     ]
     return pd.DataFrame(rows)
 
 
-def lanes(spans: Sequence[tuple[date, date]]) -> list[int]:
+def assign_lanes(spans: Sequence[tuple[date, date]]) -> list[int]:
     """For each stretch of days, in order of their beginnings, the lowest lane that is free then."""
     ends: list[date] = []
     found = []
@@ -166,21 +177,21 @@ def lanes(spans: Sequence[tuple[date, date]]) -> list[int]:
     return found
 
 
-def timeline(table: pd.DataFrame, language: Lang) -> alt.LayerChart:
+def build_timeline(table: pd.DataFrame, language: Language) -> alt.LayerChart:
     """The stories by day, each in a lane of its own while it lasts."""
-    say = speaker(language)
+    say = create_translator(language)
     first, last = table["day"].min(), table["latest"].max()
     every = alt.Axis(
-        title=None, format=_form(language, last - first), values=ticks(first, last), grid=True,
+        title=None, format=_date_format(language, last - first), values=axis_ticks(first, last), grid=True,
         labelOverlap="greedy", labelFlush=False,
     )  # fmt: skip
     edge = timedelta(days=max(1.0, (last - first).days / 40))
-    scale = alt.Scale(type="utc", domain=[_moment(first - edge), _moment(last + edge)], nice=False)
+    scale = alt.Scale(type="utc", domain=[_vega_datetime(first - edge), _vega_datetime(last + edge)], nice=False)
     tones = [say(f"tone.{tone}") for tone in TONES]
     deep = int(table["lane"].max()) + 1
     across = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(deep, 3) - 0.2]))
     colour = alt.Color(
-        "tone:N", title=None, scale=alt.Scale(domain=tones, range=list(COLOURS)),
+        "tone:N", title=None, scale=alt.Scale(domain=tones, range=list(TONE_COLORS)),
         legend=alt.Legend(orient="top", title=None, symbolOpacity=1, symbolSize=110),
     )  # fmt: skip
     told = [
@@ -193,49 +204,49 @@ def timeline(table: pd.DataFrame, language: Lang) -> alt.LayerChart:
     lasting = base.mark_rule(strokeWidth=3, opacity=0.45, strokeCap="round").encode(
         x=alt.X("day:T", scale=scale, axis=every), x2="latest:T"
     )
-    shape = alt.Shape("tone:N", title=None, scale=alt.Scale(domain=tones, range=list(SHAPES)))
-    room = [110, 420] if deep * LANE + 70 <= HEIGHT[1] else [60, 200]
+    shape = alt.Shape("tone:N", title=None, scale=alt.Scale(domain=tones, range=list(TONE_SHAPES)))
+    room = [110, 420] if deep * LANE_PIXELS + 70 <= HEIGHT_RANGE_PIXELS[1] else [60, 200]
     size = alt.Size("size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=room, clamp=True))
     point = base.mark_point(filled=True, opacity=0.95).encode(
         x=alt.X("day:T", scale=scale, axis=every), shape=shape, size=size
     )
-    least, most = HEIGHT
+    least, most = HEIGHT_RANGE_PIXELS
     return alt.layer(lasting, point).properties(
-        height=min(most, max(least, deep * LANE + 70)), width="container"
+        height=min(most, max(least, deep * LANE_PIXELS + 70)), width="container"
     )
 
 
-def ticks(first: datetime, last: datetime) -> list[dict[str, Any]]:
+def axis_ticks(first: datetime, last: datetime) -> list[dict[str, Any]]:
     """Noons that the axis names: about as many as it has room for, at equal distances."""
     days = (last - first).days
-    step = max(1, -(-days // TICKS))
-    return [_moment(first + timedelta(days=n)) for n in range(0, days + 1, step)]
+    step = max(1, -(-days // MAX_TICKS))
+    return [_vega_datetime(first + timedelta(days=n)) for n in range(0, days + 1, step)]
 
 
-def _form(language: Lang, length: timedelta) -> str:
+def _date_format(language: Language, length: timedelta) -> str:
     if language == "zh":
-        return "%Y年%-m月" if length.days > LONG else "%-m月%-d日"
-    return "%b %Y" if length.days > LONG else "%-d %b"
+        return "%Y年%-m月" if length.days > MONTH_AXIS_DAYS else "%-m月%-d日"
+    return "%b %Y" if length.days > MONTH_AXIS_DAYS else "%-d %b"
 
 
 def _noon(day: date) -> datetime:
     return datetime.combine(day, time(12), UTC)
 
 
-def _moment(when: datetime) -> dict[str, Any]:
+def _vega_datetime(moment: datetime) -> dict[str, Any]:
     """A time as a chart's specification has it, whatever time zone the browser is in."""
     return {
-        "year": when.year, "month": when.month, "date": when.day, "hours": when.hour, "utc": True,
+        "year": moment.year, "month": moment.month, "date": moment.day, "hours": moment.hour, "utc": True,
     }  # fmt: skip
 
 
-def _names(names: Iterable[str], language: Lang) -> str:
+def _join_names(names: Iterable[str], language: Language) -> str:
     return message("mark.list", language).join(filter(None, names))
 
 
-def _cut(text: str, limit: int) -> str:
+def _shorten(text: str, max_characters: int) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= max_characters else text[: max_characters - 1] + "…"
 
 
 # Tones
@@ -245,16 +256,16 @@ def _draw_tones(report: Report) -> None:
     assert report.answer
     assert report.answer.coverage
     found = report.answer.coverage
-    layout.part(t("coverage.tones"))
+    layout.draw_subsection_title(t("coverage.tones"))
     counts = Counter(story.tone for story in found.stories)
-    chart = tones(counts, _language(report))
+    chart = build_tone_chart(counts, _report_language(report))
     st.altair_chart(chart, key=f"tones_{report.run.id[:8]}", alt=t("coverage.tones_alt"))
-    st.caption(_judged(report))
+    st.caption(_tone_origin_text(report))
 
 
-def tones(counts: Counter[str], language: Lang) -> alt.LayerChart:
+def build_tone_chart(counts: Counter[str], language: Language) -> alt.LayerChart:
     """How many stories sound how."""
-    say = speaker(language)
+    say = create_translator(language)
     names = [say(f"tone.{tone}") for tone in TONES]
     table = pd.DataFrame({"tone": names, "count": [counts[tone] for tone in TONES]})
     most = max(1, *table["count"])
@@ -267,14 +278,14 @@ def tones(counts: Counter[str], language: Lang) -> alt.LayerChart:
             axis=alt.Axis(ticks=False, domain=False, labelFontSize=13),
         ),
     )
-    colour = alt.Color("tone:N", legend=None, scale=alt.Scale(domain=names, range=list(COLOURS)))
+    colour = alt.Color("tone:N", legend=None, scale=alt.Scale(domain=names, range=list(TONE_COLORS)))
     bars = base.mark_bar(cornerRadiusEnd=3, height=18).encode(color=colour)
     # Grey is read on light and on dark; a layer of text has no colour of the theme.
     marks = base.mark_text(align="left", dx=5, fontSize=13, color="#8b95a1").encode(text="count:Q")
     return alt.layer(bars, marks).properties(height=110, width="container")
 
 
-def _judged(report: Report) -> str:
+def _tone_origin_text(report: Report) -> str:
     assert report.answer
     assert report.answer.coverage
     found = report.answer.coverage
@@ -282,8 +293,8 @@ def _judged(report: Report) -> str:
     if not found.author:
         return t("coverage.rough")
     if rough:
-        return t("coverage.partly", name=plain(found.author), n=number(rough))
-    return t("coverage.judged", name=plain(found.author))
+        return t("coverage.partly", name=escape_markdown(found.author), n=format_number(rough))
+    return t("coverage.judged", name=escape_markdown(found.author))
 
 
 # Stories and their pieces
@@ -293,14 +304,14 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
     assert report.answer
     assert report.answer.coverage
     stories = report.answer.coverage.stories
-    layout.part(t("coverage.table"))
+    layout.draw_subsection_title(t("coverage.table"))
     st.caption(t("coverage.table_help"))
     rows = [
         {
             "day": story.day,
-            "headline": _cut(story.headline, 300),
+            "headline": _shorten(story.headline, 300),
             "told": f"{story.independent}/{len(story.evidence)} · "
-            f"{_names(story.outlets, lang()) or t('coverage.unnamed')}",
+            f"{_join_names(story.outlets, current_language()) or t('coverage.unnamed')}",
             "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.rough else ""),
             "old": t("coverage.old_mark") if story.stale else "",
         }
@@ -313,11 +324,11 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
         key=f"stories_{report.run.id[:8]}",
         alt=t("coverage.table"),
         placeholder=t("coverage.nodate"),
-        height=_height(len(rows)),
+        height=_table_height(len(rows)),
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
         column_config={
-            "day": st.column_config.DateColumn(t("coverage.day"), format=day_form(), width=115),
+            "day": st.column_config.DateColumn(t("coverage.day"), format=day_column_format(), width=115),
             "headline": column(t("coverage.headline"), width="large"),
             "told": column(t("coverage.told"), width="medium"),
             "tone": column(t("coverage.tone"), width=110),
@@ -327,44 +338,44 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
     picked = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
     for at in picked[:1]:
         if at < len(stories):
-            pieces(stories[at].headline, stories[at].evidence, report, cited)
+            draw_articles(stories[at].headline, stories[at].evidence, report, cited)
 
 
-def pieces(headline: str, ids: Sequence[str], report: Report, cited: CitedAnswer | None) -> None:
+def draw_articles(headline: str, evidence_ids: Sequence[str], report: Report, cited: CitedAnswer | None) -> None:
     """The pieces of a story, each a link to where it was published."""
     known = {item.id: item for item in report.evidence}
-    found = [known[id_] for id_ in ids if id_ in known]
-    numbers = _numbers(cited)
+    found = [known[id_] for id_ in evidence_ids if id_ in known]
+    numbers = _citation_numbers(cited)
     with st.container(border=True):
-        count = t("coverage.pieces", n=number(len(found)))
-        st.markdown(f"**{plain(headline, 300)}** · {count}")
+        count = t("coverage.pieces", n=format_number(len(found)))
+        st.markdown(f"**{escape_markdown(headline, 300)}** · {count}")
         lines = [
             " · ".join(
                 [
-                    link(_cut(item.title, 200), item.url),
-                    plain(item.publisher or answer.host(item)) or t("coverage.unnamed"),
-                    day_text(item.published, lang()) if item.published else t("coverage.nodate"),
-                    _cited(item, numbers),
+                    markdown_link(_shorten(item.title, 200), item.url),
+                    escape_markdown(item.publisher or answer.source_host(item)) or t("coverage.unnamed"),
+                    format_day_in(item.published, current_language()) if item.published else t("coverage.nodate"),
+                    _citation_text(item, numbers),
                 ]
             )
-            for item in found[:PIECES]
+            for item in found[:MAX_ARTICLES]
         ]
-        if len(found) > PIECES:
-            lines.append(t("coverage.more", n=number(len(found) - PIECES)))
+        if len(found) > MAX_ARTICLES:
+            lines.append(t("coverage.more", n=format_number(len(found) - MAX_ARTICLES)))
         st.markdown("\n".join(f"- {line}" for line in lines))
 
 
-def _numbers(cited: CitedAnswer | None) -> dict[str, int]:
+def _citation_numbers(cited: CitedAnswer | None) -> dict[str, int]:
     return {source.evidence.id: source.number for source in cited.sources} if cited else {}
 
 
-def _cited(item: Evidence, numbers: dict[str, int]) -> str:
+def _citation_text(item: Evidence, numbers: dict[str, int]) -> str:
     at = numbers.get(item.id)
     return f"\\[{at}\\]" if at else f":gray[{t('coverage.uncited')}]"
 
 
-def _height(rows: int) -> int | str:
-    return "auto" if rows <= ROWS else 35 * (ROWS + 1) + 3
+def _table_height(row_count: int) -> int | str:
+    return "auto" if row_count <= MAX_UNSCROLLED_ROWS else 35 * (MAX_UNSCROLLED_ROWS + 1) + 3
 
 
 # Outlets
@@ -376,7 +387,7 @@ def _draw_outlets(report: Report) -> None:
     outlets = report.answer.coverage.outlets
     if not outlets:
         return
-    layout.part(t("coverage.outlets_title"))
+    layout.draw_subsection_title(t("coverage.outlets_title"))
     rows = [
         {
             "outlet": outlet.name or t("coverage.unnamed"),
@@ -392,12 +403,12 @@ def _draw_outlets(report: Report) -> None:
         key=f"outlets_{report.run.id[:8]}",
         alt=t("coverage.outlets_title"),
         placeholder=t("coverage.nodate"),
-        height=_height(len(rows)),
+        height=_table_height(len(rows)),
         column_config={
             "outlet": st.column_config.TextColumn(t("coverage.outlet"), width=150),
             "items": st.column_config.NumberColumn(t("coverage.items"), width=65),
             "stories": st.column_config.NumberColumn(t("coverage.of_stories"), width=70),
-            "first": st.column_config.DateColumn(t("coverage.first"), format=day_form(), width=115),
+            "first": st.column_config.DateColumn(t("coverage.first"), format=day_column_format(), width=115),
         },
     )
 
@@ -410,42 +421,40 @@ def _draw_conflicts(report: Report, cited: CitedAnswer | None) -> None:
     assert report.answer.coverage
     conflicts = report.answer.coverage.conflicts
     known = {item.id: item for item in report.evidence}
-    numbers = _numbers(cited)
-    layout.part(t("coverage.conflicts", n=number(len(conflicts))))
+    numbers = _citation_numbers(cited)
+    layout.draw_subsection_title(t("coverage.conflicts", n=format_number(len(conflicts))))
     columns = st.columns(2) if len(conflicts) > 1 else [st.container()]
     for at, conflict in enumerate(conflicts):
         with columns[at % len(columns)], st.container(border=True):
-            st.markdown(f"**{plain(conflict.subject, 120)}**")
+            st.markdown(f"**{escape_markdown(conflict.subject, 120)}**")
             lines = []
             for figure in conflict.figures:
                 item = known.get(figure.evidence)
-                where = plain(figure.outlet) or t("coverage.unnamed")
+                where = escape_markdown(figure.outlet) or t("coverage.unnamed")
                 if item:
-                    where = f"{link(figure.outlet or answer.host(item), item.url)} {_cited(item, numbers)}"
-                lines.append(f"- **{plain(figure.text)}** — {where}  \n  “{plain(figure.clause)}”")
+                    where = f"{markdown_link(figure.outlet or answer.source_host(item), item.url)} {_citation_text(item, numbers)}"
+                lines.append(f"- **{escape_markdown(figure.text)}** — {where}  \n  “{escape_markdown(figure.clause)}”")
             st.markdown("\n".join(lines))
 
 
 # Pictures and leads
 
 
-def pictures(report: Report, key: str) -> None:
+def draw_pictures(report: Report, key: str) -> None:
     """The pictures that were found, once the visitor asks for them: they lie on other sites.
 
     They are drawn by a document of its own, the only one that may load pictures from elsewhere.
     """
-    found = {
-        one.url: one for finding in report.findings for one in finding.pictures if web(one.url)
-    }
-    shown = list(found.values())[:PICTURES]
+    found = {one.url: one for finding in report.findings for one in finding.pictures if web_url(one.url)}
+    shown = list(found.values())[:MAX_PICTURES]
     if not shown:
         return
-    st.toggle(t("coverage.pictures", n=number(len(shown))), key=f"pictures_{key}")
+    st.toggle(t("coverage.pictures", n=format_number(len(shown))), key=f"pictures_{key}")
     st.caption(t("coverage.pictures_help"))
     if not st.session_state.get(f"pictures_{key}"):
         return
     told = {
-        "lang": CODES[lang()],
+        "lang": LANGUAGE_TAGS[current_language()],
         "dark": st.context.theme.type == "dark",
         "words": {
             "title": t("coverage.pictures_title"),
@@ -456,28 +465,28 @@ def pictures(report: Report, key: str) -> None:
         "pictures": [
             {
                 "url": one.url,
-                "caption": _cut(one.caption, 300),
-                "page": web(one.page),
-                "host": urlsplit(web(one.page)).hostname or "",
+                "caption": _shorten(one.caption, 300),
+                "page": web_url(one.page),
+                "host": urlsplit(web_url(one.page)).hostname or "",
             }
             for one in shown
         ],
     }
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     address = "/".join(["", *filter(None, [base]), "assets/pictures/frame.html"])
-    st.iframe(f"{address}#{quote(json.dumps(told, ensure_ascii=False))}", height=STRIP)
+    st.iframe(f"{address}#{quote(json.dumps(told, ensure_ascii=False))}", height=PICTURES_HEIGHT_PIXELS)
 
 
-def leads(report: Report, key: str) -> None:
+def draw_service_answers(report: Report, key: str) -> None:
     """What the search service has written itself, set apart from what can be cited."""
     found = [finding for finding in report.findings if finding.lead.strip()]
     if not found:
         return
-    label = t("coverage.leads", n=number(len(found)))
+    label = t("coverage.leads", n=format_number(len(found)))
     with st.expander(label, icon=":material/smart_toy:", key=f"leads_{key}"):
         st.caption(t("coverage.leads_help"))
         for finding in found:
-            provider = f"{plain(finding.provider)} · " if finding.provider else ""
-            st.markdown(f":gray[{provider}{plain(finding.task.query, 160)}]")
+            provider = f"{escape_markdown(finding.provider)} · " if finding.provider else ""
+            st.markdown(f":gray[{provider}{escape_markdown(finding.task.query, 160)}]")
             for line in filter(str.strip, finding.lead.splitlines()):
-                st.markdown(plain(line))
+                st.markdown(escape_markdown(line))

@@ -14,44 +14,44 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.shared.safe import plain
-from pages.shared.words import day_form, source_name, t, tool_name
-from research import Plan, Task, application, edited_plan, served_as_a_whole
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import day_column_format, source_name, t, tool_name
+from research import Plan, Task, application, build_edited_plan, has_shared_tasks
 
 COLUMNS = ("subject", "part", "query", "source")
-WAY = ("tool", "start", "end")
-DATED = "search_news_by_date"  # the tool that wants two days
+NEWS_COLUMNS = ("tool", "start", "end")
+DATED_TOOL = "search_news_by_date"  # the tool that wants two days
 
 
-def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
+def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
     """Draws the table and returns the plan as edited; what is wrong with it is told below."""
-    if served_as_a_whole(plan):
-        st.markdown("\n".join(f"- {plain(part.text)}" for part in plan.parts))
+    if has_shared_tasks(plan):
+        st.markdown("\n".join(f"- {escape_markdown(part.text)}" for part in plan.parts))
     st.caption(t("plan.outline_help" if plan.outline else "plan.help"))
     edited = st.data_editor(
-        _outline(plan) if plan.outline else _table(plan),
+        _outline_table(plan) if plan.outline else _plan_table(plan),
         num_rows="dynamic",
         hide_index=True,
         key=key,
         alt=t("plan.title"),
         placeholder="",
-        column_config=_columns(sources, outline=plan.outline),
+        column_config=_column_configs(sources, is_outline=plan.outline),
     )
-    made = edited_plan(rows(edited, sources), plan)
-    if plan.outline and (lines := wrong(made)):
+    made = build_edited_plan(read_rows(edited, sources), plan)
+    if plan.outline and (lines := find_faults(made)):
         st.error("\n".join(f"- {line}" for line in lines), icon=":material/event_busy:")
-    if plan.outline and idle(edited):
+    if plan.outline and has_unused_dates(edited):
         st.caption(t("plan.dates_idle"))
     return made
 
 
-def wrong(plan: Plan) -> list[str]:
+def find_faults(plan: Plan) -> list[str]:
     """What a search by dates of the plan lacks, one line for each, for the analyst to put right."""
     today = datetime.now(UTC).date()
     return [
-        f"{plain(task.query, 60)} — {fault}"
+        f"{escape_markdown(task.query, 60)} — {fault}"
         for task in plan.tasks
-        if task.tool == DATED and (fault := _fault(task, today))
+        if task.tool == DATED_TOOL and (fault := _fault(task, today))
     ]
 
 
@@ -65,55 +65,55 @@ def _fault(task: Task, today: date) -> str:
     return ""
 
 
-def rows(edited: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
+def read_rows(table: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
     """The rows of a table as it was edited. Of an outline's only news has a tool, and only the
     search by dates has days."""
     found: list[Any] = []
-    for _, row in edited.iterrows():
-        subject, part, query, source = (_text(row[name]) for name in COLUMNS)
+    for _, row in table.iterrows():
+        subject, part, query, source = (_cell_text(row[name]) for name in COLUMNS)
         line = (subject, part, query, source or sources[0])
-        if WAY[0] in edited.columns:
-            tool = _text(row["tool"]) if _tools(line[3]) else ""
-            days = (_day(row["start"]), _day(row["end"])) if tool == DATED else (None, None)
+        if NEWS_COLUMNS[0] in table.columns:
+            tool = _cell_text(row["tool"]) if _source_tools(line[3]) else ""
+            days = (_cell_day(row["start"]), _cell_day(row["end"])) if tool == DATED_TOOL else (None, None)
             found.append((*line, tool, *days))
         else:
             found.append(line)
     return found
 
 
-def idle(edited: pd.DataFrame) -> bool:
+def has_unused_dates(table: pd.DataFrame) -> bool:
     """Whether a row has days that its way of searching does not take."""
     return any(
-        (_day(row["start"]) or _day(row["end"]))
-        and (not _tools(_text(row["source"])) or _text(row["tool"]) != DATED)
-        for _, row in edited.iterrows()
+        (_cell_day(row["start"]) or _cell_day(row["end"]))
+        and (not _source_tools(_cell_text(row["source"])) or _cell_text(row["tool"]) != DATED_TOOL)
+        for _, row in table.iterrows()
     )
 
 
-def _tools(source: str) -> Mapping[str, str]:
+def _source_tools(source: str) -> Mapping[str, str]:
     """The ways of searching that a source has."""
-    return application.described()[source].tools if source in application.described() else {}
+    return application.known_sources()[source].tool_descriptions if source in application.known_sources() else {}
 
 
-def _first(sources: Sequence[str]) -> str:
+def _first_source(sources: Sequence[str]) -> str:
     """Where a report looks first."""
-    known = application.described()
-    return next((name for name in sources if name in known and known[name].reports), sources[0])
+    known = application.known_sources()
+    return next((name for name in sources if name in known and known[name].is_preferred_for_reports), sources[0])
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return "" if pd.isna(value) else str(value)
 
 
-def _day(value: Any) -> date | None:
+def _cell_day(value: Any) -> date | None:
     return None if pd.isna(value) else pd.Timestamp(value).date()
 
 
-def _table(plan: Plan) -> pd.DataFrame:
-    return pd.DataFrame(_rows(plan), columns=list(COLUMNS), dtype="object")
+def _plan_table(plan: Plan) -> pd.DataFrame:
+    return pd.DataFrame(_plan_rows(plan), columns=list(COLUMNS), dtype="object")
 
 
-def _outline(plan: Plan) -> pd.DataFrame:
+def _outline_table(plan: Plan) -> pd.DataFrame:
     """A row for each query; only the first of a section has its content."""
     found: list[tuple[Any, ...]] = []
     for part in plan.parts:
@@ -124,35 +124,35 @@ def _outline(plan: Plan) -> pd.DataFrame:
             text = ""
         if text:
             found.append((part.subject, text, "", "", "", None, None))
-    table = pd.DataFrame(found, columns=[*COLUMNS, *WAY], dtype="object")
+    table = pd.DataFrame(found, columns=[*COLUMNS, *NEWS_COLUMNS], dtype="object")
     for name in ("start", "end"):
         table[name] = pd.to_datetime(table[name])
     return table
 
 
-def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
+def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, Any]:
     column = st.column_config
     found: dict[str, Any] = {
-        "subject": column.TextColumn(t("plan.section" if outline else "plan.subject")),
-        "part": column.TextColumn(t("plan.content" if outline else "plan.part")),
+        "subject": column.TextColumn(t("plan.section" if is_outline else "plan.subject")),
+        "part": column.TextColumn(t("plan.content" if is_outline else "plan.part")),
         "query": column.TextColumn(t("plan.query"), width="large", max_chars=400),
         "source": column.SelectboxColumn(
             t("plan.source"),
             options=list(sources),
-            default=_first(sources) if outline else sources[0],
+            default=_first_source(sources) if is_outline else sources[0],
             required=True,
             format_func=source_name,
         ),
     }
-    if not outline:
+    if not is_outline:
         return found
-    days = {"format": day_form(), "width": 115, "help": t("plan.days_help")}
+    days = {"format": day_column_format(), "width": 115, "help": t("plan.days_help")}
     return found | {
         "subject": column.TextColumn(t("plan.section"), width=130, max_chars=200),
         "part": column.TextColumn(t("plan.content"), width=180),
         "query": column.TextColumn(t("plan.query"), width=190, max_chars=400),
         "tool": column.SelectboxColumn(
-            t("plan.tool"), width=125, options=["", *chain.from_iterable(map(_tools, sources))], default="", format_func=tool_name,
+            t("plan.tool"), width=125, options=["", *chain.from_iterable(map(_source_tools, sources))], default="", format_func=tool_name,
             help=t("plan.tool_help"),
         ),
         "start": column.DateColumn(t("plan.start_day"), **days),
@@ -160,9 +160,9 @@ def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
+def _plan_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
     """A row for each part and source; a part that shares its subject's query shows that one."""
-    if served_as_a_whole(plan):
+    if has_shared_tasks(plan):
         return [("", "", task.query, task.source) for task in plan.tasks]
     rows: list[tuple[str, str, str, str]] = []
     for part in plan.parts:

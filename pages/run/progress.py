@@ -13,117 +13,124 @@ from typing import Any
 import streamlit as st
 
 from pages.run import steps
-from pages.shared.safe import plain
-from pages.shared.words import local_time, money, named, number, seconds, source_name, t, tool_name
-from research import Cell, Event, Grid, Run, Step, has_message
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import (
+    format_duration,
+    format_local_time,
+    format_money,
+    format_number,
+    source_name,
+    t,
+    tool_name,
+    value_label,
+)
+from research import Cell, DatabaseStep, Event, Grid, Run, has_message
 
 
 @dataclass
-class Search:
+class SearchProgress:
     """One query of a round and what became of it."""
 
     id: str
     query: str
     source: str
-    why: str = ""
+    purpose: str = ""
     state: str = "waiting"  # waiting, searching, found, or a reason
-    passages: int = 0
+    passage_count: int = 0
     titles: list[str] = field(default_factory=list)
     message: str = ""
     hint: str = ""
     provider: str = ""
-    seconds: float = 0.0
-    reused: bool = False
-    cached: str = ""  # when another run searched it
-    calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
-    thoughts: list[Step] = field(default_factory=list)  # of a database
+    duration_seconds: float = 0.0
+    is_reused: bool = False
+    cached_at: str = ""  # when another run searched it
+    tool_calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
+    steps: list[DatabaseStep] = field(default_factory=list)  # of a database
     tool: str = ""  # the source's way of searching, and the days that it is limited to
-    days: str = ""
+    date_range: str = ""
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.state not in ("waiting", "searching")
 
     @property
-    def made(self) -> bool:
-        return self.over and self.state != "left out"
+    def is_performed(self) -> bool:
+        return self.is_over and self.state != "left out"
 
 
 @dataclass
-class Round:
+class RoundProgress:
     """One pass of search and reflection."""
 
     number: int
-    searches: dict[str, Search] = field(default_factory=dict)
-    started: datetime | None = None
-    ended: datetime | None = None
-    reflected: bool = False
-    skipped: bool = False
-    last: bool = True  # of the run: else the searching was ended
-    sufficient: bool = False
+    searches: dict[str, SearchProgress] = field(default_factory=dict)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    is_reflected: bool = False
+    is_skipped: bool = False
+    is_last: bool = True  # of the run: else the searching was ended
+    is_sufficient: bool = False
     note: str = ""
     follow_ups: list[str] = field(default_factory=list)
 
 
 @dataclass
-class Chapter:
+class SectionProgress:
     """A section of a report on its way: what it is at (searching, writing, reflecting, done)."""
 
     title: str
-    step: str = ""
-    round: int = 0
-    cites: int = 0
-    searches: dict[str, Search] = field(default_factory=dict)
+    state: str = ""
+    round_number: int = 0
+    citation_count: int = 0
+    searches: dict[str, SearchProgress] = field(default_factory=dict)
 
 
 @dataclass
-class View:
+class RunProgress:
     """Everything the events of a run have told so far. `add` may be given an event twice."""
 
     seq: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
-    sections: dict[str, Chapter] = field(default_factory=dict)  # of a report, by their ids
+    sections: dict[str, SectionProgress] = field(default_factory=dict)  # of a report, by their ids
     grid: Grid | None = None
-    cells: dict[tuple[str, str], Cell] = field(
-        default_factory=dict
-    )  # of a table, by row and column
-    notes: list[str] = field(default_factory=list)
-    edited: bool = False
-    planned: bool = False
-    rounds: dict[int, Round] = field(default_factory=dict)
-    writing: bool = False
-    text: str = ""
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # of a table, by row and column
+    plan_notes: list[str] = field(default_factory=list)
+    is_edited: bool = False
+    is_planned: bool = False
+    rounds: dict[int, RoundProgress] = field(default_factory=dict)
+    is_writing: bool = False
+    draft_text: str = ""
     handles: dict[str, list[str]] = field(default_factory=dict)
-    waiting: tuple[str, str, float, datetime] | None = None
-    asked_back: str = ""
-    answered: str | None = None
+    retry: tuple[str, str, float, datetime] | None = None
+    clarification_question: str = ""
+    clarification_answer: str | None = None
     instructions: list[str] = field(default_factory=list)
-    heeded: int = 0  # of the instructions, by a stage
-    queued: list[str] = field(default_factory=list)
-    unthinking: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
-    undercounted: dict[str, int] = field(default_factory=dict)  # tokens that models counted
-    unreadable: dict[str, list[str]] = field(default_factory=dict)  # parts of answers, by model
-    unsaved: str = ""  # the reason why the report or its state is not in its file
-    cites: int | None = None
-    checking: int = 0  # sentences that a model is asked about
-    reviewed: tuple[int, int] | None = None  # sentences that were ruled on, and put right
+    applied_instructions: int = 0  # of the instructions, by a stage
+    queued_names: list[str] = field(default_factory=list)
+    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
+    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # tokens that models counted
+    unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # parts of answers, by model
+    save_problem: str = ""  # the reason why the report or its state is not in its file
+    citation_count: int | None = None
+    checked_sentences: int = 0  # sentences that a model is asked about
+    review_counts: tuple[int, int] | None = None  # sentences that were ruled on, and put right
     tokens: int = 0
-    paid: int = 0
-    cost: float = 0.0
-    unpriced: bool = False
-    estimated: bool = False  # whether some tokens were not counted by their server
-    asked: Counter[str] = field(default_factory=Counter)  # of services, by search
-    first: datetime | None = None
-    last: datetime | None = None
-    spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
+    billed_searches: int = 0
+    cost_usd: float = 0.0
+    has_unpriced: bool = False
+    is_estimated: bool = False  # whether some tokens were not counted by their server
+    service_calls: Counter[str] = field(default_factory=Counter)  # of services, by search
+    first_event_at: datetime | None = None
+    last_event_at: datetime | None = None
+    active_spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
 
-    def add(self, events: Iterable[Event]) -> View:
+    def apply(self, events: Iterable[Event]) -> RunProgress:
         for event in events:
             if event.seq <= self.seq:
                 continue
             self.seq = event.seq
-            self.first = self.first or event.time
-            self.last = event.time
+            self.first_event_at = self.first_event_at or event.time
+            self.last_event_at = event.time
             handler = getattr(self, f"_on_{event.kind}", None)
             if handler:
                 with suppress(KeyError, TypeError, ValueError, AttributeError):  # a spoilt one
@@ -131,346 +138,347 @@ class View:
         return self
 
     @property
-    def searches(self) -> int:
-        return sum(s.made for r in self.rounds.values() for s in r.searches.values())
+    def search_count(self) -> int:
+        return sum(s.is_performed for r in self.rounds.values() for s in r.searches.values())
 
     @property
-    def begun(self) -> int:
+    def limited_search_count(self) -> int:
         """The searches that count against a limit: each as often as it asked a service."""
         searches = [s for r in self.rounds.values() for s in r.searches.values()]
-        own = [s for s in searches if (s.made or s.state == "searching") and not s.reused]
-        return sum(max(1, self.asked[s.id]) for s in own)
+        own = [s for s in searches if (s.is_performed or s.state == "searching") and not s.is_reused]
+        return sum(max(1, self.service_calls[s.id]) for s in own)
 
     @property
-    def typed(self) -> bool:
+    def is_sql(self) -> bool:
         """Whether what was asked is a statement to a database."""
         searches = [s for r in self.rounds.values() for s in r.searches.values()]
         return bool(searches) and all(s.tool == "sql" for s in searches)
 
-    def elapsed(self, now: datetime) -> float:
+    def elapsed_seconds(self, now: datetime) -> float:
         """Seconds that the run has worked, pauses between stop and resume left out."""
-        return sum(((end or now) - start).total_seconds() for start, end in self.spans)
+        return sum(((end or now) - start).total_seconds() for start, end in self.active_spans)
 
-    def _round(self, number_: int) -> Round:
-        return self.rounds.setdefault(number_, Round(number_))
+    def _get_round(self, number: int) -> RoundProgress:
+        return self.rounds.setdefault(number, RoundProgress(number))
 
-    def _task(self, task: dict[str, Any]) -> Search:
-        searches = self._round(task["round"]).searches
-        search = searches.setdefault(
-            task["id"], Search(task["id"], task["query"], task["source"], task["why"])
-        )
+    def _get_search(self, task: dict[str, Any]) -> SearchProgress:
+        searches = self._get_round(task["round"]).searches
+        search = searches.setdefault(task["id"], SearchProgress(task["id"], task["query"], task["source"], task["why"]))
         search.tool = task.get("tool") or ""
-        search.days = " – ".join(filter(None, [task.get("start"), task.get("end")]))
+        search.date_range = " – ".join(filter(None, [task.get("start"), task.get("end")]))
         if chapter := self.sections.get(task["part"]):
             chapter.searches[task["id"]] = search
         return search
 
     def _on_status(self, data: dict[str, Any], time: datetime) -> None:
-        self.queued = []  # what a stop has cut off has left its queue unheard
+        self.queued_names = []  # what a stop has cut off has left its queue unheard
         if data["status"] == "running":
-            self.spans.append((time, None))
-        elif self.spans and self.spans[-1][1] is None:
-            self.spans[-1] = (self.spans[-1][0], time)
+            self.active_spans.append((time, None))
+        elif self.active_spans and self.active_spans[-1][1] is None:
+            self.active_spans[-1] = (self.active_spans[-1][0], time)
 
     def _on_plan(self, data: dict[str, Any], _: datetime) -> None:
         plan = data["plan"]
-        self.planned, self.edited = True, plan["edited"]
+        self.is_planned, self.is_edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
-        self.notes = plan["notes"]
+        self.plan_notes = plan["notes"]
         self.grid = Grid.model_validate(plan["grid"]) if plan.get("grid") else None
         if plan.get("outline"):
-            self.sections = {part["id"]: Chapter(part["subject"]) for part in plan["parts"]}
+            self.sections = {part["id"]: SectionProgress(part["subject"]) for part in plan["parts"]}
         if first := self.rounds.get(1):  # the plan as it was before it was approved
             first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
         for task in plan["tasks"]:
-            self._task(task)
+            self._get_search(task)
 
     def _on_search(self, data: dict[str, Any], time: datetime) -> None:
-        search = self._task(data["task"])
-        if not search.over:
+        search = self._get_search(data["task"])
+        if not search.is_over:
             search.state = "searching"
-        round_ = self._round(data["task"]["round"])
-        round_.started = round_.started or time
+        round_ = self._get_round(data["task"]["round"])
+        round_.started_at = round_.started_at or time
 
     def _on_tool(self, data: dict[str, Any], _: datetime) -> None:
         for round_ in self.rounds.values():
             if search := round_.searches.get(data["task"]):
                 if "arguments" in data:
                     said = " ".join(str(value) for value in data["arguments"].values())
-                    search.calls.append(f"{data['tool']} {said}")
+                    search.tool_calls.append(f"{data['tool']} {said}")
                 else:
                     told = ("text", "sql", "rows", "seconds")
                     step = {name: data[name] for name in told if name in data}
-                    search.thoughts.append(Step(kind=data["name"], **step))
+                    search.steps.append(DatabaseStep(kind=data["name"], **step))
 
     def _on_found(self, data: dict[str, Any], time: datetime) -> None:
-        search = self._task(data["task"])
+        search = self._get_search(data["task"])
         search.state = data["reason"] or "found"
-        search.passages, search.titles = data["passages"], data["titles"]
-        search.message, search.seconds = data["message"], data["seconds"]
-        search.reused, search.cached = data["reused"], data.get("cached", "")
+        search.passage_count, search.titles = data["passages"], data["titles"]
+        search.message, search.duration_seconds = data["message"], data["seconds"]
+        search.is_reused, search.cached_at = data["reused"], data.get("cached", "")
         search.hint, search.provider = data.get("hint", ""), data.get("provider", "")
-        self._round(data["task"]["round"]).ended = time
+        self._get_round(data["task"]["round"]).ended_at = time
 
     def _on_reflection(self, data: dict[str, Any], time: datetime) -> None:
-        round_ = self._round(data["round"])
-        round_.reflected, round_.ended = True, time
-        round_.skipped = bool(data.get("skipped"))
-        round_.last = data.get("last", True)
-        if round_.skipped:
+        round_ = self._get_round(data["round"])
+        round_.is_reflected, round_.ended_at = True, time
+        round_.is_skipped = bool(data.get("skipped"))
+        round_.is_last = data.get("last", True)
+        if round_.is_skipped:
             return
-        round_.sufficient, round_.note = data["sufficient"], data["note"]
+        round_.is_sufficient, round_.note = data["sufficient"], data["note"]
         round_.follow_ups = [task["query"] for task in data["follow_ups"]]
         for task in data["follow_ups"]:
-            self._task(task)
+            self._get_search(task)
 
     def _on_section(self, data: dict[str, Any], _: datetime) -> None:
         chapter = self.sections[data["part"]]
-        chapter.step, chapter.round = data["step"], data["round"]
-        chapter.cites = data.get("cites", chapter.cites)
+        chapter.state, chapter.round_number = data["step"], data["round"]
+        chapter.citation_count = data.get("cites", chapter.citation_count)
 
     def _on_cell(self, data: dict[str, Any], _: datetime) -> None:
         cell = Cell.model_validate(data["cell"])
         self.cells[cell.row, cell.column] = cell
 
     def _on_unclear(self, data: dict[str, Any], _: datetime) -> None:
-        self.asked_back = data["question"]
+        self.clarification_question = data["question"]
 
     def _on_clarified(self, data: dict[str, Any], _: datetime) -> None:
-        self.answered = data["answer"]
+        self.clarification_answer = data["answer"]
 
     def _on_instruction(self, data: dict[str, Any], _: datetime) -> None:
         self.instructions.append(data["text"])
 
     def _on_heeded(self, data: dict[str, Any], _: datetime) -> None:
-        self.heeded = max(self.heeded, data["count"])
+        self.applied_instructions = max(self.applied_instructions, data["count"])
 
     def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
-        self.writing, self.text, self.waiting = True, "", None
+        self.is_writing, self.draft_text, self.retry = True, "", None
 
     def _on_drafting(self, data: dict[str, Any], _: datetime) -> None:
-        self.handles, self.text = data["handles"], ""
+        self.handles, self.draft_text = data["handles"], ""
 
     def _on_text(self, data: dict[str, Any], _: datetime) -> None:
-        self.text = data["text"] if data.get("restart") else self.text + data["text"]
-        self.waiting = None
+        self.draft_text = data["text"] if data.get("restart") else self.draft_text + data["text"]
+        self.retry = None
 
     def _on_waiting(self, data: dict[str, Any], time: datetime) -> None:
-        self.waiting = (data["what"], data["reason"], data["seconds"], time)
+        self.retry = (data["what"], data["reason"], data["seconds"], time)
 
     def _on_queued(self, data: dict[str, Any], _: datetime) -> None:
         if not data["over"]:
-            self.queued.append(data["what"])
-        elif data["what"] in self.queued:
-            self.queued.remove(data["what"])
+            self.queued_names.append(data["what"])
+        elif data["what"] in self.queued_names:
+            self.queued_names.remove(data["what"])
 
     def _on_unthinking(self, data: dict[str, Any], _: datetime) -> None:
-        self.unthinking[data["what"]] = data["level"]
+        self.refused_thinking_levels[data["what"]] = data["level"]
 
     def _on_prompt_undercounted(self, data: dict[str, Any], _: datetime) -> None:
-        self.undercounted[data["what"]] = data["tokens"]
+        self.undercounted_tokens[data["what"]] = data["tokens"]
 
     def _on_parts_unreadable(self, data: dict[str, Any], _: datetime) -> None:
-        self.unreadable.setdefault(data["what"], []).extend(data["parts"])
+        self.unreadable_parts.setdefault(data["what"], []).extend(data["parts"])
 
     def _on_saved(self, data: dict[str, Any], _: datetime) -> None:
-        self.unsaved = data["problem"]
+        self.save_problem = data["problem"]
 
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
-        self.estimated = self.estimated or bool(data.get("estimated"))
-        self.paid += data["searches"]
-        self.asked[data.get("task", "")] += data["searches"]
-        self.waiting = None
+        self.is_estimated = self.is_estimated or bool(data.get("estimated"))
+        self.billed_searches += data["searches"]
+        self.service_calls[data.get("task", "")] += data["searches"]
+        self.retry = None
         if data["cost"] is None:
-            self.unpriced = True
+            self.has_unpriced = True
         else:
-            self.cost += data["cost"]
+            self.cost_usd += data["cost"]
 
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.cites = data.get("cites", data["quotes"])  # runs of earlier versions have quotes alone
+        self.citation_count = data.get("cites", data["quotes"])  # runs of earlier versions have quotes alone
 
     def _on_checking(self, data: dict[str, Any], _: datetime) -> None:
-        self.checking = int(data["sentences"])
+        self.checked_sentences = int(data["sentences"])
 
     def _on_checked(self, data: dict[str, Any], _: datetime) -> None:
-        self.checking, self.waiting = 0, None
-        self.reviewed = int(data["rulings"]), int(data["repairs"])
+        self.checked_sentences, self.retry = 0, None
+        self.review_counts = int(data["rulings"]), int(data["repairs"])
 
 
-def headline(view: View, run: Run) -> str:
+def headline(run_progress: RunProgress, run: Run) -> str:
     """One line: what a run under way is at, or what one that is over took."""
-    if not run.active:
-        return summary(view, run)
-    facts = [_at(view)]
-    if view.searches:
-        passages = sum(s.passages for r in view.rounds.values() for s in r.searches.values())
-        facts.append(t("step.so_far", n=number(passages)))
-    if (elapsed := math.floor(view.elapsed(datetime.now(UTC)))) > 0:
-        facts.append(seconds(elapsed))
+    if not run.is_active:
+        return summarize(run_progress, run)
+    facts = [_current_step(run_progress)]
+    if run_progress.search_count:
+        passages = sum(s.passage_count for r in run_progress.rounds.values() for s in r.searches.values())
+        facts.append(t("step.so_far", n=format_number(passages)))
+    if (elapsed := math.floor(run_progress.elapsed_seconds(datetime.now(UTC)))) > 0:
+        facts.append(format_duration(elapsed))
     return " · ".join(facts)
 
 
-def _at(view: View) -> str:
-    if view.checking:
-        return t("step.checking", n=number(view.checking))
-    if view.writing:
+def _current_step(run_progress: RunProgress) -> str:
+    if run_progress.checked_sentences:
+        return t("step.checking", n=format_number(run_progress.checked_sentences))
+    if run_progress.is_writing:
         return t("step.writing")
-    if view.grid:
-        cells = number(len(view.grid.rows) * len(view.grid.columns))
-        return t("tables.at", done=number(len(view.cells)), cells=cells)
-    if view.sections:
-        done = sum(chapter.step == "done" for chapter in view.sections.values())
-        return t("step.sections", done=done, all=len(view.sections))
-    rounds = [r for r in view.rounds.values() if r.started]
+    if run_progress.grid:
+        cells = format_number(len(run_progress.grid.rows) * len(run_progress.grid.columns))
+        return t("tables.at", done=format_number(len(run_progress.cells)), cells=cells)
+    if run_progress.sections:
+        done = sum(chapter.state == "done" for chapter in run_progress.sections.values())
+        return t("step.sections", done=done, all=len(run_progress.sections))
+    rounds = [r for r in run_progress.rounds.values() if r.started_at]
     if not rounds:
-        return t("step.planned_now" if view.planned else "step.planning")
+        return t("step.planned_now" if run_progress.is_planned else "step.planning")
     last = rounds[-1]
-    done = sum(s.over for s in last.searches.values())
+    done = sum(s.is_over for s in last.searches.values())
     if done == len(last.searches):
         return t("step.reflecting", n=last.number)
     return t("step.round_now", n=last.number, done=done, all=len(last.searches))
 
 
-def summary(view: View, run: Run) -> str:
+def summarize(run_progress: RunProgress, run: Run) -> str:
     """One line: rounds, searches, seconds."""
-    rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
-    end = datetime.now(UTC) if run.active else (view.last or run.created)
+    rounds = sum(any(s.is_performed for s in r.searches.values()) for r in run_progress.rounds.values())
+    end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
     facts = [
-        *([] if view.grid else [t("run.rounds", n=number(rounds))]),
-        t("run.searches", n=number(view.searches)),
-        seconds(view.elapsed(end)),
+        *([] if run_progress.grid else [t("run.rounds", n=format_number(rounds))]),
+        t("run.searches", n=format_number(run_progress.search_count)),
+        format_duration(run_progress.elapsed_seconds(end)),
     ]
-    if view.tokens or view.paid:
-        facts.append(spent(view))
+    if run_progress.tokens or run_progress.billed_searches:
+        facts.append(spending_text(run_progress))
     return " · ".join(facts)
 
 
-def meters(view: View, run: Run) -> None:
+def draw_limit_meters(run_progress: RunProgress, run: Run) -> None:
     """How much of each limit of the run is used; the row is there from the first look on."""
-    end = datetime.now(UTC) if run.active else (view.last or run.created)
+    end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
     used = {
-        "searches": view.begun,
-        "tokens": view.tokens,
-        "cost": view.cost,
-        "seconds": view.elapsed(end),
+        "searches": run_progress.limited_search_count,
+        "tokens": run_progress.tokens,
+        "cost": run_progress.cost_usd,
+        "seconds": run_progress.elapsed_seconds(end),
     }
     limits = {name: getattr(run.options, name) for name in used if getattr(run.options, name)}
     if not limits:
         return
     for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
         now = min(used[name], limit) if name == "searches" else used[name]
-        words = t(f"meter.{name}", used=_brief(now, name), limit=_brief(limit, name))
+        words = t(f"meter.{name}", used=_format_amount(now, name), limit=_format_amount(limit, name))
         column.progress(min(1.0, now / limit), text=words)
 
 
-def _brief(value: float, what: str) -> str:
-    if what == "cost":
-        return money(value)
-    return f"{value / 1_000:.0f}k" if value >= 10_000 else number(math.floor(value))
+def _format_amount(value: float, limit_name: str) -> str:
+    if limit_name == "cost":
+        return format_money(value)
+    return f"{value / 1_000:.0f}k" if value >= 10_000 else format_number(math.floor(value))
 
 
-def spent(view: View) -> str:
+def spending_text(run_progress: RunProgress) -> str:
     """Tokens, or searches without any, and estimated money where a price is known."""
     words = (
-        t("run.billed", n=number(view.paid))
-        if not view.tokens
-        else t("run.tokens_about", n=number(view.tokens))
-        if view.estimated
-        else t("run.tokens", n=number(view.tokens))
+        t("run.billed", n=format_number(run_progress.billed_searches))
+        if not run_progress.tokens
+        else t("run.tokens_about", n=format_number(run_progress.tokens))
+        if run_progress.is_estimated
+        else t("run.tokens", n=format_number(run_progress.tokens))
     )
-    if view.unpriced and not view.cost:
+    if run_progress.has_unpriced and not run_progress.cost_usd:
         return f"{words} · {t('run.cost_unknown')}"
-    cost = money(view.cost)
-    return f"{words} · {t('run.cost_part' if view.unpriced else 'run.cost', cost=cost)}"
+    cost = format_money(run_progress.cost_usd)
+    return f"{words} · {t('run.cost_part' if run_progress.has_unpriced else 'run.cost', cost=cost)}"
 
 
-def draw(view: View, run: Run) -> None:
+def draw(run_progress: RunProgress, run: Run) -> None:
     """The steps of a run as a timeline: the plan, each round, the answer."""
-    _draw_plan(view, run)
-    if view.answered is not None:
-        said = plain(view.answered) or t("step.skipped")
-        st.caption(t("step.clarified", question=plain(view.asked_back), answer=said))
-    for n, text in enumerate(view.instructions):
-        late = not run.active and n >= view.heeded
-        word = "step.unheeded" if late else "step.heeded" if n < view.heeded else "step.instructed"
-        st.caption(t(word, text=plain(text)))
-    for id_, chapter in view.sections.items():
+    _draw_plan(run_progress, run)
+    if run_progress.clarification_answer is not None:
+        said = escape_markdown(run_progress.clarification_answer) or t("step.skipped")
+        st.caption(t("step.clarified", question=escape_markdown(run_progress.clarification_question), answer=said))
+    for n, text in enumerate(run_progress.instructions):
+        late = not run.is_active and n >= run_progress.applied_instructions
+        word = (
+            "step.unheeded" if late else "step.heeded" if n < run_progress.applied_instructions else "step.instructed"
+        )
+        st.caption(t(word, text=escape_markdown(text)))
+    for id_, chapter in run_progress.sections.items():
         _draw_section(id_, chapter, run)
-    plain_rounds = run.options.loops and not (view.sections or view.grid)
-    for number_ in sorted(view.rounds) if plain_rounds else ():
-        _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
-    if view.cites is not None:
-        _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
-    elif view.writing and run.active:
-        _step(run, "answer", t("step.writing"), "spinner")
-    if view.reviewed:
-        ruled, mended = view.reviewed
-        label = t("step.checked", n=number(ruled), mended=number(mended))
-        _step(run, "check", label, ":material/fact_check:")
-    elif view.checking and run.active:
-        _step(run, "check", t("step.checking", n=number(view.checking)), "spinner")
-    if view.waiting and run.active:
-        what, reason, wait, since = view.waiting
+    plain_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
+    for number_ in sorted(run_progress.rounds) if plain_rounds else ():
+        _draw_round(run_progress.rounds[number_], run, is_last=number_ == max(run_progress.rounds))
+    if run_progress.citation_count is not None:
+        _draw_step(run, "answer", t("step.answered", n=run_progress.citation_count), ":material/task_alt:")
+    elif run_progress.is_writing and run.is_active:
+        _draw_step(run, "answer", t("step.writing"), "spinner")
+    if run_progress.review_counts:
+        ruled, mended = run_progress.review_counts
+        label = t("step.checked", n=format_number(ruled), mended=format_number(mended))
+        _draw_step(run, "check", label, ":material/fact_check:")
+    elif run_progress.checked_sentences and run.is_active:
+        _draw_step(run, "check", t("step.checking", n=format_number(run_progress.checked_sentences)), "spinner")
+    if run_progress.retry and run.is_active:
+        what, reason, wait, since = run_progress.retry
         if datetime.now(UTC) < since + timedelta(seconds=wait):
-            words = plain(named("reason", reason))
-            st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
-    for what, level in view.unthinking.items():
-        st.caption(t("step.unthinking", what=plain(what), level=plain(level)))
-    for what, count in view.undercounted.items():
-        st.caption(t("step.undercounted", what=plain(what), n=number(count)))
-    for what, parts in view.unreadable.items():
-        told = plain("; ".join(dict.fromkeys(parts)))
-        st.caption(t("step.unreadable", what=plain(what), parts=told))
-    if view.unsaved:
-        st.caption(t("step.unsaved", why=plain(view.unsaved, 300)))
-    if view.queued and run.active:
-        names = plain(", ".join(dict.fromkeys(view.queued)))
-        st.caption(t("step.queued", what=names, n=number(len(view.queued))))
+            words = escape_markdown(value_label("reason", reason))
+            st.caption(t("step.again", what=escape_markdown(what), why=words, wait=format_duration(wait)))
+    for what, level in run_progress.refused_thinking_levels.items():
+        st.caption(t("step.unthinking", what=escape_markdown(what), level=escape_markdown(level)))
+    for what, count in run_progress.undercounted_tokens.items():
+        st.caption(t("step.undercounted", what=escape_markdown(what), n=format_number(count)))
+    for what, parts in run_progress.unreadable_parts.items():
+        told = escape_markdown("; ".join(dict.fromkeys(parts)))
+        st.caption(t("step.unreadable", what=escape_markdown(what), parts=told))
+    if run_progress.save_problem:
+        st.caption(t("step.unsaved", why=escape_markdown(run_progress.save_problem, 300)))
+    if run_progress.queued_names and run.is_active:
+        names = escape_markdown(", ".join(dict.fromkeys(run_progress.queued_names)))
+        st.caption(t("step.queued", what=names, n=format_number(len(run_progress.queued_names))))
 
 
-def _step(run: Run, name: str, label: str, icon: str, *, open_: bool = False) -> Any:
-    return st.expander(
-        label, expanded=open_, type="step", icon=icon, key=f"step_{name}_{run.id[:8]}"
-    )
+def _draw_step(run: Run, name: str, label: str, icon: str, *, is_expanded: bool = False) -> Any:
+    return st.expander(label, expanded=is_expanded, type="step", icon=icon, key=f"step_{name}_{run.id[:8]}")
 
 
-def _draw_plan(view: View, run: Run) -> None:
-    if not view.planned:
-        if run.active:
-            _step(run, "plan", t("step.planning"), "spinner")
+def _draw_plan(run_progress: RunProgress, run: Run) -> None:
+    if not run_progress.is_planned:
+        if run.is_active:
+            _draw_step(run, "plan", t("step.planning"), "spinner")
         return
-    tasks = sum(len(r.searches) for n, r in view.rounds.items() if n == 1)
-    if view.grid:
-        size = {"rows": len(view.grid.rows), "columns": len(view.grid.columns)}
-        _step(run, "plan", t("tables.planned", **size), ":material/table_view:")
+    tasks = sum(len(r.searches) for n, r in run_progress.rounds.items() if n == 1)
+    if run_progress.grid:
+        size = {"rows": len(run_progress.grid.rows), "columns": len(run_progress.grid.columns)}
+        _draw_step(run, "plan", t("tables.planned", **size), ":material/table_view:")
         return
-    label = t("step.planned", parts=len(view.parts), tasks=tasks)
-    if view.edited:
+    label = t("step.planned", parts=len(run_progress.parts), tasks=tasks)
+    if run_progress.is_edited:
         label += f" ({t('step.edited')})"
-    with _step(run, "plan", label, ":material/checklist:"):
-        lines = [f"- {plain(s)} — {plain(p)}" if s else f"- {plain(p)}" for s, p in view.parts]
+    with _draw_step(run, "plan", label, ":material/checklist:"):
+        lines = [
+            f"- {escape_markdown(s)} — {escape_markdown(p)}" if s else f"- {escape_markdown(p)}"
+            for s, p in run_progress.parts
+        ]
         st.markdown("\n".join(lines))
-        for note in view.notes:
-            st.caption(plain(note))
+        for note in run_progress.plan_notes:
+            st.caption(escape_markdown(note))
 
 
-def _draw_section(id_: str, chapter: Chapter, run: Run) -> None:
+def _draw_section(section_id: str, section: SectionProgress, run: Run) -> None:
     """A section of a report: what it is at, and its searches."""
-    over = chapter.step == "done" or not run.active
-    step = chapter.step or "waiting"
-    label = f"{plain(chapter.title, 80)} · {plain(named('section', step))}"
-    if chapter.step == "done":
-        label = f"{plain(chapter.title, 80)} · {t('section.cites', n=chapter.cites)}"
-    elif chapter.round:
-        label += f" · {t('section.round', n=chapter.round + 1)}"
+    over = section.state == "done" or not run.is_active
+    step = section.state or "waiting"
+    label = f"{escape_markdown(section.title, 80)} · {escape_markdown(value_label('section', step))}"
+    if section.state == "done":
+        label = f"{escape_markdown(section.title, 80)} · {t('section.cites', n=section.citation_count)}"
+    elif section.round_number:
+        label += f" · {t('section.round', n=section.round_number + 1)}"
     icon = ":material/article:" if over else "spinner"
-    with _step(run, f"section_{id_}", label, icon):
-        st.markdown("\n\n".join(_line(search, run) for search in chapter.searches.values()) or "–")
+    with _draw_step(run, f"section_{section_id}", label, icon):
+        st.markdown("\n\n".join(_search_lines(search, run) for search in section.searches.values()) or "–")
 
 
-FOR_PEOPLE = ("unclear", "no model", "empty")  # reasons whose messages are written for people
-_ICONS = {
+READABLE_REASONS = ("unclear", "no model", "empty")  # reasons whose messages are written for people
+_STATE_ICONS = {
     "found": ":green[✓]",
     "searching": "⋯",
     "waiting": "·",
@@ -479,77 +487,75 @@ _ICONS = {
 }
 
 
-def _draw_round(round_: Round, run: Run, *, last: bool) -> None:
+def _draw_round(round_: RoundProgress, run: Run, *, is_last: bool) -> None:
     searches = list(round_.searches.values())
-    done = sum(s.over for s in searches)
-    passages = sum(s.passages for s in searches)
+    done = sum(s.is_over for s in searches)
+    passages = sum(s.passage_count for s in searches)
     label = t("step.round_done", n=round_.number, done=done, all=len(searches), passages=passages)
-    if round_.started and round_.ended:
-        label += f" · {seconds((round_.ended - round_.started).total_seconds())}"
-    working = run.active and not round_.reflected
+    if round_.started_at and round_.ended_at:
+        label += f" · {format_duration((round_.ended_at - round_.started_at).total_seconds())}"
+    working = run.is_active and not round_.is_reflected
     icon = "spinner" if working else ":material/travel_explore:"
-    with _step(run, f"round{round_.number}", label, icon, open_=last and run.active):
-        st.markdown("\n\n".join(_line(search, run) for search in searches))
-        if round_.reflected:
-            st.markdown(_reflection(round_))
+    with _draw_step(run, f"round{round_.number}", label, icon, is_expanded=is_last and run.is_active):
+        st.markdown("\n\n".join(_search_lines(search, run) for search in searches))
+        if round_.is_reflected:
+            st.markdown(_reflection_text(round_))
 
 
-def _line(search: Search, run: Run) -> str:
-    mark = _ICONS.get(search.state, ":red[✕]")
-    text = f"{mark} **{plain(search.query, 160)}**"
-    if search.why:
-        why = f"why.{search.why}"
-        text += f" :gray[· {t(why) if has_message(why) else plain(search.why)}]"
-    lines = [text, *(f":gray[↳ {plain(call, 120)}]" for call in search.calls)]
-    lines += [f":gray[↳ {thought(step)}]" for step in search.thoughts]
-    return "  \n".join([*lines, _outcome(search, run)])
+def _search_lines(search: SearchProgress, run: Run) -> str:
+    mark = _STATE_ICONS.get(search.state, ":red[✕]")
+    text = f"{mark} **{escape_markdown(search.query, 160)}**"
+    if search.purpose:
+        why = f"why.{search.purpose}"
+        text += f" :gray[· {t(why) if has_message(why) else escape_markdown(search.purpose)}]"
+    lines = [text, *(f":gray[↳ {escape_markdown(call, 120)}]" for call in search.tool_calls)]
+    lines += [f":gray[↳ {step_line(step)}]" for step in search.steps]
+    return "  \n".join([*lines, _outcome_text(search, run)])
 
 
-def thought(step: Step) -> str:
+def step_line(step: DatabaseStep) -> str:
     """A step of a database in a line, with the beginning of its statement."""
-    sql = plain(step.sql, 120) if step.kind in ("write", "refused") else ""
-    return " · ".join(filter(None, [steps.told(step, 120), sql]))
+    sql = escape_markdown(step.sql, 120) if step.kind in ("write", "refused") else ""
+    return " · ".join(filter(None, [steps.describe_step(step, 120), sql]))
 
 
-def _outcome(search: Search, run: Run) -> str:
-    where = plain(source_name(search.source))
+def _outcome_text(search: SearchProgress, run: Run) -> str:
+    where = escape_markdown(source_name(search.source))
     if search.provider:
-        where += f" ({plain(source_name(search.provider))})"
+        where += f" ({escape_markdown(source_name(search.provider))})"
     if search.tool:
-        where = " · ".join(filter(None, [where, plain(tool_name(search.tool)), plain(search.days)]))
+        where = " · ".join(
+            filter(None, [where, escape_markdown(tool_name(search.tool)), escape_markdown(search.date_range)])
+        )
     if search.state in ("searching", "waiting"):
-        state = named("step", search.state) if run.active else named("run", run.status)
+        state = value_label("step", search.state) if run.is_active else value_label("run", run.status)
         return f":gray[{where} · {state}]"
     if search.state == "found":
-        titles = (
-            "、".join
-            if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles))
-            else ", ".join
-        )
-        names = titles(plain(title, 40) for title in search.titles[:3])
+        titles = "、".join if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles)) else ", ".join
+        names = titles(escape_markdown(title, 40) for title in search.titles[:3])
         names += "…" if len(search.titles) > 3 else ""
-        outcome = t("step.found", n=number(search.passages), titles=names)
+        outcome = t("step.found", n=format_number(search.passage_count), titles=names)
         if search.message:
-            outcome += f" ({plain(search.message, 120)})"
+            outcome += f" ({escape_markdown(search.message, 120)})"
     else:
-        outcome = plain(named("reason", search.state))
+        outcome = escape_markdown(value_label("reason", search.state))
         if search.hint:
-            outcome += f" — {plain(named('hint', search.hint))}"
-        if search.message and search.state in FOR_PEOPLE:
-            outcome += f" ({plain(search.message, 120)})"
-    end = t("step.reused") if search.reused else seconds(search.seconds)
-    if search.cached:
-        end = t("step.cached", time=local_time(datetime.fromisoformat(search.cached)))
+            outcome += f" — {escape_markdown(value_label('hint', search.hint))}"
+        if search.message and search.state in READABLE_REASONS:
+            outcome += f" ({escape_markdown(search.message, 120)})"
+    end = t("step.reused") if search.is_reused else format_duration(search.duration_seconds)
+    if search.cached_at:
+        end = t("step.cached", time=format_local_time(datetime.fromisoformat(search.cached_at)))
     return f":gray[{where} · {outcome} · {end}]"
 
 
-def _reflection(round_: Round) -> str:
-    if round_.skipped:
-        return f"*{t('step.reflection')}* — {t('step.last' if round_.last else 'step.ended')}"
-    text = f"*{t('step.reflection')}* — {plain(round_.note)}"
+def _reflection_text(round_: RoundProgress) -> str:
+    if round_.is_skipped:
+        return f"*{t('step.reflection')}* — {t('step.last' if round_.is_last else 'step.ended')}"
+    text = f"*{t('step.reflection')}* — {escape_markdown(round_.note)}"
     if round_.follow_ups:
-        queries = "; ".join(plain(query, 80) for query in round_.follow_ups)
+        queries = "; ".join(escape_markdown(query, 80) for query in round_.follow_ups)
         text += f"  \n*{t('step.followups')}* — {queries}"
-    elif not round_.sufficient:
+    elif not round_.is_sufficient:
         text += f"  \n{t('step.no_followups')}"
     return text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.safe import plain
-from pages.shared.words import number, t
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_number, t
 from research import Report
 
 
@@ -14,11 +14,11 @@ def draw(report: Report) -> None:
     review = report.answer.review if report.answer else None
     if review is None or not review.repairs:
         return
-    title = t("review.title", n=number(len(review.repairs)))
+    title = t("review.title", n=format_number(len(review.repairs)))
     with st.expander(title, key=f"review_{report.run.id[:8]}", icon=":material/rule:"):
         by_rules = t("review.rules")
-        st.caption(t("review.help", author=plain(review.author)) if review.author else by_rules)
+        st.caption(t("review.help", author=escape_markdown(review.author)) if review.author else by_rules)
         for repair in review.repairs:
             kind = "review.rewritten" if repair.after else "review.dropped"
-            after = f"  \n→ {plain(repair.after)}" if repair.after else ""
-            st.markdown(f"- **{t(kind)}** {plain(repair.before)}{after}")
+            after = f"  \n→ {escape_markdown(repair.after)}" if repair.after else ""
+            st.markdown(f"- **{t(kind)}** {escape_markdown(repair.before)}{after}")

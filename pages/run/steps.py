@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pages.shared.safe import plain
-from pages.shared.words import number, seconds, t
-from research import Step, has_message
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_duration, format_number, t
+from research import DatabaseStep, has_message
 
-KNOWN = "confirmed"  # what the engine says of a statement that somebody has found right
-ICONS = {
+CONFIRMED = "confirmed"  # what the engine says of a statement that somebody has found right
+STEP_ICONS = {
     "tables": ":material/table_view:",
     "understand": ":material/lightbulb:",
     "link": ":material/link:",
@@ -20,15 +20,15 @@ ICONS = {
 }
 
 
-def told(step: Step, limit: int = 0) -> str:
+def describe_step(step: DatabaseStep, max_characters: int = 0) -> str:
     """A step without its statement, as Markdown; what it says is cut at `limit` characters."""
     key = f"thought.{step.kind}"
-    name = t(key) if has_message(key) else plain(step.kind)
-    text = t("thought.known") if step.kind == "write" and step.text == KNOWN else step.text
+    name = t(key) if has_message(key) else escape_markdown(step.kind)
+    text = t("thought.known") if step.kind == "write" and step.text == CONFIRMED else step.text
     found = ""
     if step.rows is not None:
         gained = step.kind == "supplement"
-        found = t("thought.gained", n=step.rows) if gained else t("rows.rows", n=number(step.rows))
-    took = seconds(step.seconds) if step.kind == "run" else ""
-    said = " · ".join(filter(None, [plain(text, limit), found, took]))
+        found = t("thought.gained", n=step.rows) if gained else t("rows.rows", n=format_number(step.rows))
+    took = format_duration(step.seconds) if step.kind == "run" else ""
+    said = " · ".join(filter(None, [escape_markdown(text, max_characters), found, took]))
     return f"**{name}** — {said}" if said else f"**{name}**"

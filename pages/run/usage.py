@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.words import cost_form, day, money, number, seconds, t
-from research import Estimate, Usage, prices_as_of
+from pages.shared.localization import cost_column_format, format_day, format_duration, format_money, format_number, t
+from research import RunEstimate, Usage, prices_as_of
 
 
 def draw(usage: tuple[Usage, ...], key: str) -> None:
@@ -37,21 +37,21 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
                 "input": st.column_config.NumberColumn(t("usage.input"), format="localized"),
                 "output": st.column_config.NumberColumn(t("usage.output"), format="localized"),
                 "searches": st.column_config.NumberColumn(t("usage.searches"), width="small"),
-                "cost": st.column_config.NumberColumn(t("usage.cost"), format=cost_form()),
+                "cost": st.column_config.NumberColumn(t("usage.cost"), format=cost_column_format()),
             },
         )
         if estimated := sum(record.calls for record in usage if record.estimated):
-            st.caption(t("usage.estimated", n=number(estimated)))
-        st.caption(t("status.prices", date=day(prices_as_of())))
+            st.caption(t("usage.estimated", n=format_number(estimated)))
+        st.caption(t("status.prices", date=format_day(prices_as_of())))
 
 
-def likely(estimate: Estimate) -> str:
+def estimate_text(estimate: RunEstimate) -> str:
     """One line of what a run will use, rounded: it is an estimate."""
-    facts = [t("run.searches", n=number(estimate.searches))]
+    facts = [t("run.searches", n=format_number(estimate.searches))]
     if estimate.tokens:
         tokens = round(estimate.tokens, 1 - len(str(estimate.tokens)) + 1)
-        facts.append(t("run.tokens", n=number(tokens)))
+        facts.append(t("run.tokens", n=format_number(tokens)))
         unknown = estimate.cost is None
-        cost = money(estimate.cost or 0)
+        cost = format_money(estimate.cost or 0)
         facts.append(t("run.cost_unknown") if unknown else t("ask.estimate_cost", cost=cost))
-    return " · ".join([*facts, seconds(estimate.seconds)])
+    return " · ".join([*facts, format_duration(estimate.seconds)])

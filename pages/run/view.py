@@ -8,27 +8,27 @@ import streamlit as st
 
 from pages.run import (
     answer,
-    columns,
+    column_quality,
     conflicts,
     coverage,
     downloads,
     grid,
     plan,
     progress,
+    query_rows,
     review,
-    rows,
     sources,
     support,
     usage,
     watch,
 )
-from pages.shared import asking, effort, failed, layout, map, trouble
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import address, lang, local_time, source_name, t
+from pages.shared import failure_display, layout, place_map, run_navigation, run_options, storage_errors
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import current_language, format_local_time, run_query_params, source_name, t
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
 from research import (
-    MAX_QUESTION,
+    MAX_QUESTION_CHARS,
     CitedAnswer,
     Clarification,
     Failure,
@@ -39,153 +39,151 @@ from research import (
     StoreError,
     answer_tables,
     application,
-    cited,
-    drafted,
     explain_failure,
     group_failures,
+    number_draft,
+    number_report_answer,
     parse_failure,
     related_questions,
 )
 
-POLL = 0.25  # seconds between looks at a run under way
-POLL_TEXT = 0.2  # the same while its answer is being written
+POLL_SECONDS = 0.25  # seconds between looks at a run under way
+TEXT_POLL_SECONDS = 0.2  # the same while its answer is being written
 
 
 def draw(run: Run) -> None:
     """The run as it is now; one under way is looked at again and again."""
-    if run.active:
-        (live_text if view_of(run).text else live)(run.id)
-        instructing(run, view_of(run))
+    if run.is_active:
+        (poll_text if load_progress(run).draft_text else poll_run)(run.id)
+        draw_instruction_form(run, load_progress(run))
     elif run.status == "waiting":
-        waiting(run)
+        draw_waiting(run)
     else:
-        finished(run)
+        draw_finished(run)
 
 
-def head(run: Run, view: progress.View) -> None:
+def draw_header(run: Run, run_progress: progress.RunProgress) -> None:
     """What was asked, how it stands, and what can be done about it."""
     with st.container(key="asked", gap="small"):
-        if view.typed:
+        if run_progress.is_sql:
             st.title(t("database.typed"), anchor=False)
-            if run.active:
+            if run.is_active:
                 st.code(run.question, language="sql", wrap_lines=True)
         else:
-            st.title(plain(run.question, 400), anchor=False)
+            st.title(escape_markdown(run.question, 400), anchor=False)
         with st.container(horizontal=True, vertical_alignment="center"):
             if run.status != "done":
-                asks = run.status == "waiting" and view.asked_back and view.answered is None
+                asks = (
+                    run.status == "waiting"
+                    and run_progress.clarification_question
+                    and run_progress.clarification_answer is None
+                )
                 state = t("run.asks_back" if asks else f"run.{run.status}")
-                st.badge(state, color=asking.COLORS.get(run.status, "orange"))
-            st.caption(local_time(run.created), width="content")
+                st.badge(state, color=run_navigation.STATUS_COLORS.get(run.status, "orange"))
+            st.caption(format_local_time(run.created), width="content")
             if run.options.notebook:
-                told = t("run.notebook", name=plain(run.options.notebook))
+                told = t("run.notebook", name=escape_markdown(run.options.notebook))
                 st.caption(f":material/book_2: {told}", width="content")
-            if run.active:
-                stopping(run, view)
+            if run.is_active:
+                draw_stop_buttons(run, run_progress)
             else:
                 st.session_state.pop(f"stopping_{run.id}", None)
-                if run.resumable:
-                    going_on(run)
+                if run.is_resumable:
+                    draw_resume_buttons(run)
                 st.button(
-                    t(
-                        "tables.new"
-                        if run.options.table
-                        else "news.new"
-                        if run.options.sections
-                        else "ask.new"
-                    ),
+                    t("tables.new" if run.options.table else "news.new" if run.options.sections else "ask.new"),
                     key="new",
-                    on_click=asking.leave,
+                    on_click=run_navigation.leave_run,
                     icon=":material/add:",
                     type="tertiary",
                 )
-    progress.meters(view, run)
-    if run.resumable:
+    progress.draw_limit_meters(run_progress, run)
+    if run.is_resumable:
         failure = parse_failure(run.error)
-        why = plain(explain_failure(failure, lang()) if failure else run.error)
+        why = escape_markdown(explain_failure(failure, current_language()) if failure else run.error)
         note = t(f"run.{run.status}_help", error=why or t("run.no_reason"))
         (st.error if run.status == "failed" else st.info)(note)
         if failure:
-            failed.details([failure.message])
+            failure_display.draw_details([failure.message])
 
 
-def activity(run: Run, view: progress.View, report: Report | None = None) -> None:
+def draw_activity(run: Run, run_progress: progress.RunProgress, report: Report | None = None) -> None:
     """What the run is at or has done, behind one line: open while it searches, folded from then on.
 
     With the `report` of a run that is over, what it has used and its plan stand there, too.
     """
-    searching = run.active and not view.writing
+    searching = run.is_active and not run_progress.is_writing
     with st.expander(
-        progress.headline(view, run),
+        progress.headline(run_progress, run),
         expanded=searching,
         key=f"activity_{'open' if searching else 'folded'}_{run.id[:8]}",
-        icon="spinner" if run.active else ":material/checklist:",
+        icon="spinner" if run.is_active else ":material/checklist:",
     ):
-        progress.draw(view, run)
+        progress.draw(run_progress, run)
         if report is not None:
             usage.draw(report.usage, run.id[:8])
-            if report.plan is not None and not (view.typed or report.plan.grid):
-                again(run, report.plan)
+            if report.plan is not None and not (run_progress.is_sql or report.plan.grid):
+                draw_rerun(run, report.plan)
 
 
-def stopping(run: Run, view: progress.View) -> None:
+def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
     """The ways to end a run under way; what is asked for is done within a call."""
     key = f"stopping_{run.id}"
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-        application.stop(run.id, owner=owner())
+        application.stop_run(run.id, owner=current_owner())
         st.session_state[key] = "run.stopping"
-    if run.status != "queued" and not view.writing and st.button(
+    if run.status != "queued" and not run_progress.is_writing and st.button(
         t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
         help=t("run.write_help"),
     ):  # fmt: skip
-        application.stop(run.id, write=True, owner=owner())
+        application.stop_run(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
     if words := st.session_state.get(key):
         st.caption(t(words), width="content")
 
 
-def going_on(run: Run) -> None:
+def draw_resume_buttons(run: Run) -> None:
     """The ways to go on with a run that is not done."""
-    if st.button(
-        t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
-    ):
-        application.resume(run.id, owner=owner())
+    if st.button(t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"):
+        application.resume_run(run.id, owner=current_owner())
         st.rerun()
     if run.status != "failed" and st.button(
         t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
         help=t("run.write_help"),
     ):  # fmt: skip
-        application.resume(run.id, write=True, owner=owner())
+        application.resume_run(run.id, write_only=True, owner=current_owner())
         st.rerun()
 
 
-def more(run: Run) -> None:
+def draw_more_button(run: Run) -> None:
     if st.button(
         t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := application.more(run.id, owner=owner())):  # fmt: skip
-        asking.show(further)
+    ) and (further := application.extend_run(run.id, owner=current_owner())):  # fmt: skip
+        run_navigation.show_run(further)
         st.rerun()
 
 
-def watching(run: Run) -> None:
+def draw_watch_button(run: Run) -> None:
     """The button that watches the topic of a report."""
     if run.options.sections:
-        known = application.watches(owner=owner())
+        known = application.watches(owner=current_owner())
         watched = any(run.id in (one.id, one.latest) or one.topic == run.question for one in known)
-        watch.button(run.id[:8], lambda: application.watch(run.id, owner=owner()), watched=watched)
+        watch.draw_watch_button(
+            run.id[:8], lambda: application.watch_topic(run.id, owner=current_owner()), is_watched=watched
+        )
 
 
-def changed(report: Report) -> None:
+def draw_changes(report: Report) -> None:
     """What the report of a watched topic has found that the one before had not."""
     found = report.answer and report.answer.coverage
     if found and found.compared:
-        watch.changes(found.changes, found.compared)
+        watch.draw_changes(found.changes, found.compared)
 
 
-def instructing(run: Run, view: progress.View) -> None:
+def draw_instruction_form(run: Run, run_progress: progress.RunProgress) -> None:
     """A line that is said to a run under way, as long as it has a model that has not begun to write."""
-    if view.writing or application.services(owner=owner()).thinking(run.options) is None:
+    if run_progress.is_writing or application.get_services(owner=current_owner()).models_for(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
@@ -196,33 +194,31 @@ def instructing(run: Run, view: progress.View) -> None:
             key=f"instruction_{run.id[:8]}", autocomplete="off",
         )  # fmt: skip
         sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
-    if sent and said.strip() and not application.instruct(run.id, said, owner=owner()):
+    if sent and said.strip() and not application.add_instruction(run.id, said, owner=current_owner()):
         st.toast(t("run.instruct_late"))
 
 
-def waiting(run: Run) -> None:
+def draw_waiting(run: Run) -> None:
     """A run that waits: for its person to say what is meant, or for its plan to be approved."""
-    report = application.report(run.id, owner=owner())
-    if report and report.asks_back and report.clarification:
-        asked_back(run, report.clarification)
+    report = application.report(run.id, owner=current_owner())
+    if report and report.is_awaiting_clarification and report.clarification:
+        draw_clarification(run, report.clarification)
     elif report:
-        approval(run, report)
+        draw_approval(run, report)
 
 
-def asked_back(run: Run, asked: Clarification) -> None:
+def draw_clarification(run: Run, clarification: Clarification) -> None:
     """What is asked back, answered by a click, in one's own words, or skipped."""
-    head(run, view_of(run))
+    draw_header(run, load_progress(run))
 
     def answer(said: str) -> None:
-        application.clarify(run.id, said, owner=owner())
+        application.answer_clarification(run.id, said, owner=current_owner())
 
     with st.container(border=True, key="asked_back"):
-        st.markdown(f"**{plain(asked.question)}**")
+        st.markdown(f"**{escape_markdown(clarification.question)}**")
         with st.container(horizontal=True):
-            for n, choice in enumerate(asked.choices):
-                st.button(
-                    plain(choice), key=f"choice_{n}_{run.id[:8]}", on_click=answer, args=(choice,)
-                )
+            for n, choice in enumerate(clarification.choices):
+                st.button(escape_markdown(choice), key=f"choice_{n}_{run.id[:8]}", on_click=answer, args=(choice,))
         with (
             st.form(f"clarify_{run.id[:8]}", border=False),
             st.container(horizontal=True, vertical_alignment="bottom"),
@@ -241,44 +237,42 @@ def asked_back(run: Run, asked: Clarification) -> None:
         st.rerun()
 
 
-def approval(run: Run, report: Report) -> None:
+def draw_approval(run: Run, report: Report) -> None:
     """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
-    head(run, view_of(run))
+    draw_header(run, load_progress(run))
     if report.plan is None:
         return
     st.info(t("tables.waiting" if report.plan.grid else "run.waiting_help"))
     if report.plan.failures:
-        failures(report.plan.failures)
+        draw_failures(report.plan.failures)
     if report.plan.grid:
-        tabled(run, report.plan, report.plan.grid)
+        draw_table_approval(run, report.plan, report.plan.grid)
         return
-    effort.offer(run.id, run.options)
-    edited = plan.editor(
-        report.plan, tuple(application.desk().sources), f"approve_plan_{run.id[:8]}"
-    )
+    run_options.fill_widgets(run.id, run.options)
+    edited = plan.edit_plan(report.plan, tuple(application.get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
             t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
-            disabled=bool(plan.wrong(edited)),
+            disabled=bool(plan.find_faults(edited)),
         )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            application.stop(run.id, owner=owner())
+            application.stop_run(run.id, owner=current_owner())
             st.rerun()
-        effort.effort()
-        if chosen := effort.options():
-            effort.estimate(chosen, edited)
+        run_options.draw_options()
+        if chosen := run_options.chosen_options():
+            run_options.draw_estimate(chosen, edited)
     if go and chosen is None:
         st.error(t("ask.no_sources"))
     elif go and not edited.tasks:
         st.error(t("plan.none"))
     elif go:
-        application.approve(run.id, plan=edited, options=chosen, owner=owner())
+        application.approve_run(run.id, plan=edited, options=chosen, owner=current_owner())
         st.rerun()
 
 
-def tabled(run: Run, proposed: Plan, table: Grid) -> None:
+def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
     """A proposed table, to be edited and approved."""
-    edited = grid.approve(table, run.id[:8])
+    edited = grid.edit_proposal(table, run.id[:8])
     ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
@@ -286,109 +280,109 @@ def tabled(run: Run, proposed: Plan, table: Grid) -> None:
             disabled=not (edited.rows and edited.columns),
         )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            application.stop(run.id, owner=owner())
+            application.stop_run(run.id, owner=current_owner())
             st.rerun()
-        effort.estimate(run.options, ready)
+        run_options.draw_estimate(run.options, ready)
     if go:
-        application.approve(run.id, plan=ready, owner=owner())
+        application.approve_run(run.id, plan=ready, owner=current_owner())
         st.rerun()
 
 
-def view_of(run: Run, whose: str = "") -> progress.View:
+def load_progress(run: Run, owner: str = "") -> progress.RunProgress:
     """The run's view, kept between looks so that each reads only what is new."""
     views = st.session_state.setdefault("views", {})
     if run.id not in views:
         views.clear()
-        views[run.id] = progress.View()
-    view: progress.View = views[run.id]
-    return view.add(application.events(run.id, view.seq, owner=whose or owner()))
+        views[run.id] = progress.RunProgress()
+    view: progress.RunProgress = views[run.id]
+    return view.apply(application.events(run.id, view.seq, owner=owner or current_owner()))
 
 
-@st.fragment(run_every=POLL)
-def live(run_id: str) -> None:
-    follow(run_id, fast=False)
+@st.fragment(run_every=POLL_SECONDS)
+def poll_run(run_id: str) -> None:
+    draw_active_run(run_id, is_fast=False)
 
 
-@st.fragment(run_every=POLL_TEXT)
-def live_text(run_id: str) -> None:
-    follow(run_id, fast=True)
+@st.fragment(run_every=TEXT_POLL_SECONDS)
+def poll_text(run_id: str) -> None:
+    draw_active_run(run_id, is_fast=True)
 
 
-def follow(run_id: str, *, fast: bool) -> None:
+def draw_active_run(run_id: str, *, is_fast: bool) -> None:
     """One look at a run under way; a text that is being written is looked at more often. Where there is
-    nothing new, most of them are left out on their way here (`pages.middleware.looks`)."""
-    whose = owner()
+    nothing new, most of them are left out on their way here (`pages.middleware.polling`)."""
+    whose = current_owner()
     try:
-        run = application.get(run_id, owner=whose)
+        run = application.get_run(run_id, owner=whose)
         if run is None:
             st.rerun()
-        view = view_of(run, whose)
+        view = load_progress(run, whose)
     except StoreError as error:  # a fragment runs without the router
-        trouble.draw(error)
+        storage_errors.draw(error)
         return
-    head(run, view)
-    if run.status == "queued" and not view.planned:
-        ahead, own = application.queue(run.id, owner=owner())
+    draw_header(run, view)
+    if run.status == "queued" and not view.is_planned:
+        ahead, own = application.queue_position(run.id, owner=current_owner())
         why = t("run.turn_own" if own else "run.turn")
         when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
         st.info(f"{why} {when}", icon=":material/hourglass_top:")
     else:
-        activity(run, view)
+        draw_activity(run, view)
     if view.grid:
         grid.draw(run, view.grid, view.cells)
-    if run.active and view.text:
-        draft_answer(run, view)
-    if not run.active or fast != bool(view.text):
+    if run.is_active and view.draft_text:
+        draw_draft_answer(run, view)
+    if not run.is_active or is_fast != bool(view.draft_text):
         st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
 
 
-def draft_answer(run: Run, view: progress.View) -> None:
+def draw_draft_answer(run: Run, run_progress: progress.RunProgress) -> None:
     """The answer as it is being written, with the citations that it has so far."""
-    key, known = (run.id, *view.handles), st.session_state.get("drafting")
+    key, known = (run.id, *run_progress.handles), st.session_state.get("drafting")
     if known is None or known[0] != key:  # nothing is found any more while it is written
-        st.session_state.drafting = known = (key, application.report(run.id, owner=owner()))
+        st.session_state.drafting = known = (key, application.report(run.id, owner=current_owner()))
     if known[1] is not None:
-        answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
+        answer.draw_draft(known[1], number_draft(known[1], run_progress.draft_text, run_progress.handles))
 
 
-def thread(run: Run) -> None:
+def draw_thread(run: Run) -> None:
     """The turns that a run follows, and the way back to each."""
-    turns = {turn.id: turn for turn in application.turns(run.conversation, owner=owner())}
+    turns = {turn.id: turn for turn in application.turns(run.conversation, owner=current_owner())}
     line: list[Run] = []
     while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
         line.append(parent)
     for turn in reversed(line):
         st.page_link(
-            script("ask"), label=plain(turn.question, 80), icon=":material/subdirectory_arrow_right:",
-            query_params=address(turn.id),
+            page_script("ask"), label=escape_markdown(turn.question, 80), icon=":material/subdirectory_arrow_right:",
+            query_params=run_query_params(turn.id),
         )  # fmt: skip
 
 
-def follow_up(run: Run, suggested: Sequence[str]) -> None:
+def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
     """Where the conversation went on, what could be asked next, and the box to ask it in."""
     key = f"follow_up_{run.id[:8]}"
-    for turn in application.turns(run.conversation, owner=owner()):
+    for turn in application.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
             st.page_link(
-                script("ask"), label=plain(turn.question, 80), icon=":material/arrow_forward:",
-                query_params=address(turn.id),
+                page_script("ask"), label=escape_markdown(turn.question, 80), icon=":material/arrow_forward:",
+                query_params=run_query_params(turn.id),
             )  # fmt: skip
 
     def take(question: str) -> None:
         st.session_state[key] = question
 
-    if suggested:
+    if suggestions:
         with st.container(key="next", gap="small"):
             st.caption(t("ask.next"))
-            for n, question in enumerate(suggested):
+            for n, question in enumerate(suggestions):
                 st.button(
-                    plain(question), key=f"next_{n}_{run.id[:8]}", on_click=take, args=(question,),
+                    escape_markdown(question), key=f"next_{n}_{run.id[:8]}", on_click=take, args=(question,),
                     type="tertiary", icon=":material/subdirectory_arrow_right:",
                 )  # fmt: skip
     if asked := str(st.session_state.pop(f"{key}_asked", "")).strip():
         # A question, not a further report.
         plain_ = {"sections": 0, "table": False, "updates": "", "approve": False}
-        asking.start(asked, run.options.model_copy(update=plain_), follows=run.id)
+        run_navigation.start_run(asked, run.options.model_copy(update=plain_), follows_run_id=run.id)
         st.session_state[key] = asked  # it was refused: it is in the box again
 
     def submitted() -> None:
@@ -396,93 +390,87 @@ def follow_up(run: Run, suggested: Sequence[str]) -> None:
 
     # In a container: a box at the page's own foot would have the page scroll to its end.
     with st.container(key="follow"):
-        st.chat_input(
-            t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION, on_submit=submitted
-        )
+        st.chat_input(t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION_CHARS, on_submit=submitted)
 
 
-def finished(run: Run) -> None:
-    view = view_of(run)
-    thread(run)
-    head(run, view)
-    report = application.report(run.id, owner=owner())
+def draw_finished(run: Run) -> None:
+    view = load_progress(run)
+    draw_thread(run)
+    draw_header(run, view)
+    report = application.report(run.id, owner=current_owner())
     if report is None:
         return
-    activity(run, view, report)
-    numbered = cited(report)
-    coverage.head(report)
-    changed(report)
+    draw_activity(run, view, report)
+    numbered = number_report_answer(report)
+    coverage.draw_summary(report)
+    draw_changes(report)
     if report.plan and report.plan.grid:
-        compared_things(run, report, report.plan.grid, numbered)
+        draw_finished_table(run, report, report.plan.grid, numbered)
         return
     located = any(finding.places for finding in report.findings)
-    if located and compared(numbered):  # a table needs the width of the page
-        outcome(report, numbered)
-        map.draw_report(report, run.id[:8])
-        rows.draw(report)
+    if located and is_comparison(numbered):  # a table needs the width of the page
+        draw_outcome(report, numbered)
+        place_map.draw_report(report, run.id[:8])
+        query_rows.draw(report)
     elif located:
         tabled = any(finding.rows for finding in report.findings)
         written, found = st.columns([3, 2] if tabled else [5, 4], gap="medium")
         with found:
-            map.draw_report(report, run.id[:8])
+            place_map.draw_report(report, run.id[:8])
         with written:
-            outcome(report, numbered)
-            rows.draw(report)
+            draw_outcome(report, numbered)
+            query_rows.draw(report)
     else:
-        outcome(report, numbered)
-        rows.draw(report)
-    if found_nothing(report, numbered):
+        draw_outcome(report, numbered)
+        query_rows.draw(report)
+    if is_empty_answer(report, numbered):
         if any(finding.reason in (None, "empty") for finding in report.findings):
-            helping()  # where every search failed, other words or documents are no help
+            draw_help()  # where every search failed, other words or documents are no help
     else:
-        toolbar(run, report, numbered)
+        draw_toolbar(run, report, numbered)
     coverage.draw(report, numbered)
-    if numbered is not None and not found_nothing(report, numbered):
-        layout.section(t("sources.title"))
+    if numbered is not None and not is_empty_answer(report, numbered):
+        layout.draw_section_title(t("sources.title"))
         sources.draw(report, numbered)
     if run.status == "done":
-        follow_up(run, further(report, numbered))
+        draw_follow_up(run, suggest_questions(report, numbered))
 
 
-def compared_things(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
+def draw_finished_table(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
     """A table that is filled in, what can be taken away of it, and where its places are."""
-    cells = grid.cells_of(report) or view_of(run).cells  # before there is an answer, as they came
+    cells = grid.index_cells(report) or load_progress(run).cells  # before there is an answer, as they came
     grid.draw(run, table, cells, report)
-    columns.draw(report, table, tuple(cells.values()))
+    column_quality.draw(report, table, tuple(cells.values()))
     if numbered is not None and numbered.answer.failures:
-        failures(numbered.answer.failures)
-    toolbar(run, report, numbered)
-    grid.change(run, table)
-    map.draw_report(report, run.id[:8])
+        draw_failures(numbered.answer.failures)
+    draw_toolbar(run, report, numbered)
+    grid.draw_editor(run, table)
+    place_map.draw_report(report, run.id[:8])
     if numbered is not None:
-        layout.section(t("sources.title"))
+        layout.draw_section_title(t("sources.title"))
         sources.draw(report, numbered)
 
 
-def compared(numbered: CitedAnswer | None) -> bool:
+def is_comparison(numbered: CitedAnswer | None) -> bool:
     """Whether an answer is a table of several subjects."""
     return numbered is not None and bool(answer_tables(numbered))
 
 
-def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:
+def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
     """Whether an answer says of all that was asked that nothing was found: there is nothing to take away."""
     if numbered is None or numbered.sources or not report.findings:
         return False
     kinds = {span.kind for span in numbered.answer.spans}
-    return (
-        "missing" in kinds
-        and "text" not in kinds
-        and not any(finding.rows for finding in report.findings)
-    )
+    return "missing" in kinds and "text" not in kinds and not any(finding.rows for finding in report.findings)
 
 
-def helping() -> None:
+def draw_help() -> None:
     """What can be done where nothing was found."""
-    services = application.services(owner=owner())
+    services = application.get_services(owner=current_owner())
     ways = [t("nothing.help")]
-    if not services.web.providers:
+    if not services.web.live_providers:
         ways.append(t("nothing.web"))
-    if services.idle:
+    if services.has_idle_model:
         ways.append(t("nothing.idle"))
     elif services.models is None:
         ways.append(t("nothing.model"))
@@ -493,66 +481,61 @@ def helping() -> None:
                 ("library", "nothing.library", ":material/upload_file:"),
                 ("settings", "nothing.settings", ":material/tune:"),
             ):
-                st.page_link(script(page), label=t(words), icon=icon)
+                st.page_link(page_script(page), label=t(words), icon=icon)
 
 
-def toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
+def draw_toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
     """What can be taken away from the run, and how it can be carried further."""
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="tools"
-    ):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="tools"):
         with st.container(width="content"):
             downloads.draw(report, numbered)
         if run.status == "done":
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 if run.options.sources != ("database",) and not run.options.table:
-                    more(run)
-                watching(run)
+                    draw_more_button(run)
+                draw_watch_button(run)
 
 
-def further(report: Report, numbered: CitedAnswer | None) -> tuple[str, ...]:
+def suggest_questions(report: Report, numbered: CitedAnswer | None) -> tuple[str, ...]:
     """What could be asked next."""
     if numbered is None:
         return ()
-    return related_questions(report, numbered, support.of(report, numbered))
+    return related_questions(report, numbered, support.answer_support(report, numbered))
 
 
-def outcome(report: Report, numbered: CitedAnswer | None) -> None:
+def draw_outcome(report: Report, numbered: CitedAnswer | None) -> None:
     """The answer, if there is one, and what failed on the way."""
     if numbered is not None:
         answer.draw(report, numbered)
         said = {span.text for span in numbered.answer.spans if span.kind == "missing"}
         if untold := [one for one in numbered.answer.failures if one.message not in said]:
-            failures(untold)
+            draw_failures(untold)
         review.draw(report)
         conflicts.draw(report, numbered)
 
 
-def failures(found: Sequence[Failure]) -> None:
+def draw_failures(failures: Sequence[Failure]) -> None:
     """Show one line for each group of similar failures, and an expander with the message of every
     failure."""
-    groups = group_failures(found, lang())
-    lines = [f"- {failed.counted(failed.sentence(one.text), one.number)}" for one in groups]
-    st.warning(t("answer.failures", n=len(found)) + "\n" + "\n".join(lines))
-    failed.details(
-        [
-            " — ".join(
-                filter(None, [f.query, source_name(f.source), t(f"stage.{f.stage}"), f.message])
-            )
-            for f in found
-        ]
+    groups = group_failures(failures, current_language())
+    lines = [
+        f"- {failure_display.add_count(failure_display.escape_failure(one.text), one.failure_count)}" for one in groups
+    ]
+    st.warning(t("answer.failures", n=len(failures)) + "\n" + "\n".join(lines))
+    failure_display.draw_details(
+        [" — ".join(filter(None, [f.query, source_name(f.source), t(f"stage.{f.stage}"), f.message])) for f in failures]
     )
 
 
-def again(run: Run, old: Plan) -> None:
+def draw_rerun(run: Run, old_plan: Plan) -> None:
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
-        edited = plan.editor(old, tuple(application.desk().sources), f"again_plan_{run.id[:8]}")
+        edited = plan.edit_plan(old_plan, tuple(application.get_application().sources), f"again_plan_{run.id[:8]}")
         if st.button(
             t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary",
-            disabled=bool(plan.wrong(edited)),
+            disabled=bool(plan.find_faults(edited)),
         ):  # fmt: skip
             if edited.tasks:
-                asking.start(run.question, run.options, edited, based_on=run.id)
+                run_navigation.start_run(run.question, run.options, edited, based_on_run_id=run.id)
             else:
                 st.error(t("plan.none"))

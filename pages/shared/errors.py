@@ -13,78 +13,78 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from pages.shared import trouble
-from pages.shared.words import number, t
-from research import PaceError, SettingError, StoreError
+from pages.shared import storage_errors
+from pages.shared.localization import format_number, t
+from research import RateLimitError, SettingError, StoreError
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-def mark(error: BaseException) -> str:
+def compute_error_id(error: BaseException) -> str:
     """The number of an error: the same for the same mistake at the same place, so that a part of a
     page that is drawn again and again does not change."""
     told = "".join(traceback.format_exception(error))
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def note(error: BaseException) -> str:
+def log_error(error: BaseException) -> str:
     """Writes an error into the log, where keys are concealed; returns its number."""
-    found = mark(error)
+    found = compute_error_id(error)
     log.error("error %s", found, exc_info=error)
     return found
 
 
-def caught(error: Exception) -> bool:
+def handle_script_error(error: Exception) -> bool:
     """What `st.App` calls with whatever a page, a fragment or a callback did not catch. It is drawn
     where the drawing had come to; true, so that Streamlit adds nothing of its own."""
     if isinstance(error, StoreError | SettingError):
-        trouble.draw(error)
-    elif isinstance(error, PaceError):
-        hurried(error)
+        storage_errors.draw(error)
+    elif isinstance(error, RateLimitError):
+        draw_rate_limit_error(error)
     else:
-        draw(note(error))
+        draw_error(log_error(error))
     return True
 
 
 @contextmanager
-def row() -> Iterator[None]:
+def catch_row_errors() -> Iterator[None]:
     """Draw one entry of a list. One that cannot be drawn says so and the others are drawn; what
     concerns the whole store, a setting or the pace of starts is raised."""
     try:
         yield
-    except (StoreError, SettingError, PaceError):
+    except (StoreError, SettingError, RateLimitError):
         raise
     except Exception as error:  # noqa: BLE001 - stored data of any kind; the log has the details
-        st.caption(f":material/error: {t('error.row', id=note(error))}")
+        st.caption(f":material/error: {t('error.row', id=log_error(error))}")
 
 
-def cells(
-    make: Callable[[_T], dict[str, Any]], items: Iterable[_T], first: str
+def build_rows(
+    make_row: Callable[[_T], dict[str, Any]], items: Iterable[_T], error_column: str
 ) -> list[dict[str, Any]]:
     """Make the rows of a table. One that cannot be made says so in its `first` column."""
     rows = []
     for item in items:
         try:
-            rows.append(make(item))
+            rows.append(make_row(item))
         except Exception as error:  # noqa: BLE001 - as in `row`
-            rows.append({first: t("error.row", id=note(error))})
+            rows.append({error_column: t("error.row", id=log_error(error))})
     return rows
 
 
-def draw(found: str) -> None:
+def draw_error(error_id: str) -> None:
     """That something went wrong, where to look it up, and a way to try again."""
-    with st.container(key=f"error_{found}"):
-        st.error(t("error.page", id=found), icon=":material/error:")
+    with st.container(key=f"error_{error_id}"):
+        st.error(t("error.page", id=error_id), icon=":material/error:")
         try:
-            st.button(t("trouble.retry"), key=f"retry_{found}", icon=":material/refresh:")
+            st.button(t("trouble.retry"), key=f"retry_{error_id}", icon=":material/refresh:")
         except StreamlitAPIException:  # within a form, which has a button of its own
-            log.debug("no button for %s", found)
+            log.debug("no button for %s", error_id)
 
 
-def hurried(error: PaceError) -> None:
+def draw_rate_limit_error(error: RateLimitError) -> None:
     """That too much was started, and when it goes on."""
     st.warning(
-        t("error.pace", limit=number(error.limit), seconds=number(error.wait)),
+        t("error.pace", limit=format_number(error.limit), seconds=format_number(error.wait_seconds)),
         icon=":material/hourglass_top:",
     )

@@ -24,22 +24,22 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared.safe import plain
-from pages.shared.words import Say, speaker, t
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import Translator, create_translator, t
 from research import SettingError, StoreError, application
 
 log = logging.getLogger(__name__)
 
-LOCAL = "local"  # who owns everything where there is no login
-FAREWELL = "farewell"  # in the session: a message for the screen for signing in
-LASTS = timedelta(hours=12)  # from signing in to having to sign in again
-SECRETS = Path(__file__).resolve().parents[2] / ".streamlit" / "secrets.toml"
-SHARED = ("redirect_uri", "cookie_secret")
-CLIENT = ("client_id", "client_secret", "server_metadata_url")
-SHOWN = 60  # characters of a name
-SECRET = 32  # characters that a secret needs at least
-AUTHLIB = (1, 3, 2)  # what Streamlit needs
-WHY = {  # the words for what is wrong with the set-up, and the name of what they tell
+LOCAL_OWNER = "local"  # who owns everything where there is no login
+FAREWELL_KEY = "farewell"  # in the session: a message for the screen for signing in
+SIGN_IN_LIFETIME = timedelta(hours=12)  # from signing in to having to sign in again
+SECRETS_FILE = Path(__file__).resolve().parents[2] / ".streamlit" / "secrets.toml"
+COMMON_SECRET_NAMES = ("redirect_uri", "cookie_secret")
+CLIENT_SECRET_NAMES = ("client_id", "client_secret", "server_metadata_url")
+MAX_NAME_CHARS = 60  # characters of a name
+MIN_SECRET_CHARS = 32  # characters that a secret needs at least
+MIN_AUTHLIB_VERSION = (1, 3, 2)  # what Streamlit needs
+PROBLEM_MESSAGES = {  # the words for what is wrong with the set-up, and the name of what they tell
     "missing": ("login.missing", "keys"),
     "name": ("login.name", "name"),
     "weak": ("login.weak", "n"),
@@ -49,12 +49,12 @@ WHY = {  # the words for what is wrong with the set-up, and the name of what the
     "unread": ("login.unread", "file"),
     "gone": ("login.gone", ""),
 }
-NEVER = datetime.fromtimestamp(0, UTC)
-_held = [False]
+EPOCH = datetime.fromtimestamp(0, UTC)
+_is_login_locked = [False]
 
 
 @dataclass(frozen=True)
-class Login:
+class LoginConfig:
     """How people sign in: the names of the providers ("" has none), or why nobody can.
 
     `problem` is one of `WHY`, `what` is what it is about.
@@ -62,16 +62,16 @@ class Login:
 
     providers: tuple[str, ...] = ()
     problem: str = ""
-    what: str = ""
+    detail: str = ""
 
     @property
-    def on(self) -> bool:
+    def is_required(self) -> bool:
         """Whether anybody has to sign in. That nobody can does not turn it off."""
         return bool(self.providers or self.problem)
 
 
 @dataclass(frozen=True)
-class Person:
+class Visitor:
     """Somebody with an `owner` is signed in. Without one, `refused` may say why.
 
     `sign_in` is the id of this sign-in, `began` its time by the provider's clock.
@@ -80,15 +80,15 @@ class Person:
     owner: str = ""
     name: str = ""
     email: str = ""
-    refused: str = ""
-    sign_in: str = ""
-    began: datetime = NEVER
+    refusal: str = ""
+    sign_in_id: str = ""
+    signed_in_at: datetime = EPOCH
 
 
 # The set-up
 
 
-def setup(own: Path = SECRETS) -> Login:
+def read_config(secrets_file: Path = SECRETS_FILE) -> LoginConfig:
     """The login as the secrets have it now.
 
     Where the server is started elsewhere, Streamlit overlooks the file beside the program, `own`. That
@@ -99,160 +99,152 @@ def setup(own: Path = SECRETS) -> Login:
     except (OSError, ValueError):  # there are none, or they cannot be read
         section = None
         if any(Path(file).exists() for file in st.get_option("secrets.files")):
-            return Login(problem="unreadable")
+            return LoginConfig(problem="unreadable")
     if section is not None:
-        return _checked(section)
-    if own.exists() and own not in map(Path, st.get_option("secrets.files")):
-        return Login(problem="unread", what=f"{own.parent.name}/{own.name}")
-    return Login(problem="gone") if _held[0] else Login()
+        return _parse_config(section)
+    if secrets_file.exists() and secrets_file not in map(Path, st.get_option("secrets.files")):
+        return LoginConfig(problem="unread", detail=f"{secrets_file.parent.name}/{secrets_file.name}")
+    return LoginConfig(problem="gone") if _is_login_locked[0] else LoginConfig()
 
 
-def hold() -> None:
+def lock_login() -> None:
     """Called when the server starts: a login that is on stays on until it ends.
 
     Secrets are read again when their file changes. A file that is being written opens nothing.
     """
-    state = setup()
-    _held[0] = state.on
+    state = read_config()
+    _is_login_locked[0] = state.is_required
     if state.problem:
-        say = speaker("en")
-        log.error("%s", " ".join((say("login.broken"), _why(state, say, str))))
+        say = create_translator("en")
+        log.error("%s", " ".join((say("login.broken"), _describe_problem(state, say, str))))
 
 
-def _checked(section: Any) -> Login:
+def _parse_config(section: Any) -> LoginConfig:
     if not isinstance(section, Mapping):
-        return Login(problem="missing", what=", ".join(SHARED + CLIENT))
+        return LoginConfig(problem="missing", detail=", ".join(COMMON_SECRET_NAMES + CLIENT_SECRET_NAMES))
     named = {
-        name: client
-        for name, client in section.items()
-        if isinstance(client, Mapping) and name != "client_kwargs"
+        name: client for name, client in section.items() if isinstance(client, Mapping) and name != "client_kwargs"
     }
     clients = {f"{name}.": client for name, client in named.items()}
-    if not named or any(key in section for key in CLIENT):
+    if not named or any(key in section for key in CLIENT_SECRET_NAMES):
         clients[""] = section
-    missing = [key for key in SHARED if not _text(section, key)]
-    missing += [f"{of}{key}" for of, client in clients.items() for key in CLIENT if not _text(client, key)]  # fmt: skip
+    missing = [key for key in COMMON_SECRET_NAMES if not _read_text(section, key)]
+    missing += [f"{of}{key}" for of, client in clients.items() for key in CLIENT_SECRET_NAMES if not _read_text(client, key)]  # fmt: skip
     if missing:
-        return Login(problem="missing", what=", ".join(missing))
+        return LoginConfig(problem="missing", detail=", ".join(missing))
     if odd := [name for name in named if "_" in name]:
-        return Login(problem="name", what=odd[0])
-    if len(_text(section, "cookie_secret")) < SECRET:
-        return Login(problem="weak", what=str(SECRET))
-    if not _returns_here(_text(section, "redirect_uri")):
-        return Login(problem="redirect")
-    if not _installed():
-        return Login(problem="authlib", what=".".join(map(str, AUTHLIB)))
-    return Login(providers=tuple(sorted(of.rstrip(".") for of in clients)))
+        return LoginConfig(problem="name", detail=odd[0])
+    if len(_read_text(section, "cookie_secret")) < MIN_SECRET_CHARS:
+        return LoginConfig(problem="weak", detail=str(MIN_SECRET_CHARS))
+    if not _is_callback_url(_read_text(section, "redirect_uri")):
+        return LoginConfig(problem="redirect")
+    if not _is_authlib_installed():
+        return LoginConfig(problem="authlib", detail=".".join(map(str, MIN_AUTHLIB_VERSION)))
+    return LoginConfig(providers=tuple(sorted(of.rstrip(".") for of in clients)))
 
 
-def _text(section: Mapping[str, Any], key: str) -> str:
+def _read_text(section: Mapping[str, Any], key: str) -> str:
     value = section.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _returns_here(address: str) -> bool:
+def _is_callback_url(url: str) -> bool:
     """Whether that is an address at which Streamlit waits for people to come back."""
     try:
-        parts = urlsplit(address.replace("{port}", "1"))
+        parts = urlsplit(url.replace("{port}", "1"))
     except ValueError:
         return False
-    return (
-        parts.scheme in ("http", "https")
-        and bool(parts.hostname)
-        and parts.path.endswith("/oauth2callback")
-    )
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.path.endswith("/oauth2callback")
 
 
-def _installed() -> bool:
+def _is_authlib_installed() -> bool:
     try:
         import authlib
         from authlib.integrations import starlette_client  # noqa: F401
     except ImportError:
         return False
     found = [int(part) for part in authlib.__version__.split(".")[:3] if part.isdigit()]
-    return tuple(found) >= AUTHLIB
+    return tuple(found) >= MIN_AUTHLIB_VERSION
 
 
 # The visitor
 
 
-def person(claims: Mapping[str, Any], now: datetime) -> Person:
+def identify_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
     """Who somebody is by the claims of their provider.
 
     The owner is made of issuer and subject: these two stay, and nobody gets them again. A name or an
     address can be changed, and given to somebody else.
     """
     if claims.get("is_logged_in") is not True:
-        return Person()
-    name, email = _text(claims, "name"), _text(claims, "email")
+        return Visitor()
+    name, email = _read_text(claims, "name"), _read_text(claims, "email")
     issuer, subject, issued = claims.get("iss"), claims.get("sub"), claims.get("iat")
     if not all(isinstance(value, str) and value.strip() for value in (issuer, subject)):
-        return Person(name=name, email=email, refused="nobody")
+        return Visitor(name=name, email=email, refusal="nobody")
     if isinstance(issued, bool) or not isinstance(issued, int | float):
-        return Person(name=name, email=email, refused="expired")
-    if not abs(now.timestamp() - issued) <= LASTS.total_seconds():  # NaN is no time either
-        return Person(name=name, email=email, refused="expired")
-    return Person(
-        f"user-{_digest(issuer, subject)}", name, email,
-        sign_in=_digest(issuer, subject, issued, claims.get("nonce")),
-        began=datetime.fromtimestamp(issued, UTC),
+        return Visitor(name=name, email=email, refusal="expired")
+    if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # NaN is no time either
+        return Visitor(name=name, email=email, refusal="expired")
+    return Visitor(
+        f"user-{_hash_values(issuer, subject)}", name, email,
+        sign_in_id=_hash_values(issuer, subject, issued, claims.get("nonce")),
+        signed_in_at=datetime.fromtimestamp(issued, UTC),
     )  # fmt: skip
 
 
-def _digest(*values: object) -> str:
+def _hash_values(*values: object) -> str:
     return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()[:40]
 
 
-def admitted(claims: Mapping[str, Any], now: datetime) -> Person:
+def admit_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
     """Return the person described by the claims of their provider; refused if this sign-in was
     ended.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
     """
-    found = person(claims, now)
-    if found.owner and application.is_signed_out(
-        found.sign_in, began=found.began, owner=found.owner
-    ):
-        return Person(name=found.name, email=found.email, refused="ended")
+    found = identify_visitor(claims, now)
+    if found.owner and application.is_signed_out(found.sign_in_id, started_at=found.signed_in_at, owner=found.owner):
+        return Visitor(name=found.name, email=found.email, refusal="ended")
     return found
 
 
-def end(found: Person, *, everywhere: bool = False) -> None:
+def end_sign_in(visitor: Visitor, *, everywhere: bool = False) -> None:
     """End a sign-in, or all sign-ins of a person, for every process that shares the store.
 
     Raises:
         SettingError, StoreError: it cannot be recorded.
     """
-    now = max(datetime.now(UTC), found.began)  # the provider's clock may be ahead of ours
-    sign_in = "" if everywhere else found.sign_in
-    application.sign_out(sign_in, at=now, until=now + LASTS, owner=found.owner)
+    now = max(datetime.now(UTC), visitor.signed_in_at)  # the provider's clock may be ahead of ours
+    sign_in = "" if everywhere else visitor.sign_in_id
+    application.record_sign_out(sign_in, ended_at=now, keep_until=now + SIGN_IN_LIFETIME, owner=visitor.owner)
 
 
-def visitor() -> Person:
+def current_visitor() -> Visitor:
     """Return the person who is signed in in the browser of this session.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
     """
-    return admitted(st.user.to_dict(), datetime.now(UTC))
+    return admit_visitor(st.user.to_dict(), datetime.now(UTC))
 
 
-def owner() -> str:
+def current_owner() -> str:
     """Whose runs this browser may see. Where nobody is signed in any more, the page starts anew."""
-    state = setup()
-    if not state.on:
-        return LOCAL
-    found = visitor()
+    state = read_config()
+    if not state.is_required:
+        return LOCAL_OWNER
+    found = current_visitor()
     if state.problem or not found.owner:
         st.rerun()
     return found.owner
 
 
-def settle(owner: str) -> None:
+def set_session_owner(owner: str) -> None:
     """A session has one owner: what another one has left in it goes."""
     if st.session_state.get("owner", owner) != owner:
-        for key in [key for key in st.session_state if key not in ("lang", FAREWELL)]:
+        for key in [key for key in st.session_state if key not in ("lang", FAREWELL_KEY)]:
             del st.session_state[key]
     st.session_state.owner = owner
 
@@ -260,61 +252,61 @@ def settle(owner: str) -> None:
 # What is drawn
 
 
-def draw_sidebar(found: Person) -> None:
+def draw_sidebar(visitor: Visitor) -> None:
     """Who is signed in, and the way out."""
     with st.sidebar, st.container(key="signed_in", gap=None):
         st.caption(t("login.as"))
-        st.text(_short(found.name or found.email or t("login.unnamed")))
-        if found.name and found.email:
-            st.text(_short(found.email))
-        _leave(found)
+        st.text(_shorten(visitor.name or visitor.email or t("login.unnamed")))
+        if visitor.name and visitor.email:
+            st.text(_shorten(visitor.email))
+        _draw_sign_out_button(visitor)
         st.button(
             t("login.everywhere"),
             key="sign_out_everywhere",
             icon=":material/devices:",
             type="tertiary",
             on_click=sign_out,
-            args=(found,),
+            args=(visitor,),
             kwargs={"everywhere": True},
         )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """Outside text for a line of the sidebar, which is drawn as it is."""
     text = " ".join(text.split())
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return text if len(text) <= MAX_NAME_CHARS else text[: MAX_NAME_CHARS - 1] + "…"
 
 
-def card() -> DeltaGenerator:
+def create_card() -> DeltaGenerator:
     """The place of the screen at which those who are not in are received."""
     st.space(72)
     with st.container(horizontal_alignment="center", key="login"):
         return st.container(border=True, width=440, gap="medium", key="login_card")
 
 
-def draw(place: DeltaGenerator, state: Login, found: Person) -> None:
+def draw(container: DeltaGenerator, config: LoginConfig, visitor: Visitor) -> None:
     """How to sign in, or why nobody can."""
-    with place:
+    with container:
         st.title(t("login.title"), anchor=False)
-        if farewell := st.session_state.pop(FAREWELL, ""):
+        if farewell := st.session_state.pop(FAREWELL_KEY, ""):
             st.success(farewell, icon=":material/check_circle:")
         st.markdown(t("login.lead"))
-        if state.problem:
+        if config.problem:
             st.error(t("login.broken"), icon=":material/lock:")
-            st.caption(_why(state))
+            st.caption(_describe_problem(config))
             st.button(t("trouble.retry"), key="retry")
-        elif found.refused == "nobody":
+        elif visitor.refusal == "nobody":
             st.error(t("login.nobody"), icon=":material/person_off:")
-            _leave(found)
+            _draw_sign_out_button(visitor)
         else:
-            if found.refused:
-                st.info(t(f"login.{found.refused}"), icon=":material/schedule:")
-            _providers(state)
+            if visitor.refusal:
+                st.info(t(f"login.{visitor.refusal}"), icon=":material/schedule:")
+            _draw_providers(config)
 
 
-def _providers(state: Login) -> None:
-    for name in state.providers:
-        words = t("login.in_with", name=plain(name.capitalize(), 40)) if name else t("login.in")
+def _draw_providers(config: LoginConfig) -> None:
+    for name in config.providers:
+        words = t("login.in_with", name=escape_markdown(name.capitalize(), 40)) if name else t("login.in")
         st.button(
             words,
             key=f"sign_in_{name}".rstrip("_"),
@@ -327,22 +319,22 @@ def _providers(state: Login) -> None:
     st.caption(t("login.note"))
 
 
-def _leave(found: Person) -> None:
+def _draw_sign_out_button(visitor: Visitor) -> None:
     st.button(
         t("login.out"),
         key="sign_out",
         icon=":material/logout:",
         type="tertiary",
         on_click=sign_out,
-        args=(found,),
+        args=(visitor,),
     )
 
 
-def sign_out(found: Person, *, everywhere: bool = False) -> None:
+def sign_out(visitor: Visitor, *, everywhere: bool = False) -> None:
     """End the sign-in on the server, then have Streamlit delete the cookie of this browser."""
-    if found.owner:
+    if visitor.owner:
         try:
-            end(found, everywhere=everywhere)
+            end_sign_in(visitor, everywhere=everywhere)
         except (
             StoreError,
             SettingError,
@@ -351,6 +343,8 @@ def sign_out(found: Person, *, everywhere: bool = False) -> None:
     st.logout()
 
 
-def _why(state: Login, say: Say = t, escape: Callable[[str], str] = plain) -> str:
-    words, value = WHY[state.problem]
-    return say(words, **({value: escape(state.what)} if value else {}))
+def _describe_problem(
+    config: LoginConfig, translate: Translator = t, escape: Callable[[str], str] = escape_markdown
+) -> str:
+    words, value = PROBLEM_MESSAGES[config.problem]
+    return translate(words, **({value: escape(config.detail)} if value else {}))

@@ -10,11 +10,19 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from pages.shared import failed, layout, login
-from pages.shared.notices import draw_schema_notices
-from pages.shared.safe import plain
-from pages.shared.words import day, lang, local_time, number, seconds, source_name, t
-from pages.status import belongings, cards, spending
+from pages.shared import failure_display, layout, login
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import (
+    current_language,
+    format_day,
+    format_duration,
+    format_local_time,
+    format_number,
+    source_name,
+    t,
+)
+from pages.shared.schema_warnings import draw_schema_warnings
+from pages.status import cards, personal_data, spending
 from research import (
     DatabaseSchema,
     ModelRole,
@@ -26,49 +34,49 @@ from research import (
     prices_as_of,
 )
 
-_CHECKED = "checked"  # in the session: when the connections were tested, and what came of it
+_CHECKS_KEY = "checked"  # in the session: when the connections were tested, and what came of it
 
 
-def connections() -> None:
+def draw_connection_test() -> None:
     """The test of every model and search service, and what it brought."""
     with st.container(horizontal=True, vertical_alignment="center"):
         test = st.button(t("status.check"), key="check", icon=":material/network_check:")
         st.caption(t("status.check_help"), width="content")
     if test:
         with st.spinner(t("status.checking")):
-            st.session_state[_CHECKED] = (
+            st.session_state[_CHECKS_KEY] = (
                 datetime.now(UTC),
-                application.check(owner=login.owner()),
+                application.check_connections(owner=login.current_owner()),
             )
-    if _CHECKED not in st.session_state:
+    if _CHECKS_KEY not in st.session_state:
         return
-    when, checks = st.session_state[_CHECKED]
+    when, checks = st.session_state[_CHECKS_KEY]
     if not checks:
         st.info(t("status.nothing_to_check"))
         return
-    st.caption(t("status.checked", when=local_time(when)))
+    st.caption(t("status.checked", when=format_local_time(when)))
     for check in checks:
         key = f"role.{check.name}"
-        name = t(key) if has_message(key) else plain(source_name(check.name))
+        name = t(key) if has_message(key) else escape_markdown(source_name(check.name))
         failure = check.failure
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{name}** · {plain(check.model)}", width="content")
+            st.markdown(f"**{name}** · {escape_markdown(check.model)}", width="content")
             if failure is None:
-                words = t("status.ok", seconds=seconds(check.seconds))
+                words = t("status.ok", seconds=format_duration(check.seconds))
                 st.badge(words, color="green", icon=":material/check:")
             else:
                 st.badge(t(f"reason.{failure.reason}"), color="red", icon=":material/close:")
-                st.caption(seconds(check.seconds), width="content")
-        words = [explain_failure(failure, lang())] if failure else []
-        if words := [plain(text) for text in (*words, check.warning) if text]:
+                st.caption(format_duration(check.seconds), width="content")
+        words = [explain_failure(failure, current_language())] if failure else []
+        if words := [escape_markdown(text) for text in (*words, check.warning) if text]:
             st.caption(" · ".join(words))
         if failure:
-            failed.details([failure.message])
+            failure_display.draw_details([failure.message])
 
 
-def models(found: list[ModelRole]) -> None:
+def draw_models(roles: list[ModelRole]) -> None:
     """Which model does what, and what it costs."""
-    if not found:
+    if not roles:
         st.markdown(t("status.reasoner_text"))
         return
     st.markdown(t("status.models_text"))
@@ -79,17 +87,15 @@ def models(found: list[ModelRole]) -> None:
             "input": one.price.input if one.price else None,
             "output": one.price.output if one.price else None,
             "search": one.price.search if one.price and one.role == "search" else None,
-            "state": t("status.needs", setting=one.lacks) if one.lacks else t("status.set"),
+            "state": t("status.needs", setting=one.missing_setting) if one.missing_setting else t("status.set"),
             "setting": one.setting,
         }
-        for one in found
+        for one in roles
     ]
     table = pd.DataFrame(rows)
     for name in ("input", "output", "search"):  # a column of a kind, even where nothing is known
-        table[name] = table[name].map(
-            lambda value: t("status.unknown") if pd.isna(value) else f"${value:g}"
-        )
-    table.loc[[one.role != "search" for one in found], "search"] = "–"
+        table[name] = table[name].map(lambda value: t("status.unknown") if pd.isna(value) else f"${value:g}")
+    table.loc[[one.role != "search" for one in roles], "search"] = "–"
     st.dataframe(
         table,
         hide_index=True,
@@ -104,13 +110,13 @@ def models(found: list[ModelRole]) -> None:
             "state": st.column_config.TextColumn(t("status.state")),
         },
     )
-    st.caption(t("status.prices", date=day(prices_as_of())))
-    ending = {one.price.until for one in found if one.price and one.price.until}
+    st.caption(t("status.prices", date=format_day(prices_as_of())))
+    ending = {one.price.until for one in roles if one.price and one.price.until}
     if ending:
-        st.caption(t("status.prices_until", date=day(min(ending))))
+        st.caption(t("status.prices_until", date=format_day(min(ending))))
 
 
-def limits(settings: Settings) -> None:
+def draw_limits(settings: Settings) -> None:
     """What a run and a person may use, and what is left of the map's allowance."""
     some = t("status.no_limit")
 
@@ -118,16 +124,16 @@ def limits(settings: Settings) -> None:
         return words if value else some
 
     each = {
-        "queries": number(settings.queries),
-        "loops": number(settings.loops),
-        "searches": most(settings.max_searches, number(settings.max_searches)),
-        "tokens": most(settings.max_tokens, number(settings.max_tokens)),
+        "queries": format_number(settings.queries),
+        "loops": format_number(settings.loops),
+        "searches": most(settings.max_searches, format_number(settings.max_searches)),
+        "tokens": most(settings.max_tokens, format_number(settings.max_tokens)),
         "money": most(settings.max_cost, f"${settings.max_cost:,.2f}"),
-        "time": most(settings.max_seconds, seconds(settings.max_seconds)),
+        "time": most(settings.max_seconds, format_duration(settings.max_seconds)),
     }
     person = {
-        "runs_each": most(settings.runs_each, number(settings.runs_each)),
-        "runs_at_once": most(settings.runs_at_once, number(settings.runs_at_once)),
+        "runs_each": most(settings.runs_each, format_number(settings.runs_each)),
+        "runs_at_once": most(settings.runs_at_once, format_number(settings.runs_at_once)),
     }
     left, right = st.columns(2, gap="large")
     for place, title, rows in (
@@ -139,21 +145,21 @@ def limits(settings: Settings) -> None:
             for name, value in rows.items():
                 with st.container(horizontal=True, gap="small", key=f"limit_{name}"):
                     st.markdown(t(f"limit.{name}"), width="stretch")
-                    st.markdown(f"**{plain(value)}**", width="content")
+                    st.markdown(f"**{escape_markdown(value)}**", width="content")
     with right:
         st.markdown(f"**{t('status.allowance')}**")
-        if quota := application.quota(owner=login.owner()):
-            words = t("status.places_left", left=number(quota[0]), limit=number(quota[1]))
+        if quota := application.places_quota(owner=login.current_owner()):
+            words = t("status.places_left", left=format_number(quota[0]), limit=format_number(quota[1]))
             st.progress(quota[0] / quota[1] if quota[1] else 0.0, text=words)
         else:
             st.caption(t("status.allowance_none"))
 
 
-def everything(settings: Settings) -> None:
+def draw_settings(settings: Settings) -> None:
     """Every setting with its value; of a key only whether it is there."""
     rows = [
         (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
-        for name, value in settings.shown()
+        for name, value in settings.display_values()
     ]
     with st.expander(t("status.settings"), icon=":material/tune:", key="settings_table"):
         st.dataframe(
@@ -167,57 +173,61 @@ def everything(settings: Settings) -> None:
         )
 
 
-def database(schema: DatabaseSchema) -> None:
+def draw_database(schema: DatabaseSchema) -> None:
     """What is wrong with the database of questions, or what its account may do too much."""
     if schema.failure:
-        message = plain(schema.failure.message, 400) if alone else ""
+        message = escape_markdown(schema.failure.message, 400) if is_local else ""
         words = [t(f"reason.{schema.failure.reason}"), message]
         st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
-    draw_schema_notices(schema)
+    draw_schema_warnings(schema)
 
 
-desk = application.desk()
-alone = not login.setup().on
-layout.header(t("status.title"), t("status.lead"))
-belongings.gone()
+current_application = application.get_application()
+is_local = not login.read_config().is_required
+layout.draw_header(t("status.title"), t("status.lead"))
+personal_data.draw_deletion_result()
 
-person = login.owner()
-roles = list(application.model_roles(owner=person))
+owner = login.current_owner()
+model_roles = list(application.model_roles(owner=owner))
 schema = database_schema()
-counts = desk.library.counts()
-ready = application.readiness(owner=person)
-found = cards.gathered(ready, schema, roles, (counts.own, counts.sample))
-st.markdown(cards.sentence(found))
-cards.draw(found, alone=alone)
-for one in application.refused_sources() if alone else ():
-    why = t(f"refused.{one.why}", name=plain(one.package), detail=plain(one.detail))
-    if one.why != "server":
-        why = t("status.refused", package=plain(one.package), why=why)
-    st.warning(why, icon=":material/extension_off:")
-database(schema)
-if alone:
+counts = current_application.library.count_documents()
+readiness = application.readiness(owner=owner)
+status_cards = cards.build_cards(readiness, schema, model_roles, (counts.own_count, counts.sample_count))
+st.markdown(cards.summary_sentence(status_cards))
+cards.draw(status_cards, is_local=is_local)
+for refused_source in application.refused_sources() if is_local else ():
+    refusal_reason = t(
+        f"refused.{refused_source.reason}",
+        name=escape_markdown(refused_source.package),
+        detail=escape_markdown(refused_source.detail),
+    )
+    if refused_source.reason != "server":
+        refusal_reason = t("status.refused", package=escape_markdown(refused_source.package), why=refusal_reason)
+    st.warning(refusal_reason, icon=":material/extension_off:")
+draw_database(schema)
+if is_local:
     st.caption(t("status.how"))
-    layout.section(t("status.tests"))
-    connections()
+    layout.draw_section_title(t("status.tests"))
+    draw_connection_test()
 
-layout.section(t("status.models_title"))
-models(roles)
+layout.draw_section_title(t("status.models_title"))
+draw_models(model_roles)
 
-layout.section(t("status.limits"))
-limits(application.services(owner=person).settings)
+layout.draw_section_title(t("status.limits"))
+draw_limits(application.get_services(owner=owner).settings)
 
-layout.section(t("spending.title"), help=t("spending.help"))
+layout.draw_section_title(t("spending.title"), help_text=t("spending.help"))
 spending.draw()
 
-if alone:
-    layout.section(t("status.data"))
-    belongings.where()
-    everything(desk.settings)
+if is_local:
+    layout.draw_section_title(t("status.data"))
+    personal_data.draw_storage()
+    draw_settings(current_application.settings)
 else:
     st.caption(t("status.private"))
 
-layout.section(t("export.title"))
-belongings.away(alone=alone)
+layout.draw_section_title(t("export.title"))
+personal_data.draw_export(is_local=is_local)
 
-layout.section(t("wipe.title"))
-belongings.end(alone=alone)
+layout.draw_section_title(t("wipe.title"))
+personal_data.draw_deletion(is_local=is_local)

@@ -8,19 +8,19 @@ from typing import Any, get_args
 import pandas as pd
 import streamlit as st
 
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import t
-from research import Column, ColumnType, Grid, Row, application, csv_rows, line_rows, report_rows
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import t
+from pages.shared.login import current_owner
+from research import Column, ColumnType, Grid, Row, application, rows_from_csv, rows_from_lines, rows_from_report
 
-TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
-RUNS = 30  # whose places, rows or papers may be the rows of a table
-SHOWN = 60  # characters of a question
-LARGEST = 10  # MB of a file of rows
-FIELDS = ("name", "question", "type", "unit", "choices")
+COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+MAX_RUNS = 30  # whose places, rows or papers may be the rows of a table
+MAX_QUESTION_CHARS = 60  # characters of a question
+MAX_FILE_MEGABYTES = 10  # MB of a file of rows
+COLUMN_FIELDS = ("name", "question", "type", "unit", "choices")
 
 
-def by_hand() -> Grid | None:
+def draw_table_form() -> Grid | None:
     """The table that is typed; None while it has no rows or no columns."""
     title = st.text_input(t("tables.name"), key="table_title", max_chars=200, autocomplete="off")
     st.text_area(
@@ -28,74 +28,71 @@ def by_hand() -> Grid | None:
         help=t("tables.rows_help"),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        _from_file()
-        _from_run()
+        _draw_file_import()
+        _draw_run_import()
     st.markdown(t("tables.columns"))
-    columns = edited_columns((), "table_columns")
-    rows = line_rows(st.session_state.get("table_rows", ""))
+    columns = edit_columns((), "table_columns")
+    rows = rows_from_lines(st.session_state.get("table_rows", ""))
     known = st.session_state.get("table_places", {})
     rows = tuple(
-        row.model_copy(update={"place": known[row.named]}) if row.named in known else row
-        for row in rows
+        row.model_copy(update={"place": known[row.full_name]}) if row.full_name in known else row for row in rows
     )
     if not rows or not columns:
         return None
     return Grid(title=" ".join(title.split()), rows=rows, columns=columns)
 
 
-def _from_file() -> None:
+def _draw_file_import() -> None:
     with st.popover(t("tables.from_file"), icon=":material/upload_file:", key="rows_file"):
         file = st.file_uploader(
-            t("tables.file"), type=["csv", "tsv", "txt"], max_upload_size=LARGEST, key="rows_csv"
+            t("tables.file"), type=["csv", "tsv", "txt"], max_upload_size=MAX_FILE_MEGABYTES, key="rows_csv"
         )
-        if file is not None and file.size <= LARGEST * 1024 * 1024:  # the browser says so otherwise
-            st.button(t("tables.take"), key="take_file", on_click=_take_file, args=(file,))
+        if file is not None and file.size <= MAX_FILE_MEGABYTES * 1024 * 1024:  # the browser says so otherwise
+            st.button(t("tables.take"), key="take_file", on_click=_import_file, args=(file,))
 
 
-def _take_file(file: Any) -> None:
+def _import_file(file: Any) -> None:
     try:
-        _take(csv_rows(file.getvalue()))
+        _append_rows(rows_from_csv(file.getvalue()))
     except ValueError:
         st.toast(t("tables.no_text"))
 
 
-def _from_run() -> None:
+def _draw_run_import() -> None:
     """The places, rows or papers that an earlier run has found."""
     recent = {
-        run.id: run
-        for run in application.recent(owner=owner(), limit=RUNS)
-        if not run.options.table
+        run.id: run for run in application.recent_runs(owner=current_owner(), limit=MAX_RUNS) if not run.options.table
     }
     if not recent:
         return
     with st.popover(t("tables.from_run"), icon=":material/history:", key="rows_run"):
         chosen = st.selectbox(
             t("tables.run"), list(recent), key="rows_of",
-            format_func=lambda id_: plain(recent[id_].question, SHOWN),
+            format_func=lambda id_: escape_markdown(recent[id_].question, MAX_QUESTION_CHARS),
         )  # fmt: skip
         st.caption(t("tables.run_help"))
-        st.button(t("tables.take"), key="take_run", on_click=_take_run, args=(chosen,))
+        st.button(t("tables.take"), key="take_run", on_click=_import_run, args=(chosen,))
 
 
-def _take_run(run_id: str) -> None:
-    report = application.report(run_id, owner=owner())
-    rows = report_rows(report) if report else ()
+def _import_run(run_id: str) -> None:
+    report = application.report(run_id, owner=current_owner())
+    rows = rows_from_report(report) if report else ()
     if rows:
-        _take(rows)
+        _append_rows(rows)
     else:
         st.toast(t("tables.no_rows"))
 
 
-def _take(rows: Sequence[Row]) -> None:
+def _append_rows(rows: Sequence[Row]) -> None:
     """Puts rows behind those that are typed already."""
     lines = [f"{row.name} | {row.about}" if row.about else row.name for row in rows]
     typed = st.session_state.get("table_rows", "").rstrip()
     st.session_state.table_rows = "\n".join(filter(None, [typed, *lines]))
-    places = {row.named: row.place for row in rows if row.place}
+    places = {row.full_name: row.place for row in rows if row.place}
     st.session_state.table_places = st.session_state.get("table_places", {}) | places
 
 
-def edited_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
+def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
     """Rows in a table that can be edited."""
     column = st.column_config
     edited = st.data_editor(
@@ -106,21 +103,20 @@ def edited_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
             "about": column.TextColumn(t("tables.about"), max_chars=200, help=t("tables.about_help")),
         },
     )  # fmt: skip
-    told = [(_text(line["name"]), _text(line["about"])) for _, line in edited.iterrows()]
-    places = {row.named: row.place for row in rows if row.place}
-    made = line_rows("\n".join(f"{name}\t{about}" for name, about in told if name.strip()))
+    told = [(_cell_text(line["name"]), _cell_text(line["about"])) for _, line in edited.iterrows()]
+    places = {row.full_name: row.place for row in rows if row.place}
+    made = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in told if name.strip()))
     return tuple(
-        row.model_copy(update={"place": places[row.named]}) if row.named in places else row
-        for row in made
+        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in made
     )
 
 
-def edited_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
+def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
     """Columns in a table that can be edited; what is not usable is said below."""
     column = st.column_config
     lines = [(c.name, c.question, c.type, c.unit, "; ".join(c.choices)) for c in columns]
     edited = st.data_editor(
-        pd.DataFrame(lines, columns=list(FIELDS), dtype="object"),
+        pd.DataFrame(lines, columns=list(COLUMN_FIELDS), dtype="object"),
         num_rows="dynamic", hide_index=True, key=key, alt=t("tables.columns"), placeholder="",
         column_config={
             "name": column.TextColumn(t("tables.column"), max_chars=120, required=True),
@@ -128,27 +124,25 @@ def edited_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
                 t("tables.question"), width="large", max_chars=500, help=t("tables.question_help")
             ),
             "type": column.SelectboxColumn(
-                t("tables.type"), options=list(TYPES), default="text", required=True,
+                t("tables.type"), options=list(COLUMN_TYPES), default="text", required=True,
                 format_func=lambda kind: t(f"tables.type_{kind}"),
             ),
             "unit": column.TextColumn(t("tables.unit"), max_chars=40, help=t("tables.unit_help")),
             "choices": column.TextColumn(t("tables.choices"), help=t("tables.choices_help")),
         },
     )  # fmt: skip
-    return tuple(read_columns([dict(line) for _, line in edited.iterrows()]))
+    return tuple(parse_columns([dict(line) for _, line in edited.iterrows()]))
 
 
-def read_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
+def parse_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
     """Columns of the lines of a table. One whose type needs choices and has none is text."""
     out: list[Column] = []
     for line in lines:
-        name, question, kind, unit, listed = (_text(line.get(field)) for field in FIELDS)
+        name, question, kind, unit, listed = (_cell_text(line.get(field)) for field in COLUMN_FIELDS)
         if not name:
             continue
-        choices = tuple(
-            dict.fromkeys(c.strip() for c in listed.replace("；", ";").split(";") if c.strip())
-        )
-        usual = next((known for known in TYPES if known == kind), "text")
+        choices = tuple(dict.fromkeys(c.strip() for c in listed.replace("；", ";").split(";") if c.strip()))
+        usual = next((known for known in COLUMN_TYPES if known == kind), "text")
         chosen: ColumnType = "text" if usual == "choice" and len(choices) < 2 else usual
         out.append(
             Column(
@@ -160,5 +154,5 @@ def read_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
     return out
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return "" if value is None or pd.isna(value) else " ".join(str(value).split())

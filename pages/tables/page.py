@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import asking, errors, layout
-from pages.shared.files import script
-from pages.shared.login import owner
-from pages.shared.safe import plain
-from pages.shared.words import address, local_time, named, number, source_name, t
+from pages.shared import errors, layout, run_navigation
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_local_time, format_number, run_query_params, source_name, t, value_label
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
 from pages.tables import form
-from research import Grid, Options, PaceError, Plan, QuestionError, application
+from research import Grid, Plan, QuestionError, RateLimitError, RunOptions, application
 
-SHOWN = 20
+MAX_TABLES = 20
 
 
-def asked() -> None:
+def draw_form() -> None:
     """A table from a sentence, or by its rows and columns."""
     sentence, own = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
     with sentence, st.form("sentence", border=False, enter_to_submit=True):
@@ -25,95 +25,93 @@ def asked() -> None:
             label_visibility="collapsed", height=84,
         )  # fmt: skip
         st.caption(t("tables.sentence_help"))
-        if st.form_submit_button(
-            t("tables.propose"), type="primary", key="propose", icon=":material/table_view:"
-        ):
-            begin(text, None)
+        if st.form_submit_button(t("tables.propose"), type="primary", key="propose", icon=":material/table_view:"):
+            start_table(text, None)
     with own:
-        grid = form.by_hand()
+        grid = form.draw_table_form()
         if st.button(
             t("tables.fill"), type="primary", key="fill", icon=":material/table_view:",
             disabled=grid is None,
         ) and grid:  # fmt: skip
-            begin("", grid)
+            start_table("", grid)
         if grid:
-            costs(grid)
+            draw_estimate(grid)
 
 
-def limits() -> Options | None:
+def chosen_options() -> RunOptions | None:
     """What the table may use, as it is chosen below; None without a source."""
-    usual = application.services(owner=owner()).usual()
+    usual = application.get_services(owner=current_owner()).default_options()
     chosen = st.session_state.get("table_sources", list(usual.sources))
     return usual.model_copy(update={"sources": tuple(chosen)}) if chosen else None
 
 
-def sources() -> None:
-    usual = application.services(owner=owner()).usual()
+def draw_sources() -> None:
+    usual = application.get_services(owner=current_owner()).default_options()
     st.pills(
-        t("ask.sources"), list(application.desk().sources), selection_mode="multi",
-        default=list(usual.sources), format_func=lambda name: plain(source_name(name)),
+        t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
+        default=list(usual.sources), format_func=lambda name: escape_markdown(source_name(name)),
         key="table_sources",
     )  # fmt: skip
 
 
-def costs(grid: Grid) -> None:
+def draw_estimate(grid: Grid) -> None:
     """How many cells there are, and what filling them takes at most."""
-    if chosen := limits():
-        likely = application.estimate(chosen, plan=Plan(grid=grid), owner=owner())
-        cells = number(len(grid.rows) * len(grid.columns))
-        st.caption(t("tables.costs", cells=cells, searches=number(likely.searches)))
+    if chosen := chosen_options():
+        likely = application.estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
+        cells = format_number(len(grid.rows) * len(grid.columns))
+        st.caption(t("tables.costs", cells=cells, searches=format_number(likely.searches)))
 
 
-def begin(question: str, grid: Grid | None) -> None:
-    chosen = limits()
+def start_table(question: str, grid: Grid | None) -> None:
+    chosen = chosen_options()
     if chosen is None:
         st.error(t("ask.no_sources"))
         return
     try:
-        run = application.tabulate(question, grid=grid, options=chosen, owner=owner())
-    except (QuestionError, PaceError) as error:
-        asking.refuse(error)
+        run = application.start_table(question, grid=grid, options=chosen, owner=current_owner())
+    except (QuestionError, RateLimitError) as error:
+        run_navigation.draw_start_error(error)
         return
-    asking.show(run)
+    run_navigation.show_run(run)
     st.rerun()
 
 
-def earlier() -> None:
+def draw_earlier_tables() -> None:
     """The tables that there are, the latest first."""
-    found = [item for item in application.recent(owner=owner()) if item.options.table][:SHOWN]
+    found = [item for item in application.recent_runs(owner=current_owner()) if item.options.table][:MAX_TABLES]
     if not found:
         return
-    layout.section(t("tables.earlier"))
+    layout.draw_section_title(t("tables.earlier"))
     with st.container(key="recent", gap="xsmall"):
         for item in found:
-            with errors.row(), st.container(
+            with errors.catch_row_errors(), st.container(
                 horizontal=True, vertical_alignment="center", gap="small",
                 horizontal_alignment="distribute",
             ):  # fmt: skip
                 st.page_link(
-                    script("tables"), label=plain(item.question, 100), query_params=address(item.id),
+                    page_script("tables"), label=escape_markdown(item.question, 100), query_params=run_query_params(item.id),
                     icon=":material/table_view:",
                 )  # fmt: skip
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
                     if item.status != "done":
-                        color = asking.COLORS.get(item.status, "orange")
-                        st.badge(plain(named("run", item.status)), color=color)
-                    st.caption(local_time(item.created), width="content")
+                        color = run_navigation.STATUS_COLORS.get(item.status, "orange")
+                        st.badge(escape_markdown(value_label("run", item.status)), color=color)
+                    st.caption(format_local_time(item.created), width="content")
 
 
-def home() -> None:
+def draw_start_page() -> None:
     """What can be compared, and the tables that there are."""
-    layout.header(t("tables.title"), t("tables.lead"))
-    asked()
-    sources()
-    earlier()
+    layout.draw_header(t("tables.title"), t("tables.lead"))
+    draw_form()
+    draw_sources()
+    draw_earlier_tables()
 
 
-asking.home(asking.TABLES)
-shown = asking.current()
-if shown is not None:
+run_navigation.set_last_run_key(run_navigation.LAST_TABLE_KEY)
+selected_run = run_navigation.current_run()
+if selected_run is not None:
     from pages.run import view as run  # heavier than all else here, and not needed to ask
 
-    run.draw(shown)
+    run.draw(selected_run)
 else:
-    home()
+    draw_start_page()

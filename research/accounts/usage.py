@@ -17,7 +17,7 @@ from research.storage.tables import event, run
 
 log = logging.getLogger(__name__)
 
-_USED = (
+_LIST_USAGE = (
     select(event.c.time, event.c.data)
     .join(run, run.c.id == event.c.run)
     .where(
@@ -27,7 +27,7 @@ _USED = (
     )
 )
 _STAGES = get_args(Stage)
-_COUNTS = {"calls": 1, "input": 0, "output": 0, "searches": 0}
+_COUNT_DEFAULTS = {"calls": 1, "input": 0, "output": 0, "searches": 0}
 
 
 class DayUsage(Record):
@@ -47,18 +47,18 @@ class DayUsage(Record):
     estimated: int = 0
 
 
-_FIELDS = tuple(DayUsage.model_fields)
+_USAGE_FIELDS = tuple(DayUsage.model_fields)
 
 
-def by_day(store: Store, owner: str, since: datetime, zone: tzinfo = UTC) -> list[DayUsage]:
+def usage_by_day(store: Store, owner: str, since: datetime, time_zone: tzinfo = UTC) -> list[DayUsage]:
     """The days of a time zone, the earliest first; those on which nothing was used are left out."""
     sums: dict[tuple[str, object, object], list[float]] = {}  # by the minute: a day begins with one
-    rows = store.database.read(_USED, owner=owner, since=since.astimezone(UTC).isoformat())
+    rows = store.database.read(_LIST_USAGE, owner=owner, since=since.astimezone(UTC).isoformat())
     for time, data in rows:
         try:
             used = from_json(data)
             key = time[:16], used["stage"], used["model"]
-            counts = [used.get(name, default) + 0 for name, default in _COUNTS.items()]
+            counts = [used.get(name, default) + 0 for name, default in _COUNT_DEFAULTS.items()]
             cost = used.get("cost")
             counts += [0, counts[0]] if cost is None else [cost + 0, 0]
             counts.append(counts[0] if used.get("estimated") else 0)
@@ -71,10 +71,10 @@ def by_day(store: Store, owner: str, since: datetime, zone: tzinfo = UTC) -> lis
     for (minute, stage, model), counts in sums.items():
         if stage not in _STAGES:  # of another version
             continue
-        day = datetime.fromisoformat(minute).replace(tzinfo=UTC).astimezone(zone).date()
+        day = datetime.fromisoformat(minute).replace(tzinfo=UTC).astimezone(time_zone).date()
         at = day, str(stage), str(model)
         days[at] = [*map(add, days[at], counts)] if at in days else counts
     return [
-        DayUsage.model_validate(dict(zip(_FIELDS, (*key, *counts), strict=True)))
+        DayUsage.model_validate(dict(zip(_USAGE_FIELDS, (*key, *counts), strict=True)))
         for key, counts in sorted(days.items())
     ]

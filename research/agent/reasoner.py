@@ -13,19 +13,19 @@ from research.core.records import (
     Cell,
     Column,
     Draft,
+    EventEmitter,
     Finding,
-    Options,
+    HeadlineTones,
+    ModelVerdicts,
     Passage,
     Plan,
     Question,
     Reflection,
-    Rewritten,
+    ReportSection,
+    RewrittenSentences,
     Row,
-    Rulings,
-    Say,
-    Section,
+    RunOptions,
     Task,
-    Tones,
 )
 
 
@@ -35,16 +35,16 @@ class Corpus(Protocol):
     def idf(self, token: str) -> float:
         """How telling a token is; higher is rarer."""
 
-    def absent(self, token: str) -> bool:
+    def is_absent(self, token: str) -> bool:
         """Whether no document has a token."""
 
-    def names_in(self, question: str) -> list[str]:
+    def find_names(self, question: str) -> list[str]:
         """Names known to the documents that the question has, longest first."""
 
     def aliases(self, name: str) -> list[str]:
         """Other names of the same thing, in any language."""
 
-    def closest(self, question: str) -> list[str]:
+    def closest_titles(self, question: str) -> list[str]:
         """The titles of the few documents that have most to do with a question, best first."""
 
     def languages(self) -> frozenset[str]:
@@ -57,7 +57,7 @@ class Reasoner(Protocol):
     A failure that was to be expected is part of what comes back; an exception is a bug.
     """
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         """The parts of the question and the tasks of the first round, or at once the whole answer
         if nothing needs looking up."""
 
@@ -66,9 +66,9 @@ class Reasoner(Protocol):
         question: Question,
         plan: Plan,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         """What is missing after a round, and the tasks that could fill it (uncapped)."""
 
@@ -78,74 +78,72 @@ class Reasoner(Protocol):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         """The answer, citing only evidence of the findings."""
 
-    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+    def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         """What was found, instead of an answer that there is no room to write. Asks nobody."""
 
-    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
         """The sections of a report, each with the task that its search begins with."""
 
-    async def fill(
+    async def write_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
-    ) -> Section:
+        options: RunOptions,
+        emit: EventEmitter,
+    ) -> ReportSection:
         """The section with a text of what was found for it, what it said before kept or put right."""
 
-    async def reconsider(
+    async def reflect_on_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         """What a section still lacks, and the tasks that could fill it (uncapped)."""
 
-    async def preface(
+    async def write_preface(
         self,
         question: Question,
         plan: Plan,
-        sections: Sequence[Section],
+        sections: Sequence[ReportSection],
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         """What stands before the sections of a report: its summary, citing what they cite."""
 
-    async def tones(
-        self, question: Question, headlines: Sequence[str], options: Options, say: Say
-    ) -> Tones:
+    async def judge_tones(
+        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
+    ) -> HeadlineTones:
         """How the news of each headline sounds to somebody who asks this; nothing if it cannot be
         told."""
 
-    async def tabulate(self, question: Question, options: Options, say: Say) -> Plan:
+    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
         """The plan of a table that a sentence asks for; without a `grid` if nobody can tell its rows and
         columns."""
 
-    def searches(
-        self, question: Question, row: Row, column: Column, sources: Sequence[str]
-    ) -> tuple[Task, ...]:
+    def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
         """What some sources are asked for a cell. Equal tasks of several cells are searched once."""
 
-    async def cells(
+    async def extract_cells(
         self,
         question: Question,
         row: Row,
         columns: Sequence[Column],
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> tuple[Cell, ...]:
         """What was found says in some cells of a row, in the order of the columns."""
 
@@ -158,13 +156,13 @@ class OwnedReasoner(Protocol):
         """Return the reasoner for the runs of an owner."""
 
 
-class Cited(NamedTuple):
+class ClaimPassage(NamedTuple):
     """A passage that a sentence cites, the id of its source, and what it is about: it may name its
     subject nowhere else."""
 
-    evidence: str
+    evidence_id: str
     passage: Passage
-    head: str = ""
+    heading: str = ""
 
 
 class Claim(NamedTuple):
@@ -172,32 +170,32 @@ class Claim(NamedTuple):
 
     key: str
     text: str
-    passages: tuple[Cited, ...]
+    passages: tuple[ClaimPassage, ...]
 
 
-class Checker(Protocol):
+class CitationChecker(Protocol):
     """Who judges sentences by the passages that they cite. What fails is part of what comes back.
 
     One that does not judge (`judges`) leaves that to the rules, and only puts in other words.
     """
 
-    judges: bool
+    can_judge: bool
 
-    def can(self, options: Options) -> bool:
+    def is_available(self, options: RunOptions) -> bool:
         """Whether there is a model that writes and judges the answer of such a run."""
 
-    def single(self, options: Options) -> bool:
+    def is_single_claim_only(self, options: RunOptions) -> bool:
         """Whether one sentence at a time is judged by a call."""
 
-    def author(self, options: Options) -> str:
+    def author(self, options: RunOptions) -> str:
         """Who judges, as `provider:name`."""
 
-    async def rule(
-        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
-    ) -> Rulings:
+    async def judge_claims(
+        self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
+    ) -> ModelVerdicts:
         """What is ruled of each sentence, by one call."""
 
-    async def rewrite(
-        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
-    ) -> Rewritten:
+    async def rewrite_claims(
+        self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
+    ) -> RewrittenSentences:
         """The sentences so that they say only what their passages say, by one call."""

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 
-from research.core.text.words import words
+from research.core.text.tokenizer import split_words
 
-_FEWEST = 3  # words of a claim without a figure
-_ANNOUNCES = re.compile(r"[:：]\s*$")
-_ASKS = re.compile(r"[?？]\s*[”’」』）)\"']*$")
-_OF_ITSELF = re.compile(
+_MIN_CLAIM_WORDS = 3  # words of a claim without a figure
+_ANNOUNCEMENT = re.compile(r"[:：]\s*$")
+_QUESTION = re.compile(r"[?？]\s*[”’」』）)\"']*$")
+_ABOUT_ANSWER = re.compile(
     r"^(?:以下|下面|下表|上表|综上|总之|总的来说|总体而言|本文|本报告|本节|如需|如果您|希望|请注意以上|需要说明的是"
     r"|in summary|in short|overall|to sum up|in conclusion|below (?:is|are)|here (?:is|are)|the following"
     r"|the table (?:below|above)|this (?:report|answer|section|overview|summary)|let me know|if you )",
     re.IGNORECASE,
 )
-_AS_OF = re.compile(
-    r"^[*_（(]*(?:资料|数据|信息)截至|^[*_(]*(?:data|information) (?:is |are )?as of\b", re.I
-)
+_AS_OF = re.compile(r"^[*_（(]*(?:资料|数据|信息)截至|^[*_(]*(?:data|information) (?:is |are )?as of\b", re.I)
 _NOT_FOUND = re.compile(
     r"(?:未找到|没有找到|未能找到|未提及|未说明|没有提到|未提供|无法确认|尚无(?:资料|信息|来源))"
     r"|\b(?:no (?:source|information|figure|data|evidence)s? (?:was|were|is|are|could be)\b"
@@ -34,9 +32,9 @@ _NOT_FOUND = re.compile(
 def is_claim(text: str) -> bool:
     """Whether a sentence without a citation claims something about the world."""
     text = text.strip()
-    if any(way.search(text) for way in (_ASKS, _ANNOUNCES, _NOT_FOUND, _AS_OF)):
+    if any(way.search(text) for way in (_QUESTION, _ANNOUNCEMENT, _NOT_FOUND, _AS_OF)):
         return False
     figures = re.search(r"\d", text) is not None
-    if _OF_ITSELF.match(text) and not figures:
+    if _ABOUT_ANSWER.match(text) and not figures:
         return False
-    return figures or len(words(text)) >= _FEWEST
+    return figures or len(split_words(text)) >= _MIN_CLAIM_WORDS

@@ -14,7 +14,7 @@ from research import data
 
 
 @cache
-def _table() -> dict[str, list[re.Pattern[str]]]:
+def _cue_patterns() -> dict[str, list[re.Pattern[str]]]:
     """The patterns of each sort of cue, one for each language: a joint one is ten times slower."""
     sorts: dict[str, dict[str, list[str]]] = {}
     for sort, language, cue in data.rows("cues.tsv"):
@@ -29,8 +29,6 @@ def _table() -> dict[str, list[re.Pattern[str]]]:
 
 
 @lru_cache(4_096)
-def cues(text: str) -> frozenset[str]:
+def find_cues(text: str) -> frozenset[str]:
     """The sorts of cues in a text as `research.core.text.quantities.plain` gives it."""
-    return frozenset(
-        sort for sort, forms in _table().items() if any(form.search(text) for form in forms)
-    )
+    return frozenset(sort for sort, forms in _cue_patterns().items() if any(form.search(text) for form in forms))

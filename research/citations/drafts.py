@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from research.citations.markup import parse
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import addresses, gather, titles
-from research.core.records import Answer, Cite, Report
-from research.core.text.words import detect_language
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import cites_by_address, cites_by_title, collect_evidence
+from research.core.records import Answer, PassageReference, Report
+from research.core.text.tokenizer import detect_language
 
 
-def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> CitedAnswer:
+def number_draft(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> CitedAnswer:
     """What a model has written so far. `handles` gives for each the ids of source and passage."""
-    cites = {handle: Cite(evidence=ids[0], passage=ids[1]) for handle, ids in handles.items()}
+    cites = {handle: PassageReference(evidence=ids[0], passage=ids[1]) for handle, ids in handles.items()}
     answer = Answer(
         title=report.run.question,
         language=detect_language(report.run.question),
         author="",
-        spans=parse(
+        spans=parse_model_markdown(
             text,
             cites,
-            addresses(report.evidence),
-            titles(report.evidence),
-            partial=True,
-            awaited=True,
+            cites_by_address(report.evidence),
+            cites_by_title(report.evidence),
+            is_partial=True,
+            list_pending=True,
         ),
         made=datetime.now(UTC),
     )
-    return number(answer, gather(report.findings))
+    return number_citations(answer, collect_evidence(report.findings))

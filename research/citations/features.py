@@ -9,39 +9,39 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from research.citations.figures import Figure, missing
-from research.citations.reading import Sentence, Text
+from research.citations.figure_check import MissingFigure, find_missing_figures
+from research.citations.tokenization import TokenizedSentence, TokenizedText
 
-WORDS_SPAN, DENSE_SPAN = 2.0, 1.5  # lengths of the claim
-SHORTEST_SPAN = 4  # tokens
-MOST_MISSING = 2
+WORD_WINDOW_RATIO, DENSE_WINDOW_RATIO = 2.0, 1.5  # lengths of the claim
+MIN_WINDOW_TOKENS = 4  # tokens
+MAX_MISSING_FIGURES = 2
 NEGATIONS = frozenset("不没未无非别勿")  # in English a negation tells nothing
 
 
-class Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """The stretch of a passage that has most of a claim: its place among the passages, its first and
     last token, and the share of the wanted tokens in it."""
 
-    passage: int
-    first: int
-    last: int
+    passage_index: int
+    first_token: int
+    last_token: int
     share: float
 
 
-class Measured(NamedTuple):
+class ClaimFeatures(NamedTuple):
     """The features of a claim by name, the stretch nearest to it with the sentences that it touches,
     and the figures that no passage bears out."""
 
-    values: dict[str, float]
-    near: Window
-    sentences: list[Sentence]
-    absent: list[Figure]
+    feature_values: dict[str, float]
+    window: TokenWindow
+    sentences: list[TokenizedSentence]
+    missing_figures: list[MissingFigure]
 
 
-def window(wanted: Collection[str], passages: Sequence[Text], span: float) -> Window:
+def find_window(tokens: Collection[str], passages: Sequence[TokenizedText], max_tokens: float) -> TokenWindow:
     """The stretch of at most `span` tokens that has most of the wanted ones, each counted once."""
-    goal, length = frozenset(wanted), max(SHORTEST_SPAN, int(span))
-    best = Window(0, 0, 0, 0.0)
+    goal, length = frozenset(tokens), max(MIN_WINDOW_TOKENS, int(max_tokens))
+    best = TokenWindow(0, 0, 0, 0.0)
     most = 0
     for place, passage in enumerate(passages):
         if len(goal & passage.vocabulary) <= most:
@@ -59,11 +59,11 @@ def window(wanted: Collection[str], passages: Sequence[Text], span: float) -> Wi
                 begin += 1
             if len(inside) > most:
                 most = len(inside)
-                best = Window(place, hits[begin][0], at, most / len(goal))
+                best = TokenWindow(place, hits[begin][0], at, most / len(goal))
     return best
 
 
-def measured(claim: Text, passages: Sequence[Text]) -> Measured:
+def measure_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
     """All features of a claim:
 
     - `words`: the share of its words that carry meaning in a stretch of twice its length;
@@ -71,23 +71,23 @@ def measured(claim: Text, passages: Sequence[Text]) -> Measured:
     - `figures`: how many of its figures no passage bears out, at most 2;
     - `denies`: whether it has a Chinese negation.
     """
-    near = window(claim.content, passages, WORDS_SPAN * len(claim.tokens))
-    dense = window(frozenset(claim.tokens), passages, DENSE_SPAN * len(claim.tokens))
-    sentences = _touched(near, passages)
-    absent = missing(claim, passages, [(passages[near.passage], one) for one in sentences])
+    near = find_window(claim.content_tokens, passages, WORD_WINDOW_RATIO * len(claim.tokens))
+    dense = find_window(frozenset(claim.tokens), passages, DENSE_WINDOW_RATIO * len(claim.tokens))
+    sentences = _sentences_in_window(near, passages)
+    absent = find_missing_figures(claim, passages, [(passages[near.passage_index], one) for one in sentences])
     values = {
         "words": near.share,
         "dense": dense.share,
-        "figures": float(min(MOST_MISSING, len(absent))),
+        "figures": float(min(MAX_MISSING_FIGURES, len(absent))),
         "denies": float(bool(NEGATIONS & claim.vocabulary)),
     }
-    return Measured(values, near, sentences, absent)
+    return ClaimFeatures(values, near, sentences, absent)
 
 
-def _touched(near: Window, passages: Sequence[Text]) -> list[Sentence]:
+def _sentences_in_window(window: TokenWindow, passages: Sequence[TokenizedText]) -> list[TokenizedSentence]:
     """The sentences that a stretch touches."""
-    passage = passages[near.passage]
+    passage = passages[window.passage_index]
     if not passage.tokens:
         return []
-    first, last = (passage.sentence_at(passage.starts[at]) for at in (near.first, near.last))
+    first, last = (passage.sentence_index(passage.token_starts[at]) for at in (window.first_token, window.last_token))
     return list(passage.sentences[first : last + 1])

@@ -13,44 +13,42 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from research.core.text.words import HAN
+from research.core.text.tokenizer import HAN_RANGES
 
 # A private character stands for each formula of a text; one that is in the text already becomes U+FFFD.
-_FIRST, _LAST = 0xE100, 0xF8FF
-MASK = f"[{chr(_FIRST)}-{chr(_LAST)}]"
-_LONGEST = 3_000  # characters
+_FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xE100, 0xF8FF
+FORMULA_PLACEHOLDER = f"[{chr(_FIRST_PLACEHOLDER)}-{chr(_LAST_PLACEHOLDER)}]"
+_MAX_CHARS = 3_000  # characters
 _INNER = r"(?:[^$\n\\]|\\[^\n\[\]()]|\\?\n(?![ \t>]*\n))"
-_FOUND = re.compile(
-    rf"(?<![\\$])\$\$(?!\$)(?P<double>{_INNER}{{1,{_LONGEST}}}?)\$\$(?!\$)"
-    rf"|(?<![\\$A-Za-z0-9])\$(?=[^\s$])(?P<single>{_INNER}{{1,{_LONGEST}}}?)(?<!\s)\$(?![\d$])"
-    rf"|(?<!\\)\\\[(?P<square>{_INNER}{{1,{_LONGEST}}}?)\\\]"
-    rf"|(?<!\\)\\\((?P<round>{_INNER}{{1,{_LONGEST}}}?)\\\)"
+_CANDIDATE = re.compile(
+    rf"(?<![\\$])\$\$(?!\$)(?P<double>{_INNER}{{1,{_MAX_CHARS}}}?)\$\$(?!\$)"
+    rf"|(?<![\\$A-Za-z0-9])\$(?=[^\s$])(?P<single>{_INNER}{{1,{_MAX_CHARS}}}?)(?<!\s)\$(?![\d$])"
+    rf"|(?<!\\)\\\[(?P<square>{_INNER}{{1,{_MAX_CHARS}}}?)\\\]"
+    rf"|(?<!\\)\\\((?P<round>{_INNER}{{1,{_MAX_CHARS}}}?)\\\)"
     rf"|(?<!\\)\\begin\{{(?P<name>equation|align|gather|multline)(?P<star>\*?)\}}"
-    rf"(?P<bare>{_INNER}{{1,{_LONGEST}}}?)\\end\{{(?P=name)(?P=star)\}}"
+    rf"(?P<bare>{_INNER}{{1,{_MAX_CHARS}}}?)\\end\{{(?P=name)(?P=star)\}}"
 )
-_WITHIN = {
+_INNER_ENVIRONMENTS = {
     "align": "aligned",
     "gather": "gathered",
 }  # of an environment that stands between dollars
 # What makes a stretch of text TeX beyond doubt: a command, a spacing, an index or a power.
-_TEX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
-_COMMAND = re.compile(
-    r"\\(?:text\w*|math\w*|operatorname|[mhf]box|label|tag|begin|end)\*?\s*\{[^{}]*\}|\\[A-Za-z]+"
-)
+_TEX_SYNTAX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
+_COMMAND = re.compile(r"\\(?:text\w*|math\w*|operatorname|[mhf]box|label|tag|begin|end)\*?\s*\{[^{}]*\}|\\[A-Za-z]+")
 _RELATION = re.compile(r"[=<>≤≥≈≡≠→⇒∝∈×÷±]")
-_SIGNS = re.compile(
-    rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff\u2190-\u21ff{HAN}\s.,;:'′()\[\]{{}}|!+\-−*/=<>≤≥≈≠×÷±·%°√∞]+"
+_FORMULA_CHARS = re.compile(
+    rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff\u2190-\u21ff{HAN_RANGES}\s.,;:'′()\[\]{{}}|!+\-−*/=<>≤≥≈≠×÷±·%°√∞]+"
 )
-_BEGINS = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff{HAN}(\[{{|\\+\-−±√∞'.]")
-_ENDS = re.compile(rf"[A-Za-z0-9\u0370-\u03ff{HAN})\]}}|!'′%°∞*+]|\\[,;:!>}}| ]|\\\\")
-_WORD = re.compile(rf"[A-Za-z]{{2,}}|[{HAN}]+")
-_PHRASE = re.compile(r"[A-Za-z]{2,},?\s+[A-Za-z]{2,}")
+_FIRST_CHAR = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\u2200-\u22ff{HAN_RANGES}(\[{{|\\+\-−±√∞'.]")
+_LAST_CHAR = re.compile(rf"[A-Za-z0-9\u0370-\u03ff{HAN_RANGES})\]}}|!'′%°∞*+]|\\[,;:!>}}| ]|\\\\")
+_WORD = re.compile(rf"[A-Za-z]{{2,}}|[{HAN_RANGES}]+")
+_PROSE_PHRASE = re.compile(r"[A-Za-z]{2,},?\s+[A-Za-z]{2,}")
 _FUNCTION = re.compile(
     r"(?:a(?:rc)?)?(?:sin|cos|tan)h?|cot|sec|csc|log|l[ng]|exp|max|min|sup|inf|lim|det|dim|ker|deg|gcd|mod|arg"
     r"|Pr|Var|Cov|Re|Im|tr|rank|sgn"
 )
 # What would act, or pass for a citation, where the formula is drawn or where no formulas are known.
-_ACTS = re.compile(
+_UNSAFE = re.compile(
     r"[@＠`†【［\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\U000f0000-\U0010ffff]|\]\(|!\[|\[\[|://|www\.|<br|%%"
     r"|(?<![A-Za-z\\])\[\s*\^?\d{1,3}\s*\]|[A-Za-z](?<!\\sqrt)(?<!arrow)\[\s*\d{1,3}\s*\]"
     r"|\\(?:href|url|include\w*|html\w*|class|cssId|style|data|require|unicode|char|[gex]?def|let|(?:re)?new\w+|provide\w+"
@@ -67,90 +65,90 @@ class Formula(NamedTuple):
     """TeX, and whether it stands in a line of its own; `source` is how it was written."""
 
     tex: str
-    display: bool
-    source: str
+    is_display: bool
+    source_text: str
 
     @property
-    def node(self) -> dict[str, Any]:
+    def to_node(self) -> dict[str, Any]:
         """As the node of a tree."""
-        return {"t": "math", "display": self.display, "c": [self.tex]}
+        return {"t": "math", "display": self.is_display, "c": [self.tex]}
 
 
-class Formulas:
+class FormulaStore:
     """The formulas of a text, while a private character stands for each."""
 
     def __init__(self) -> None:
-        self._found: list[Formula] = []
+        self._formulas: list[Formula] = []
 
-    def hidden(self, text: str) -> str:
+    def hide(self, text: str) -> str:
         """The text with its formulas out of the way."""
-        text = re.sub(MASK, "\ufffd", text)
+        text = re.sub(FORMULA_PLACEHOLDER, "\ufffd", text)
         out, at = "", 0
-        for match in _found(text):
-            formula = _formula(match) if match.start() >= at else None
-            if formula and len(self._found) <= _LAST - _FIRST:
-                self._found.append(formula)
-                out += text[at : match.start()] + chr(_FIRST + len(self._found) - 1)
+        for match in _find_candidates(text):
+            formula = _parse_formula(match) if match.start() >= at else None
+            if formula and len(self._formulas) <= _LAST_PLACEHOLDER - _FIRST_PLACEHOLDER:
+                self._formulas.append(formula)
+                out += text[at : match.start()] + chr(_FIRST_PLACEHOLDER + len(self._formulas) - 1)
                 at = match.end()
         return out + text[at:]
 
-    def get(self, mask: str) -> Formula | None:
+    def get(self, placeholder: str) -> Formula | None:
         """Return the formula that a private character stands for; None for any other text."""
-        if len(mask) == 1 and 0 <= ord(mask) - _FIRST < len(self._found):
-            return self._found[ord(mask) - _FIRST]
+        if len(placeholder) == 1 and 0 <= ord(placeholder) - _FIRST_PLACEHOLDER < len(self._formulas):
+            return self._formulas[ord(placeholder) - _FIRST_PLACEHOLDER]
         return None
 
-    def shown(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """The text with its formulas as they were written."""
-        return "".join(part if isinstance(part, str) else part.source for part in self.parts(text))
+        return "".join(part if isinstance(part, str) else part.source_text for part in self.split(text))
 
-    def parts(self, text: str) -> Iterator[str | Formula]:
+    def split(self, text: str) -> Iterator[str | Formula]:
         """The text in stretches, formulas apart."""
-        for part in re.split(f"({MASK})", text):
+        for part in re.split(f"({FORMULA_PLACEHOLDER})", text):
             if part:
                 yield self.get(part) or part
 
 
-def inline(tex: str, *, cell: bool = False) -> str:
+def inline_markdown(tex: str, *, in_table_cell: bool = False) -> str:
     """A formula in a line of Markdown; in the `cell` of a table without a bar, which would end it."""
     text = " ".join(tex.split())
-    if cell:
+    if in_table_cell:
         text = text.replace("\\|", "\\Vert ").replace("|", "\\vert ")
     return f"${text.rstrip()}$"
 
 
-def displayed(tex: str) -> str:
+def display_markdown(tex: str) -> str:
     """A formula as a block of Markdown."""
     lines = [line for line in tex.split("\n") if line.strip()]
-    if any(_BLOCKS.match(line) for line in lines):
+    if any(_BLOCK_START.match(line) for line in lines):
         lines = [" ".join(lines)]
     return "\n".join(["$$", *lines, "$$"])
 
 
-def touch(before: str, after: str, *, opens: bool) -> bool:
+def needs_space(before: str, after: str, *, formula_follows: bool) -> bool:
     """Whether a formula that begins `after` (or, unless it `opens`, ends `before`) needs a space beside
     it. Next to a word GitHub takes its dollar for money; letters may follow, as in $n$th.
     """
     if not before or not after:
         return False
-    if opens:
-        return _WORDY.match(before[-1]) is not None
-    return before[-1] == "$" and _WORDY.match(after) is not None and not re.match("[A-Za-z]", after)
+    if formula_follows:
+        return _WORD_CHAR.match(before[-1]) is not None
+    return before[-1] == "$" and _WORD_CHAR.match(after) is not None and not re.match("[A-Za-z]", after)
 
 
-_WORDY = re.compile(r"[\w$\\]")
-_BLOCKS = re.compile(r"[-+*#>=|~]|\d+[.)]")  # begins a block of another kind
+_WORD_CHAR = re.compile(r"[\w$\\]")
+_BLOCK_START = re.compile(r"[-+*#>=|~]|\d+[.)]")  # begins a block of another kind
 
 
-def _found(text: str) -> Iterator[re.Match[str]]:
+def _find_candidates(text: str) -> Iterator[re.Match[str]]:
     """All that may be a formula; what is none may hide one that begins within."""
     at = 0
-    while match := _FOUND.search(text, at):
+    while match := _CANDIDATE.search(text, at):
         yield match
         at = match.start() + 1
 
 
-def _formula(match: re.Match[str]) -> Formula | None:
+def _parse_formula(match: re.Match[str]) -> Formula | None:
     """What was found, if it is a formula."""
     kind = str(match.lastgroup)
     before = match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -159,33 +157,33 @@ def _formula(match: re.Match[str]) -> Formula | None:
     text = _TAG.sub("< ", _COMMENT.sub("", text)).replace("\u00a0", " ").replace("\0", "\ufffd")
     text = text.strip()
     display = kind in ("double", "square", "bare")
-    if not _is_formula(text, firm=display, dollars=kind in ("double", "single", "bare")):
+    if not _is_formula(text, is_unambiguous=display, has_dollars=kind in ("double", "single", "bare")):
         return None
-    if kind == "bare" and (name := _WITHIN.get(match["name"])):
+    if kind == "bare" and (name := _INNER_ENVIRONMENTS.get(match["name"])):
         text = f"\\begin{{{name}}}{text}\\end{{{name}}}"
     return Formula(text, display, match[0])
 
 
-def _is_formula(text: str, *, firm: bool, dollars: bool) -> bool:
+def _is_formula(text: str, *, is_unambiguous: bool, has_dollars: bool) -> bool:
     """Whether what stands between marks is TeX. `firm` marks are seldom there for another reason,
     unless they are no `dollars` but escaped brackets."""
-    if not text or _ACTS.search(text) or (len(text) - len(text.rstrip("\\"))) % 2:
+    if not text or _UNSAFE.search(text) or (len(text) - len(text.rstrip("\\"))) % 2:
         return False
-    if not (_BEGINS.match(text) and (_ENDS.fullmatch(text[-1]) or _ENDS.fullmatch(text[-2:]))):
+    if not (_FIRST_CHAR.match(text) and (_LAST_CHAR.fullmatch(text[-1]) or _LAST_CHAR.fullmatch(text[-2:]))):
         return False
     bare = _COMMAND.sub(" ", text)
-    if _TEX.search(text):
-        return firm or not (text[0].isdigit() and _PHRASE.search(bare))
+    if _TEX_SYNTAX.search(text):
+        return is_unambiguous or not (text[0].isdigit() and _PROSE_PHRASE.search(bare))
     words = [word for word in _WORD.findall(bare) if not _FUNCTION.fullmatch(word)]
     text = re.sub(r"\\([%$#&_])", "", text)
     if (
         not text
-        or not _SIGNS.fullmatch(text)
-        or (_PHRASE.search(bare) and not (firm and _RELATION.search(text)))
+        or not _FORMULA_CHARS.fullmatch(text)
+        or (_PROSE_PHRASE.search(bare) and not (is_unambiguous and _RELATION.search(text)))
     ):
         return False
     if words:
         return _RELATION.search(text) is not None and not text[0].isdigit()
-    if dollars:
+    if has_dollars:
         return True
-    return _RELATION.search(text) is not None or (not firm and not re.fullmatch(r"[\d\s.,]+", text))
+    return _RELATION.search(text) is not None or (not is_unambiguous and not re.fullmatch(r"[\d\s.,]+", text))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from research.citations.registry import Registry
-from research.core.records import Answer, Cell, Cite, Evidence, Passage, Record, Report, Span
-from research.core.text.words import fold, place_of
+from research.citations.registry import EvidenceRegistry
+from research.core.records import Answer, Cell, Evidence, Passage, PassageReference, Record, Report, Span
+from research.core.text.tokenizer import find_quote, normalise_quote
 from research.core.urls import url_identity
 
 
@@ -51,27 +51,27 @@ class CitedAnswer(Record):
     sources: tuple[CitedSource, ...] = ()
 
 
-def verbatim(quote: str, text: str) -> bool:
+def is_verbatim(quote: str, text: str) -> bool:
     """Whether `quote` occurs in `text`; white space, line breaks and width (NFKC) do not count."""
-    folded = fold(quote)
-    return bool(folded) and (folded in fold(text) or place_of(quote, text) is not None)
+    folded = normalise_quote(quote)
+    return bool(folded) and (folded in normalise_quote(text) or find_quote(quote, text) is not None)
 
 
 @dataclass
-class _Use:
+class _SourceUse:
     """What has been cited of one source so far."""
 
     number: int
     evidence: Evidence
-    times: int = 0
+    citation_count: int = 0
     passages: dict[str, Passage] = field(default_factory=dict)
 
-    def source(self) -> CitedSource:
+    def to_cited_source(self) -> CitedSource:
         evidence = self.evidence.model_copy(update={"passages": tuple(self.passages.values())})
-        return CitedSource(number=self.number, evidence=evidence, times=self.times)
+        return CitedSource(number=self.number, evidence=evidence, times=self.citation_count)
 
 
-def number(answer: Answer, registry: Registry) -> CitedAnswer:
+def number_citations(answer: Answer, registry: EvidenceRegistry) -> CitedAnswer:
     """Numbers the citations of an answer.
 
     A cite of something that is not registered gets no number and makes its span `unsourced`, as does
@@ -79,34 +79,36 @@ def number(answer: Answer, registry: Registry) -> CitedAnswer:
     passage contains it; a quote that no cited passage contains, or that bears that mark, is
     `unsourced` and has no number.
     """
-    uses: dict[str, _Use] = {}
+    uses: dict[str, _SourceUse] = {}
     spans = []
     for span in answer.spans:
-        pairs, unsourced = _resolved(span, registry)
-        numbers = _cited(pairs, uses)
+        pairs, unsourced = _resolve_span(span, registry)
+        numbers = _record_use(pairs, uses)
         spans.append(NumberedSpan(span=span, numbers=numbers, unsourced=unsourced))
-    cells = tuple(_numbered_cell(cell, registry, uses) for cell in answer.cells)
-    sources = tuple(use.source() for use in uses.values())
+    cells = tuple(_number_cell(cell, registry, uses) for cell in answer.cells)
+    sources = tuple(use.to_cited_source() for use in uses.values())
     return CitedAnswer(answer=answer, spans=tuple(spans), cells=cells, sources=sources)
 
 
-def _numbered_cell(cell: Cell, registry: Registry, uses: dict[str, _Use]) -> NumberedCell:
+def _number_cell(cell: Cell, registry: EvidenceRegistry, uses: dict[str, _SourceUse]) -> NumberedCell:
     """A cell that cites only what is registered, by the ids that it has there."""
     readings, numbers, unsourced = [], [], False
     for reading in cell.readings:
-        pairs = _registered(reading.cites, registry)
+        pairs = _registered_cites(reading.cites, registry)
         cites = tuple(
             cite.model_copy(update={"evidence": evidence.id, "passage": passage.id})
             for cite, evidence, passage in pairs
         )
         unsourced = unsourced or not pairs or len(pairs) < len(reading.cites)
         readings.append(reading.model_copy(update={"cites": cites}))
-        numbers.append(_cited(((evidence, passage) for _, evidence, passage in pairs), uses))
+        numbers.append(_record_use(((evidence, passage) for _, evidence, passage in pairs), uses))
     kept = cell.model_copy(update={"readings": tuple(readings)})
     return NumberedCell(cell=kept, numbers=tuple(numbers), unsourced=unsourced)
 
 
-def _registered(cites: Iterable[Cite], registry: Registry) -> list[tuple[Cite, Evidence, Passage]]:
+def _registered_cites(
+    cites: Iterable[PassageReference], registry: EvidenceRegistry
+) -> list[tuple[PassageReference, Evidence, Passage]]:
     """Those of some cites whose source and passage are there, with both."""
     pairs = []
     for cite in cites:
@@ -117,29 +119,29 @@ def _registered(cites: Iterable[Cite], registry: Registry) -> list[tuple[Cite, E
     return pairs
 
 
-def _resolved(span: Span, registry: Registry) -> tuple[list[tuple[Evidence, Passage]], bool]:
+def _resolve_span(span: Span, registry: EvidenceRegistry) -> tuple[list[tuple[Evidence, Passage]], bool]:
     """The sources and passages a span may cite, and whether it lacks a source."""
-    pairs = [(evidence, passage) for _, evidence, passage in _registered(span.cites, registry)]
+    pairs = [(evidence, passage) for _, evidence, passage in _registered_cites(span.cites, registry)]
     if span.kind == "quote":
-        pairs = [(item, passage) for item, passage in pairs if verbatim(span.text, passage.text)]
+        pairs = [(item, passage) for item, passage in pairs if is_verbatim(span.text, passage.text)]
         pairs = [] if span.unsourced else pairs
         return pairs, not pairs
     return pairs, span.unsourced or len(pairs) < len(span.cites)
 
 
-def _cited(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _Use]) -> tuple[int, ...]:
+def _record_use(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _SourceUse]) -> tuple[int, ...]:
     """Notes what one span cites and returns its numbers, each once."""
-    cited: dict[str, _Use] = {}
+    cited: dict[str, _SourceUse] = {}
     for evidence, passage in pairs:
-        use = uses.setdefault(evidence.id, _Use(number=len(uses) + 1, evidence=evidence))
+        use = uses.setdefault(evidence.id, _SourceUse(number=len(uses) + 1, evidence=evidence))
         use.passages.setdefault(passage.id, passage)
         cited[evidence.id] = use
     for use in cited.values():
-        use.times += 1
+        use.citation_count += 1
     return tuple(use.number for use in cited.values())
 
 
-def lint(cited: CitedAnswer) -> list[str]:
+def check_numbering(cited: CitedAnswer) -> list[str]:
     """Checks a numbered answer, trusting nothing of how it was made; [] when it is sound."""
     return [*_source_problems(cited), *_number_problems(cited), *_quote_problems(cited)]
 
@@ -187,15 +189,15 @@ def _quote_problems(cited: CitedAnswer) -> Iterator[str]:
             yield f"Quote {at} must have either a number or the mark 'unsourced'."
         for number in item.numbers:
             passages = sources[number].passages if number in sources else ()
-            if not any(verbatim(item.span.text, passage.text) for passage in passages):
+            if not any(is_verbatim(item.span.text, passage.text) for passage in passages):
                 yield f"Quote {at} is not verbatim in source {number}: {item.span.text!r}."
 
 
-def cited(report: Report) -> CitedAnswer | None:
+def number_report_answer(report: Report) -> CitedAnswer | None:
     """A report's answer with its numbers; none while there is no answer."""
     if report.answer is None:
         return None
-    registry = Registry()
+    registry = EvidenceRegistry()
     for evidence in report.evidence:
         registry.add(evidence)
-    return number(report.answer, registry)
+    return number_citations(report.answer, registry)

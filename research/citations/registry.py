@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from research.core.records import (
-    Cite,
     Evidence,
     EvidenceKind,
     Finding,
-    Notice,
     Passage,
+    PassageReference,
+    PublicationNotice,
     fingerprint,
-    normalised,
+    normalise_query,
 )
 from research.core.urls import canonical_url, url_identity
 
@@ -28,7 +28,7 @@ def evidence_id(kind: EvidenceKind, url: str, locator: str) -> str:
     return "e" + (fingerprint(identity) if identity else fingerprint(kind, locator))
 
 
-class Registry:
+class EvidenceRegistry:
     """Every source once, in the order it was first seen.
 
     Ids are worked out anew, so that a wrong id can neither split one source nor merge two. The id
@@ -50,11 +50,11 @@ class Registry:
         update = {
             "id": key,
             "url": canonical_url(evidence.url),
-            "passages": _united(evidence.passages),
+            "passages": _unique_passages(evidence.passages),
         }
         item = evidence.model_copy(update=update)
         known = self._items.get(key)
-        self._items[key] = _merged(known, item) if known else item
+        self._items[key] = _merge_evidence(known, item) if known else item
         self._passages.pop(key, None)
         return self._items[key]
 
@@ -81,7 +81,7 @@ class Registry:
         return len(self._items)
 
 
-def _united(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+def _unique_passages(passages: Iterable[Passage]) -> tuple[Passage, ...]:
     """Passages once each by id, in first-seen order."""
     by_id: dict[str, Passage] = {}
     for passage in passages:
@@ -89,7 +89,7 @@ def _united(passages: Iterable[Passage]) -> tuple[Passage, ...]:
     return tuple(by_id.values())
 
 
-def _merged(first: Evidence, later: Evidence) -> Evidence:
+def _merge_evidence(first: Evidence, later: Evidence) -> Evidence:
     """Two pieces of evidence of one source as one: what was known first stands, gaps are filled."""
     dated = later if first.published is None else first
     return first.model_copy(
@@ -106,48 +106,48 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
             "opening": first.opening or later.opening,
             "place": first.place or later.place,
             "paper": first.paper or later.paper,
-            "notice": max(first.notice, later.notice, key=get_args(Notice).index),
-            "passages": _united((*first.passages, *later.passages)),
+            "notice": max(first.notice, later.notice, key=get_args(PublicationNotice).index),
+            "passages": _unique_passages((*first.passages, *later.passages)),
         }
     )
 
 
-def addresses(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+def cites_by_address(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     """What to cite for each gathered address (its `url_identity`): a source's first passage."""
-    out: dict[str, Cite] = {}
+    out: dict[str, PassageReference] = {}
     for item in evidence:
         identity = url_identity(item.url)
         if item.passages and identity:
             first = item.passages[0]
-            cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+            cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
             out.setdefault(identity, cite)
     return out
 
 
-def titles(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     """Map each `normalised` title of a gathered source, alone and with its publisher, to the
     citation of the source's first passage.
 
     A title that two sources share is left out.
     """
-    found: dict[str, set[Cite]] = {}
+    found: dict[str, set[PassageReference]] = {}
     for item in evidence:
-        if not item.passages or not normalised(item.title):
+        if not item.passages or not normalise_query(item.title):
             continue
         first = item.passages[0]
-        cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+        cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
         for name in (
             item.title,
             f"{item.title} {item.publisher}",
             f"{item.publisher} {item.title}",
         ):
-            found.setdefault(normalised(name), set()).add(cite)
+            found.setdefault(normalise_query(name), set()).add(cite)
     return {name: next(iter(cites)) for name, cites in found.items() if len(cites) == 1}
 
 
-def gather(findings: Iterable[Finding]) -> Registry:
+def collect_evidence(findings: Iterable[Finding]) -> EvidenceRegistry:
     """A registry of everything that the findings brought back."""
-    registry = Registry()
+    registry = EvidenceRegistry()
     for finding in findings:
         for item in finding.evidence:
             registry.add(item)

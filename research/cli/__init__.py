@@ -16,9 +16,9 @@ from importlib import import_module
 from typing import Protocol, cast
 
 import research
-from research.cli import usage
-from research.cli.exits import FAILED, STOPPED, UNUSABLE, Quit
-from research.cli.screen import Formatter, complain
+from research.cli import options
+from research.cli.exit_codes import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, CommandError
+from research.cli.terminal import CleanFormatter, print_message
 
 COMMANDS = (
     "ask",
@@ -38,10 +38,10 @@ COMMANDS = (
     "db",
     "evaluate",
 )
-_NO_FOLDER = ("serve", "mcp", "stories", "evaluate")  # that open no data folder at once
-_AS_OPTIONS = {"--show", "--follow", "--resume"}  # commands that may be written so
-_WHOLE = {"-h", "--help", "--version"}  # of the program, where no command is named
-_TAKING = {  # options with a value, which may stand before the command
+_COMMANDS_WITHOUT_DATA = ("serve", "mcp", "stories", "evaluate")  # that open no data folder at once
+_OPTION_COMMANDS = {"--show", "--follow", "--resume"}  # commands that may be written so
+_PROGRAM_OPTIONS = {"-h", "--help", "--version"}  # of the program, where no command is named
+_OPTIONS_WITH_VALUE = {  # options with a value, which may stand before the command
     *("-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source"),
     *(
         "--host",
@@ -60,37 +60,35 @@ _TAKING = {  # options with a value, which may stand before the command
 class Command(Protocol):
     """A module of this folder that is a command."""
 
-    ABOUT: str
+    DESCRIPTION: str
 
-    def arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
-    def act(self, args: argparse.Namespace) -> int: ...
+    def execute(self, args: argparse.Namespace) -> int: ...
 
 
-def command(name: str) -> Command:
+def load_command(name: str) -> Command:
     return cast(Command, import_module(f"research.cli.{name}"))
 
 
-def parsed(argv: list[str]) -> argparse.Namespace:
+def parse_arguments(argv: list[str]) -> argparse.Namespace:
     """The options of a command, and its `act`; whatever is no command is a question."""
-    argv = [word.removeprefix("--") if word in _AS_OPTIONS else word for word in argv[:1]] + argv[
-        1:
-    ]
+    argv = [word.removeprefix("--") if word in _OPTION_COMMANDS else word for word in argv[:1]] + argv[1:]
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
-        at += 2 if argv[at] in _TAKING else 1
+        at += 2 if argv[at] in _OPTIONS_WITH_VALUE else 1
     name, words = "ask", argv
     if at < len(argv) and argv[at] in COMMANDS:
         name, words = argv[at], [*argv[:at], *argv[at + 1 :]]
-    elif at >= len(argv) and _WHOLE & set(argv):
-        return usage.whole().parse_args(argv)
-    chosen = command(name)
+    elif at >= len(argv) and _PROGRAM_OPTIONS & set(argv):
+        return options.build_parser().parse_args(argv)
+    chosen = load_command(name)
     parser = argparse.ArgumentParser(
-        prog=f"{usage.prog()} {name}", description=chosen.ABOUT, allow_abbrev=False
+        prog=f"{options.program_name()} {name}", description=chosen.DESCRIPTION, allow_abbrev=False
     )
-    chosen.arguments(parser)
-    usage.shared(parser)
-    parser.set_defaults(act=chosen.act, folder=name not in _NO_FOLDER)
+    chosen.add_arguments(parser)
+    options.add_shared_options(parser)
+    parser.set_defaults(act=chosen.execute, folder=name not in _COMMANDS_WITHOUT_DATA)
     return parser.parse_args(words)
 
 
@@ -108,31 +106,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    args = parsed(sys.argv[1:] if argv is None else list(argv))
+    args = parse_arguments(sys.argv[1:] if argv is None else list(argv))
     log = logging.StreamHandler() if args.log else logging.NullHandler()
-    log.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
+    log.setFormatter(CleanFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(log)
-    code = FAILED
+    code = EXIT_FAILED
     try:
         if args.folder:
-            research.application.desk(args.data_dir)
+            research.application.get_application(args.data_dir)
         code = args.act(args)
     except (research.QuestionError, research.SettingError, research.StateError) as error:
-        code = complain(UNUSABLE, error)
+        code = print_message(EXIT_USAGE, error)
     except research.StoreError as error:
-        code = complain(FAILED, error)
-    except Quit as error:
-        code = complain(error.code, error)
+        code = print_message(EXIT_FAILED, error)
+    except CommandError as error:
+        code = print_message(error.code, error)
     except KeyboardInterrupt:
-        code = complain(STOPPED, "Stopped.")
+        code = print_message(EXIT_STOPPED, "Stopped.")
     finally:
         if args.folder:
-            _close()
+            _close_application()
     return code
 
 
-def _close() -> None:
+def _close_application() -> None:
     try:
         research.application.close()
     except (research.StoreError, KeyboardInterrupt, TimeoutError) as error:
-        complain(FAILED, error)
+        print_message(EXIT_FAILED, error)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 
 import research
-from research.cli.running import check_output, chosen_options, question, to_the_end
-from research.cli.usage import json_option, limits, writing
+from research.cli.options import add_json_option, add_output_options, add_question_options
+from research.cli.run_output import check_output, follow_and_write, read_options, read_question
 
-ABOUT = "Answers a question."
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    limits(parser)
-    writing(parser)
-    json_option(parser)
+DESCRIPTION = "Answers a question."
 
 
-def act(args: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_question_options(parser)
+    add_output_options(parser)
+    add_json_option(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = research.application.start(question(args), options=chosen_options(args))
-    return to_the_end(run, 0, args)
+    run = research.application.start_run(read_question(args), options=read_options(args))
+    return follow_and_write(run, 0, args)

@@ -7,19 +7,19 @@ import json
 from pathlib import Path
 
 import research
-from research.cli.exits import ANSWERED, FAILED, NOTHING, UNUSABLE, Quit
-from research.cli.screen import as_json, plain, put
-from research.cli.usage import json_option
+from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, EXIT_NOTHING_FOUND, EXIT_USAGE, CommandError
+from research.cli.options import add_json_option
+from research.cli.terminal import clean_line, escape_json, print_output
 
-ABOUT = (
+DESCRIPTION = (
     "Sends a small request to every model and every web search. With --models it asks none of them: it "
     "compares the names and prices of models that Sightline knows with a list of what is offered."
 )
-_LARGEST = 5_000_000  # bytes of a list
+_MAX_LIST_BYTES = 5_000_000  # bytes of a list
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    json_option(parser)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json_option(parser)
     parser.add_argument(
         "--models",
         nargs="?",
@@ -30,50 +30,50 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     if args.models is not None:
-        return _compare(args.models, args.json)
-    checks = research.application.check()
+        return _compare_models(args.models, args.json)
+    checks = research.application.check_connections()
     if args.json:
         rows = [check.model_dump(mode="json") for check in checks]
-        put(as_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
+        print_output(escape_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
     for check in () if args.json else checks:
         failure = check.failure
         said = f"{failure.reason}: {failure.message}" if failure else f"ok, {check.seconds:.2f} s"
         warning = f" ({check.warning})" if check.warning else ""
-        put(f"{plain(check.name):10} {plain(check.model):36} {plain(said + warning)}\n")
+        print_output(f"{clean_line(check.name):10} {clean_line(check.model):36} {clean_line(said + warning)}\n")
     if not checks:
-        raise Quit(NOTHING, "No model or web search is configured: answers quote the library.")
-    return FAILED if any(check.failure for check in checks) else ANSWERED
+        raise CommandError(EXIT_NOTHING_FOUND, "No model or web search is configured: answers quote the library.")
+    return EXIT_FAILED if any(check.failure for check in checks) else EXIT_ANSWERED
 
 
-def _compare(file: str, as_data: bool) -> int:
+def _compare_models(file: str, as_data: bool) -> int:
     """Print each model that is named, and whether it is listed; one that is not fails the command."""
     try:
-        found = research.application.compare_models(_read(Path(file)) if file else None)
+        found = research.application.compare_models(_read_list(Path(file)) if file else None)
     except ValueError as error:
-        raise Quit(UNUSABLE, f"{file} cannot be used as a list: {error}.") from error
+        raise CommandError(EXIT_USAGE, f"{file} cannot be used as a list: {error}.") from error
     if found.failure:
-        raise Quit(FAILED, f"Gemini's list cannot be read: {found.failure.message}.")
+        raise CommandError(EXIT_FAILED, f"Gemini's list cannot be read: {found.failure.message}.")
     if as_data:
-        put(as_json(found.model_dump_json(indent=2)) + "\n")
+        print_output(escape_json(found.model_dump_json(indent=2)) + "\n")
     else:
         for table, day in found.dates.items():
-            put(f"{table:10} as of {day}\n")
+            print_output(f"{table:10} as of {day}\n")
         for name in found.names:
             listed = "listed" if name.listed else "NOT LISTED"
-            put(f"{listed:10} {plain(name.name):30} {plain(', '.join(name.uses))}\n")
+            print_output(f"{listed:10} {clean_line(name.name):30} {clean_line(', '.join(name.uses))}\n")
         for unpriced in found.unpriced:
-            put(f"no price   {plain(unpriced)}\n")
-    return ANSWERED if all(name.listed for name in found.names) else FAILED
+            print_output(f"no price   {clean_line(unpriced)}\n")
+    return EXIT_ANSWERED if all(name.listed for name in found.names) else EXIT_FAILED
 
 
-def _read(path: Path) -> str:
+def _read_list(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(_MAX_LIST_BYTES + 1)
     except OSError as error:
-        raise Quit(UNUSABLE, f"{path} cannot be read: {error.strerror or error}.") from error
-    if len(data) > _LARGEST:
-        raise Quit(UNUSABLE, f"{path} is larger than {_LARGEST // 1_000_000} MB.")
+        raise CommandError(EXIT_USAGE, f"{path} cannot be read: {error.strerror or error}.") from error
+    if len(data) > _MAX_LIST_BYTES:
+        raise CommandError(EXIT_USAGE, f"{path} is larger than {_MAX_LIST_BYTES // 1_000_000} MB.")
     return data.decode("utf-8-sig", errors="replace")

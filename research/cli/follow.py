@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import argparse
 
-from research.cli.exits import STOPPED, Quit
-from research.cli.running import check_output, follow, named, over
-from research.cli.screen import Screen
-from research.cli.usage import json_option, prog, writing
+from research.cli.exit_codes import EXIT_STOPPED, CommandError
+from research.cli.options import add_json_option, add_output_options, program_name
+from research.cli.run_output import check_output, find_run, print_progress, write_result
+from research.cli.terminal import ProgressDisplay
 
-ABOUT = (
-    "Follows a run in progress, started here or on the pages, and prints its report when it ends."
-)
+DESCRIPTION = "Follows a run in progress, started here or on the pages, and prints its report when it ends."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    writing(parser)
-    json_option(parser)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_output_options(parser)
+    add_json_option(parser)
     parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Ctrl-C ends the watching and not the run."""
     check_output(args.output)
-    run = named(args.run)
+    run = find_run(args.run)
     try:
-        with Screen() as screen:
-            follow(run, 0, screen)
+        with ProgressDisplay() as screen:
+            print_progress(run, 0, screen)
     except KeyboardInterrupt:
-        again = f"{prog()} follow {run.id}"
-        raise Quit(STOPPED, f"The run continues. Follow it again with: {again}") from None
-    return over(run.id, args)
+        again = f"{program_name()} follow {run.id}"
+        raise CommandError(EXIT_STOPPED, f"The run continues. Follow it again with: {again}") from None
+    return write_result(run.id, args)

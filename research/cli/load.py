@@ -6,25 +6,25 @@ import argparse
 from pathlib import Path
 
 import research
-from research.cli.exits import FAILED, Quit
-from research.cli.running import check_output, folder, to_the_end
-from research.cli.usage import json_option, saving, writing
+from research.cli.exit_codes import EXIT_FAILED, CommandError
+from research.cli.options import add_json_option, add_output_options, add_save_option
+from research.cli.run_output import check_output, follow_and_write, read_save_folder
 
-ABOUT = "Resumes a report from its saved state; nothing in it is searched or paid for again."
+DESCRIPTION = "Resumes a report from its saved state; nothing in it is searched or paid for again."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    saving(parser)
-    writing(parser)
-    json_option(parser)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_save_option(parser)
+    add_output_options(parser)
+    add_json_option(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="state_….json, from OUTPUT_DIR")
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     try:
-        run = research.application.load(args.file, save=folder(args))
+        run = research.application.restore_report(args.file, save_folder=read_save_folder(args))
     except OSError as error:
-        raise Quit(FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
+        raise CommandError(EXIT_FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
     seen = research.application.events(run.id)
-    return to_the_end(research.application.resume(run.id) or run, seen[-1].seq, args)
+    return follow_and_write(research.application.resume_run(run.id) or run, seen[-1].seq, args)

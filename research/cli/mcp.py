@@ -5,44 +5,44 @@ from __future__ import annotations
 import argparse
 
 import research
-from research.cli.exits import ANSWERED, FAILED, UNUSABLE, Quit
-from research.cli.screen import complain
-from research.cli.usage import port
+from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, EXIT_USAGE, CommandError
+from research.cli.options import parse_port
+from research.cli.terminal import print_message
 
-ABOUT = (
+DESCRIPTION = (
     "Serves Sightline's tools over the Model Context Protocol: on standard input and output for the "
     "program that starts it, or over HTTP."
 )
-HOST, PORT = "127.0.0.1", 8502
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8502
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", action="store_true",
         help="serve over Streamable HTTP instead; SIGHTLINE_MCP_TOKEN sets the token that clients send",
     )  # fmt: skip
-    parser.add_argument("--host", metavar="ADDRESS", help=f"with --http: where (default: {HOST})")
-    parser.add_argument("--port", type=port, metavar="N", help=f"with --http (default: {PORT})")
+    parser.add_argument("--host", metavar="ADDRESS", help=f"with --http: where (default: {DEFAULT_HOST})")
+    parser.add_argument("--port", type=parse_port, metavar="N", help=f"with --http (default: {DEFAULT_PORT})")
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME",
         help="with --http: another host name to accept; may be repeated",
     )  # fmt: skip
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Serves in this process until its client goes, or until it is stopped."""
     if not args.http:
         if args.host or args.port or args.allow_host:
-            raise Quit(UNUSABLE, "--host, --port and --allow-host go with --http.")
+            raise CommandError(EXIT_USAGE, "--host, --port and --allow-host go with --http.")
         research.serve_mcp_stdio(args.data_dir)
-        return ANSWERED
-    host, number = args.host or HOST, args.port or PORT
+        return EXIT_ANSWERED
+    host, number = args.host or DEFAULT_HOST, args.port or DEFAULT_PORT
     try:
         research.serve_mcp_http(
-            host, number, data_dir=args.data_dir, names=args.allow_host,
-            ready=lambda address: complain(ANSWERED, f"Serving MCP clients at {address}"),
+            host, number, data_dir=args.data_dir, host_names=args.allow_host,
+            on_ready=lambda address: print_message(EXIT_ANSWERED, f"Serving MCP clients at {address}"),
         )  # fmt: skip
     except OSError as error:
         why = error.strerror or error
-        raise Quit(FAILED, f"Cannot listen on {host}:{number}: {why}.") from error
-    return ANSWERED
+        raise CommandError(EXIT_FAILED, f"Cannot listen on {host}:{number}: {why}.") from error
+    return EXIT_ANSWERED

@@ -7,43 +7,43 @@ import json
 from typing import TYPE_CHECKING
 
 import research
-from research.cli.exits import ANSWERED
-from research.cli.running import chosen_options, planned, question
-from research.cli.screen import as_json, plain, put
-from research.cli.told import named_part
-from research.cli.usage import json_option, limits
+from research.cli.event_lines import part_label
+from research.cli.exit_codes import EXIT_ANSWERED
+from research.cli.options import add_json_option, add_question_options
+from research.cli.run_output import read_options, read_question, task_line
+from research.cli.terminal import clean_line, escape_json, print_output
 
 if TYPE_CHECKING:
-    from research import Estimate
+    from research import RunEstimate
 
-ABOUT = "Shows what would be searched."
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    limits(parser)
-    json_option(parser)
+DESCRIPTION = "Shows what would be searched."
 
 
-def act(args: argparse.Namespace) -> int:
-    options = chosen_options(args)
-    plan = research.application.plan(question(args), options=options)
-    likely = research.application.estimate(options, plan=plan)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_question_options(parser)
+    add_json_option(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    options = read_options(args)
+    plan = research.application.preview_plan(read_question(args), options=options)
+    likely = research.application.estimate_usage(options, plan=plan)
     if args.json:
         made = plan.model_dump(mode="json") | {"estimate": likely.model_dump(mode="json")}
-        put(as_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")
-        return ANSWERED
+        print_output(escape_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")
+        return EXIT_ANSWERED
     lines = []
     for part in plan.parts:
-        lines.append(plain(named_part(part.subject, part.text)))
-        lines += [planned(task) for task in plan.tasks if task.part == part.id]
-    lines += [planned(task) for task in plan.tasks if not task.part]
-    lines += [plain(note) for note in plan.notes]
-    lines.append(_likely(likely))
-    put("\n".join(lines) + "\n")
-    return ANSWERED
+        lines.append(clean_line(part_label(part.subject, part.text)))
+        lines += [task_line(task) for task in plan.tasks if task.part == part.id]
+    lines += [task_line(task) for task in plan.tasks if not task.part]
+    lines += [clean_line(note) for note in plan.notes]
+    lines.append(_estimate_line(likely))
+    print_output("\n".join(lines) + "\n")
+    return EXIT_ANSWERED
 
 
-def _likely(estimate: Estimate) -> str:
+def _estimate_line(estimate: RunEstimate) -> str:
     cost = "price unknown" if estimate.cost is None else f"${estimate.cost:.2g}"
     facts = [f"{estimate.searches} searches"]
     facts += [f"{estimate.tokens:,} tokens", cost] if estimate.tokens else []

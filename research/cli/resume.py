@@ -5,38 +5,32 @@ from __future__ import annotations
 import argparse
 
 import research
-from research.cli.running import check_output, named, to_the_end
-from research.cli.usage import json_option, writing
+from research.cli.options import add_json_option, add_output_options
+from research.cli.run_output import check_output, find_run, follow_and_write
 
-ABOUT = "Resumes a run; finished searches are not repeated."
+DESCRIPTION = "Resumes a run; finished searches are not repeated."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    writing(parser)
-    json_option(parser)
-    parser.add_argument(
-        "--write", action="store_true", help="stop searching and write from what was found"
-    )
-    parser.add_argument(
-        "--more", action="store_true", help="add a round to a finished run, as a new run"
-    )
-    parser.add_argument(
-        "--answer", metavar="TEXT", help="the answer to the run's clarifying question"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_output_options(parser)
+    add_json_option(parser)
+    parser.add_argument("--write", action="store_true", help="stop searching and write from what was found")
+    parser.add_argument("--more", action="store_true", help="add a round to a finished run, as a new run")
+    parser.add_argument("--answer", metavar="TEXT", help="the answer to the run's clarifying question")
     parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = named(args.run)
+    run = find_run(args.run)
     seen = research.application.events(run.id)
     report = research.application.report(run.id)
-    if report and report.asks_back:
-        run = research.application.clarify(run.id, args.answer or "") or run
+    if report and report.is_awaiting_clarification:
+        run = research.application.answer_clarification(run.id, args.answer or "") or run
     elif run.status == "waiting":
-        run = research.application.approve(run.id) or run
+        run = research.application.approve_run(run.id) or run
     if args.more and run.status == "done":
-        run, seen = research.application.more(run.id) or run, []
-    if run.resumable:
-        run = research.application.resume(run.id, write=args.write) or run
-    return to_the_end(run, seen[-1].seq if seen else 0, args)
+        run, seen = research.application.extend_run(run.id) or run, []
+    if run.is_resumable:
+        run = research.application.resume_run(run.id, write_only=args.write) or run
+    return follow_and_write(run, seen[-1].seq if seen else 0, args)

@@ -6,23 +6,23 @@ import argparse
 from typing import TYPE_CHECKING
 
 import research
-from research.cli.exits import ANSWERED
-from research.cli.screen import cut, put
+from research.cli.exit_codes import EXIT_ANSWERED
+from research.cli.terminal import print_output, shorten
 
 if TYPE_CHECKING:
     from research import Run
 
-ABOUT = "Lists the runs, newest first."
+DESCRIPTION = "Lists the runs, newest first."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """None of its own."""
 
 
-def act(_: argparse.Namespace) -> int:
-    put("".join(_row(run) for run in research.application.recent()))
-    return ANSWERED
+def execute(_: argparse.Namespace) -> int:
+    print_output("".join(_run_line(run) for run in research.application.recent_runs()))
+    return EXIT_ANSWERED
 
 
-def _row(run: Run) -> str:
-    return f"{run.id}  {run.status:<11}  {run.created.astimezone():%Y-%m-%d %H:%M}  {cut(run.question)}\n"
+def _run_line(run: Run) -> str:
+    return f"{run.id}  {run.status:<11}  {run.created.astimezone():%Y-%m-%d %H:%M}  {shorten(run.question)}\n"

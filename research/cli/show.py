@@ -5,29 +5,29 @@ from __future__ import annotations
 import argparse
 
 import research
-from research.cli.exits import ANSWERED, FAILED, Quit
-from research.cli.running import check_output, finished, named, written
-from research.cli.screen import complain
-from research.cli.usage import json_option, prog, writing
+from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, CommandError
+from research.cli.options import add_json_option, add_output_options, program_name
+from research.cli.run_output import check_output, find_run, write_finished, write_report
+from research.cli.terminal import print_message
 
-ABOUT = "Shows the report of a run, or what there is of it so far."
+DESCRIPTION = "Shows the report of a run, or what there is of it so far."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    writing(parser)
-    json_option(parser)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_output_options(parser)
+    add_json_option(parser)
     parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
-def act(args: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = named(args.run)
+    run = find_run(args.run)
     report = research.application.report(run.id)
     if report is None:
-        raise Quit(FAILED, f"Run {run.id} no longer exists.")
+        raise CommandError(EXIT_FAILED, f"Run {run.id} no longer exists.")
     if report.run.status == "done":
-        return finished(report, args)
-    written(report, research.cited(report), args)
-    again = "resume" if report.run.resumable or report.run.status == "waiting" else "follow"
-    told = f"This run is {report.run.status}. To continue: {prog()} {again} {run.id}"
-    return complain(ANSWERED, told)
+        return write_finished(report, args)
+    write_report(report, research.number_report_answer(report), args)
+    again = "resume" if report.run.is_resumable or report.run.status == "waiting" else "follow"
+    told = f"This run is {report.run.status}. To continue: {program_name()} {again} {run.id}"
+    return print_message(EXIT_ANSWERED, told)

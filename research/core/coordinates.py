@@ -21,18 +21,18 @@ import re
 from math import asin, cos, pi, radians, sin, sqrt
 from typing import Literal, NamedTuple
 
-System = Literal["wgs84", "gcj02"]
+CoordinateSystem = Literal["wgs84", "gcj02"]
 
-AXIS = 6_378_245.0  # metres: the ellipsoid's semi-major axis
-ECCENTRICITY = 0.00669342162296594323  # its first eccentricity, squared
-EXACT = 1e-9  # degrees, a tenth of a millimetre: where the search for the inverse ends
-EARTH = 6_371_008.8  # metres: the mean radius, for distances
-STEPS = 20
+SEMI_MAJOR_AXIS_METRES = 6_378_245.0  # metres: the ellipsoid's semi-major axis
+ECCENTRICITY_SQUARED = 0.00669342162296594323  # its first eccentricity, squared
+TOLERANCE_DEGREES = 1e-9  # degrees, a tenth of a millimetre: where the search for the inverse ends
+EARTH_RADIUS_METRES = 6_371_008.8  # metres: the mean radius, for distances
+MAX_ITERATIONS = 20
 # Codes of the mainland's provinces begin with 11 to 65, Hong Kong's with 81, Macau's with 82; Taiwan's
 # is 71 (GB/T 2260).
-_SHIFTED = re.compile(r"(?:[1-6]\d|8[12])\d{4}")
-_PROVINCE = re.compile(r"[省市区]$|^(?:北京|天津|上海|重庆|香港|澳门)$")  # how China's are called
-_CHINA = ("中国", "中华人民共和国", "china", "cn", "hk", "mo")
+_GCJ02_ADCODE_PATTERN = re.compile(r"(?:[1-6]\d|8[12])\d{4}")
+_CHINESE_PROVINCE_PATTERN = re.compile(r"[省市区]$|^(?:北京|天津|上海|重庆|香港|澳门)$")  # how China's are called
+_CHINA_NAMES = ("中国", "中华人民共和国", "china", "cn", "hk", "mo")
 
 
 class Point(NamedTuple):
@@ -42,23 +42,23 @@ class Point(NamedTuple):
     lat: float
 
 
-def amap_system(adcode: str = "", province: str = "", country: str = "") -> System:
+def amap_coordinate_system(adcode: str = "", province: str = "", country: str = "") -> CoordinateSystem:
     """The system of a point of Amap's, by what it says of where the point is; each may be ""."""
-    if country and country.lower() not in _CHINA:
+    if country and country.lower() not in _CHINA_NAMES:
         return "wgs84"
-    if "台湾" in province or (province and not adcode and not _PROVINCE.search(province)):
+    if "台湾" in province or (province and not adcode and not _CHINESE_PROVINCE_PATTERN.search(province)):
         return "wgs84"
-    return "wgs84" if adcode and not _SHIFTED.fullmatch(adcode) else "gcj02"
+    return "wgs84" if adcode and not _GCJ02_ADCODE_PATTERN.fullmatch(adcode) else "gcj02"
 
 
-def to_wgs84(point: Point, system: System) -> Point:
+def to_wgs84(point: Point, system: CoordinateSystem) -> Point:
     """A point of a declared system in WGS-84."""
     return point if system == "wgs84" else from_gcj02(point)
 
 
 def to_gcj02(point: Point) -> Point:
     """A WGS-84 point as a Chinese map shows it."""
-    east, north = _shift(point)
+    east, north = _gcj02_offset(point)
     return Point(point.lng + east, point.lat + north)
 
 
@@ -69,16 +69,16 @@ def from_gcj02(point: Point) -> Point:
     comes to well below a millimetre in a few steps.
     """
     guess = point
-    for _ in range(STEPS):
+    for _ in range(MAX_ITERATIONS):
         shown = to_gcj02(guess)
         off = Point(shown.lng - point.lng, shown.lat - point.lat)
         guess = Point(guess.lng - off.lng, guess.lat - off.lat)
-        if abs(off.lng) < EXACT and abs(off.lat) < EXACT:
+        if abs(off.lng) < TOLERANCE_DEGREES and abs(off.lat) < TOLERANCE_DEGREES:
             break
     return guess
 
 
-def _shift(point: Point) -> tuple[float, float]:
+def _gcj02_offset(point: Point) -> tuple[float, float]:
     """By how much GCJ-02 moves a WGS-84 point, in degrees to the east and to the north."""
     x, y = point.lng - 105.0, point.lat - 35.0
     common = 20 * sin(6 * pi * x) + 20 * sin(2 * pi * x)
@@ -90,14 +90,14 @@ def _shift(point: Point) -> tuple[float, float]:
     east += (common + 20 * sin(pi * x) + 40 * sin(pi * x / 3)) * 2 / 3
     east += (150 * sin(pi * x / 12) + 300 * sin(pi * x / 30)) * 2 / 3
     latitude = radians(point.lat)
-    bulge = 1 - ECCENTRICITY * sin(latitude) ** 2
-    across = AXIS / sqrt(bulge) * cos(latitude)  # metres in a radian of longitude
-    along = AXIS * (1 - ECCENTRICITY) / bulge**1.5  # metres in a radian of latitude
+    bulge = 1 - ECCENTRICITY_SQUARED * sin(latitude) ** 2
+    across = SEMI_MAJOR_AXIS_METRES / sqrt(bulge) * cos(latitude)  # metres in a radian of longitude
+    along = SEMI_MAJOR_AXIS_METRES * (1 - ECCENTRICITY_SQUARED) / bulge**1.5  # metres in a radian of latitude
     return east * 180 / (across * pi), north * 180 / (along * pi)
 
 
-def metres(a: Point, b: Point) -> float:
+def distance_metres(a: Point, b: Point) -> float:
     """The distance of two WGS-84 points along a great circle (haversine)."""
     half_lat, half_lng = radians(b.lat - a.lat) / 2, radians(b.lng - a.lng) / 2
     square = sin(half_lat) ** 2 + cos(radians(a.lat)) * cos(radians(b.lat)) * sin(half_lng) ** 2
-    return 2 * EARTH * asin(min(1.0, sqrt(square)))
+    return 2 * EARTH_RADIUS_METRES * asin(min(1.0, sqrt(square)))

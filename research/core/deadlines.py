@@ -12,76 +12,76 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
-_clocks: ContextVar[tuple[Clock, ...]] = ContextVar("clocks", default=())
+_countdowns: ContextVar[tuple[Countdown, ...]] = ContextVar("clocks", default=())
 
 
-class Clock:
+class Countdown:
     """Seconds that run down, and stand still while any part of the work waits for its turn."""
 
-    def __init__(self, seconds: float, alarm: asyncio.Timeout | None = None) -> None:
-        self._end = _now() + seconds
-        self._alarm = alarm
-        self._stopped = 0.0
-        self._waits = 0
+    def __init__(self, seconds: float, timeout: asyncio.Timeout | None = None) -> None:
+        self._ends_at = _loop_time() + seconds
+        self._timeout = timeout
+        self._paused_at = 0.0
+        self._pause_count = 0
 
     @property
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """How many are left; less than 0 when they are over."""
-        return self._end - (self._stopped if self._waits else _now())
+        return self._ends_at - (self._paused_at if self._pause_count else _loop_time())
 
-    def stop(self) -> None:
-        if not self._waits:
-            self._stopped = _now()
-            self._set(None)
-        self._waits += 1
+    def pause(self) -> None:
+        if not self._pause_count:
+            self._paused_at = _loop_time()
+            self._reschedule(None)
+        self._pause_count += 1
 
-    def go(self) -> None:
-        self._waits -= 1
-        if not self._waits:
-            self._end += _now() - self._stopped
-            self._set(self._end)
+    def resume(self) -> None:
+        self._pause_count -= 1
+        if not self._pause_count:
+            self._ends_at += _loop_time() - self._paused_at
+            self._reschedule(self._ends_at)
 
-    def _set(self, when: float | None) -> None:
-        if self._alarm and not self._alarm.expired():
-            self._alarm.reschedule(when)
+    def _reschedule(self, when: float | None) -> None:
+        if self._timeout and not self._timeout.expired():
+            self._timeout.reschedule(when)
 
-    def mute(self) -> None:
+    def detach_timeout(self) -> None:
         """Its deadline is over with; whoever was left behind may still stop and start it."""
-        self._alarm = None
+        self._timeout = None
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 
 @contextmanager
-def counted(seconds: float, alarm: asyncio.Timeout | None = None) -> Iterator[Clock]:
+def count_down(seconds: float, timeout: asyncio.Timeout | None = None) -> Iterator[Countdown]:
     """A clock for what happens inside. It tells how much is left and ends nothing by itself."""
-    clock = Clock(seconds, alarm)
-    token = _clocks.set((*_clocks.get(), clock))
+    clock = Countdown(seconds, timeout)
+    token = _countdowns.set((*_countdowns.get(), clock))
     try:
         yield clock
     finally:
-        clock.mute()
-        _clocks.reset(token)
+        clock.detach_timeout()
+        _countdowns.reset(token)
 
 
 @asynccontextmanager
-async def deadline(seconds: float) -> AsyncIterator[Clock]:
+async def deadline(seconds: float) -> AsyncIterator[Countdown]:
     """As `asyncio.timeout`: what is not done after these seconds is cancelled with a TimeoutError."""
     async with asyncio.timeout(seconds) as alarm:
-        with counted(seconds, alarm) as clock:
+        with count_down(seconds, alarm) as clock:
             yield clock
 
 
 @contextmanager
-def uncounted() -> Iterator[None]:
+def pause_deadlines() -> Iterator[None]:
     """What is waited for in here counts against no deadline around it."""
-    clocks = _clocks.get()
+    clocks = _countdowns.get()
     for clock in clocks:
-        clock.stop()
+        clock.pause()
     try:
         yield
     finally:
         for clock in clocks:
-            clock.go()
+            clock.resume()

@@ -16,52 +16,48 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, cast, get_args
 from urllib.parse import urlsplit
 
-Verdict = Literal["prefer", "warn", "avoid"]
-FILE = "domains.txt"
-_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.)+[\w-]{2,63}")
+DomainStatus = Literal["prefer", "warn", "avoid"]
+FILE_NAME = "domains.txt"
+_DOMAIN_PATTERN = re.compile(r"(?:[\w-]{1,63}\.)+[\w-]{2,63}")
 
 
-def read(text: str) -> dict[str, Verdict]:
+def parse_domain_list(text: str) -> dict[str, DomainStatus]:
     """The verdicts of a list, by domain.
 
     Raises:
         ValueError: an entry is none; it says which.
     """
-    found: dict[str, Verdict] = {}
+    found: dict[str, DomainStatus] = {}
     for line in text.splitlines():
         for entry in line.partition("#")[0].split(";"):
             words = entry.lower().split()
             if not words:
                 continue
-            if (
-                len(words) != 2
-                or words[0] not in get_args(Verdict)
-                or not _DOMAIN.fullmatch(words[1])
-            ):
+            if len(words) != 2 or words[0] not in get_args(DomainStatus) or not _DOMAIN_PATTERN.fullmatch(words[1]):
                 raise ValueError(f"{entry.strip()!r}: write prefer, warn or avoid, then a domain")
-            found[_ascii(words[1])] = cast(Verdict, words[0])
+            found[_to_idna(words[1])] = cast(DomainStatus, words[0])
     return found
 
 
-def verdict(url: str, known: Mapping[str, Verdict]) -> Verdict | None:
+def url_status(url: str, statuses: Mapping[str, DomainStatus]) -> DomainStatus | None:
     """What is said of the host of an address; None if nothing is."""
     try:
-        host = _ascii((urlsplit(url).hostname or "").lower())
+        host = _to_idna((urlsplit(url).hostname or "").lower())
     except ValueError:
         return None
     parts = host.split(".")
-    return next((known[d] for n in range(len(parts)) if (d := ".".join(parts[n:])) in known), None)
+    return next((statuses[d] for n in range(len(parts)) if (d := ".".join(parts[n:])) in statuses), None)
 
 
-def together(texts: Iterable[str]) -> dict[str, Verdict]:
+def merge_domain_lists(texts: Iterable[str]) -> dict[str, DomainStatus]:
     """The verdicts of several lists; of two on one domain the later counts."""
-    found: dict[str, Verdict] = {}
+    found: dict[str, DomainStatus] = {}
     for text in texts:
-        found |= read(text)
+        found |= parse_domain_list(text)
     return found
 
 
-def _ascii(domain: str) -> str:
+def _to_idna(domain: str) -> str:
     try:
         return domain.encode("idna").decode()
     except UnicodeError:

@@ -15,17 +15,17 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Day = date  # where a field has that name
+Date = date  # where a field has that name
 Language = Literal["zh", "en"]
 EvidenceKind = Literal["library", "web", "news", "place", "database", "paper"]
-Means = Literal["walking", "bicycling", "driving", "transit", "straight"]  # of getting somewhere
-Notice = Literal[
+TravelMode = Literal["walking", "bicycling", "driving", "transit", "straight"]  # of getting somewhere
+PublicationNotice = Literal[
     "",
     "corrected",  # what was wrong in it has been put right elsewhere
     "concern",  # an expression of concern: whether it can be relied on is being looked into
     "retracted",  # in whole or in part, also if it was withdrawn or removed
 ]
-Reason = Literal[
+FailureReason = Literal[
     "no key",  # the source needs a key that is not set
     "refused",  # the key or the request was turned down
     "redirected",  # it sends on to another address, where nothing of ours is taken
@@ -49,10 +49,10 @@ RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrup
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
-Status = Literal["quoted", "supported", "unclear", "unsupported", "differs", "none"]
+SupportStatus = Literal["quoted", "supported", "unclear", "unsupported", "differs", "none"]
 Verdict = Literal["supported", "partly", "contradicted", "absent"]
-LackKind = Literal["figure", "date", "words", "language"]
-StepKind = Literal[
+SupportGapKind = Literal["figure", "date", "words", "language"]
+DatabaseStepKind = Literal[
     "tables",  # those that a model is told of, where they are not all
     "understand",  # what is asked for, and who has understood it
     "link",  # names of the question as the database has them
@@ -63,7 +63,7 @@ StepKind = Literal[
     "supplement",  # cells that were NULL and are not any more
     "missing",  # what stays NULL
 ]
-Hint = Literal[
+FailureHint = Literal[
     "",
     "key",  # the key is wrong or missing
     "billing",  # the account has no money, or the key no billing, and this needs it
@@ -79,18 +79,18 @@ Hint = Literal[
 ]
 
 # Reasons whose message tells the person what to do: nothing has failed.
-ASKS_BACK: frozenset[Reason] = frozenset(("unclear", "no model"))
-MEMORY = "memory"  # the source of what earlier turns have found
-MAX_QUESTION = 2_000  # characters; longer text belongs into the library
+ASKS_BACK: frozenset[FailureReason] = frozenset(("unclear", "no model"))
+MEMORY_SOURCE = "memory"  # the source of what earlier turns have found
+MAX_QUESTION_CHARS = 2_000  # characters; longer text belongs into the library
 
 
-def fingerprint(*parts: str, size: int = 12) -> str:
+def fingerprint(*parts: str, digits: int = 12) -> str:
     """A short stable id (hex, `size` digits) of some strings; order matters."""
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
-    return digest.hexdigest()[:size]
+    return digest.hexdigest()[:digits]
 
 
-def normalised(query: str) -> str:
+def normalise_query(query: str) -> str:
     """A query as it is compared: NFKC, case-folded, punctuation and white space collapsed."""
     folded = unicodedata.normalize("NFKC", query).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
@@ -102,7 +102,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Say(Protocol):
+class EventEmitter(Protocol):
     """How a stage, a reasoner or a source tells what happens while it happens."""
 
     def __call__(self, kind: str, /, **data: Any) -> None:
@@ -110,7 +110,7 @@ class Say(Protocol):
         own), tool, usage and those of the graph."""
 
 
-def silent(kind: str, /, **data: Any) -> None:
+def ignore_event(kind: str, /, **data: Any) -> None:
     """A `Say` that nobody hears."""
 
 
@@ -133,7 +133,7 @@ class Passage(Record):
 
 
 # What has to be said wherever places of a provider are shown, and the page on their licence.
-CREDITS = {"osm": ("© OpenStreetMap contributors, ODbL", "https://www.openstreetmap.org/copyright")}
+ATTRIBUTIONS = {"osm": ("© OpenStreetMap contributors, ODbL", "https://www.openstreetmap.org/copyright")}
 
 
 class Place(Record):
@@ -162,12 +162,12 @@ class Place(Record):
     address_en: str = ""
 
     @property
-    def credit(self) -> str:
+    def attribution(self) -> str:
         """Who has to be named where it is shown or exported, and where its licence is; "" for nobody."""
-        return " ".join(CREDITS.get(self.provider, ()))
+        return " ".join(ATTRIBUTIONS.get(self.provider, ()))
 
 
-class Centre(Record):
+class SearchArea(Record):
     """What was searched around: a point in WGS-84 degrees and a radius in metres, 0 for an area that
     was searched as a whole, such as a city. `asked` is the radius that was asked for where nothing
     was within it and `radius` is wider, else 0."""
@@ -179,7 +179,7 @@ class Centre(Record):
     asked: int = 0
 
 
-class Way(Record):
+class Route(Record):
     """The way between two places, by their names.
 
     `line` are WGS-84 points, longitude first; it leads straight from end to end with `direct`, where
@@ -188,7 +188,7 @@ class Way(Record):
 
     origin: str
     destination: str
-    means: Means
+    means: TravelMode
     metres: int | None = None
     seconds: int | None = None
     line: tuple[tuple[float, float], ...] = ()
@@ -196,12 +196,12 @@ class Way(Record):
     steps: tuple[str, ...] = ()
 
 
-class Distances(Record):
+class DistanceMatrix(Record):
     """How far some places are from one another: the row is where a way begins, the column where it
     ends. None on the diagonal, and where nobody knows; `failure` says why nothing was measured."""
 
     names: tuple[str, ...]
-    means: Means = "straight"
+    means: TravelMode = "straight"
     metres: tuple[tuple[int | None, ...], ...] = ()
     seconds: tuple[tuple[int | None, ...], ...] = ()
     failure: Failure | None = None
@@ -216,7 +216,7 @@ class Author(Record):
     name: str = ""
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         return self.name or f"{self.given} {self.family}".strip()
 
 
@@ -252,12 +252,12 @@ class Evidence(Record):
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
-    way: Way | None = None
+    way: Route | None = None
     paper: Paper | None = None
-    notice: Notice = ""  # what has become of it since it was published
+    notice: PublicationNotice = ""  # what has become of it since it was published
 
 
-class Sighting(Record):
+class RecordedPlace(Record):
     """A place and the runs that found it, the newest first; none if it was looked up by itself."""
 
     place: Place
@@ -267,12 +267,12 @@ class Sighting(Record):
     questions: tuple[str, ...] = ()
 
 
-class Route(Record):
+class Itinerary(Record):
     """Places in the order of a day, and the way from each to the next. `failure` says why some ways
     are straight lines, if they had to be."""
 
     places: tuple[Place, ...]
-    legs: tuple[Way, ...] = ()
+    legs: tuple[Route, ...] = ()
     failure: Failure | None = None
 
 
@@ -309,12 +309,12 @@ class Question(Record):
     added: tuple[str, ...] = ()  # what its person has said since
 
     @property
-    def remembered(self) -> tuple[Finding, ...]:
+    def memory_findings(self) -> tuple[Finding, ...]:
         """The evidence of earlier turns as a finding: it is read, cited and checked as any is."""
         if not self.before.evidence:
             return ()
         last = self.before.turns[-1].question if self.before.turns else self.text
-        task = Task(id="0.1", round=0, source=MEMORY, query=last)
+        task = Task(id="0.1", round=0, source=MEMORY_SOURCE, query=last)
         started = max(item.retrieved for item in self.before.evidence)
         return (Finding(task=task, evidence=self.before.evidence, started=started),)
 
@@ -350,14 +350,14 @@ class Task(Record):
     @property
     def key(self) -> str:
         """Equal for tasks that would bring back the same. The usual tool may be named or not."""
-        subjects = sorted(normalised(name) for name in self.subject)
+        subjects = sorted(normalise_query(name) for name in self.subject)
         tool = "" if self.tool == "basic_search_news" else self.tool
         way = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no name has such signs
         more = way if tool or self.start or self.end else []
-        return fingerprint(self.source, normalised(self.query), *subjects, *more)
+        return fingerprint(self.source, normalise_query(self.query), *subjects, *more)
 
 
-class Cite(Record):
+class PassageReference(Record):
     """Points at a stretch of a passage of a registered piece of evidence."""
 
     evidence: str
@@ -375,30 +375,30 @@ class Span(Record):
 
     kind: SpanKind
     text: str
-    cites: tuple[Cite, ...] = ()
+    cites: tuple[PassageReference, ...] = ()
     part: str = ""
     unsourced: bool = False  # it claims a source that does not exist
     made: bool = False  # by rules, of the rows, places or statements that it cites
 
 
-class Lack(Record):
+class SupportGap(Record):
     """What a claim says and its passage does not: in the claim's own words, and what stands there
     instead, if anything does."""
 
-    kind: LackKind
+    kind: SupportGapKind
     text: str
     found: str = ""
 
 
-class Ruling(Record):
+class SupportAssessment(Record):
     """How a claim stands to the passages that it cites: a hint, never a verdict.
 
     `passage` is the place of the one that comes nearest, `start` to `end` its sentence that does;
     `score` (0 to 1) is the probability that the passages support it.
     """
 
-    status: Status
-    lacks: tuple[Lack, ...] = ()
+    status: SupportStatus
+    lacks: tuple[SupportGap, ...] = ()
     passage: int = 0
     start: int = 0
     end: int = 0
@@ -411,8 +411,8 @@ class Failure(Record):
     stage: Stage = "search"
     source: str = ""
     query: str = ""
-    reason: Reason
-    hint: Hint = ""
+    reason: FailureReason
+    hint: FailureHint = ""
     message: str = ""
 
 
@@ -445,7 +445,7 @@ class Plan(Record):
 
 
 ColumnType = Literal["text", "number", "date", "yes or no", "choice"]
-Lacking = Literal[
+MissingReason = Literal[
     "",
     "not found",  # it was looked for, and nothing says it
     "differs",  # sources say different things; the readings have each
@@ -470,7 +470,7 @@ class Column(Record):
     sources: tuple[str, ...] = ()
 
     @property
-    def asked(self) -> str:
+    def full_question(self) -> str:
         """What is asked, in words."""
         return " ".join(filter(None, (self.question or self.name, self.hint)))
 
@@ -484,7 +484,7 @@ class Row(Record):
     place: Place | None = None
 
     @property
-    def named(self) -> str:
+    def full_name(self) -> str:
         return f"{self.name} {self.about}".strip()
 
 
@@ -498,7 +498,7 @@ class Grid(Record):
     since: datetime | None = None
 
 
-class Value(Record):
+class CellValue(Record):
     """What a cell says, by type. `text` are the words that say it, as the source has them.
 
     A number is `number` `unit`s, up to `high` where it is a range; `bound` says that it is about, at least
@@ -511,20 +511,20 @@ class Value(Record):
     high: float | None = None
     unit: str = ""
     bound: Literal["", "about", "least", "most"] = ""
-    day: Day | None = None
+    day: Date | None = None
     precision: Literal["day", "month", "year"] = "day"
     yes: bool | None = None
     choice: str = ""
 
 
-class Reading(Record):
+class CellReading(Record):
     """What one source, or several that agree, say in a cell: the value, the sentence as it stands in the
     first passage cited, and how far the passages bear it out."""
 
-    value: Value
+    value: CellValue
     quote: str
-    cites: tuple[Cite, ...]
-    status: Status = "quoted"
+    cites: tuple[PassageReference, ...]
+    status: SupportStatus = "quoted"
 
 
 class Cell(Record):
@@ -533,8 +533,8 @@ class Cell(Record):
 
     row: str
     column: str
-    readings: tuple[Reading, ...] = ()
-    lack: Lacking = ""
+    readings: tuple[CellReading, ...] = ()
+    lack: MissingReason = ""
     message: str = ""
     choices: tuple[str, ...] = ()
     author: str = ""
@@ -542,11 +542,11 @@ class Cell(Record):
     made: datetime | None = None
 
     @property
-    def value(self) -> Value | None:
+    def value(self) -> CellValue | None:
         return self.readings[0].value if self.readings else None
 
 
-class Section(Record):
+class ReportSection(Record):
     """A section of a report: its text as it stands after the last of its rounds.
 
     `part` is the id of the part of the plan that it fills, `gap` what it still lacks.
@@ -569,18 +569,18 @@ class Picture(Record):
     page: str = ""
 
 
-class Step(Record):
+class DatabaseStep(Record):
     """A step on the way from a question to rows of a database; `sql` is the text that was run, if one
     was, `rows` how many it found, `seconds` how long that took."""
 
-    kind: StepKind
+    kind: DatabaseStepKind
     text: str = ""
     sql: str = ""
     rows: int | None = None
     seconds: float = 0.0
 
 
-class Known(Record):
+class ColumnCoverage(Record):
     """For how many rows columns are known that a statement filters, aggregates or ranks by: `known`
     of the `rows` that it looks at, None where it could not be counted. `part`: the rows are those of a
     subquery."""
@@ -591,7 +591,7 @@ class Known(Record):
     part: bool = False
 
 
-class Rows(Record):
+class QueryResult(Record):
     """What a statement has found: `names` of the columns, values as JSON knows them.
 
     `types` are told by the values: integer, number, text, boolean, date, datetime, bytes, empty.
@@ -605,7 +605,7 @@ class Rows(Record):
     cut: int = 0  # cells that were shortened
     seconds: float = 0.0
     missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
-    coverage: tuple[Known, ...] = ()  # of columns that are unknown in some rows
+    coverage: tuple[ColumnCoverage, ...] = ()  # of columns that are unknown in some rows
     most: int | None = None  # the statement's own LIMIT; the one in its text may be ours
     headings: dict[str, dict[Language, str]] = Field(default_factory=dict)  # of columns, for people
 
@@ -622,8 +622,8 @@ class Finding(Record):
 
     task: Task
     evidence: tuple[Evidence, ...] = ()
-    reason: Reason | None = None
-    hint: Hint = ""
+    reason: FailureReason | None = None
+    hint: FailureHint = ""
     message: str = ""
     started: datetime
     seconds: float = 0.0
@@ -633,19 +633,19 @@ class Finding(Record):
     summary: tuple[Span, ...] = ()
     asked: tuple[str, ...] = ()
     suggestions: str = ""
-    centre: Centre | None = None  # of a search for places
-    along: tuple[Centre, ...] = ()  # of a search for places along a way, by name of nothing
+    centre: SearchArea | None = None  # of a search for places
+    along: tuple[SearchArea, ...] = ()  # of a search for places along a way, by name of nothing
     lead: str = ""
     pictures: tuple[Picture, ...] = ()
     outside: tuple[str, ...] = ()  # ids
     undated: tuple[str, ...] = ()  # ids
     meant: str = ""  # what a database was asked for, as it was understood
-    rows: Rows | None = None  # of a database
-    steps: tuple[Step, ...] = ()  # on the way to them
+    rows: QueryResult | None = None  # of a database
+    steps: tuple[DatabaseStep, ...] = ()  # on the way to them
     failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
 
     @property
-    def passages(self) -> int:
+    def passage_count(self) -> int:
         return sum(len(item.passages) for item in self.evidence)
 
     @property
@@ -716,7 +716,7 @@ class Story(Record):
     rough: bool = True
 
 
-class Outlet(Record):
+class OutletSummary(Record):
     """What one outlet has published: pieces, the stories they belong to, the first day."""
 
     name: str  # "" if unknown
@@ -734,7 +734,7 @@ class Figure(Record):
     evidence: str
 
 
-class Conflict(Record):
+class StoryConflict(Record):
     """Figures for one thing that cannot all be true; `story` is the id of the story they are of."""
 
     story: str
@@ -743,7 +743,7 @@ class Conflict(Record):
     figures: tuple[Figure, ...]
 
 
-class GivenFigure(Record):
+class CitedFigure(Record):
     """A figure as one source gives it, and the sentence that gives it. `number` is that of its
     citation, `date` the day of publication; `copies` counts the other sources with the same text."""
 
@@ -751,19 +751,19 @@ class GivenFigure(Record):
     clause: str
     evidence: str
     number: int | None = None
-    date: Day | None = None
+    date: Date | None = None
     copies: int = 0
 
 
-class Disagreement(Record):
+class FigureDisagreement(Record):
     """Figures of different sources for one thing that cannot all be true."""
 
     subject: str
     unit: str
-    figures: tuple[GivenFigure, ...]
+    figures: tuple[CitedFigure, ...]
 
 
-class Change(Record):
+class StoryChange(Record):
     """What is otherwise than in the report before.
 
     A story is `new`, has `grown` by pieces that were not known, or is `gone`: the search that had found
@@ -778,7 +778,7 @@ class Change(Record):
     after: Figure | None = None
 
 
-class Coverage(Record):
+class NewsCoverage(Record):
     """What the news of a run come to when they are put together: stories, the latest first.
 
     Ages count from `as_of`; `days` has how many pieces were published on each day that had any.
@@ -788,28 +788,28 @@ class Coverage(Record):
 
     as_of: date
     stories: tuple[Story, ...] = ()
-    outlets: tuple[Outlet, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    outlets: tuple[OutletSummary, ...] = ()
+    conflicts: tuple[StoryConflict, ...] = ()
     days: tuple[tuple[date, int], ...] = ()
     undated: int = 0  # pieces
     author: str = ""
     compared: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[StoryChange, ...] = ()
     failures: tuple[Failure, ...] = ()
 
     @property
-    def newest(self) -> date | None:
+    def latest_day(self) -> date | None:
         """The day of the latest piece."""
         return self.days[-1][0] if self.days else None
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether every story that has a day is."""
         dated = [story for story in self.stories if story.latest]
         return bool(dated) and all(story.stale for story in dated)
 
 
-class Tones(Record):
+class HeadlineTones(Record):
     """How headlines sound, in their order; None where whoever judged them said nothing."""
 
     tones: tuple[Tone | None, ...] = ()
@@ -817,9 +817,9 @@ class Tones(Record):
     failures: tuple[Failure, ...] = ()
 
 
-class Judged(Record):
+class ModelVerdict(Record):
     """What a model has ruled of a cited sentence. `key` names the sentence with what it cites (see
-    `research.citations.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it. Without
+    `research.citations.support.sentence_key`); `quote` is verbatim in a passage, `start` to `end` of it. Without
     one, "supported" is an opinion that supports nothing."""
 
     key: str
@@ -832,21 +832,21 @@ class Judged(Record):
     end: int = 0
 
 
-class Rulings(Record):
+class ModelVerdicts(Record):
     """What a model has ruled of some sentences; of those it said nothing usable of, nothing."""
 
-    rulings: tuple[Judged, ...] = ()
+    rulings: tuple[ModelVerdict, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
-class Rewritten(Record):
+class RewrittenSentences(Record):
     """Sentences as a model has rewritten them, each with the key of what it was."""
 
     texts: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
-class Repair(Record):
+class SentenceRepair(Record):
     """A sentence without support as it was, and as it is; "" if it was dropped."""
 
     before: str
@@ -854,14 +854,14 @@ class Repair(Record):
     part: str = ""
 
 
-class Review(Record):
+class AnswerReview(Record):
     """What became of the sentences of an answer that the rules are not sure of: how `author`, a model, has ruled, and what was
     put right. `unchecked` counts the sentences that got no usable ruling, `kept` those that
     could not be taken out."""
 
     author: str = ""
-    rulings: tuple[Judged, ...] = ()
-    repairs: tuple[Repair, ...] = ()
+    rulings: tuple[ModelVerdict, ...] = ()
+    repairs: tuple[SentenceRepair, ...] = ()
     unchecked: int = 0
     kept: int = 0
     failures: tuple[Failure, ...] = ()
@@ -878,22 +878,22 @@ class Answer(Record):
     sample: bool = False
     unwritten: bool = False
     suggestions: tuple[str, ...] = ()
-    coverage: Coverage | None = None  # of a report
+    coverage: NewsCoverage | None = None  # of a report
     cells: tuple[Cell, ...] = ()  # of a table
-    review: Review | None = None
+    review: AnswerReview | None = None
     made: datetime
 
     @property
-    def quotes(self) -> int:
+    def quote_count(self) -> int:
         return sum(span.kind == "quote" for span in self.spans)
 
     @property
-    def cites(self) -> int:
+    def cited_span_count(self) -> int:
         """How many stretches of the answer cite something."""
         return sum(bool(span.cites) for span in self.spans)
 
 
-class Options(Record):
+class RunOptions(Record):
     """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing.
 
     Of `searches`, `tokens`, `cost` (US dollars) and `seconds` (of work) 0 is no limit.
@@ -917,17 +917,17 @@ class Options(Record):
     database: str = Field(default="", max_length=200)  # that is asked; "" is the usual one
     notebook: str = Field(default="", max_length=80)  # whose documents alone the library quotes
 
-    def named(self, role: str) -> str:
+    def model_for(self, role: str) -> str:
         """The model that a role has in this run alone; "" if it has the one that is set."""
         both = self.model.strip() if role in ("reflect", "write") else ""
         return both or dict(self.models).get(role, "")
 
-    def chosen(self, source: str) -> str:
+    def selection_for(self, source: str) -> str:
         """Which of the things that a source stands for is searched; "" for the usual one, or all."""
         return {"database": self.database, "library": self.notebook}.get(source, "")
 
 
-class Estimate(Record):
+class RunEstimate(Record):
     """What a run is likely to use, told before it starts. `cost` is None where a price is not known;
     `runs` are the earlier ones that it draws on."""
 
@@ -963,7 +963,7 @@ class Run(Record):
     conversation: str
     owner: str
     question: str
-    options: Options
+    options: RunOptions
     status: RunStatus
     created: datetime
     finished: datetime | None = None
@@ -972,11 +972,11 @@ class Run(Record):
     follows: str = ""  # the run whose answer this one's question continues
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         return self.status in ("queued", "running")
 
     @property
-    def resumable(self) -> bool:
+    def is_resumable(self) -> bool:
         return self.status in ("stopped", "interrupted", "failed")
 
 
@@ -992,7 +992,7 @@ class Conversation(Record):
     latest: str  # the id of its last run
 
 
-class Watch(Record):
+class WatchedTopic(Record):
     """A topic whose report is brought up to date from time to time.
 
     `latest` is the last run whose report is written, `changed` whether that one has told of
@@ -1023,7 +1023,7 @@ class Report(Record):
     remarks: tuple[Remark, ...] = ()  # that of the answer first, then the earliest
 
     @property
-    def asks_back(self) -> bool:
+    def is_awaiting_clarification(self) -> bool:
         """Whether the run waits for its person to say what is meant."""
         asked = self.clarification
         return self.run.status == "waiting" and asked is not None and asked.answer is None
@@ -1051,7 +1051,7 @@ class Readiness(Record):
     withheld: str = ""
 
 
-class Check(Record):
+class ConnectionCheck(Record):
     """What a test connection has shown: `name` is a role (plan, write) or a search provider."""
 
     name: str

@@ -18,15 +18,15 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from research import data
-from research.core import attached
+from research.core import database_config
 from research.core import tool_servers as toolservers
-from research.core.attached import Databases, Listed
-from research.core.domains import FILE as DOMAINS_FILE
-from research.core.domains import Verdict, together
-from research.core.providers import FILE as MODELS_FILE
-from research.core.providers import Provider, Search, providers, searches, shipped
-from research.core.records import Options
-from research.core.tool_servers import ToolServer, Unusable
+from research.core.database_config import DatabaseConfig, DatabaseConfigs
+from research.core.domains import FILE_NAME as DOMAINS_FILE
+from research.core.domains import DomainStatus, merge_domain_lists
+from research.core.providers import FILE_NAME as MODELS_FILE
+from research.core.providers import Provider, SearchService, load_providers, search_services, shipped_providers
+from research.core.records import RunOptions
+from research.core.tool_servers import InvalidToolServer, ToolServer
 
 if TYPE_CHECKING:
     from research.sources.base import Setting
@@ -35,7 +35,7 @@ APP_NAME = "sightline"
 SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
 TILES = ("osm", "off")
 # Who can search the web.
-PROVIDERS = ("gemini", "tavily", *searches(), "searxng", "wikipedia", "deep-research")
+PROVIDERS = ("gemini", "tavily", *search_services(), "searxng", "wikipedia", "deep-research")
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
 LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini model takes
@@ -60,13 +60,13 @@ _FIELDS = {  # the keys and addresses that have a field of their own
 # Addresses that a person may bring along: of servers at home, and where each customer has one.
 ADDRESSES = tuple(
     one.address
-    for one in shipped().values()
+    for one in shipped_providers().values()
     if one.wire != "gemini" and (one.keyless or not one.url or one.name == "openai")
 )
 KEYS = (  # what a person may bring along
     "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY",
-    *(one.key for one in shipped().values() if one.key and one.wire != "gemini"),
-    *(one.key for one in searches().values()),
+    *(one.key for one in shipped_providers().values() if one.key and one.wire != "gemini"),
+    *(one.key for one in search_services().values()),
     *ADDRESSES,
 )  # fmt: skip
 
@@ -140,7 +140,7 @@ class Settings(BaseModel):
     store_url: SecretStr = _NO_KEY
     database_url: SecretStr = _NO_KEY  # of the database that questions are put to
     database_file: str = ""  # of several; "" is the one in the data folder
-    listed: Databases = Databases()  # those of the file
+    listed: DatabaseConfigs = DatabaseConfigs()  # those of the file
     database_samples: str = "on"  # values of its cells are read beforehand
     database_timeout: float = 5.0  # seconds of a statement
     database_rows: int = 1_000  # of a result, at most
@@ -177,7 +177,7 @@ class Settings(BaseModel):
     openai_key: SecretStr = _NO_KEY
     openai_url: str = Field(default="", repr=False)
     ollama_url: str = Field(default="", repr=False)
-    providers: Mapping[str, Provider] = Field(default_factory=shipped)
+    providers: Mapping[str, Provider] = Field(default_factory=shipped_providers)
     more: Mapping[str, SecretStr] = Field(default_factory=dict)  # their other keys and addresses
     ollama_context: int = 32_768
     context_length: str = ""
@@ -240,20 +240,20 @@ class Settings(BaseModel):
     save_states: str = "on"
     mcp_config: str = ""  # the file of the servers; "" is the one in the data folder
     servers: tuple[ToolServer, ...] = ()  # of tools
-    unusable: tuple[Unusable, ...] = ()  # those of the file that cannot be used
+    unusable: tuple[InvalidToolServer, ...] = ()  # those of the file that cannot be used
     of_sources: tuple[tuple[str, SecretStr], ...] = ()  # what sources of packages read
 
     @property
-    def databases(self) -> tuple[Listed, ...]:
+    def databases(self) -> tuple[DatabaseConfig, ...]:
         """The databases that can be asked besides the one that ships."""
-        return attached.together(self.database_url, self.listed)
+        return database_config.list_databases(self.database_url, self.listed)
 
     @property
     def default_database(self) -> str:
         """The name of the one that is asked where none is chosen."""
-        return attached.first(self.database_url, self.listed)
+        return database_config.default_database(self.database_url, self.listed)
 
-    def of(self, name: str) -> str:
+    def source_setting(self, name: str) -> str:
         """The value of a setting that a source of a package reads; "" if it is none of these."""
         return dict(self.of_sources).get(name, _NO_KEY).get_secret_value()
 
@@ -283,9 +283,9 @@ class Settings(BaseModel):
         return cores if cores > 1 and not self.requests_per_minute else 0
 
     @property
-    def options(self) -> Options:
+    def options(self) -> RunOptions:
         """The limits a run has unless the form says otherwise."""
-        return Options(
+        return RunOptions(
             queries=self.queries,
             loops=self.loops,
             searches=self.max_searches,
@@ -308,9 +308,9 @@ class Settings(BaseModel):
         return tuple(dict.fromkeys(names))
 
     @property
-    def verdicts(self) -> Mapping[str, Verdict]:
+    def verdicts(self) -> Mapping[str, DomainStatus]:
         """What is said of domains: by the desk's file, then by the setting or the person."""
-        return together((self.desk_domains, self.domains))
+        return merge_domain_lists((self.desk_domains, self.domains))
 
     @property
     def opened(self) -> bool:
@@ -335,7 +335,7 @@ class Settings(BaseModel):
             return ""
         return self.otlp_traces_url or (self.otlp_url and f"{self.otlp_url}/v1/traces")
 
-    def given(self, name: str) -> str:
+    def provider_value(self, name: str) -> str:
         """A key or an address of a provider by the name of its setting; "" if it is not set."""
         field = _FIELDS.get(name)
         value = getattr(self, field) if field else self.more.get(name, "")
@@ -343,20 +343,20 @@ class Settings(BaseModel):
 
     def key(self, provider: str) -> str:
         """The key of a provider; "" if none is set."""
-        return self.given(self.providers[provider].key)
+        return self.provider_value(self.providers[provider].key)
 
     def url(self, provider: str) -> str:
         """The address at which a provider is asked; "" if none is known, or its library knows it."""
         one = self.providers[provider]
-        own = self.given(one.address)
+        own = self.provider_value(one.address)
         if not own or own.endswith(one.path):
             return own or one.url
         return own + one.path
 
     @property
-    def services(self) -> Sequence[Provider | Search]:
+    def services(self) -> Sequence[Provider | SearchService]:
         """Who has keys and addresses of the tables: models, then searches."""
-        return [*self.providers.values(), *searches().values()]
+        return [*self.providers.values(), *search_services().values()]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -374,15 +374,15 @@ class Settings(BaseModel):
         addresses = {one.address for one in self.services}
         for name, secret in self.more.items():
             (urls if name in addresses else found).append(secret.get_secret_value())
-        urls += map(self.of, _brought())
-        found += [self.of(name) for name, one in _brought().items() if one.secret]
+        urls += map(self.source_setting, _brought())
+        found += [self.source_setting(name) for name, one in _brought().items() if one.is_secret]
         found += [_password(url) for url in urls]
-        found += toolservers.secrets(self.servers)
+        found += toolservers.server_secrets(self.servers)
         for url in (self.store_url, self.database_url, *(one.url for one in self.databases)):
             found += _passwords(url.get_secret_value())
         return tuple(filter(None, found))
 
-    def shown(self) -> list[tuple[str, str]]:
+    def display_values(self) -> list[tuple[str, str]]:
         """Every setting by its name with its value as text; of a key only "set", or "" without."""
         ours = [
             ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
@@ -395,7 +395,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
             ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
             ("SIGHTLINE_MAX_SECONDS", f"{self.max_seconds:g} s"),
-            ("RUNS_URL", open_address(self.runs_url)),
+            ("RUNS_URL", strip_credentials(self.runs_url)),
             ("RUNS_API_KEY", "set" if self.runs_key.get_secret_value() else ""),
             ("SIGHTLINE_MCP_TOKEN", "set" if self.mcp_token.get_secret_value() else ""),
             ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
@@ -407,16 +407,16 @@ class Settings(BaseModel):
             ("SIGHTLINE_CHECK", self.check),
             ("SIGHTLINE_REPAIR", self.repair),
             (CHECK_MODEL, self.check_model),
-            *((model_setting(role), self.model(role)) for role in ROLES),
+            *((model_setting_name(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
-            ("GOOGLE_GEMINI_BASE_URL", open_address(self.gemini_url)),
+            ("GOOGLE_GEMINI_BASE_URL", strip_credentials(self.gemini_url)),
             ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
-            ("OPENAI_BASE_URL", open_address(self.openai_url)),
+            ("OPENAI_BASE_URL", strip_credentials(self.openai_url)),
             *self._shown_providers(),
             (REPORT_MODEL, self.report_model),
             ("QUERY_ENGINE_API_KEY", "set" if self.report_key.get_secret_value() else ""),
-            ("QUERY_ENGINE_BASE_URL", open_address(self.report_url)),
-            ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
+            ("QUERY_ENGINE_BASE_URL", strip_credentials(self.report_url)),
+            ("OLLAMA_BASE_URL", strip_credentials(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             (CONTEXT, self.context_length),
             ("GEMINI_THINKING", self.gemini_thinking),
@@ -425,27 +425,27 @@ class Settings(BaseModel):
             ("GEMINI_DEEP_RESEARCH_TIMEOUT", f"{self.deep_research_timeout:g} s"),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
-            ("TAVILY_BASE_URL", open_address(self.tavily_url)),
-            ("SEARXNG_URL", open_address(self.searxng_url)),
+            ("TAVILY_BASE_URL", strip_credentials(self.tavily_url)),
+            ("SEARXNG_URL", strip_credentials(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
-            ("NEWS_FEEDS", " ".join(map(open_address, _listed(self.news_feeds)))),
+            ("NEWS_FEEDS", " ".join(map(strip_credentials, _listed(self.news_feeds)))),
             ("SIGHTLINE_OUTLETS", self.outlets),
             ("NEWS_GDELT", self.news_gdelt),
             ("SIGHTLINE_OPEN_SOURCES", self.open_sources),
             ("SIGHTLINE_DOMAINS", self.domains),
-            ("GDELT_BASE_URL", open_address(self.gdelt_url)),
+            ("GDELT_BASE_URL", strip_credentials(self.gdelt_url)),
             ("SIGHTLINE_CONTACT", self.contact),
-            ("WIKIDATA_URL", open_address(self.wikidata_url)),
+            ("WIKIDATA_URL", strip_credentials(self.wikidata_url)),
             ("OPENALEX_API_KEY", "set" if self.openalex_key.get_secret_value() else ""),
-            ("OPENALEX_URL", open_address(self.openalex_url)),
-            ("CROSSREF_URL", open_address(self.crossref_url)),
-            ("ARXIV_URL", open_address(self.arxiv_url)),
-            ("PUBMED_URL", open_address(self.pubmed_url)),
-            ("NOMINATIM_URL", open_address(self.nominatim_url)),
-            ("OVERPASS_URL", open_address(self.overpass_url)),
+            ("OPENALEX_URL", strip_credentials(self.openalex_url)),
+            ("CROSSREF_URL", strip_credentials(self.crossref_url)),
+            ("ARXIV_URL", strip_credentials(self.arxiv_url)),
+            ("PUBMED_URL", strip_credentials(self.pubmed_url)),
+            ("NOMINATIM_URL", strip_credentials(self.nominatim_url)),
+            ("OVERPASS_URL", strip_credentials(self.overpass_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
-            ("AMAP_BASE_URL", open_address(self.amap_url)),
-            ("AMAP_MCP", open_address(self.amap_mcp)),
+            ("AMAP_BASE_URL", strip_credentials(self.amap_url)),
+            ("AMAP_MCP", strip_credentials(self.amap_mcp)),
             ("AMAP_DAILY_SEARCHES", str(self.amap_daily)),
             ("AMAP_DETAIL_CALLS", str(self.amap_details)),
             ("AMAP_TOOL_CALLS", str(self.amap_calls)),
@@ -474,27 +474,25 @@ class Settings(BaseModel):
             ("SIGHTLINE_RETRY_WAIT", f"{self.retry_wait:g} s"),
             ("SIGHTLINE_MODEL_CONCURRENCY", str(self.model_concurrency)),
             ("SIGHTLINE_REQUESTS_PER_MINUTE", str(self.requests_per_minute)),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", open_address(self.otlp_url)),
-            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", open_address(self.traces_url)),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", strip_credentials(self.otlp_url)),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", strip_credentials(self.traces_url)),
             ("OTEL_TRACES_EXPORTER", self.traces_exporter),
             ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
-        return ours + [
-            (n, self._shown(one)) for n, one in _brought().items() if n not in dict(ours)
-        ]
+        return ours + [(n, self._shown(one)) for n, one in _brought().items() if n not in dict(ours)]
 
     def _shown(self, setting: Setting) -> str:
-        value = self.of(setting.name)
-        if setting.secret:
+        value = self.source_setting(setting.name)
+        if setting.is_secret:
             return "set" if value else ""
         return _NAME_AND_PASSWORD.sub("//", value)
 
     def _shown_providers(self) -> Iterator[tuple[str, str]]:
         for one in self.services:
             if one.key and one.key not in _FIELDS:
-                yield one.key, "set" if self.given(one.key) else ""
+                yield one.key, "set" if self.provider_value(one.key) else ""
             if one.address and one.address not in _FIELDS:
-                yield one.address, open_address(self.given(one.address))
+                yield one.address, strip_credentials(self.provider_value(one.address))
 
     @property
     def contexts(self) -> dict[str, int]:
@@ -502,7 +500,7 @@ class Settings(BaseModel):
         parts = (part.rpartition("=") for part in self.context_length.split(", ") if part)
         return {name: int(number) for name, _, number in parts}
 
-    def thinking(self, role: Role) -> str:
+    def thinking_level(self, role: Role) -> str:
         """How much a Gemini model is to think in a role; "" leaves that to the model."""
         parts = (part.rpartition("=") for part in self.gemini_thinking.split(", "))
         levels = {name: level for name, _, level in parts}
@@ -518,7 +516,7 @@ class Settings(BaseModel):
         }[role]
 
 
-def model_setting(role: Role) -> str:
+def model_setting_name(role: Role) -> str:
     """The name of the setting for a role's model."""
     return _ROLE_SETTINGS[role]
 
@@ -530,7 +528,7 @@ def _password(url: str) -> str:
         return ""
 
 
-def open_address(url: str) -> str:
+def strip_credentials(url: str) -> str:
     """An address without the name and password that it may hold."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -558,7 +556,7 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
     repeating it: it may be a password."""
     value = _text(env, name)
     files = ("sqlite", "duckdb") if name == "DATABASE_URL" else ("sqlite",)  # runs are in no DuckDB
-    if found := attached.address(value, files):
+    if found := database_config.parse_database_url(value, files):
         return found
     if value:
         raise SettingError(
@@ -569,13 +567,13 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
     return _NO_KEY
 
 
-def _databases(env: Mapping[str, str], folder: Path) -> Databases:
+def _databases(env: Mapping[str, str], folder: Path) -> DatabaseConfigs:
     """The databases of the file."""
     try:
-        return attached.databases(_text(env, DATABASES), folder, env)
+        return database_config.load_databases(_text(env, DATABASES), folder, env)
     except ValueError as error:
         raise SettingError(
-            f"{error}. Correct the file, or set {DATABASES}={attached.OFF} to do without."
+            f"{error}. Correct the file, or set {DATABASES}={database_config.OFF} to do without."
         ) from None
 
 
@@ -611,7 +609,7 @@ def _workers(env: Mapping[str, str]) -> str:
     return text if text == "auto" else str(_whole(env, name, 0, 0, 64))
 
 
-def bare_environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the environment variables that a child process needs, none of which holds a key: none
     at all except on Windows."""
     needed = "SYSTEMROOT SYSTEMDRIVE TEMP TMP" if os.name == "nt" else ""
@@ -635,8 +633,7 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
         value = env.get(name, "").strip()
         if value and (not value.isascii() or not value.isprintable() or " " in value):
             raise SettingError(
-                f"{name} has characters that no key has. Copy the key again, without quotes and "
-                "spaces, or remove it."
+                f"{name} has characters that no key has. Copy the key again, without quotes and spaces, or remove it."
             )
     return SecretStr(_text(env, *names))
 
@@ -654,22 +651,18 @@ def _token(env: Mapping[str, str], name: str) -> SecretStr:
 
 def _models(folder: Path) -> Mapping[str, Provider]:
     try:
-        return providers(folder)
+        return load_providers(folder)
     except ValueError as error:
         raise SettingError(f"{MODELS_FILE}: {error}. Correct it or remove it.") from None
 
 
 def _more(env: Mapping[str, str], known: Mapping[str, Provider]) -> dict[str, SecretStr]:
     """The keys and addresses of providers that have no field of their own, by their settings."""
-    all_: list[Provider | Search] = [*known.values(), *searches().values()]
+    all_: list[Provider | SearchService] = [*known.values(), *search_services().values()]
     keys = {one.key: _key(env, one.key) for one in all_ if one.key}
     urls = {one.address: SecretStr(_address(env, one.address)) for one in all_ if one.address}
     found = keys | urls
-    return {
-        name: value
-        for name, value in found.items()
-        if name not in _FIELDS and value.get_secret_value()
-    }
+    return {name: value for name, value in found.items() if name not in _FIELDS and value.get_secret_value()}
 
 
 def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
@@ -725,8 +718,7 @@ def _switch(env: Mapping[str, str], name: str, default: str) -> str:
     known |= {"off": "off", "false": "off", "no": "off", "0": "off"}
     if value not in known:
         raise SettingError(
-            f"{name} is {env[name]!r}; it must be on or off. "
-            f"Correct it or remove it to use the default, {default}."
+            f"{name} is {env[name]!r}; it must be on or off. Correct it or remove it to use the default, {default}."
         )
     return known[value]
 
@@ -804,9 +796,7 @@ def _file(path: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeError) as error:
-        raise SettingError(
-            f"{path} cannot be read ({type(error).__name__}). Correct it or remove it."
-        ) from None
+        raise SettingError(f"{path} cannot be read ({type(error).__name__}). Correct it or remove it.") from None
 
 
 def _outlets(env: Mapping[str, str]) -> str:
@@ -814,15 +804,14 @@ def _outlets(env: Mapping[str, str]) -> str:
     names = [name for name in re.split(r"[\s,]+", _text(env, "SIGHTLINE_OUTLETS").lower()) if name]
     if unknown := next((name for name in names if name not in OUTLETS), ""):
         raise SettingError(
-            f"SIGHTLINE_OUTLETS has {unknown!r}; there are {', '.join(OUTLETS)}. Correct it or "
-            "remove it."
+            f"SIGHTLINE_OUTLETS has {unknown!r}; there are {', '.join(OUTLETS)}. Correct it or remove it."
         )
     return ",".join(dict.fromkeys(names))
 
 
 def _domains(text: str, name: str) -> str:
     try:
-        together([text])
+        merge_domain_lists([text])
     except ValueError as error:
         raise SettingError(f"{name} has {error}. Correct it or remove it.") from None
     return text
@@ -861,16 +850,12 @@ def _contexts(env: Mapping[str, str]) -> str:
     return ", ".join(found)
 
 
-def _servers(
-    env: Mapping[str, str], folder: Path
-) -> tuple[tuple[ToolServer, ...], tuple[Unusable, ...]]:
+def _servers(env: Mapping[str, str], folder: Path) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
     """The servers of tools, and those that cannot be used."""
     try:
-        return toolservers.servers(_text(env, MCP_CONFIG), folder, env)
+        return toolservers.load_servers(_text(env, MCP_CONFIG), folder, env)
     except ValueError as error:
-        raise SettingError(
-            f"{error}. Correct the file, or set {MCP_CONFIG}={toolservers.OFF} to do without."
-        ) from None
+        raise SettingError(f"{error}. Correct the file, or set {MCP_CONFIG}={toolservers.OFF} to do without.") from None
 
 
 def _sources(env: Mapping[str, str], name: str, servers: Sequence[ToolServer]) -> str:
@@ -881,7 +866,7 @@ def _sources(env: Mapping[str, str], name: str, servers: Sequence[ToolServer]) -
         return ""
     from research.sources import registry
 
-    known = dict.fromkeys([*registry.known(), *(one.source for one in servers)])
+    known = dict.fromkeys([*registry.sources_by_name(), *(one.source_name for one in servers)])
     if wrong := [part for part in names if part not in known]:
         raise SettingError(
             f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
@@ -894,11 +879,11 @@ def _brought() -> dict[str, Setting]:
     """The settings that sources of packages read, by name."""
     from research.sources import registry
 
-    every = (one for source in registry.known().values() for one in source.settings)
+    every = (one for source in registry.sources_by_name().values() for one in source.settings)
     return {one.name: one for one in every}
 
 
-def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
+def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     """The settings with what a person has chosen (`CHOICES`) and brought along (`KEYS`) in the places
     of the environment's values. A blank choice is none.
 
@@ -911,8 +896,8 @@ def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
     if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     given = {name: text for name, text in choices.items() if text.strip()}
-    read = load(
-        {**given, MCP_CONFIG: toolservers.OFF, DATABASES: attached.OFF}, data_dir=settings.data_dir
+    read = load_settings(
+        {**given, MCP_CONFIG: toolservers.OFF, DATABASES: database_config.OFF}, data_dir=settings.data_dir
     )
     fields = CHOICES | _FIELDS
     update: dict[str, Any] = {f: getattr(read, f) for name in given if (f := fields.get(name))}
@@ -928,7 +913,7 @@ def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
     return settings.model_copy(update=update)
 
 
-def forget_old_tracing() -> None:
+def remove_legacy_tracing_variables() -> None:
     """Takes out of the process's environment what LangChain would refuse to work with."""
     for name in filter(_REFUSED.fullmatch, list(os.environ)):
         del os.environ[name]
@@ -951,7 +936,7 @@ def _data_folder(chosen: Path | str) -> Path:
         ) from error
 
 
-def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
+def load_settings(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
     """Reads the settings from `env` (the process's environment unless given).
 
     Raises:
@@ -977,9 +962,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         database_rows=_whole(env, "DATABASE_ROWS", 1_000, 1, 10_000),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
-        capped=tuple(
-            name for name in ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS") if _text(env, name)
-        ),
+        capped=tuple(name for name in ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS") if _text(env, name)),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
         reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
         usual_sources=_sources(env, "SIGHTLINE_SOURCES", servers),
@@ -1061,15 +1044,11 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         otlp_traces_url=_traces_address(env),
         traces_exporter=_traces_exporter(env),
         otel_disabled="true" if _text(env, "OTEL_SDK_DISABLED").lower() == "true" else "false",
-        child_env=tuple(
-            (name, SecretStr(value)) for name, value in env.items() if _CHILD.fullmatch(name)
-        ),
+        child_env=tuple((name, SecretStr(value)) for name, value in env.items() if _CHILD.fullmatch(name)),
         results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
         pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
         report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 1_500, 0, 1_000_000),
         output_dir=_folder(env, "OUTPUT_DIR", REPORTS),
         save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
-        of_sources=tuple(
-            (name, SecretStr(_text(env, name) or one.default)) for name, one in _brought().items()
-        ),
+        of_sources=tuple((name, SecretStr(_text(env, name) or one.default)) for name, one in _brought().items()),
     )

@@ -16,25 +16,25 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-FILE = "mcp.json"
+FILE_NAME = "mcp.json"
 OFF = "off"  # instead of a file: no server at all
-MOST = 50  # servers of a file
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie")
-_BLANK = re.compile(r"[^a-z0-9]+")
-Kind = Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp"]
-Short = Annotated[str, Field(min_length=1, max_length=200)]
+MAX_SERVERS = 50  # servers of a file
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
+_VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET_NAME_PATTERN = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie")
+_NON_ALPHANUMERIC_PATTERN = re.compile(r"[^a-z0-9]+")
+TransportType = Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp"]
+ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Search(BaseModel):
+class SearchTool(BaseModel):
     """The tool that a query is put to where no model chooses, the argument that takes the query, and
     what else it is given."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tool: Short
-    argument: Short
+    tool: ShortText
+    argument: ShortText
     arguments: Mapping[str, Any] = Field(default_factory=dict)
 
 
@@ -44,7 +44,7 @@ class ToolServer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str
-    type: Kind | None = None
+    type: TransportType | None = None
     command: str = ""
     args: tuple[str, ...] = Field(default=(), repr=False)
     env: Mapping[str, SecretStr] = Field(default_factory=dict)
@@ -52,29 +52,27 @@ class ToolServer(BaseModel):
     headers: Mapping[str, SecretStr] = Field(default_factory=dict)
     title: str = Field(default="", max_length=40)
     about: str = Field(default="", max_length=250)
-    tools: tuple[Short, ...] | None = None  # None: those that say that they only read
-    search: Search | None = None
+    tools: tuple[ShortText, ...] | None = None  # None: those that say that they only read
+    search: SearchTool | None = None
     timeout: float = Field(default=30.0, ge=0.05, le=300)
     calls: int = Field(default=8, ge=1, le=40)
     disabled: bool = False
     secrets: tuple[SecretStr, ...] = ()
 
     @model_validator(mode="after")
-    def _one_way(self) -> ToolServer:
+    def _check_transport(self) -> ToolServer:
         if bool(self.command) == bool(self.url):
             raise ValueError("it needs command or url, and not both")
         if self.type and bool(self.url) == (self.type == "stdio"):
-            raise ValueError(
-                f"type {self.type} does not go with {'url' if self.url else 'command'}"
-            )
-        if self.url and not _is_address(self.url):
+            raise ValueError(f"type {self.type} does not go with {'url' if self.url else 'command'}")
+        if self.url and not _is_http_url(self.url):
             raise ValueError("url must be an address such as https://example.org/mcp")
         return self
 
     @property
-    def source(self) -> str:
+    def source_name(self) -> str:
         """The name of the source that it is."""
-        return f"mcp_{_BLANK.sub('_', self.name.lower()).strip('_')}"[:32]
+        return f"mcp_{_NON_ALPHANUMERIC_PATTERN.sub('_', self.name.lower()).strip('_')}"[:32]
 
     @property
     def label(self) -> str:
@@ -82,28 +80,28 @@ class ToolServer(BaseModel):
         return self.title or self.name
 
 
-class Unusable(NamedTuple):
+class InvalidToolServer(NamedTuple):
     """A server of a file that cannot be used, and why."""
 
     name: str
-    why: str
+    reason: str
 
 
-def servers(
-    named: str, folder: Path, env: Mapping[str, str]
-) -> tuple[tuple[ToolServer, ...], tuple[Unusable, ...]]:
+def load_servers(
+    setting_value: str, folder: Path, env: Mapping[str, str]
+) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
     """The servers of a file, which is `mcp.json` of a folder where no other is `named`.
 
     Raises:
         ValueError: the file cannot be used; it says which and why.
     """
-    if named.lower() == OFF:
+    if setting_value.lower() == OFF:
         return (), ()
-    file = Path(named).expanduser() if named else folder / FILE
+    file = Path(setting_value).expanduser() if setting_value else folder / FILE_NAME
     try:
-        entries = _entries(file.read_text(encoding="utf-8-sig"))
+        entries = _parse_entries(file.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
-        if named:
+        if setting_value:
             raise ValueError(f"{file} is not there") from None
         return (), ()
     except OSError as error:
@@ -113,21 +111,21 @@ def servers(
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: {error}") from None
     found: dict[str, ToolServer] = {}
-    wrong: list[Unusable] = []
+    wrong: list[InvalidToolServer] = []
     for name, entry in entries.items():
         try:
-            one = _server(name, entry, env)
-            if one.source in found:
-                raise ValueError(f"its name is too much like {found[one.source].name}")
+            one = _parse_server(name, entry, env)
+            if one.source_name in found:
+                raise ValueError(f"its name is too much like {found[one.source_name].name}")
         except ValueError as error:
-            wrong.append(Unusable(name[:40], str(error)))
+            wrong.append(InvalidToolServer(name[:40], str(error)))
             continue
         if not one.disabled:
-            found[one.source] = one
+            found[one.source_name] = one
     return tuple(found.values()), tuple(wrong)
 
 
-def _entries(text: str) -> Mapping[str, Any]:
+def _parse_entries(text: str) -> Mapping[str, Any]:
     try:
         told = json.loads(text)
     except json.JSONDecodeError as error:
@@ -135,14 +133,14 @@ def _entries(text: str) -> Mapping[str, Any]:
     entries = told.get("mcpServers") if isinstance(told, dict) else None
     if not isinstance(entries, dict):
         raise ValueError('there is no object "mcpServers"')
-    if len(entries) > MOST:
-        raise ValueError(f"there are {len(entries)} servers; at most {MOST} can be used")
+    if len(entries) > MAX_SERVERS:
+        raise ValueError(f"there are {len(entries)} servers; at most {MAX_SERVERS} can be used")
     return entries
 
 
-def _server(name: str, entry: object, env: Mapping[str, str]) -> ToolServer:
+def _parse_server(name: str, entry: object, env: Mapping[str, str]) -> ToolServer:
     """A server as its entry says. What is wrong is said without any value: it may be a secret."""
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise ValueError("a name has letters, digits, spaces and . _ -, at most 40")
     if not isinstance(entry, dict):
         raise ValueError("its entry is no object")
@@ -150,9 +148,9 @@ def _server(name: str, entry: object, env: Mapping[str, str]) -> ToolServer:
     secrets: list[str] = []
     for field in ("env", "headers"):
         if isinstance(values := given.get(field), dict):
-            given[field] = dict(_filled(field, values, env, secrets))
+            given[field] = dict(_substitute_variables(field, values, env, secrets))
     url = given.get("url")
-    if isinstance(url, str) and _is_address(url):
+    if isinstance(url, str) and _is_http_url(url):
         secrets.append(urlsplit(url).password or "")
     try:
         return ToolServer(**given, name=name, secrets=tuple(map(SecretStr, filter(None, secrets))))
@@ -163,7 +161,7 @@ def _server(name: str, entry: object, env: Mapping[str, str]) -> ToolServer:
         raise ValueError(f"{field}: {message}" if field else message) from None
 
 
-def _filled(
+def _substitute_variables(
     field: str, values: Mapping[str, Any], env: Mapping[str, str], secrets: list[str]
 ) -> Iterator[tuple[str, Any]]:
     """Values with the variables that they name; what must not be told goes into `secrets`."""
@@ -171,17 +169,17 @@ def _filled(
         if not isinstance(value, str):
             yield name, value
             continue
-        for variable in _VARIABLE.findall(value):
+        for variable in _VARIABLE_PATTERN.findall(value):
             if variable not in env:
                 raise ValueError(f"{field}.{name}: the variable {variable} is not set")
             secrets.append(env[variable])
-        filled = _VARIABLE.sub(lambda found: env[found[1]], value)
-        if field == "headers" or _SECRET.search(name):
+        filled = _VARIABLE_PATTERN.sub(lambda found: env[found[1]], value)
+        if field == "headers" or _SECRET_NAME_PATTERN.search(name):
             secrets += [filled, *filled.split()[1:]]  # "Bearer KEY" is KEY as well
         yield name, filled
 
 
-def _is_address(url: str) -> bool:
+def _is_http_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -189,6 +187,6 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def secrets(found: Iterable[ToolServer]) -> Iterator[str]:
+def server_secrets(servers: Iterable[ToolServer]) -> Iterator[str]:
     """What of servers is shown nowhere."""
-    return (value.get_secret_value() for one in found for value in one.secrets)
+    return (value.get_secret_value() for one in servers for value in one.secrets)

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from research.core.records import (
     Answer,
     Failure,
+    FailureHint,
+    FailureReason,
     Finding,
-    Hint,
     Plan,
-    Reason,
     Reflection,
     Run,
     RunStatus,
@@ -47,60 +47,58 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # The extra `traces`.
-INSTALL = "pip install 'opentelemetry-sdk>=1.45' 'opentelemetry-exporter-otlp-proto-http>=1.45'"
-FLUSH = 2.0  # seconds, at the end, for what was not sent yet
-_PROVIDERS = {"gemini": "gcp.gemini"}  # as the conventions call it; others are called the same
-_REASONS = frozenset(get_args(Reason))
-_NO_FAILURE = (None, "empty", "left out")  # of a search: it is over as it should be
-_LIBRARY = ("opentelemetry.exporter", "opentelemetry.sdk", "opentelemetry.util")
-_Update = dict[str, Any]
+INSTALL_COMMAND = "pip install 'opentelemetry-sdk>=1.45' 'opentelemetry-exporter-otlp-proto-http>=1.45'"
+FLUSH_SECONDS = 2.0  # seconds, at the end, for what was not sent yet
+_PROVIDER_NAMES = {"gemini": "gcp.gemini"}  # as the conventions call it; others are called the same
+_FAILURE_REASONS = frozenset(get_args(FailureReason))
+_UNFAILED_REASONS = (None, "empty", "left out")  # of a search: it is over as it should be
+_LIBRARY_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk", "opentelemetry.util")
+_StateUpdate = dict[str, Any]
 
 
 @dataclass
-class _Open:
+class _OpenSpan:
     """A span that has begun, and what was used below it."""
 
     tracer: otel.Tracer
     span: otel.Span
-    above: _Open | None = None
-    used: dict[str, float] = field(default_factory=dict)
+    parent: _OpenSpan | None = None
+    totals: dict[str, float] = field(default_factory=dict)
 
-    def below(self, name: str, attributes: Mapping[str, Any], *, call: bool = False) -> _Open:
+    def start_child(self, name: str, attributes: Mapping[str, Any], *, is_client_call: bool = False) -> _OpenSpan:
         from opentelemetry.trace import SpanKind, set_span_in_context
 
-        kind = SpanKind.CLIENT if call else SpanKind.INTERNAL
-        span = self.tracer.start_span(
-            name, set_span_in_context(self.span), kind, attributes=attributes
-        )
-        return _Open(self.tracer, span, self)
+        kind = SpanKind.CLIENT if is_client_call else SpanKind.INTERNAL
+        span = self.tracer.start_span(name, set_span_in_context(self.span), kind, attributes=attributes)
+        return _OpenSpan(self.tracer, span, self)
 
-    def fail(self, kind: str) -> None:
+    def mark_failed(self, error_type: str) -> None:
         """Marks it as failed. The kind is a word of ours or the name of a class, never a message."""
         from opentelemetry.trace import StatusCode
 
-        self.span.set_attribute("error.type", kind)
+        self.span.set_attribute("error.type", error_type)
         self.span.set_status(StatusCode.ERROR)
 
-    def add(self, amounts: Mapping[str, float]) -> None:
+    def add_amounts(self, amounts: Mapping[str, float]) -> None:
         """Adds to what was used here; a span shows the sum."""
         for name, amount in amounts.items():
-            self.used[name] = self.used.get(name, 0) + amount
-        self.span.set_attributes({name: self.used[name] for name in amounts})
+            self.totals[name] = self.totals.get(name, 0) + amount
+        self.span.set_attributes({name: self.totals[name] for name in amounts})
 
 
-_here: ContextVar[_Open | None] = ContextVar("research.core.tracing", default=None)
+_current_span: ContextVar[_OpenSpan | None] = ContextVar("research.core.tracing", default=None)
 
 
-class Trace:
+class RunTrace:
     """The trace of one run, until it ends; without a span it is none."""
 
-    def __init__(self, root: _Open | None = None) -> None:
+    def __init__(self, root: _OpenSpan | None = None) -> None:
         self._root = root
 
-    def enter(self) -> None:
+    def activate(self) -> None:
         """What the current task starts from here on belongs to the run."""
         if self._root is not None:
-            _here.set(self._root)
+            _current_span.set(self._root)
 
     def end(self, status: RunStatus, error: BaseException | None = None) -> None:
         """Ends the run's span."""
@@ -108,11 +106,11 @@ class Trace:
             return
         self._root.span.set_attribute("sightline.run.status", status)
         if status == "failed":
-            self._root.fail(_kind(error) if error else "failed")
+            self._root.mark_failed(_error_type(error) if error else "failed")
         self._root.span.end()
 
 
-class Tracing:
+class TraceExporter:
     """Sends the traces of runs to a collector by OTLP over HTTP; without an address it does nothing.
 
     Everything but the address is read from the environment by OpenTelemetry itself, the headers of
@@ -123,59 +121,55 @@ class Tracing:
     def __init__(self, url: str = "") -> None:
         self._provider: TracerProvider | None = None
         self._exporter: SpanExporter | None = None
-        self._ids: Any = None
-        self.problem: Failure | None = None  # why there are no traces, although there is an address
+        self._id_generator: Any = None
+        self.failure: Failure | None = None  # why there are no traces, although there is an address
         if url:
             try:
-                self._open(url)
+                self._connect(url)
             except ImportError:
-                message = f"the packages for traces are not installed; {INSTALL}"
+                message = f"the packages for traces are not installed; {INSTALL_COMMAND}"
                 log.warning("there are no traces: %s", message)
-                self._fail(message, "package")
+                self._record_failure(message, "package")
             except (ValueError, OSError) as error:
-                log.warning(
-                    "there are no traces: OpenTelemetry refuses an OTEL_* variable: %s", error
-                )
-                self._fail("it refuses an OTEL_* variable; the log of the server says which")
+                log.warning("there are no traces: OpenTelemetry refuses an OTEL_* variable: %s", error)
+                self._record_failure("it refuses an OTEL_* variable; the log of the server says which")
 
-    def _fail(self, message: str, hint: Hint = "") -> None:
+    def _record_failure(self, message: str, hint: FailureHint = "") -> None:
         """Keep the reason for the test of connections."""
         text = f"OpenTelemetry: {message}"
-        self.problem = Failure(
-            stage="check", source="traces", reason="refused", hint=hint, message=text
-        )
+        self.failure = Failure(stage="check", source="traces", reason="refused", hint=hint, message=text)
 
-    def _open(self, url: str) -> None:
+    def _connect(self, url: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        for name in _LIBRARY:  # it tells of each attempt, and of wrong headers with their keys
+        for name in _LIBRARY_LOGGERS:  # it tells of each attempt, and of wrong headers with their keys
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         resource = Resource.create()
         if str(resource.attributes["service.name"]).startswith("unknown_service"):
             resource = resource.merge(Resource({"service.name": "sightline"}))
-        self._ids = _ids()
-        self._exporter = _once_told(OTLPSpanExporter(endpoint=url, session=_staying()))
-        provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
+        self._id_generator = _make_id_generator()
+        self._exporter = _warn_once(OTLPSpanExporter(endpoint=url, session=_session_without_redirects()))
+        provider = TracerProvider(resource=resource, id_generator=self._id_generator, shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._provider = provider
 
-    def begin(self, run: Run, engine: str, resumed: bool) -> Trace:
+    def start_trace(self, run: Run, engine: str, is_resumed: bool) -> RunTrace:
         """Begins the trace of a run: what is started from here on belongs to it.
 
         The trace's id follows from the run's, so that a run that goes on is in the same trace.
         """
         if self._provider is None:
-            return Trace()
-        self._ids.run = run.id
+            return RunTrace()
+        self._id_generator.run = run.id
         tracer = self._provider.get_tracer("sightline")
-        span = tracer.start_span("invoke_workflow sightline", attributes=_of_run(run))
-        span.set_attributes({"sightline.engine": engine, "sightline.run.resumed": resumed})
-        root = _Open(tracer, span)
-        _here.set(root)
-        return Trace(root)
+        span = tracer.start_span("invoke_workflow sightline", attributes=_run_attributes(run))
+        span.set_attributes({"sightline.engine": engine, "sightline.run.resumed": is_resumed})
+        root = _OpenSpan(tracer, span)
+        _current_span.set(root)
+        return RunTrace(root)
 
     def close(self) -> None:
         """Sends what is left, for `FLUSH` seconds at most."""
@@ -183,13 +177,13 @@ class Tracing:
             return
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
-        closing.join(FLUSH)
+        closing.join(FLUSH_SECONDS)
         if closing.is_alive():
             self._exporter.shutdown()  # ends its waiting for the next attempt
         self._provider = None
 
 
-def keep_from_langsmith() -> None:
+def disable_langsmith() -> None:
     """LangChain and LangGraph send nothing to LangSmith from now on, whatever the environment says:
     LANGSMITH_TRACING alone would send every prompt to its servers, even without a key.
 
@@ -205,58 +199,56 @@ def keep_from_langsmith() -> None:
 
 
 @contextmanager
-def _span(name: str, attributes: Mapping[str, Any], *, call: bool = False) -> Iterator[_Open]:
-    above = _here.get()
+def _child_span(name: str, attributes: Mapping[str, Any], *, is_client_call: bool = False) -> Iterator[_OpenSpan]:
+    above = _current_span.get()
     assert above is not None
-    opened = above.below(name, attributes, call=call)
-    token = _here.set(opened)
+    opened = above.start_child(name, attributes, is_client_call=is_client_call)
+    token = _current_span.set(opened)
     try:
         yield opened
     except BaseException as error:
-        opened.fail(_kind(error))
+        opened.mark_failed(_error_type(error))
         raise
     finally:
-        _here.reset(token)
+        _current_span.reset(token)
         opened.span.end()
 
 
-def traced(
-    name: str, stage: Callable[..., Awaitable[_Update]]
-) -> Callable[..., Awaitable[_Update]]:
+def trace_node(name: str, node: Callable[..., Awaitable[_StateUpdate]]) -> Callable[..., Awaitable[_StateUpdate]]:
     """A node of the graph as it is, with a span around it where its run is traced."""
 
-    @functools.wraps(stage)
-    async def within(*args: Any, **kwargs: Any) -> _Update:
-        if _here.get() is None:
-            return await stage(*args, **kwargs)
-        with _span(name, {}) as opened:
-            update = await stage(*args, **kwargs)
-            _note(opened, update)
+    @functools.wraps(node)
+    async def within(*args: Any, **kwargs: Any) -> _StateUpdate:
+        if _current_span.get() is None:
+            return await node(*args, **kwargs)
+        with _child_span(name, {}) as opened:
+            update = await node(*args, **kwargs)
+            _set_result_attributes(opened, update)
             return update
 
     return within
 
 
 @contextmanager
-def call(provider: str, model: str, stage: Stage, attempt: int) -> Iterator[None]:
+def trace_model_call(provider: str, model: str, stage: Stage, attempt: int) -> Iterator[None]:
     """One attempt at a call of a model."""
-    if _here.get() is None:
+    if _current_span.get() is None:
         yield
         return
     attributes = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
+        "gen_ai.provider.name": _PROVIDER_NAMES.get(provider, provider),
         "gen_ai.request.model": model,
         "sightline.stage": stage,
         "sightline.attempt": attempt,
     }
-    with _span(f"chat {model}", attributes, call=True):
+    with _child_span(f"chat {model}", attributes, is_client_call=True):
         yield
 
 
-def spent(usage: Usage) -> None:
+def record_usage(usage: Usage) -> None:
     """What was used just now: shown at the call or the search that used it, and summed at the run."""
-    if (here := _here.get()) is None:
+    if (here := _current_span.get()) is None:
         return
     amounts: dict[str, float] = {}
     if usage.input or usage.output:
@@ -267,18 +259,18 @@ def spent(usage: Usage) -> None:
         }
     money: dict[str, float] = {} if usage.cost is None else {"sightline.cost.usd": usage.cost}
     paid = {"sightline.paid_searches": usage.searches} if usage.searches else {}
-    here.add({**amounts, **paid, **money})
+    here.add_amounts({**amounts, **paid, **money})
     root = here
-    while root.above:
-        root = root.above
+    while root.parent:
+        root = root.parent
     if root is not here:  # by names of our own: who adds up all spans must not count twice
-        root.add({"sightline.tokens": usage.input + usage.output, **paid, **money})
+        root.add_amounts({"sightline.tokens": usage.input + usage.output, **paid, **money})
 
 
 # What is told of them
 
 
-def _of_run(run: Run) -> dict[str, Any]:
+def _run_attributes(run: Run) -> dict[str, Any]:
     told = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.workflow.name": "sightline",
@@ -294,7 +286,7 @@ def _of_run(run: Run) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value != ""}
 
 
-def _note(opened: _Open, update: _Update) -> None:
+def _set_result_attributes(span: _OpenSpan, update: _StateUpdate) -> None:
     """What a stage came to, from what it hands to the graph."""
     told: dict[str, Any] = {}
     plan, answer = update.get("plan"), update.get("answer")
@@ -303,20 +295,20 @@ def _note(opened: _Open, update: _Update) -> None:
         told["sightline.plan.tasks"] = len(plan.tasks)
         told["sightline.failures"] = [failure.reason for failure in plan.failures]
     if isinstance(answer, Answer):
-        told["sightline.answer.quotes"] = answer.quotes
-        told["sightline.answer.cites"] = answer.cites
+        told["sightline.answer.quotes"] = answer.quote_count
+        told["sightline.answer.cites"] = answer.cited_span_count
         told["sightline.answer.written"] = not answer.unwritten
         told["sightline.failures"] = [failure.reason for failure in answer.failures]
     for reflection in update.get("reflections", ()):
-        told |= _of_reflection(reflection)
+        told |= _reflection_attributes(reflection)
     for finding in update.get("findings", ()):
-        told |= _of_finding(finding)
-        if finding.reason not in _NO_FAILURE:
-            opened.fail(finding.reason)
-    opened.span.set_attributes(told)
+        told |= _finding_attributes(finding)
+        if finding.reason not in _UNFAILED_REASONS:
+            span.mark_failed(finding.reason)
+    span.span.set_attributes(told)
 
 
-def _of_reflection(reflection: Reflection) -> dict[str, Any]:
+def _reflection_attributes(reflection: Reflection) -> dict[str, Any]:
     return {
         "sightline.round": reflection.round,
         "sightline.reflection.sufficient": reflection.sufficient,
@@ -325,7 +317,7 @@ def _of_reflection(reflection: Reflection) -> dict[str, Any]:
     }
 
 
-def _of_finding(finding: Finding) -> dict[str, Any]:
+def _finding_attributes(finding: Finding) -> dict[str, Any]:
     return {
         "sightline.round": finding.task.round,
         "sightline.search.task": finding.task.id,
@@ -335,15 +327,15 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
         "sightline.search.reused": finding.reused,
         "sightline.search.cached": finding.cached,
         "sightline.search.sources": len(finding.evidence),
-        "sightline.search.passages": finding.passages,
+        "sightline.search.passages": finding.passage_count,
         "sightline.failures": [failure.reason for failure in finding.failures],
     }
 
 
-def _kind(error: BaseException) -> str:
+def _error_type(error: BaseException) -> str:
     """Why something failed, in a word: the reason of a trouble, or the class."""
     reason = getattr(error, "reason", None)
-    if isinstance(reason, str) and reason in _REASONS:
+    if isinstance(reason, str) and reason in _FAILURE_REASONS:
         return reason
     return "cancelled" if isinstance(error, asyncio.CancelledError) else type(error).__name__
 
@@ -351,7 +343,7 @@ def _kind(error: BaseException) -> str:
 # What OpenTelemetry needs of us
 
 
-def _ids() -> Any:
+def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class Ids(RandomIdGenerator):
@@ -366,7 +358,7 @@ def _ids() -> Any:
     return Ids()
 
 
-def _staying() -> Any:
+def _session_without_redirects() -> Any:
     """Connections to which a redirect is a failure: what is sent has keys in its headers, and the
     exporter takes a redirect that it does not follow for a success.
     """
@@ -382,7 +374,7 @@ def _staying() -> Any:
     return session
 
 
-def _once_told(exporter: SpanExporter) -> SpanExporter:
+def _warn_once(exporter: SpanExporter) -> SpanExporter:
     """The exporter, which says once that nothing arrives instead of at each attempt."""
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult

@@ -18,47 +18,47 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-Incoming = SessionMessage | Exception
+IncomingMessage = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def sifted(
-    received: MemoryObjectReceiveStream[Incoming], sent: MemoryObjectSendStream[SessionMessage]
-) -> AsyncIterator[MemoryObjectReceiveStream[Incoming]]:
+async def reject_unknown_requests(
+    incoming: MemoryObjectReceiveStream[IncomingMessage], outgoing: MemoryObjectSendStream[SessionMessage]
+) -> AsyncIterator[MemoryObjectReceiveStream[IncomingMessage]]:
     """What is received, without requests that cannot be answered: their errors are sent instead."""
-    into, out = anyio.create_memory_object_stream[Incoming](0)
+    into, out = anyio.create_memory_object_stream[IncomingMessage](0)
     async with anyio.create_task_group() as group:
-        group.start_soon(_sift, received, into, sent)
+        group.start_soon(_forward_valid_messages, incoming, into, outgoing)
         try:
             yield out
         finally:
             group.cancel_scope.cancel()
 
 
-async def _sift(
-    received: MemoryObjectReceiveStream[Incoming],
-    into: MemoryObjectSendStream[Incoming],
-    sent: MemoryObjectSendStream[SessionMessage],
+async def _forward_valid_messages(
+    incoming: MemoryObjectReceiveStream[IncomingMessage],
+    forwarded: MemoryObjectSendStream[IncomingMessage],
+    outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    async with received, into:
-        async for message in received:
+    async with incoming, forwarded:
+        async for message in incoming:
             try:
-                if error := _wrong(message):
-                    await sent.send(SessionMessage(types.JSONRPCMessage(error)))
-                elif _meant(message):
-                    await into.send(message)
+                if error := _request_error(message):
+                    await outgoing.send(SessionMessage(types.JSONRPCMessage(error)))
+                elif _should_forward(message):
+                    await forwarded.send(message)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
 
 
-def _wrong(message: Incoming) -> types.JSONRPCError | None:
+def _request_error(message: IncomingMessage) -> types.JSONRPCError | None:
     """The error that answers a request, if no server can answer it otherwise."""
     request = message.message.root if isinstance(message, SessionMessage) else None
     if not isinstance(request, types.JSONRPCRequest):
         return None
-    if request.method not in _methods():
+    if request.method not in _known_methods():
         code, told = types.METHOD_NOT_FOUND, "Method not found"
-    elif not _valid(types.ClientRequest, request):
+    elif not _is_valid(types.ClientRequest, request):
         code, told = types.INVALID_PARAMS, f"Invalid parameters of {request.method}"
     else:
         return None
@@ -66,25 +66,25 @@ def _wrong(message: Incoming) -> types.JSONRPCError | None:
     return types.JSONRPCError(jsonrpc="2.0", id=request.id, error=error)
 
 
-def _meant(message: Incoming) -> bool:
+def _should_forward(message: IncomingMessage) -> bool:
     """Whether anything is to be done about a message: nothing is about one that is no JSON-RPC, and
     about a notification of a kind that is unknown."""
     if isinstance(message, Exception):
         return False
     told = message.message.root
-    return not isinstance(told, types.JSONRPCNotification) or _valid(types.ClientNotification, told)
+    return not isinstance(told, types.JSONRPCNotification) or _is_valid(types.ClientNotification, told)
 
 
-def _valid(kind: Any, message: Any) -> bool:
+def _is_valid(message_type: Any, message: Any) -> bool:
     try:
-        kind.model_validate(message.model_dump(by_alias=True, mode="json", exclude_none=True))
+        message_type.model_validate(message.model_dump(by_alias=True, mode="json", exclude_none=True))
     except ValidationError:
         return False
     return True
 
 
 @lru_cache(1)
-def _methods() -> frozenset[str]:
+def _known_methods() -> frozenset[str]:
     """The methods of requests that the SDK knows."""
     kinds = get_args(types.ClientRequestType)
     return frozenset(get_args(kind.model_fields["method"].annotation)[0] for kind in kinds)

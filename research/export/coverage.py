@@ -9,194 +9,195 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from research.citations.numbering import CitedAnswer
-from research.citations.registry import Registry
-from research.core.i18n import Say
-from research.core.records import Change, Conflict, Coverage, Evidence, Figure, Report, Story
-from research.export.conflicts import PRINTED, unprinted
-from research.export.inline import bullets, escape, joined, link, table
-from research.export.words import known
+from research.citations.registry import EvidenceRegistry
+from research.core.i18n import Translator
+from research.core.records import Evidence, Figure, NewsCoverage, Report, Story, StoryChange, StoryConflict
+from research.export.disagreements import MAX_PRINTED_DISAGREEMENTS, omission_note
+from research.export.markdown_escaping import bullet_list, escape_markdown, join_facts, markdown_link, markdown_table
+from research.export.report_texts import has_report_text
 
-STORIES = 200  # rows of the timeline
-OUTLETS = 100
-PICTURES = 60
+MAX_STORIES = 200  # rows of the timeline
+MAX_OUTLETS = 100
+MAX_PICTURES = 60
 
 
-def changes(registry: Registry, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+def change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """What is otherwise than in the report that was brought up to date."""
-    coverage = _of(cited)
+    coverage = _coverage_of(cited)
     if coverage is None or not coverage.compared:
         return
-    yield f"## {say('changes')}"
-    told = [_change(change, registry, say) for change in coverage.changes]
-    yield from bullets(told)
+    yield f"## {translate('changes')}"
+    told = [_change_line(change, registry, translate) for change in coverage.changes]
+    yield from bullet_list(told)
     if not told:
-        yield say("no changes")
+        yield translate("no changes")
 
 
-def coverage(
-    report: Report, registry: Registry, cited: CitedAnswer | None, say: Say
+def coverage_blocks(
+    report: Report, registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator
 ) -> Iterator[str]:
     """What stands behind the text of a report: stories by day, conflicts, outlets, pictures."""
-    known = _of(cited)
+    known = _coverage_of(cited)
     if known and cited:
         given = {source.evidence.id: source.number for source in cited.sources}
         numbers = {
-            key: given[item.id]
-            for key in _pieces(known)
-            if (item := registry.get(key)) and item.id in given
+            key: given[item.id] for key in _evidence_ids(known) if (item := registry.get(key)) and item.id in given
         }
-        yield f"## {say('timeline')}"
-        yield _head(known, say)
-        yield from _timeline(known, registry, numbers, say)
-        yield from _conflicts(known, numbers, say)
-        yield from _outlets(known, say)
-    yield from _pictures(report, say)
-    yield from _leads(report, say)
+        yield f"## {translate('timeline')}"
+        yield _summary_line(known, translate)
+        yield from _timeline_blocks(known, registry, numbers, translate)
+        yield from _conflict_blocks(known, numbers, translate)
+        yield from _outlet_blocks(known, translate)
+    yield from _picture_blocks(report, translate)
+    yield from _service_answer_blocks(report, translate)
 
 
-def _of(cited: CitedAnswer | None) -> Coverage | None:
+def _coverage_of(cited: CitedAnswer | None) -> NewsCoverage | None:
     return cited.answer.coverage if cited else None
 
 
-def _pieces(known: Coverage) -> Iterator[str]:
+def _evidence_ids(coverage: NewsCoverage) -> Iterator[str]:
     """The ids of the evidence that is named."""
-    for story in known.stories:
+    for story in coverage.stories:
         yield from story.evidence
-    for conflict in known.conflicts:
+    for conflict in coverage.conflicts:
         yield from (figure.evidence for figure in conflict.figures)
 
 
-def _change(change: Change, registry: Registry, say: Say) -> str:
-    what = say(f"change.{change.kind}", headline=escape(change.headline))
+def _change_line(change: StoryChange, registry: EvidenceRegistry, translate: Translator) -> str:
+    what = translate(f"change.{change.kind}", headline=escape_markdown(change.headline))
     if change.before and change.after:
-        before, after = _figure(change.before, say), _figure(change.after, say)
-        return what + say("colon") + say("from to", before=before, after=after)
+        before, after = _figure_text(change.before, translate), _figure_text(change.after, translate)
+        return what + translate("colon") + translate("from to", before=before, after=after)
     pieces = [item for key in change.evidence if (item := registry.get(key))]
-    return f"{what} — {say('comma').join(_piece(item, say) for item in pieces)}" if pieces else what
+    return f"{what} — {translate('comma').join(_article_link(item, translate) for item in pieces)}" if pieces else what
 
 
-def _piece(item: Evidence, say: Say) -> str:
+def _article_link(item: Evidence, translate: Translator) -> str:
     """A piece by its outlet, linked, with its day."""
-    name = item.publisher or item.title or say("untitled")
-    day = item.published.isoformat() if item.published else say("no date")
-    return link(name, item.url) + say("aside", what=day)
+    name = item.publisher or item.title or translate("untitled")
+    day = item.published.isoformat() if item.published else translate("no date")
+    return markdown_link(name, item.url) + translate("aside", what=day)
 
 
-def _figure(figure: Figure, say: Say) -> str:
-    outlet = escape(figure.outlet)
-    return escape(figure.text) + say("aside", what=outlet) if outlet else escape(figure.text)
+def _figure_text(figure: Figure, translate: Translator) -> str:
+    outlet = escape_markdown(figure.outlet)
+    return escape_markdown(figure.text) + translate("aside", what=outlet) if outlet else escape_markdown(figure.text)
 
 
-def _head(known: Coverage, say: Say) -> str:
+def _summary_line(coverage: NewsCoverage, translate: Translator) -> str:
     """As of when, how fresh, and who judged the tones."""
-    newest = say("newest", date=known.newest.isoformat()) if known.newest else say("nothing dated")
-    count = len(known.stories)
-    return joined(
+    newest = (
+        translate("newest", date=coverage.latest_day.isoformat()) if coverage.latest_day else translate("nothing dated")
+    )
+    count = len(coverage.stories)
+    return join_facts(
         [
-            say("as of", date=known.as_of.isoformat()),
+            translate("as of", date=coverage.as_of.isoformat()),
             newest,
-            say("stale") if known.stale else "",
-            say("story" if count == 1 else "stories", count=count),
-            say("undated", count=known.undated) if known.undated else "",
-            say("tones by", author=escape(known.author)) if known.author else say("tones rough"),
+            translate("stale") if coverage.is_stale else "",
+            translate("story" if count == 1 else "stories", count=count),
+            translate("undated", count=coverage.undated) if coverage.undated else "",
+            translate("tones by", author=escape_markdown(coverage.author))
+            if coverage.author
+            else translate("tones rough"),
         ],
-        say,
+        translate,
     )
 
 
-def _timeline(
-    known: Coverage, registry: Registry, numbers: Mapping[str, int], say: Say
+def _timeline_blocks(
+    coverage: NewsCoverage, registry: EvidenceRegistry, numbers: Mapping[str, int], translate: Translator
 ) -> Iterator[str]:
     """The stories by the day on which they were first told, those without a day last."""
-    dated = sorted((s for s in known.stories if s.day), key=lambda s: (str(s.day), s.headline))
-    told = [*dated, *(s for s in known.stories if not s.day)]
-    head = [say(f"story.{name}") for name in ("day", "headline", "outlets", "tone", "sources")]
-    rows = [[*_row(story, registry, numbers, say)] for story in told[:STORIES]]
-    yield from table(head, rows)
-    if len(told) > STORIES:
-        yield say("stories left out", count=len(told) - STORIES)
+    dated = sorted((s for s in coverage.stories if s.day), key=lambda s: (str(s.day), s.headline))
+    told = [*dated, *(s for s in coverage.stories if not s.day)]
+    head = [translate(f"story.{name}") for name in ("day", "headline", "outlets", "tone", "sources")]
+    rows = [[*_timeline_row(story, registry, numbers, translate)] for story in told[:MAX_STORIES]]
+    yield from markdown_table(head, rows)
+    if len(told) > MAX_STORIES:
+        yield translate("stories left out", count=len(told) - MAX_STORIES)
 
 
-def _row(story: Story, registry: Registry, numbers: Mapping[str, int], say: Say) -> Iterator[str]:
+def _timeline_row(
+    story: Story, registry: EvidenceRegistry, numbers: Mapping[str, int], translate: Translator
+) -> Iterator[str]:
     days = list(dict.fromkeys(day.isoformat() for day in (story.day, story.latest) if day))
-    yield (" – ".join(days) or say("no date")) + (
-        say("aside", what=say("old")) if story.stale else ""
+    yield (" – ".join(days) or translate("no date")) + (
+        translate("aside", what=translate("old")) if story.stale else ""
     )
     first = next(filter(None, map(registry.get, story.evidence)), None)
-    yield link(story.headline, first.url) if first else escape(story.headline)
-    outlets = say("comma").join(escape(name) for name in story.outlets) or "—"
+    yield markdown_link(story.headline, first.url) if first else escape_markdown(story.headline)
+    outlets = translate("comma").join(escape_markdown(name) for name in story.outlets) or "—"
     copies = len(story.evidence) > story.independent
-    count = say("independent", count=story.independent, items=len(story.evidence))
-    yield outlets + say("aside", what=count) if copies else outlets
-    yield say(f"tone.{story.tone}") + (say("aside", what=say("rough")) if story.rough else "")
-    yield (
-        " ".join(say("cite", number=numbers[key]) for key in story.evidence if key in numbers)
-        or "—"
-    )
+    count = translate("independent", count=story.independent, items=len(story.evidence))
+    yield outlets + translate("aside", what=count) if copies else outlets
+    yield translate(f"tone.{story.tone}") + (translate("aside", what=translate("rough")) if story.rough else "")
+    yield (" ".join(translate("cite", number=numbers[key]) for key in story.evidence if key in numbers) or "—")
 
 
-def _conflicts(known: Coverage, numbers: Mapping[str, int], say: Say) -> Iterator[str]:
+def _conflict_blocks(coverage: NewsCoverage, numbers: Mapping[str, int], translate: Translator) -> Iterator[str]:
     """Where outlets give different figures for the same thing."""
-    if not known.conflicts:
+    if not coverage.conflicts:
         return
-    headlines = {story.id: story.headline for story in known.stories}
-    yield f"## {say('conflicts')}"
-    yield say("conflicts help")
-    yield from bullets(
-        _conflict(conflict, headlines.get(conflict.story, ""), numbers, say)
-        for conflict in known.conflicts[:PRINTED]
+    headlines = {story.id: story.headline for story in coverage.stories}
+    yield f"## {translate('conflicts')}"
+    yield translate("conflicts help")
+    yield from bullet_list(
+        _conflict_item(conflict, headlines.get(conflict.story, ""), numbers, translate)
+        for conflict in coverage.conflicts[:MAX_PRINTED_DISAGREEMENTS]
     )
-    yield from unprinted(len(known.conflicts), say)
+    yield from omission_note(len(coverage.conflicts), translate)
 
 
-def _conflict(conflict: Conflict, headline: str, numbers: Mapping[str, int], say: Say) -> str:
+def _conflict_item(conflict: StoryConflict, headline: str, numbers: Mapping[str, int], translate: Translator) -> str:
     lines = []
     for figure in conflict.figures:
         number = numbers.get(figure.evidence)
-        mark = " " + say("cite", number=number) if number else ""
-        lines.append(f"{_figure(figure, say)}{mark} — “{escape(figure.clause)}”")
-    what = escape(conflict.subject) + (say("aside", what=escape(headline)) if headline else "")
+        mark = " " + translate("cite", number=number) if number else ""
+        lines.append(f"{_figure_text(figure, translate)}{mark} — “{escape_markdown(figure.clause)}”")
+    what = escape_markdown(conflict.subject) + (translate("aside", what=escape_markdown(headline)) if headline else "")
     return "".join([what, *(f"\n  - {line}" for line in lines)])
 
 
-def _outlets(known: Coverage, say: Say) -> Iterator[str]:
-    if not known.outlets:
+def _outlet_blocks(coverage: NewsCoverage, translate: Translator) -> Iterator[str]:
+    if not coverage.outlets:
         return
-    yield f"## {say('outlets')}"
-    head = [say(f"outlet.{name}") for name in ("name", "items", "stories", "first")]
+    yield f"## {translate('outlets')}"
+    head = [translate(f"outlet.{name}") for name in ("name", "items", "stories", "first")]
     rows = (
         [
-            escape(outlet.name) or say("unknown outlet"),
+            escape_markdown(outlet.name) or translate("unknown outlet"),
             str(outlet.items),
             str(outlet.stories),
-            outlet.first.isoformat() if outlet.first else say("no date"),
+            outlet.first.isoformat() if outlet.first else translate("no date"),
         ]
-        for outlet in known.outlets[:OUTLETS]
+        for outlet in coverage.outlets[:MAX_OUTLETS]
     )
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
 
 
-def _pictures(report: Report, say: Say) -> Iterator[str]:
+def _picture_blocks(report: Report, translate: Translator) -> Iterator[str]:
     """The pictures that searches found, as addresses with captions and pages."""
     found = {p.url: p for finding in report.findings for p in finding.pictures}
     if not found:
         return
-    yield f"## {say('pictures')}"
+    yield f"## {translate('pictures')}"
     lines = []
-    for picture in [*found.values()][:PICTURES]:
-        line = link(picture.caption or say("picture"), picture.url)
-        lines.append(f"{line} — {link(say('its page'), picture.page)}" if picture.page else line)
-    yield from bullets(lines)
+    for picture in [*found.values()][:MAX_PICTURES]:
+        line = markdown_link(picture.caption or translate("picture"), picture.url)
+        lines.append(f"{line} — {markdown_link(translate('its page'), picture.page)}" if picture.page else line)
+    yield from bullet_list(lines)
 
 
-def _leads(report: Report, say: Say) -> Iterator[str]:
+def _service_answer_blocks(report: Report, translate: Translator) -> Iterator[str]:
     """What a search service wrote itself: no evidence, and cited by nothing."""
     told = [finding for finding in report.findings if finding.lead.strip()]
     if not told:
         return
-    yield f"## {say('leads')}"
-    yield say("leads help")
+    yield f"## {translate('leads')}"
+    yield translate("leads help")
     for finding in told:
         key = f"source.{finding.provider}"
-        who = escape(say(key) if known(key) else finding.provider)
-        yield f"> {who} — “{escape(finding.task.query)}”: {escape(finding.lead)}"
+        who = escape_markdown(translate(key) if has_report_text(key) else finding.provider)
+        yield f"> {who} — “{escape_markdown(finding.task.query)}”: {escape_markdown(finding.lead)}"

@@ -21,22 +21,22 @@ from unicodedata import bidirectional
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.citations.formulas import Formula, Formulas
-from research.citations.markup import Node, by_fences, opened
+from research.citations.formulas import Formula, FormulaStore
+from research.citations.model_markdown import Node, open_node, split_fences
 from research.citations.numbering import CitedAnswer
-from research.citations.support import Support
+from research.citations.support import AnswerSupport
 from research.core.records import Language, Report
 from research.core.urls import canonical_url
-from research.export.markdown import language_of, report_markdown
-from research.export.maths import readable
-from research.export.words import speaker
+from research.export.formula_tree import formula_text
+from research.export.markdown import report_language, report_markdown
+from research.export.report_texts import report_translator
 
-_DOLLAR = re.compile(r"(?<!\\)\$")
-_TASK = re.compile(r"^\[([ x])\] ")  # ours: brackets from outside are escaped
-_CITE = re.compile(r"\[([0-9]{1,6})\]")
+_UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
+_TASK_BOX = re.compile(r"^\[([ x])\] ")  # ours: brackets from outside are escaped
+_CITATION = re.compile(r"\[([0-9]{1,6})\]")
 
 
-class Document(NamedTuple):
+class ReportDocument(NamedTuple):
     """A report as a tree: its title, the language it is in, and its blocks."""
 
     title: str
@@ -44,7 +44,7 @@ class Document(NamedTuple):
     nodes: list[Node]
 
 
-def _reader() -> MarkdownIt:
+def _build_parser() -> MarkdownIt:
     """Escaped characters stay apart from the others: `[1]` is a citation, `\\[1\\]` is text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["image", "html_inline", "html_block", "autolink", "reference", "text_join"])
@@ -52,43 +52,45 @@ def _reader() -> MarkdownIt:
     return reader
 
 
-_READER = _reader()
+_PARSER = _build_parser()
 
 
-def document(report: Report, cited: CitedAnswer | None, behind: Support | None = None) -> Document:
+def build_document(
+    report: Report, cited: CitedAnswer | None, answer_support: AnswerSupport | None = None
+) -> ReportDocument:
     """The whole report, as `report_markdown` says it."""
-    language = language_of(report, cited)
-    say = speaker(language)
+    language = report_language(report, cited)
+    say = report_translator(language)
     last = len(cited.sources) if cited else 0
-    nodes = grown(report_markdown(report, cited, behind=behind), last)
-    title = plain(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
-    _named(nodes, say("sources"))
-    return Document(title, language, nodes)
+    nodes = parse_markdown(report_markdown(report, cited, answer_support=answer_support), last)
+    title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
+    _label_nodes(nodes, say("sources"))
+    return ReportDocument(title, language, nodes)
 
 
-def grown(markdown: str, last: int = 0) -> list[Node]:
+def parse_markdown(markdown: str, source_count: int = 0) -> list[Node]:
     """Markdown of ours as a tree; numbers up to `last` in brackets are citations."""
-    formulas = Formulas()
-    stretches = by_fences(markdown) if _DOLLAR.search(markdown) else [(True, markdown)]
-    text = "".join(block if fenced else formulas.hidden(block) for fenced, block in stretches)
-    return _Grower(last, formulas).blocks(_READER.parse(text))
+    formulas = FormulaStore()
+    stretches = split_fences(markdown) if _UNESCAPED_DOLLAR.search(markdown) else [(True, markdown)]
+    text = "".join(block if fenced else formulas.hide(block) for fenced, block in stretches)
+    return _TreeBuilder(source_count, formulas).build_blocks(_PARSER.parse(text))
 
 
-def plain(nodes: Iterable[Node]) -> str:
+def plain_text(nodes: Iterable[Node]) -> str:
     """The text of nodes, citations as [n], formulas in a line."""
-    return "".join(_words(nodes))
+    return "".join(_text_pieces(nodes))
 
 
-def leftward(nodes: Iterable[Node]) -> bool:
+def is_right_to_left(nodes: Iterable[Node]) -> bool:
     """Whether text runs from right to left: its first letter tells."""
-    for char in plain(nodes):
+    for char in plain_text(nodes):
         way = bidirectional(char)
         if way in ("R", "AL", "L"):
             return way != "L"
     return False
 
 
-def _words(nodes: Iterable[Node]) -> Iterator[str]:
+def _text_pieces(nodes: Iterable[Node]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, str):
             yield node
@@ -97,12 +99,12 @@ def _words(nodes: Iterable[Node]) -> Iterator[str]:
         elif node["t"] == "br":
             yield "\n"
         elif node["t"] == "math":
-            yield readable(node["c"][0])
+            yield formula_text(node["c"][0])
         else:
-            yield from _words(node.get("c", ()))
+            yield from _text_pieces(node.get("c", ()))
 
 
-def _named(nodes: Sequence[Node], sources: str) -> None:
+def _label_nodes(nodes: Sequence[Node], sources_heading: str) -> None:
     """Gives headings their ids and the list of sources its role."""
     count = 0
     under = ""
@@ -113,28 +115,28 @@ def _named(nodes: Sequence[Node], sources: str) -> None:
             count += 1
             node["id"] = f"section-{count}"
             if node["level"] <= 2:
-                under = plain(node["c"])
-        elif node["t"] == "ol" and under == sources and "role" not in node:
+                under = plain_text(node["c"])
+        elif node["t"] == "ol" and under == sources_heading and "role" not in node:
             node["role"] = "sources"
             under = ""
 
 
-class _Grower:
+class _TreeBuilder:
     """Grows a tree from tokens. `last` is the highest number that a citation can have."""
 
-    def __init__(self, last: int, formulas: Formulas) -> None:
-        self._last, self._formulas = last, formulas
+    def __init__(self, source_count: int, formulas: FormulaStore) -> None:
+        self._source_count, self._formulas = source_count, formulas
 
-    def blocks(self, tokens: Iterable[Token]) -> list[Node]:
+    def build_blocks(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
         stack = [root]
         for token in tokens:
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:
-                stack.append(_opened(token, stack[-1]))
+                stack.append(_open_node(token, stack[-1]))
             elif token.type == "inline":
-                stack[-1].extend(self._inline(token.children or []))
+                stack[-1].extend(self._build_inline(token.children or []))
             elif token.type == "fence":
                 language = token.info.strip()
                 stack[-1].append({"t": "pre", "language": language, "c": [token.content]})
@@ -142,7 +144,7 @@ class _Grower:
                 stack[-1].append({"t": "hr"})
         return root
 
-    def _inline(self, tokens: Iterable[Token]) -> list[Node]:
+    def _build_inline(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
         stack = [root]
         for token in tokens:
@@ -150,49 +152,49 @@ class _Grower:
                 stack.pop()
             elif token.nesting > 0:
                 if href := token.attrGet("href"):
-                    token.attrSet("href", self._formulas.shown(str(href)))
-                stack.append(_opened(token, stack[-1]))
+                    token.attrSet("href", self._formulas.restore(str(href)))
+                stack.append(_open_node(token, stack[-1]))
             elif token.type == "text":
-                for piece in self._pieces(token.content):
-                    _append(stack[-1], piece)
+                for piece in self._split_formulas(token.content):
+                    _append_node(stack[-1], piece)
             elif token.type in ("text_special", "softbreak"):
-                _append(stack[-1], token.content or " ")
+                _append_node(stack[-1], token.content or " ")
             elif token.type == "code_inline":
-                stack[-1].append({"t": "code", "c": [self._formulas.shown(token.content)]})
+                stack[-1].append({"t": "code", "c": [self._formulas.restore(token.content)]})
             elif token.type == "hardbreak":
                 stack[-1].append({"t": "br"})
         return root
 
-    def _pieces(self, text: str) -> Iterator[Node]:
-        for part in self._formulas.parts(text):
+    def _split_formulas(self, text: str) -> Iterator[Node]:
+        for part in self._formulas.split(text):
             if isinstance(part, Formula):
-                yield part.node
+                yield part.to_node
             else:
-                yield from self._cites(part)
+                yield from self._split_citations(part)
 
-    def _cites(self, text: str) -> Iterator[Node]:
-        text = _TASK.sub(lambda found: "☐ " if found[1] == " " else "☑ ", text)
+    def _split_citations(self, text: str) -> Iterator[Node]:
+        text = _TASK_BOX.sub(lambda found: "☐ " if found[1] == " " else "☑ ", text)
         at = 0
-        for match in _CITE.finditer(text):
-            if 0 < int(match[1]) <= self._last:
+        for match in _CITATION.finditer(text):
+            if 0 < int(match[1]) <= self._source_count:
                 yield text[at : match.start()]
                 yield {"t": "cite", "number": int(match[1])}
                 at = match.end()
         yield text[at:]
 
 
-def _append(into: list[Node], piece: Node) -> None:
+def _append_node(target: list[Node], node: Node) -> None:
     """Text that follows text is one string."""
-    if isinstance(piece, str) and into and isinstance(into[-1], str):
-        into[-1] += piece
-    elif piece != "":
-        into.append(piece)
+    if isinstance(node, str) and target and isinstance(target[-1], str):
+        target[-1] += node
+    elif node != "":
+        target.append(node)
 
 
-def _opened(token: Token, parent: list[Node]) -> list[Node]:
+def _open_node(token: Token, parent: list[Node]) -> list[Node]:
     """As `opened`; a link has a node too if its address is one of http or https."""
     if token.type != "link_open":
-        return opened(token, parent)
+        return open_node(token, parent)
     href = canonical_url(str(token.attrGet("href") or ""))
     if not href:
         return parent

@@ -24,60 +24,60 @@ from docx.oxml.ns import qn as qualified
 from docx.shared import Cm, Emu, Pt, RGBColor
 from lxml import etree
 
-from research.citations.markup import Node, encodable
+from research.citations.model_markdown import Node, replace_surrogates
 from research.citations.numbering import CitedAnswer
-from research.core.i18n import Say
+from research.core.i18n import Translator
 from research.core.records import Place, Report
-from research.core.text.words import detect_language
-from research.export.columns import columns, wanted
-from research.export.document import Document, document, leftward, plain
-from research.export.markdown import utc
-from research.export.omml import formula
-from research.export.paging import Pages
-from research.export.sketch import described, mapped_places, sketch_png
-from research.export.words import speaker
+from research.core.text.tokenizer import detect_language
+from research.export.column_widths import fit_columns, measure_columns
+from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.markdown import to_utc
+from research.export.omml import formula_omml
+from research.export.page_estimation import PageEstimator
+from research.export.report_texts import report_translator
+from research.export.sketch_map import describe_map, places_on_map, sketch_png
 
-_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_XML_CHAR = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LETTER = re.compile("[A-Za-z]")
 _HAN = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 # Words that run from right to left, with what stands between them.
-_LEFTWARD = re.compile(
+_RIGHT_TO_LEFT_RUN = re.compile(
     "((?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\\s\\d.,:;!?'\"-]+(?=[\u0590-\u08ff]))?)+)"
 )
-_BLOCKS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
-_WIDTH = 9_412  # twentieths of a point between the margins of A4
-_INK, _FAINT, _LINK = RGBColor(0x1F, 0x23, 0x28), RGBColor(0x65, 0x6D, 0x76), "1A56A0"
-_LATIN, _EAST, _MONO = "Calibri", "Microsoft YaHei", "Consolas"
-_OTHER = "Arial"  # Arabic, Hebrew; Word finds fonts for other scripts itself
-_DEEPEST = 8  # level of a list: Word has nine
-_STEP = 360  # twentieths of a point that a level is set in
-_BULLETS = "•◦"
-_BULLET, _DECIMAL = 0, 1  # kinds of lists
-_LONGEST = 255  # characters of a property
+_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
+_TEXT_WIDTH_TWIPS = 9_412  # twentieths of a point between the margins of A4
+_TEXT_COLOR, _MUTED_COLOR, _LINK_COLOR = RGBColor(0x1F, 0x23, 0x28), RGBColor(0x65, 0x6D, 0x76), "1A56A0"
+_LATIN_FONT, _EAST_ASIAN_FONT, _MONO_FONT = "Calibri", "Microsoft YaHei", "Consolas"
+_COMPLEX_SCRIPT_FONT = "Arial"  # Arabic, Hebrew; Word finds fonts for other scripts itself
+_MAX_LIST_LEVEL = 8  # level of a list: Word has nine
+_LIST_INDENT_TWIPS = 360  # twentieths of a point that a level is set in
+_BULLET_CHARS = "•◦"
+_BULLET_LIST, _NUMBERED_LIST = 0, 1  # kinds of lists
+_MAX_PROPERTY_CHARS = 255  # characters of a property
 
 
 def report_docx(report: Report, cited: CitedAnswer | None) -> bytes:
     """The whole report as a Word file (.docx)."""
-    told = document(report, cited)
-    made = utc(cited.answer.made if cited else report.run.created)
+    told = build_document(report, cited)
+    made = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return drawn_docx(told, made=made, author=author, places=mapped_places(report, cited))
+    return document_docx(told, made=made, author=author, places=places_on_map(report, cited))
 
 
-def drawn_docx(
-    told: Document,
+def document_docx(
+    document: ReportDocument,
     *,
     made: datetime,
     author: str = "",
     places: Sequence[tuple[int, Place]] = (),
 ) -> bytes:
     """A document as a Word file, with a picture of the places under their heading."""
-    return _Writer(told, places).written(made, author)
+    return _DocxWriter(document, places).write(made, author)
 
 
-def cleaned(text: str) -> str:
+def clean_xml_text(text: str) -> str:
     """Text that XML can hold."""
-    return _NOT_XML.sub("", encodable(text))
+    return _INVALID_XML_CHAR.sub("", replace_surrogates(text))
 
 
 # --- XML
@@ -85,371 +85,370 @@ def cleaned(text: str) -> str:
 qn = cache(qualified)  # asked for each element, and there are few
 
 
-def _el(tag: str, /, *children: Any, **attributes: object) -> Any:
+def _element(tag: str, /, *children: Any, **attributes: object) -> Any:
     """An element of WordprocessingML; its attributes are of the same namespace."""
     made = etree.Element(qn(f"w:{tag}"), {qn(f"w:{k}"): str(v) for k, v in attributes.items()})
     made.extend(children)
     return made
 
 
-def _text(text: str) -> Iterator[Any]:
+def _text_elements(text: str) -> Iterator[Any]:
     """The content of a run, with its line breaks."""
-    for at, line in enumerate(cleaned(text).replace("\t", " ").split("\n")):
+    for at, line in enumerate(clean_xml_text(text).replace("\t", " ").split("\n")):
         if at:
-            yield _el("br")
+            yield _element("br")
         if line:
-            told = _el("t")
+            told = _element("t")
             told.text = line
             told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
             yield told
 
 
-def _run(text: str, *marks: Any) -> Any:
+def _text_run(text: str, *run_properties: Any) -> Any:
     """A run of text. Punctuation is set in the font of those that it stands among: in Chinese in the
     Chinese one, in English with a name in Han characters in the Latin one."""
-    looks = list(marks)
-    if _chinese(text) and not any(mark.tag == qn("w:rFonts") for mark in looks):
+    looks = list(run_properties)
+    if _needs_chinese_font(text) and not any(mark.tag == qn("w:rFonts") for mark in looks):
         at = 1 if looks and looks[0].tag == qn("w:rStyle") else 0
-        looks.insert(at, _el("rFonts", hint="eastAsia"))
-    return _el("r", *([_el("rPr", *looks)] if looks else []), *_text(text))
+        looks.insert(at, _element("rFonts", hint="eastAsia"))
+    return _element("r", *([_element("rPr", *looks)] if looks else []), *_text_elements(text))
 
 
-def _chinese(text: str) -> bool:
+def _needs_chinese_font(text: str) -> bool:
     return bool(_HAN.search(text)) and (detect_language(text) == "zh" or not _LETTER.search(text))
 
 
-def _field(kind: str) -> Any:
-    return _el("r", _el("fldChar", fldCharType=kind))
+def _field_char(kind: str) -> Any:
+    return _element("r", _element("fldChar", fldCharType=kind))
 
 
-def _code(instruction: str) -> Any:
-    told = _el("instrText")
+def _field_instruction(instruction: str) -> Any:
+    told = _element("instrText")
     told.text = instruction
     told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    return _el("r", told)
+    return _element("r", told)
 
 
-def _paragraph(style: str, runs: Iterable[Any], *looks: Any) -> Any:
-    return _el("p", _el("pPr", _el("pStyle", val=style), *looks), *runs)
+def _paragraph(style: str, runs: Iterable[Any], *paragraph_properties: Any) -> Any:
+    return _element("p", _element("pPr", _element("pStyle", val=style), *paragraph_properties), *runs)
 
 
 # --- The file
 
 
-class _Writer:
-    def __init__(self, told: Document, places: Sequence[tuple[int, Place]]) -> None:
-        self._told, self._places = told, places
-        self._say: Say = speaker(told.language)
+class _DocxWriter:
+    def __init__(self, document: ReportDocument, places: Sequence[tuple[int, Place]]) -> None:
+        self._document, self._places = document, places
+        self._translate: Translator = report_translator(document.language)
         self._file: Any = docx.Document()
         self._body: list[Any] = []
         self._links: dict[str, str] = {}
-        self._numbers: dict[str, Any] = {}  # the runs of the contents that tell pages
+        self._page_number_runs: dict[str, Any] = {}  # the runs of the contents that tell pages
         self._bookmarks = 0
-        self._lists = _Lists()
-        self._sources = _sources(told.nodes)
+        self._lists = _Numbering()
+        self._source_numbers = _source_number_range(document.nodes)
 
-    def written(self, made: datetime, author: str) -> bytes:
-        title = cleaned(self._told.title).strip() or self._say("untitled")
-        _page(self._file, title)
-        _styles(self._file, self._told.language == "zh")
-        nodes = list(self._told.nodes)
-        if nodes and _is(nodes[0], "h") and _level(nodes[0]) == 0:
+    def write(self, timestamp: datetime, author: str) -> bytes:
+        title = clean_xml_text(self._document.title).strip() or self._translate("untitled")
+        _set_up_page(self._file, title)
+        _set_up_styles(self._file, self._document.language == "zh")
+        nodes = list(self._document.nodes)
+        if nodes and _has_tag(nodes[0], "h") and _heading_level(nodes[0]) == 0:
             nodes = nodes[1:]
-        self._body.append(_paragraph("Title", [_run(title)]))
-        self._body.append(_paragraph("Byline", [_run(f"Sightline · {made:%Y-%m-%d %H:%M} UTC")]))
-        self._contents([node for node in nodes if _is(node, "h") and 1 <= _level(node) <= 2])
+        self._body.append(_paragraph("Title", [_text_run(title)]))
+        self._body.append(_paragraph("Byline", [_text_run(f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC")]))
+        self._write_contents([node for node in nodes if _has_tag(node, "h") and 1 <= _heading_level(node) <= 2])
         front = len(self._body)
-        self._blocks(nodes, top=True)
+        self._write_blocks(nodes, is_top_level=True)
         if len(self._body) > front and self._body[front].tag == qn("w:p"):
-            self._body[front].find(qn("w:pPr")).insert(1, _el("pageBreakBefore"))
-        self._paged()
+            self._body[front].find(qn("w:pPr")).insert(1, _element("pageBreakBefore"))
+        self._fill_page_numbers()
         body = self._file.element.body
         for old in list(body)[:-1]:
             body.remove(old)
         for at, element in enumerate(self._body):
             body.insert(at, element)
-        self._lists.put(self._file.part.numbering_part.element)
-        _properties(self._file, title, cleaned(author).strip() or "Sightline", made)
-        return _packed(self._file)
+        self._lists.write(self._file.part.numbering_part.element)
+        _set_properties(self._file, title, clean_xml_text(author).strip() or "Sightline", timestamp)
+        return _package_bytes(self._file)
 
-    def _contents(self, headings: Sequence[Any]) -> None:
+    def _write_contents(self, headings: Sequence[Any]) -> None:
         """The table of contents: a field, with links to the headings as its result."""
         if not headings:
             return
-        self._body.append(_paragraph("ContentsTitle", [_run(self._say("contents"))]))
-        opening = [_field("begin"), _code(' TOC \\o "1-2" \\h \\z \\u '), _field("separate")]
+        self._body.append(_paragraph("ContentsTitle", [_text_run(self._translate("contents"))]))
+        opening = [_field_char("begin"), _field_instruction(' TOC \\o "1-2" \\h \\z \\u '), _field_char("separate")]
         for at, node in enumerate(headings):
-            title = " ".join(plain(item for item in node["c"] if not _is(item, "cite")).split())
-            name = _anchor(node["id"])
+            title = " ".join(plain_text(item for item in node["c"] if not _has_tag(item, "cite")).split())
+            name = _bookmark_name(node["id"])
             page = [
-                _el("r", _el("tab")), _field("begin"), _code(f" PAGEREF {name} \\h "),
-                _field("separate"), _run("1"), _field("end"),
+                _element("r", _element("tab")), _field_char("begin"), _field_instruction(f" PAGEREF {name} \\h "),
+                _field_char("separate"), _text_run("1"), _field_char("end"),
             ]  # fmt: skip
-            self._numbers[name] = page[4]
-            entry = _el("hyperlink", _run(title or "—"), *page, anchor=name, history=1)
+            self._page_number_runs[name] = page[4]
+            entry = _element("hyperlink", _text_run(title or "—"), *page, anchor=name, history=1)
             runs = [*(opening if at == 0 else []), entry]
-            self._body.append(_paragraph(f"toc{_level(node)}", runs))
-        self._body[-1].append(_field("end"))
+            self._body.append(_paragraph(f"toc{_heading_level(node)}", runs))
+        self._body[-1].append(_field_char("end"))
 
-    def _paged(self) -> None:
+    def _fill_page_numbers(self) -> None:
         """Writes into the contents on which page each heading is, about."""
-        found = Pages(self._file).of(self._body)
-        for name, run in self._numbers.items():
+        found = PageEstimator(self._file).bookmark_pages(self._body)
+        for name, run in self._page_number_runs.items():
             run.find(qn("w:t")).text = str(found[name])
 
     # --- Blocks
 
-    def _blocks(
+    def _write_blocks(
         self,
         nodes: Sequence[Node],
         style: str = "Normal",
-        looks: tuple[Any, ...] = (),
+        properties: tuple[Any, ...] = (),
         depth: int = -1,
         *,
-        top: bool = False,
+        is_top_level: bool = False,
     ) -> None:
         """Blocks in order; what is no block between them is a paragraph of `style`. `depth` is that of
         the list that they are in."""
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
-                self._paragraphs(list(group), style, looks)
+                self._write_paragraphs(list(group), style, properties)
                 continue
             for node in group:
-                self._block(node, style, looks, depth)
-                if top and _is(node, "h") and _level(node) == 1 and self._is_places(node):
-                    self._picture()
+                self._write_block(node, style, properties, depth)
+                if is_top_level and _has_tag(node, "h") and _heading_level(node) == 1 and self._is_places_heading(node):
+                    self._write_map()
 
-    def _paragraphs(self, nodes: Sequence[Node], style: str, looks: tuple[Any, ...]) -> None:
+    def _write_paragraphs(self, nodes: Sequence[Node], style: str, properties: tuple[Any, ...]) -> None:
         """A paragraph, in parts around the formulas that stand in a line of their own."""
         for alone, group in groupby(nodes, key=_is_displayed):
             for part in ([node] for node in group) if alone else [list(group)]:
                 if alone or any(not isinstance(node, str) or node.strip() for node in part):
-                    self._put(_paragraph(style, self._runs(part), *_way(part), *map(_copy, looks)))
+                    self._append_block(
+                        _paragraph(style, self._build_runs(part), *_direction_properties(part), *map(_copy, properties))
+                    )
 
-    def _put(self, element: Any) -> None:
+    def _append_block(self, element: Any) -> None:
         """Two tables that touch would be one."""
         if self._body and self._body[-1].tag == element.tag == qn("w:tbl"):
             self._body.append(_paragraph("Normal", []))
         self._body.append(element)
 
-    def _block(self, node: Any, style: str, looks: tuple[Any, ...], depth: int) -> None:
+    def _write_block(self, node: Any, style: str, properties: tuple[Any, ...], depth: int) -> None:
         kind, content = node["t"], node.get("c", [])
         if kind == "h":
-            self._heading(node)
+            self._write_heading(node)
         elif kind in ("ul", "ol"):
-            self._list(node, depth + 1)
+            self._write_list(node, depth + 1)
         elif kind == "table":
-            self._table(node)
+            self._write_table(node)
         elif kind == "pre":
-            self._put(_paragraph("Code", [_run(plain(content).rstrip("\n"), _mono())]))
+            self._append_block(_paragraph("Code", [_text_run(plain_text(content).rstrip("\n"), _mono_fonts())]))
         elif kind == "blockquote":
-            self._blocks(content, "Quote", (), depth)
+            self._write_blocks(content, "Quote", (), depth)
         elif kind == "hr":
-            line = _el("pBdr", _el("bottom", val="single", sz=4, space=1, color="D0D7DE"))
-            self._put(_paragraph("Normal", [], line))
+            line = _element("pBdr", _element("bottom", val="single", sz=4, space=1, color="D0D7DE"))
+            self._append_block(_paragraph("Normal", [], line))
         elif kind == "p":
-            self._paragraphs(content, style, looks)
+            self._write_paragraphs(content, style, properties)
         else:
-            self._blocks(content, style, looks, depth)
+            self._write_blocks(content, style, properties, depth)
 
-    def _heading(self, node: Any) -> None:
-        level = min(max(_level(node), 1), 4)
-        runs = self._marked(_anchor(str(node["id"])), self._runs(node["c"]))
-        self._put(_paragraph(f"Heading{level}", runs, *_way(node["c"])))
+    def _write_heading(self, node: Any) -> None:
+        level = min(max(_heading_level(node), 1), 4)
+        runs = self._with_bookmark(_bookmark_name(str(node["id"])), self._build_runs(node["c"]))
+        self._append_block(_paragraph(f"Heading{level}", runs, *_direction_properties(node["c"])))
 
-    def _is_places(self, node: Any) -> bool:
-        return plain(node["c"]) == self._say("places")
+    def _is_places_heading(self, node: Any) -> bool:
+        return plain_text(node["c"]) == self._translate("places")
 
-    def _marked(self, name: str, runs: Iterable[Any]) -> Iterator[Any]:
+    def _with_bookmark(self, name: str, runs: Iterable[Any]) -> Iterator[Any]:
         """Runs with a bookmark around them."""
         self._bookmarks += 1
         number = self._bookmarks
-        yield _el("bookmarkStart", id=number, name=name)
+        yield _element("bookmarkStart", id=number, name=name)
         yield from runs
-        yield _el("bookmarkEnd", id=number)
+        yield _element("bookmarkEnd", id=number)
 
-    def _list(self, node: Any, depth: int) -> None:
+    def _write_list(self, node: Any, depth: int) -> None:
         """The items of a list, each with its number; the sources are what citations lead to."""
-        depth = min(depth, _DEEPEST)
+        depth = min(depth, _MAX_LIST_LEVEL)
         ordered, sources = node["t"] == "ol", node.get("role") == "sources"
         start = int(node.get("start", 1))
-        key = self._lists.decimal(depth, start) if ordered else self._lists.bullet
+        key = self._lists.add_numbered(depth, start) if ordered else self._lists.bullet_id
         style = "ListNumber" if ordered else "ListBullet"
-        mark = _el("numPr", _el("ilvl", val=depth), _el("numId", val=key))
-        inset = _el("ind", left=_STEP * (depth + 1) + _STEP // 4)
+        mark = _element("numPr", _element("ilvl", val=depth), _element("numId", val=key))
+        inset = _element("ind", left=_LIST_INDENT_TWIPS * (depth + 1) + _LIST_INDENT_TWIPS // 4)
         items = [item for item in node["c"] if isinstance(item, dict)]
         for number, item in enumerate(items, start):
             content: list[Any] = list(item["c"])
-            first = list(_leading(content))
-            inline = first[0]["c"] if len(first) == 1 and _is(first[0], "p") else first
-            runs: Iterable[Any] = self._runs(inline)
+            first = list(_leading_nodes(content))
+            inline = first[0]["c"] if len(first) == 1 and _has_tag(first[0], "p") else first
+            runs: Iterable[Any] = self._build_runs(inline)
             if sources:
-                runs = self._marked(f"source_{number}", list(runs))
-            self._put(_paragraph(style, runs, _copy(mark), *_way(inline)))
-            self._blocks(content[len(first) :], "ListContinue", (inset,), depth)
+                runs = self._with_bookmark(f"source_{number}", list(runs))
+            self._append_block(_paragraph(style, runs, _copy(mark), *_direction_properties(inline)))
+            self._write_blocks(content[len(first) :], "ListContinue", (inset,), depth)
 
-    def _table(self, node: Any) -> None:
+    def _write_table(self, node: Any) -> None:
         rows = [row for row in node["c"] if isinstance(row, dict)]
         across = max((len(row["c"]) for row in rows), default=0)
         if not across:
             return
-        wide = _widths([row["c"] for row in rows[:200]], across)
-        table = _el(
+        wide = _column_widths([row["c"] for row in rows[:200]], across)
+        table = _element(
             "tbl",
-            _el(
+            _element(
                 "tblPr",
-                _el("tblStyle", val="TableGrid"),
-                _el("tblW", w=sum(wide), type="dxa"),
-                _el("tblBorders", *(_el(s, val="single", sz=4, color=_RULE) for s in _SIDES)),
-                _el("tblLayout", type="fixed"),
-                _el(
+                _element("tblStyle", val="TableGrid"),
+                _element("tblW", w=sum(wide), type="dxa"),
+                _element("tblBorders", *(_element(s, val="single", sz=4, color=_BORDER_COLOR) for s in _TABLE_BORDERS)),
+                _element("tblLayout", type="fixed"),
+                _element(
                     "tblCellMar",
-                    *(_el(side, w=w, type="dxa") for side, w in _CELL.items()),
+                    *(_element(side, w=w, type="dxa") for side, w in _CELL_MARGINS_TWIPS.items()),
                 ),
             ),
-            _el("tblGrid", *(_el("gridCol", w=width) for width in wide)),
+            _element("tblGrid", *(_element("gridCol", w=width) for width in wide)),
         )
-        table.extend(self._row(row, wide, small=across > 7) for row in rows)
-        self._put(table)
+        table.extend(self._table_row(row, wide, is_small=across > 7) for row in rows)
+        self._append_block(table)
         self._body.append(_paragraph("AfterTable", []))
 
-    def _row(self, row: Any, wide: Sequence[int], *, small: bool) -> Any:
+    def _table_row(self, row: Any, column_widths: Sequence[int], *, is_small: bool) -> Any:
         head = bool(row["c"]) and all(cell["t"] == "th" for cell in row["c"])
-        marks = [_el("cantSplit"), *([_el("tblHeader")] if head else [])]
-        made = _el("tr", _el("trPr", *marks))
-        cells = [*row["c"], *({"t": "td", "c": []} for _ in range(len(wide) - len(row["c"])))]
-        for cell, width in zip(cells, wide, strict=True):
-            shade = [_el("shd", val="clear", color="auto", fill="F4F6F8")] if head else []
-            align = _JUSTIFIED.get(str(cell.get("align", "")))
-            looks = [*_way(cell["c"]), *([_el("jc", val=align)] if align else [])]
-            style = "SmallCell" if small else "Cell"
-            alone = all(_is(item, "cite") for item in cell["c"])
-            runs = self._runs(cell["c"], bold=head, raised=not alone)
+        marks = [_element("cantSplit"), *([_element("tblHeader")] if head else [])]
+        made = _element("tr", _element("trPr", *marks))
+        cells = [*row["c"], *({"t": "td", "c": []} for _ in range(len(column_widths) - len(row["c"])))]
+        for cell, width in zip(cells, column_widths, strict=True):
+            shade = [_element("shd", val="clear", color="auto", fill="F4F6F8")] if head else []
+            align = _ALIGNMENTS.get(str(cell.get("align", "")))
+            looks = [*_direction_properties(cell["c"]), *([_element("jc", val=align)] if align else [])]
+            style = "SmallCell" if is_small else "Cell"
+            alone = all(_has_tag(item, "cite") for item in cell["c"])
+            runs = self._build_runs(cell["c"], bold=head, as_superscript=not alone)
             made.append(
-                _el(
+                _element(
                     "tc",
-                    _el("tcPr", _el("tcW", w=width, type="dxa"), *shade),
+                    _element("tcPr", _element("tcW", w=width, type="dxa"), *shade),
                     _paragraph(style, runs, *looks),
                 )
             )
         return made
 
-    def _picture(self) -> None:
+    def _write_map(self) -> None:
         if not self._places:
             return
         numbers, shown = zip(*self._places, strict=True)
-        png = sketch_png(shown, self._told.language, numbers=numbers)
+        png = sketch_png(shown, self._document.language, numbers=numbers)
         if not png:
             return
-        inline = self._file.add_picture(BytesIO(png), width=Emu(_WIDTH * 635))
-        words = cleaned(described(shown, self._told.language))
+        inline = self._file.add_picture(BytesIO(png), width=Emu(_TEXT_WIDTH_TWIPS * 635))
+        words = clean_xml_text(describe_map(shown, self._document.language))
         inline._inline.docPr.set("descr", words)
-        inline._inline.docPr.set("name", self._say("map"))
+        inline._inline.docPr.set("name", self._translate("map"))
         drawing = inline._inline.getparent()
-        self._put(_paragraph("Picture", [_el("r", drawing)]))
+        self._append_block(_paragraph("Picture", [_element("r", drawing)]))
 
     # --- Within a paragraph
 
-    def _runs(
-        self, nodes: Sequence[Node], *marks: Any, bold: bool = False, raised: bool = True
+    def _build_runs(
+        self, nodes: Sequence[Node], *run_properties: Any, bold: bool = False, as_superscript: bool = True
     ) -> list[Any]:
-        looks = [*marks, *([_el("b"), _el("bCs")] if bold else [])]
-        return list(self._inline(nodes, looks, raised))
+        looks = [*run_properties, *([_element("b"), _element("bCs")] if bold else [])]
+        return list(self._build_inline(nodes, looks, as_superscript))
 
-    def _inline(self, nodes: Sequence[Node], looks: list[Any], raised: bool) -> Iterator[Any]:
+    def _build_inline(self, nodes: Sequence[Node], properties: list[Any], as_superscript: bool) -> Iterator[Any]:
         for at, node in enumerate(nodes):
             after = nodes[at + 1] if at + 1 < len(nodes) else None
             if isinstance(node, str):
-                text = node.rstrip(" ") if _is(after, "cite") else node
-                for part in _LEFTWARD.split(text):
+                text = node.rstrip(" ") if _has_tag(after, "cite") else node
+                for part in _RIGHT_TO_LEFT_RUN.split(text):
                     if part:
-                        way = [_el("rtl")] if _LEFTWARD.fullmatch(part) else []
-                        yield _run(part, *map(_copy, looks), *way)
+                        way = [_element("rtl")] if _RIGHT_TO_LEFT_RUN.fullmatch(part) else []
+                        yield _text_run(part, *map(_copy, properties), *way)
             elif node["t"] == "br":
-                yield _el("r", _el("br"))
+                yield _element("r", _element("br"))
             elif node["t"] == "cite":
-                yield self._cite(int(node["number"]), raised)
+                yield self._citation_run(int(node["number"]), as_superscript)
             elif node["t"] == "math":
-                yield self._formula(node, looks)
-            elif node["t"] == "a" and (key := self._link(str(node["href"]))):
-                inner = [_el("rStyle", val="Hyperlink"), *_besides(looks, "rStyle")]
-                link = _el("hyperlink", *self._inline(node["c"], inner, raised), history=1)
+                yield self._formula_element(node, properties)
+            elif node["t"] == "a" and (key := self._link_id(str(node["href"]))):
+                inner = [_element("rStyle", val="Hyperlink"), *_without_property(properties, "rStyle")]
+                link = _element("hyperlink", *self._build_inline(node["c"], inner, as_superscript), history=1)
                 link.set(qn("r:id"), key)
                 yield link
             else:
-                mark = _MARKS.get(node["t"])
-                inner = _ordered([*looks, *(mark() if mark else ())])
-                yield from self._inline(node.get("c", ()), inner, raised)
+                mark = _RUN_PROPERTIES.get(node["t"])
+                inner = _sorted_properties([*properties, *(mark() if mark else ())])
+                yield from self._build_inline(node.get("c", ()), inner, as_superscript)
 
-    def _formula(self, node: Any, looks: list[Any]) -> Any:
+    def _formula_element(self, node: Any, properties: list[Any]) -> Any:
         """A formula that Word can edit, else its source."""
         tex = str(node["c"][0])
-        made = formula(tex, display=bool(node.get("display")))
-        return _run(tex, *map(_copy, _ordered([*looks, _mono()]))) if made is None else made
+        made = formula_omml(tex, is_display=bool(node.get("display")))
+        return _text_run(tex, *map(_copy, _sorted_properties([*properties, _mono_fonts()]))) if made is None else made
 
-    def _cite(self, number: int, raised: bool) -> Any:
-        run = _run(f"[{number}]", _el("rStyle", val="Citation" if raised else "Hyperlink"))
-        if number not in self._sources:
+    def _citation_run(self, number: int, as_superscript: bool) -> Any:
+        run = _text_run(f"[{number}]", _element("rStyle", val="Citation" if as_superscript else "Hyperlink"))
+        if number not in self._source_numbers:
             return run
-        return _el("hyperlink", run, anchor=f"source_{number}", history=1)
+        return _element("hyperlink", run, anchor=f"source_{number}", history=1)
 
-    def _link(self, url: str) -> str:
+    def _link_id(self, url: str) -> str:
         """The key of a web address among the links of the file; nothing for any other address."""
         if not url.startswith(("http://", "https://")):
             return ""
         if url not in self._links:
             self._links[url] = self._file.part.relate_to(
-                cleaned(url), RELATIONSHIP_TYPE.HYPERLINK, is_external=True
+                clean_xml_text(url), RELATIONSHIP_TYPE.HYPERLINK, is_external=True
             )
         return self._links[url]
 
 
 def _copy(element: Any) -> Any:
     """An element may stand in one place only."""
-    return etree.fromstring(etree.tostring(element)) if len(element) else _el_copy(element)
+    return etree.fromstring(etree.tostring(element)) if len(element) else _copy_empty(element)
 
 
-def _el_copy(element: Any) -> Any:
+def _copy_empty(element: Any) -> Any:
     return etree.Element(element.tag, dict(element.attrib))
 
 
-def _mono() -> Any:
-    return _el("rFonts", ascii=_MONO, hAnsi=_MONO, cs=_MONO, eastAsia=_EAST)
+def _mono_fonts() -> Any:
+    return _element("rFonts", ascii=_MONO_FONT, hAnsi=_MONO_FONT, cs=_MONO_FONT, eastAsia=_EAST_ASIAN_FONT)
 
 
-_MARKS = {
-    "strong": lambda: [_el("b"), _el("bCs")],
-    "em": lambda: [_el("i"), _el("iCs")],
-    "s": lambda: [_el("strike")],
-    "code": lambda: [_mono()],
+_RUN_PROPERTIES = {
+    "strong": lambda: [_element("b"), _element("bCs")],
+    "em": lambda: [_element("i"), _element("iCs")],
+    "s": lambda: [_element("strike")],
+    "code": lambda: [_mono_fonts()],
 }
-_ORDER = {
-    qn(f"w:{tag}"): at
-    for at, tag in enumerate(("rStyle", "rFonts", "b", "bCs", "i", "iCs", "strike"))
-}
-_JUSTIFIED = {"right": "right", "center": "center"}
-_RULE = "C4CCD4"
-_SIDES = ("top", "left", "bottom", "right", "insideH", "insideV")
-_CELL = {"top": 40, "left": 90, "bottom": 40, "right": 90}
+_PROPERTY_ORDER = {qn(f"w:{tag}"): at for at, tag in enumerate(("rStyle", "rFonts", "b", "bCs", "i", "iCs", "strike"))}
+_ALIGNMENTS = {"right": "right", "center": "center"}
+_BORDER_COLOR = "C4CCD4"
+_TABLE_BORDERS = ("top", "left", "bottom", "right", "insideH", "insideV")
+_CELL_MARGINS_TWIPS = {"top": 40, "left": 90, "bottom": 40, "right": 90}
 
 
-def _ordered(looks: Iterable[Any]) -> list[Any]:
+def _sorted_properties(properties: Iterable[Any]) -> list[Any]:
     """Each once, in the order that the schema wants."""
-    unique = {look.tag: look for look in looks}
-    return sorted(unique.values(), key=lambda look: _ORDER[look.tag])
+    unique = {look.tag: look for look in properties}
+    return sorted(unique.values(), key=lambda look: _PROPERTY_ORDER[look.tag])
 
 
-def _besides(looks: Iterable[Any], tag: str) -> list[Any]:
-    return [look for look in looks if look.tag != qn(f"w:{tag}")]
+def _without_property(properties: Iterable[Any], tag: str) -> list[Any]:
+    return [look for look in properties if look.tag != qn(f"w:{tag}")]
 
 
-def _is(node: Any, kind: str) -> bool:
-    return isinstance(node, dict) and node["t"] == kind
+def _has_tag(node: Any, tag: str) -> bool:
+    return isinstance(node, dict) and node["t"] == tag
 
 
-def _way(nodes: Iterable[Node]) -> list[Any]:
+def _direction_properties(nodes: Iterable[Node]) -> list[Any]:
     """The mark of a paragraph that runs from right to left."""
-    return [_el("bidi")] if leftward(nodes) else []
+    return [_element("bidi")] if is_right_to_left(nodes) else []
 
 
 def _is_displayed(node: Node) -> bool:
@@ -457,21 +456,21 @@ def _is_displayed(node: Node) -> bool:
 
 
 def _is_inline(node: Node) -> bool:
-    return isinstance(node, str) or node["t"] not in _BLOCKS
+    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
 
 
-def _level(node: Any) -> int:
+def _heading_level(node: Any) -> int:
     """The level of a heading below the title, which is 0."""
     return int(node["level"]) - 1
 
 
-def _anchor(key: object) -> str:
+def _bookmark_name(key: object) -> str:
     return re.sub(r"\W", "_", str(key), flags=re.ASCII)
 
 
-def _leading(nodes: Sequence[Any]) -> Iterator[Any]:
+def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
     """What stands beside the mark of an item: its first paragraph, or the text before any block."""
-    if nodes and _is(nodes[0], "p"):
+    if nodes and _has_tag(nodes[0], "p"):
         yield nodes[0]
         return
     for node in nodes:
@@ -480,7 +479,7 @@ def _leading(nodes: Sequence[Any]) -> Iterator[Any]:
         yield node
 
 
-def _sources(nodes: Iterable[Node]) -> range:
+def _source_number_range(nodes: Iterable[Node]) -> range:
     """The numbers that the list of sources has."""
     for node in nodes:
         if isinstance(node, dict) and node.get("role") == "sources":
@@ -489,62 +488,62 @@ def _sources(nodes: Iterable[Node]) -> range:
     return range(0)
 
 
-_BESIDE = 280  # of a cell, left and right of its text
+_CELL_PADDING_TWIPS = 280  # of a cell, left and right of its text
 
 
-def _widths(rows: Sequence[Sequence[Any]], across: int) -> list[int]:
+def _column_widths(rows: Sequence[Sequence[Any]], column_count: int) -> list[int]:
     """The widths of columns by what is in them, in twentieths of a point."""
-    wants, least = wanted(rows, across)
-    floor = _WIDTH / 100
-    em = 200 if across <= 7 else 160
-    low = [max(min(word * em, _WIDTH / max(across, 3)), floor) + _BESIDE for word in least]
-    most = [max(want * em + _BESIDE, small) for want, small in zip(wants, low, strict=True)]
-    if sum(low) > _WIDTH:
-        low = [part * _WIDTH / sum(low) for part in low]
+    wants, least = measure_columns(rows, column_count)
+    floor = _TEXT_WIDTH_TWIPS / 100
+    em = 200 if column_count <= 7 else 160
+    low = [max(min(word * em, _TEXT_WIDTH_TWIPS / max(column_count, 3)), floor) + _CELL_PADDING_TWIPS for word in least]
+    most = [max(want * em + _CELL_PADDING_TWIPS, small) for want, small in zip(wants, low, strict=True)]
+    if sum(low) > _TEXT_WIDTH_TWIPS:
+        low = [part * _TEXT_WIDTH_TWIPS / sum(low) for part in low]
         most = [max(want, small) for want, small in zip(most, low, strict=True)]
-    return [int(width) for width in columns(most, low, _WIDTH)]
+    return [int(width) for width in fit_columns(most, low, _TEXT_WIDTH_TWIPS)]
 
 
 # --- Lists
 
 
-class _Lists:
+class _Numbering:
     """The lists of a file. Each numbered one counts for itself."""
 
-    bullet = 1
+    bullet_id = 1
 
     def __init__(self) -> None:
-        self._numbered: list[tuple[int, int]] = []  # depth and start
+        self._numbered_lists: list[tuple[int, int]] = []  # depth and start
 
-    def decimal(self, depth: int, start: int) -> int:
-        self._numbered.append((depth, start))
-        return self.bullet + len(self._numbered)
+    def add_numbered(self, depth: int, start: int) -> int:
+        self._numbered_lists.append((depth, start))
+        return self.bullet_id + len(self._numbered_lists)
 
-    def put(self, numbering: Any) -> None:
+    def write(self, numbering: Any) -> None:
         """Writes them in place of those of the template."""
         for old in list(numbering):
             numbering.remove(old)
-        numbering.append(_kind(_BULLET))
-        numbering.append(_kind(_DECIMAL))
-        numbering.append(_el("num", _el("abstractNumId", val=_BULLET), numId=self.bullet))
-        for key, (depth, start) in enumerate(self._numbered, self.bullet + 1):
-            begun = _el("lvlOverride", _el("startOverride", val=start), ilvl=depth)
-            numbering.append(_el("num", _el("abstractNumId", val=_DECIMAL), begun, numId=key))
+        numbering.append(_abstract_list(_BULLET_LIST))
+        numbering.append(_abstract_list(_NUMBERED_LIST))
+        numbering.append(_element("num", _element("abstractNumId", val=_BULLET_LIST), numId=self.bullet_id))
+        for key, (depth, start) in enumerate(self._numbered_lists, self.bullet_id + 1):
+            begun = _element("lvlOverride", _element("startOverride", val=start), ilvl=depth)
+            numbering.append(_element("num", _element("abstractNumId", val=_NUMBERED_LIST), begun, numId=key))
 
 
-def _kind(kind: int) -> Any:
-    made = _el("abstractNum", _el("multiLevelType", val="multilevel"), abstractNumId=kind)
-    for level in range(_DEEPEST + 1):
-        told = f"%{level + 1}." if kind == _DECIMAL else _BULLETS[level % len(_BULLETS)]
-        hanging = _STEP if kind == _BULLET else _STEP + 60
+def _abstract_list(kind: int) -> Any:
+    made = _element("abstractNum", _element("multiLevelType", val="multilevel"), abstractNumId=kind)
+    for level in range(_MAX_LIST_LEVEL + 1):
+        told = f"%{level + 1}." if kind == _NUMBERED_LIST else _BULLET_CHARS[level % len(_BULLET_CHARS)]
+        hanging = _LIST_INDENT_TWIPS if kind == _BULLET_LIST else _LIST_INDENT_TWIPS + 60
         made.append(
-            _el(
+            _element(
                 "lvl",
-                _el("start", val=1),
-                _el("numFmt", val="decimal" if kind == _DECIMAL else "bullet"),
-                _el("lvlText", val=told),
-                _el("lvlJc", val="left"),
-                _el("pPr", _el("ind", left=_STEP * (level + 1) + 60, hanging=hanging)),
+                _element("start", val=1),
+                _element("numFmt", val="decimal" if kind == _NUMBERED_LIST else "bullet"),
+                _element("lvlText", val=told),
+                _element("lvlJc", val="left"),
+                _element("pPr", _element("ind", left=_LIST_INDENT_TWIPS * (level + 1) + 60, hanging=hanging)),
                 ilvl=level,
             )
         )
@@ -554,7 +553,7 @@ def _kind(kind: int) -> Any:
 # --- The look of the file
 
 
-def _page(file: Any, title: str) -> None:
+def _set_up_page(file: Any, title: str) -> None:
     """A4, with the title above each page but the first and its number below."""
     section = file.sections[0]
     section.page_width, section.page_height = Cm(21), Cm(29.7)
@@ -562,75 +561,75 @@ def _page(file: Any, title: str) -> None:
     section.top_margin, section.bottom_margin = Cm(2.4), Cm(2.2)
     section.header_distance = section.footer_distance = Cm(1.2)
     section.different_first_page_header_footer = True
-    section.header.paragraphs[0]._p.append(_run(title))
+    section.header.paragraphs[0]._p.append(_text_run(title))
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = 1
         for part in (
-            _field("begin"),
-            _code(" PAGE "),
-            _field("separate"),
-            _run("1"),
-            _field("end"),
+            _field_char("begin"),
+            _field_instruction(" PAGE "),
+            _field_char("separate"),
+            _text_run("1"),
+            _field_char("end"),
         ):
             paragraph._p.append(part)
 
 
-def _styles(file: Any, chinese: bool) -> None:
+def _set_up_styles(file: Any, is_chinese: bool) -> None:
     styles = file.styles
     defaults = styles.element.find(qn("w:docDefaults"))
     for fonts in defaults.iter(qn("w:rFonts")):
         fonts.attrib.clear()
         for kind, name in (
-            ("ascii", _LATIN),
-            ("hAnsi", _LATIN),
-            ("cs", _OTHER),
-            ("eastAsia", _EAST),
+            ("ascii", _LATIN_FONT),
+            ("hAnsi", _LATIN_FONT),
+            ("cs", _COMPLEX_SCRIPT_FONT),
+            ("eastAsia", _EAST_ASIAN_FONT),
         ):
             fonts.set(qn(f"w:{kind}"), name)
     for told in defaults.iter(qn("w:lang")):
         told.set(qn("w:val"), "en-US")
         told.set(qn("w:eastAsia"), "zh-CN")
-    _style(file, "Normal", 10.5, after=6, line=1.5 if chinese else 1.3)
-    _style(file, "Title", 22, after=4, before=20, bold=True, line=1.3)
-    _plain_title(styles["Title"])
+    _set_style(file, "Normal", 10.5, after=6, line=1.5 if is_chinese else 1.3)
+    _set_style(file, "Title", 22, after=4, before=20, is_bold=True, line=1.3)
+    _remove_title_rule(styles["Title"])
     for level, (size, before) in enumerate(((15.5, 22), (12.5, 14), (11, 10), (10.5, 8)), 1):
-        _style(file, f"Heading {level}", size, after=4, before=before, bold=True, line=1.3)
+        _set_style(file, f"Heading {level}", size, after=4, before=before, is_bold=True, line=1.3)
         styles[f"Heading {level}"].font.italic = False
     for name in ("List Bullet", "List Number", "List Continue"):
-        _style(file, name, 10.5, after=3, line=1.35 if chinese else 1.25)
+        _set_style(file, name, 10.5, after=3, line=1.35 if is_chinese else 1.25)
         properties = styles[name].element.pPr
         for tag in ("w:numPr", "w:ind", "w:contextualSpacing"):
             for old in properties.findall(qn(tag)):
                 properties.remove(old)
-    _style(file, "Quote", 10.5, after=6, left=14)
+    _set_style(file, "Quote", 10.5, after=6, left=14)
     styles["Quote"].font.italic = False
     styles["Quote"].font.color.rgb = RGBColor(0x4B, 0x53, 0x5D)
-    _bordered(styles["Quote"])
-    _style(file, "Byline", 9.5, after=18, faint=True)
-    _style(file, "Contents Title", 12.5, after=6, before=12, bold=True)
-    _style(file, "toc 1", 10.5, after=2, before=4, bold=True)
-    _style(file, "toc 2", 9.5, after=1, left=14, faint=True)
+    _add_border(styles["Quote"])
+    _set_style(file, "Byline", 9.5, after=18, is_muted=True)
+    _set_style(file, "Contents Title", 12.5, after=6, before=12, is_bold=True)
+    _set_style(file, "toc 1", 10.5, after=2, before=4, is_bold=True)
+    _set_style(file, "toc 2", 9.5, after=1, left=14, is_muted=True)
     for level in (1, 2):
-        _early(
-            styles[f"toc {level}"], _el("tabs", _el("tab", val="right", leader="dot", pos=_WIDTH))
+        _insert_property(
+            styles[f"toc {level}"], _element("tabs", _element("tab", val="right", leader="dot", pos=_TEXT_WIDTH_TWIPS))
         )
-    _style(file, "Code", 9, after=8, before=4, line=1.15)
-    _shaded(styles["Code"])
-    _style(file, "Cell", 9, line=1.2)
-    _style(file, "Small Cell", 8, line=1.15)
-    _style(file, "After Table", 5, line=1.0)
-    _style(file, "Picture", 10.5, after=6, before=4)
-    _style(file, "Header", 8, faint=True)
-    _style(file, "Footer", 8, faint=True)
+    _set_style(file, "Code", 9, after=8, before=4, line=1.15)
+    _add_shading(styles["Code"])
+    _set_style(file, "Cell", 9, line=1.2)
+    _set_style(file, "Small Cell", 8, line=1.15)
+    _set_style(file, "After Table", 5, line=1.0)
+    _set_style(file, "Picture", 10.5, after=6, before=4)
+    _set_style(file, "Header", 8, is_muted=True)
+    _set_style(file, "Footer", 8, is_muted=True)
     link = styles.add_style("Hyperlink", WD_STYLE_TYPE.CHARACTER, builtin=True)
     cite = styles.add_style("Citation", WD_STYLE_TYPE.CHARACTER)
     for style in (link, cite):
-        style.font.color.rgb = RGBColor.from_string(_LINK)
+        style.font.color.rgb = RGBColor.from_string(_LINK_COLOR)
     cite.font.superscript = True
 
 
-def _style(
+def _set_style(
     file: Any,
     name: str,
     size: float,
@@ -639,8 +638,8 @@ def _style(
     before: float = 0,
     left: float = 0,
     line: float = 0,
-    bold: bool = False,
-    faint: bool = False,
+    is_bold: bool = False,
+    is_muted: bool = False,
 ) -> None:
     """Sets a paragraph style, or adds it. Its font is that of the file, not that of the theme."""
     styles = file.styles
@@ -648,16 +647,21 @@ def _style(
         style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH, builtin=name.startswith("toc"))
         style.base_style = styles["Normal"]
     style = styles[name]
-    style.font.size, style.font.bold = Pt(size), bold
+    style.font.size, style.font.bold = Pt(size), is_bold
     look = style.element.get_or_add_rPr()
     for old in look.findall(qn("w:szCs")):
         look.remove(old)
-    look.find(qn("w:sz")).addnext(_el("szCs", val=int(2 * size)))  # of Arabic, Hebrew, Thai
-    style.font.color.rgb = _FAINT if faint else _INK
-    style.font.name = _LATIN
+    look.find(qn("w:sz")).addnext(_element("szCs", val=int(2 * size)))  # of Arabic, Hebrew, Thai
+    style.font.color.rgb = _MUTED_COLOR if is_muted else _TEXT_COLOR
+    style.font.name = _LATIN_FONT
     fonts = style.element.rPr.rFonts
     fonts.attrib.clear()
-    for kind, font in (("ascii", _LATIN), ("hAnsi", _LATIN), ("eastAsia", _EAST), ("cs", _OTHER)):
+    for kind, font in (
+        ("ascii", _LATIN_FONT),
+        ("hAnsi", _LATIN_FONT),
+        ("eastAsia", _EAST_ASIAN_FONT),
+        ("cs", _COMPLEX_SCRIPT_FONT),
+    ):
         fonts.set(qn(f"w:{kind}"), font)
     paragraph = style.paragraph_format
     paragraph.space_after, paragraph.space_before = Pt(after), Pt(before)
@@ -668,47 +672,45 @@ def _style(
     paragraph.widow_control = True
 
 
-def _plain_title(style: Any) -> None:
+def _remove_title_rule(style: Any) -> None:
     """The template has a rule below the title."""
     for old in style.element.pPr.findall(qn("w:pBdr")):
         style.element.pPr.remove(old)
 
 
-def _bordered(style: Any) -> None:
-    line = _el("pBdr", _el("left", val="single", sz=18, space=8, color="D0D7DE"))
-    _early(style, line)
+def _add_border(style: Any) -> None:
+    line = _element("pBdr", _element("left", val="single", sz=18, space=8, color="D0D7DE"))
+    _insert_property(style, line)
 
 
-def _shaded(style: Any) -> None:
-    _early(style, _el("shd", val="clear", color="auto", fill="F4F6F8"))
-    style.font.name = _MONO
+def _add_shading(style: Any) -> None:
+    _insert_property(style, _element("shd", val="clear", color="auto", fill="F4F6F8"))
+    style.font.name = _MONO_FONT
 
 
-def _early(style: Any, mark: Any) -> None:
+def _insert_property(style: Any, element: Any) -> None:
     """Puts a mark where the schema wants borders and shades: before the spacing."""
     properties = style.element.get_or_add_pPr()
-    later = [child for child in properties if child.tag in _LATER]
+    later = [child for child in properties if child.tag in _LATER_PROPERTIES]
     at = list(properties).index(later[0]) if later else len(properties)
-    properties.insert(at, mark)
+    properties.insert(at, element)
 
 
-_LATER = frozenset(
-    qn(f"w:{tag}") for tag in ("spacing", "ind", "contextualSpacing", "jc", "outlineLvl")
-)
+_LATER_PROPERTIES = frozenset(qn(f"w:{tag}") for tag in ("spacing", "ind", "contextualSpacing", "jc", "outlineLvl"))
 
 
 # --- The package
 
 
-def _properties(file: Any, title: str, author: str, made: datetime) -> None:
+def _set_properties(file: Any, title: str, author: str, timestamp: datetime) -> None:
     told = file.core_properties
-    told.title, told.author = title[:_LONGEST], author[:_LONGEST]
-    told.last_modified_by = author[:_LONGEST]
-    told.created = told.modified = made.replace(tzinfo=None, microsecond=0)
+    told.title, told.author = title[:_MAX_PROPERTY_CHARS], author[:_MAX_PROPERTY_CHARS]
+    told.last_modified_by = author[:_MAX_PROPERTY_CHARS]
+    told.created = told.modified = timestamp.replace(tzinfo=None, microsecond=0)
     told.comments, told.keywords, told.revision = "", "", 1
 
 
-def _packed(file: Any) -> bytes:
+def _package_bytes(file: Any) -> bytes:
     """The file as bytes, without the time at which it is written or the template's thumbnail."""
     rels = file.part.package.rels
     for key in [key for key, rel in rels.items() if rel.reltype.endswith("/thumbnail")]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import NamedTuple, get_args
 
 from research.core.i18n import has_message, message
-from research.core.providers import shipped
-from research.core.records import Failure, Language, Reason
+from research.core.providers import shipped_providers
+from research.core.records import Failure, FailureReason, Language
 
-_MODEL = re.compile(r"([a-z][a-z0-9-]*):([^\s:(]+(?::[\w.-]+)?)")  # gemini:gemini-3.8-flash
-_HEAD = re.compile(r"(?!HTTP\b)((?:[A-Z][\w.-]*)(?: [\w.-]+){0,2}): ")  # Tavily: …
-_SETTING = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
-_REASONS = sorted(get_args(Reason), key=len, reverse=True)
+_MODEL_NAME = re.compile(r"([a-z][a-z0-9-]*):([^\s:(]+(?::[\w.-]+)?)")  # gemini:gemini-3.8-flash
+_SERVICE_PREFIX = re.compile(r"(?!HTTP\b)((?:[A-Z][\w.-]*)(?: [\w.-]+){0,2}): ")  # Tavily: …
+_SETTING_NAME = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
+_REASONS_BY_LENGTH = sorted(get_args(FailureReason), key=len, reverse=True)
 
 
 class FailureGroup(NamedTuple):
@@ -25,7 +25,7 @@ class FailureGroup(NamedTuple):
     said by the services, each once."""
 
     text: str
-    number: int
+    failure_count: int
     queries: tuple[str, ...]
     details: tuple[str, ...]
 
@@ -40,9 +40,7 @@ def group_failures(failures: Iterable[Failure], language: Language) -> tuple[Fai
             text,
             len(own),
             tuple(dict.fromkeys(one.query for one in own if one.query.strip())),
-            tuple(
-                dict.fromkeys(one.message for one in own if one.message and one.message not in text)
-            ),
+            tuple(dict.fromkeys(one.message for one in own if one.message and one.message not in text)),
         )
         for text, own in found.items()
     )
@@ -54,17 +52,17 @@ def explain_failure(failure: Failure, language: Language) -> str:
         return message("report.failed.asks", language, question=failure.message)
     if failure.reason in ("empty", "no model") and failure.message:  # it is said for people
         return failure.message
-    text = _sentence(failure, language)
+    text = _failure_sentence(failure, language)
     if failure.stage in ("search", "check"):
         return text
     return message("mark.colon", language).join((message(f"stage.{failure.stage}", language), text))
 
 
-def _sentence(failure: Failure, language: Language) -> str:
-    key, service = f"report.failed.{failure.reason}", service_of(failure, language)
+def _failure_sentence(failure: Failure, language: Language) -> str:
+    key, service = f"report.failed.{failure.reason}", service_name(failure, language)
     if failure.reason == "left out" and failure.message:
         return message("report.failed.left out why", language, service=service, why=failure.message)
-    settings = dict.fromkeys(_SETTING.findall(failure.message))
+    settings = dict.fromkeys(_SETTING_NAME.findall(failure.message))
     if failure.reason == "no key" and settings:
         names = message("mark.list", language).join(settings)
         return message("report.failed.no key named", language, service=service, setting=names)
@@ -73,15 +71,15 @@ def _sentence(failure: Failure, language: Language) -> str:
     return message(key, language, service=service)
 
 
-def service_of(failure: Failure, language: Language) -> str:
+def service_name(failure: Failure, language: Language) -> str:
     """The name of the service that failed: a model with its provider, what the message begins with, or the
     source."""
-    if (model := _MODEL.match(failure.message)) and model[1] in shipped():
-        known = shipped()[model[1]]
+    if (model := _MODEL_NAME.match(failure.message)) and model[1] in shipped_providers():
+        known = shipped_providers()[model[1]]
         if model[2] == known.proof:  # its list of models was asked for
             return known.title
         return message("mark.aside", language, text=known.title, more=model[2])
-    if head := _HEAD.match(failure.message):
+    if head := _SERVICE_PREFIX.match(failure.message):
         return head[1]
     key = f"source.{failure.source}"
     if failure.source:
@@ -91,7 +89,7 @@ def service_of(failure: Failure, language: Language) -> str:
 
 def parse_failure(error: str) -> Failure | None:
     """Read the reason and the message out of the recorded error of a run; None if it has no reason."""
-    for reason in _REASONS:
+    for reason in _REASONS_BY_LENGTH:
         if error.startswith(f"{reason}: "):
             return Failure(reason=reason, message=error.removeprefix(f"{reason}: "))
     return None

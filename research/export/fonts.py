@@ -15,91 +15,91 @@ from unicodedata import normalize
 import typst
 from fontTools.ttLib import TTFont, TTLibError
 
-FOLDER = Path(__file__).resolve().parent.parent / "data" / "fonts"
+FONT_FOLDER = Path(__file__).resolve().parent.parent / "data" / "fonts"
 # The families of the folder, in the order in which they are asked.
-WESTERN = "Noto Sans CJK KR"  # quotation marks and dashes as wide as Latin has them, and no more
-EMOJI = "Noto Emoji"
-PLAIN = (
-    "Noto Sans CJK SC", EMOJI, "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai",
+WESTERN_FONT = "Noto Sans CJK KR"  # quotation marks and dashes as wide as Latin has them, and no more
+EMOJI_FONT = "Noto Emoji"
+TEXT_FONTS = (
+    "Noto Sans CJK SC", EMOJI_FONT, "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai",
     "Noto Sans Devanagari", "DejaVu Sans", "Noto Sans Math",
 )  # fmt: skip
-LETTERS = "DejaVu Sans"  # accented letters that the first has not
-MONO = "Noto Sans Mono CJK SC"
-_BLANK = re.compile("last ?resort|adobe ?blank|tofu", re.IGNORECASE)  # fonts of boxes
+ACCENTED_LETTERS_FONT = "DejaVu Sans"  # accented letters that the first has not
+MONO_FONT = "Noto Sans Mono CJK SC"
+_PLACEHOLDER_FONT = re.compile("last ?resort|adobe ?blank|tofu", re.IGNORECASE)  # fonts of boxes
 # Controls, and what turns the direction of other text; joiners and variants shape what they stand by.
-_UNSEEN = re.compile(
+_INVISIBLE_CHAR = re.compile(
     "[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e001f\U000e0080-\U000e0fff\ufdd0-\ufdef\ufffe\uffff]"
 )
-_SHAPING = re.compile("[\u200c-\u200f\ufe00-\ufe0f\U000e0020-\U000e007f]")
+_JOINER_OR_VARIANT = re.compile("[\u200c-\u200f\ufe00-\ufe0f\U000e0020-\U000e007f]")
 _SPACES = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u1680\u2028\u2029]")
 
 
-def seen(text: str) -> str:
+def visible_text(text: str) -> str:
     """Text as it is drawn: composed, with plain spaces, without controls."""
-    text = _UNSEEN.sub("", _SPACES.sub(" ", text))
+    text = _INVISIBLE_CHAR.sub("", _SPACES.sub(" ", text))
     return normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @cache
-def shelf() -> typst.Fonts:
+def load_fonts() -> typst.Fonts:
     """The fonts of the folder and of the machine, found once; Typst brings those of formulas."""
-    return typst.Fonts(include_system_fonts=True, font_paths=[str(FOLDER)])
+    return typst.Fonts(include_system_fonts=True, font_paths=[str(FONT_FOLDER)])
 
 
-def drawable(char: str) -> bool:
+def is_drawable(char: str) -> bool:
     """Whether a font has the character, or it needs none."""
-    if ord(char) in _shipped() or char.isspace() or _SHAPING.match(char):
+    if ord(char) in _shipped_chars() or char.isspace() or _JOINER_OR_VARIANT.match(char):
         return True
-    return ord(char) in _others()
+    return ord(char) in _system_chars()
 
 
-def alone(char: str) -> bool:
+def needs_letters_font(char: str) -> bool:
     """Whether the first font has only the parts of a character, as of an accented letter, which it would
     put together badly."""
-    return ord(char) not in _first() and normalize("NFD", char) != char and drawable(char)
+    return ord(char) not in _regular_chars() and normalize("NFD", char) != char and is_drawable(char)
 
 
-def thin(char: str) -> bool:
+def needs_stroke(char: str) -> bool:
     """Whether a character of the East is in no bold font, so that it needs a stroke to look like one."""
-    if not char >= "\u2e80" or not char.isalpha() or ord(char) in _heavy():
+    if not char >= "\u2e80" or not char.isalpha() or ord(char) in _bold_chars():
         return False
-    return ord(char) in _first() and ord(char) not in _others(600)
+    return ord(char) in _regular_chars() and ord(char) not in _system_chars(600)
 
 
 @cache
-def _heavy() -> frozenset[int]:
-    return _characters(str(FOLDER / "bold.ttf"), 0)
+def _bold_chars() -> frozenset[int]:
+    return _font_chars(str(FONT_FOLDER / "bold.ttf"), 0)
 
 
 @cache
-def _first() -> frozenset[int]:
-    return _characters(str(FOLDER / "regular.ttf"), 0)
+def _regular_chars() -> frozenset[int]:
+    return _font_chars(str(FONT_FOLDER / "regular.ttf"), 0)
 
 
 @cache
-def _shipped() -> frozenset[int]:
-    return frozenset().union(*(_characters(str(file), 0) for file in FOLDER.glob("*.ttf")))
+def _shipped_chars() -> frozenset[int]:
+    return frozenset().union(*(_font_chars(str(file), 0) for file in FONT_FOLDER.glob("*.ttf")))
 
 
 @cache
-def _others(weight: int = 0) -> frozenset[int]:
+def _system_chars(min_weight: int = 0) -> frozenset[int]:
     """What the fonts of the machine can draw that are at least so heavy; they are read when a report asks
     for more than ships."""
     found: set[int] = set()
     files = {
         font.path: font.index
-        for font in reversed(shelf().fonts())
-        if font.path and font.weight >= weight and Path(font.path).parent != FOLDER
-        if not _BLANK.search(font.family)
+        for font in reversed(load_fonts().fonts())
+        if font.path and font.weight >= min_weight and Path(font.path).parent != FONT_FOLDER
+        if not _PLACEHOLDER_FONT.search(font.family)
     }
     for path, index in files.items():  # the first font of a file: others of it draw the same
-        found |= _characters(path, index)
+        found |= _font_chars(path, index)
     return frozenset(found)
 
 
-def _characters(path: str, index: int) -> frozenset[int]:
+def _font_chars(path: str, index: int) -> frozenset[int]:
     try:
         with TTFont(path, fontNumber=index, lazy=True) as font:
             return frozenset(font.getBestCmap() or ())

@@ -14,129 +14,129 @@ if TYPE_CHECKING:
     from research.core.records import Report
 
 
-def _sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
+def _cited_sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
     return cited.sources if cited else ()
 
 
-def _markdown(report: Report, cited: CitedAnswer | None) -> bytes:
+def _write_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
     from research.export.markdown import report_markdown
 
-    return report_markdown(report, cited, citations="links").encode()
+    return report_markdown(report, cited, citation_format="links").encode()
 
 
-def _html(report: Report, cited: CitedAnswer | None) -> bytes:
+def _write_html(report: Report, cited: CitedAnswer | None) -> bytes:
     """The page with a sketch of the places, if there are any."""
     from research.export.html import report_html
-    from research.export.markdown import language_of
-    from research.export.sketch import mapped_places, sketch_svg
+    from research.export.markdown import report_language
+    from research.export.sketch_map import places_on_map, sketch_svg
 
-    found = mapped_places(report, cited)
+    found = places_on_map(report, cited)
     places, numbers = [place for _, place in found], [number for number, _ in found]
-    sketch = sketch_svg(places, language_of(report, cited), numbers=numbers)
-    return report_html(report, cited, picture=sketch.encode() or None).encode()
+    sketch = sketch_svg(places, report_language(report, cited), numbers=numbers)
+    return report_html(report, cited, map_image=sketch.encode() or None).encode()
 
 
-def _pdf(report: Report, cited: CitedAnswer | None) -> bytes:
+def _write_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
     from research.export.pdf import report_pdf
 
     return report_pdf(report, cited)
 
 
-def _docx(report: Report, cited: CitedAnswer | None) -> bytes:
+def _write_docx(report: Report, cited: CitedAnswer | None) -> bytes:
     from research.export.docx import report_docx
 
     return report_docx(report, cited)
 
 
-def _json(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.data import report_json
+def _write_json(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.report_json import report_json
 
     return report_json(report, cited).encode()
 
 
-def _csl(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.references import csl_json
+def _write_csl(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.bibliography import references_csl_json
 
-    return csl_json(_sources(cited)).encode()
-
-
-def _bibtex(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.about import report_origin
-    from research.export.references import bibtex
-
-    return bibtex(_sources(cited), report_origin(report, cited)).encode()
+    return references_csl_json(_cited_sources(cited)).encode()
 
 
-def _ris(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.references import ris
+def _write_bibtex(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.bibliography import references_bibtex
+    from research.export.provenance import provenance_lines
 
-    return ris(_sources(cited)).encode()
-
-
-def _table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cellbook import excel
-
-    return excel(report, cited)
+    return references_bibtex(_cited_sources(cited), provenance_lines(report, cited)).encode()
 
 
-def _table_csv(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cells import table_csv
+def _write_ris(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.bibliography import references_ris
 
-    return table_csv(report, cited)
-
-
-def _table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cells import parquet
-
-    return parquet(report, cited)
+    return references_ris(_cited_sources(cited)).encode()
 
 
-def _table_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cells import markdown
+def _write_table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.cited_table_excel import cited_table_excel
 
-    return markdown(report, cited).encode()
+    return cited_table_excel(report, cited)
 
 
-def _table_json(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.celldata import table_json
+def _write_table_csv(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.cited_tables import cited_table_csv
+
+    return cited_table_csv(report, cited)
+
+
+def _write_table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.cited_tables import cited_table_parquet
+
+    return cited_table_parquet(report, cited)
+
+
+def _write_table_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.cited_tables import cited_table_markdown
+
+    return cited_table_markdown(report, cited).encode()
+
+
+def _write_table_json(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.export.cited_table_json import table_json
 
     return table_json(report, cited).encode()
 
 
-Writer = Callable[["Report", "CitedAnswer | None"], bytes]
+FormatWriter = Callable[["Report", "CitedAnswer | None"], bytes]
 
 # The report itself.
-REPORTS: dict[str, Writer] = {
-    "md": _markdown,
-    "html": _html,
-    "pdf": _pdf,
-    "docx": _docx,
-    "json": _json,
+DOCUMENT_FORMATS: dict[str, FormatWriter] = {
+    "md": _write_markdown,
+    "html": _write_html,
+    "pdf": _write_pdf,
+    "docx": _write_docx,
+    "json": _write_json,
 }
 # What it cites.
-REFERENCES: dict[str, Writer] = {"csl.json": _csl, "bib": _bibtex, "ris": _ris}
-REPORT_FORMATS = {**REPORTS, **REFERENCES}
+BIBLIOGRAPHY_FORMATS: dict[str, FormatWriter] = {"csl.json": _write_csl, "bib": _write_bibtex, "ris": _write_ris}
+REPORT_FORMATS = {**DOCUMENT_FORMATS, **BIBLIOGRAPHY_FORMATS}
 # The table that it is, if it is one: a report without one has no such file, which is a ValueError.
-TABLE_FORMATS: dict[str, Writer] = {
-    "xlsx": _table_excel,
-    "csv": _table_csv,
-    "parquet": _table_parquet,
-    "table.md": _table_markdown,
-    "table.json": _table_json,
+TABLE_FORMATS: dict[str, FormatWriter] = {
+    "xlsx": _write_table_excel,
+    "csv": _write_table_csv,
+    "parquet": _write_table_parquet,
+    "table.md": _write_table_markdown,
+    "table.json": _write_table_json,
 }
 
 
-def report_suffix(name: str, table: bool = False) -> str:
+def infer_export_format(file_name: str, include_tables: bool = False) -> str:
     """The format that a file's name asks for, or "" if it names none; of a `table` also its own."""
-    known = (*REPORT_FORMATS, *TABLE_FORMATS) if table else REPORT_FORMATS
-    fitting = (ending for ending in known if name.lower().endswith(f".{ending}"))
+    known = (*REPORT_FORMATS, *TABLE_FORMATS) if include_tables else REPORT_FORMATS
+    fitting = (ending for ending in known if file_name.lower().endswith(f".{ending}"))
     return max(fitting, key=len, default="")
 
 
-def report_as(report: Report, cited: CitedAnswer | None, ending: str) -> bytes:
+def export_report(report: Report, cited: CitedAnswer | None, format_name: str) -> bytes:
     """A report in one of `FORMATS`, or the table that it is in one of `TABLES`.
 
     Raises:
         ValueError: it is no table.
     """
-    return {**REPORT_FORMATS, **TABLE_FORMATS}[ending](report, cited)
+    return {**REPORT_FORMATS, **TABLE_FORMATS}[format_name](report, cited)

@@ -20,41 +20,39 @@ from typing import Any
 
 from lxml import etree
 
-from research.citations.markup import encodable
-from research.core.records import Means, Place, Way
+from research.citations.model_markdown import replace_surrogates
+from research.core.records import Place, Route, TravelMode
 
-KML = "http://www.opengis.net/kml/2.2"
-COLUMNS = (
+KML_NAMESPACE = "http://www.opengis.net/kml/2.2"
+CSV_COLUMNS = (
     "name", "lng", "lat", "category", "address", "city", "district", "distance_m", "rating",
     "cost_cny", "hours", "phone", "provider", "id", "attribution",
 )  # fmt: skip
-CELL = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
+MAX_CELL_CHARS = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
 
 # How the line of a way is drawn: its colour as KML writes it (opacity, blue, green, red).
-_COLOURS: dict[Means, str] = {
+_ROUTE_COLORS: dict[TravelMode, str] = {
     "walking": "ff327d2f", "bicycling": "ff0f42b8", "driving": "ffc4572f", "transit": "ffb54575",
     "straight": "ff6b6459",
 }  # fmt: skip
-_UNITS = {"distance": "distance_m", "cost": "cost_cny"}
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_EXPORT_NAMES = {"distance": "distance_m", "cost": "cost_cny"}
+INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What a spreadsheet may take for a formula; East Asian ones take full-width signs too. Apostrophes
 # before it count, so that the one that is put in front can be told from those that were there.
-_FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
+_FORMULA_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 
 
-def located(place: Place) -> bool:
+def is_on_globe(place: Place) -> bool:
     """Whether a place lies on the globe: its coordinates are finite and in range."""
     return -180 <= place.lng <= 180 and -90 <= place.lat <= 90
 
 
-def lined(way: Way) -> bool:
+def has_line_on_globe(route: Route) -> bool:
     """Whether a way has a line that lies on the globe."""
-    return len(way.line) > 1 and all(
-        -180 <= lng <= 180 and -90 <= lat <= 90 for lng, lat in way.line
-    )
+    return len(route.line) > 1 and all(-180 <= lng <= 180 and -90 <= lat <= 90 for lng, lat in route.line)
 
 
-def geojson(places: Iterable[Place], about: Sequence[str] = (), ways: Iterable[Way] = ()) -> str:
+def places_geojson(places: Iterable[Place], provenance: Sequence[str] = (), routes: Iterable[Route] = ()) -> str:
     """A FeatureCollection of points and of the lines of ways as in RFC 7946, with all that is known as
     properties.
 
@@ -63,15 +61,15 @@ def geojson(places: Iterable[Place], about: Sequence[str] = (), ways: Iterable[W
     way that is not `lined`.
     """
     collection: dict[str, Any] = {"type": "FeatureCollection"}
-    if about:
-        collection["sightline"] = list(about)
-    collection["features"] = [*map(_feature, places), *map(_line_feature, ways)]
+    if provenance:
+        collection["sightline"] = list(provenance)
+    collection["features"] = [*map(_place_feature, places), *map(_route_feature, routes)]
     text = json.dumps(collection, ensure_ascii=False, allow_nan=False, indent=2)
-    return encodable(text) + "\n"
+    return replace_surrogates(text) + "\n"
 
 
-def kml(
-    places: Iterable[Place], title: str, about: Sequence[str] = (), ways: Iterable[Way] = ()
+def places_kml(
+    places: Iterable[Place], title: str, provenance: Sequence[str] = (), routes: Iterable[Route] = ()
 ) -> str:
     """OGC KML 2.2: a document with a placemark for each place and way; `about` describes the document.
 
@@ -79,15 +77,15 @@ def kml(
     escaped as such and can only be text. What XML 1.0 forbids is dropped. Raises ValueError for a
     place that is not `located` and a way that is not `lined`.
     """
-    root = etree.Element(f"{{{KML}}}kml", nsmap={None: KML})
-    document = _child(root, "Document")
-    _child(document, "name", title)
-    if about:
-        _child(document, "description", _told("\n".join(about)))
+    root = etree.Element(f"{{{KML_NAMESPACE}}}kml", nsmap={None: KML_NAMESPACE})
+    document = _add_child(root, "Document")
+    _add_child(document, "name", title)
+    if provenance:
+        _add_child(document, "description", _escape_description("\n".join(provenance)))
     for place in places:
-        _placemark(document, place)
-    for way in ways:
-        _line_placemark(document, way)
+        _add_placemark(document, place)
+    for way in routes:
+        _add_route_placemark(document, way)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
     return str(written, "utf-8")
 
@@ -101,29 +99,29 @@ def places_csv(places: Iterable[Place]) -> str:
     """
     out = StringIO()
     table = writer(out)  # as in RFC 4180: commas, lines that end in CR LF, quotes where needed
-    table.writerow(COLUMNS)
-    table.writerows(_row(place) for place in places)
+    table.writerow(CSV_COLUMNS)
+    table.writerows(_csv_row(place) for place in places)
     return "\ufeff" + out.getvalue()
 
 
-def _position(place: Place) -> tuple[str, str]:
+def _format_position(place: Place) -> tuple[str, str]:
     """Longitude and latitude as they are written; never "-0.000000"."""
-    if not located(place):
+    if not is_on_globe(place):
         raise ValueError(f"the place {place.id!r} is not on the globe: {place.lng}, {place.lat}")
     return f"{place.lng:z.6f}", f"{place.lat:z.6f}"
 
 
-def _known(place: Place) -> dict[str, Any]:
+def _known_fields(place: Place) -> dict[str, Any]:
     """What is known of a place but where it is, under the names of the exports."""
-    fields = place.model_dump(exclude={"lng", "lat"}) | {"attribution": place.credit}
-    return {_UNITS.get(key, key): value for key, value in fields.items() if _is_known(value)}
+    fields = place.model_dump(exclude={"lng", "lat"}) | {"attribution": place.attribution}
+    return {_EXPORT_NAMES.get(key, key): value for key, value in fields.items() if _is_known(value)}
 
 
 def _is_known(value: Any) -> bool:
     return isfinite(value) if isinstance(value, float) else value not in ("", None, ())
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """A number as a person would write it: 60 yuan, not 60.0."""
     return repr(value).removesuffix(".0")
 
@@ -131,102 +129,100 @@ def _number(value: float) -> str:
 # --- GeoJSON
 
 
-def _feature(place: Place) -> dict[str, Any]:
-    properties = {key: value for key, value in _known(place).items() if key != "id"}
+def _place_feature(place: Place) -> dict[str, Any]:
+    properties = {key: value for key, value in _known_fields(place).items() if key != "id"}
     return {
         "type": "Feature",
         "id": place.id,
-        "geometry": {"type": "Point", "coordinates": [float(part) for part in _position(place)]},
+        "geometry": {"type": "Point", "coordinates": [float(part) for part in _format_position(place)]},
         "properties": properties,
     }
 
 
-def _line_feature(way: Way) -> dict[str, Any]:
-    properties = {"name": _title(way), **_said(way)}
-    if way.steps:
-        properties["steps"] = list(way.steps)
-    coordinates = [[float(part) for part in point] for point in _positions(way)]
+def _route_feature(route: Route) -> dict[str, Any]:
+    properties = {"name": _route_title(route), **_route_fields(route)}
+    if route.steps:
+        properties["steps"] = list(route.steps)
+    coordinates = [[float(part) for part in point] for point in _format_line(route)]
     geometry = {"type": "LineString", "coordinates": coordinates}
     return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
-def _title(way: Way) -> str:
-    return f"{way.origin} → {way.destination}"
+def _route_title(route: Route) -> str:
+    return f"{route.origin} → {route.destination}"
 
 
-def _said(way: Way) -> dict[str, Any]:
+def _route_fields(route: Route) -> dict[str, Any]:
     """What is known of a way but where it runs. `straight`: nobody gave a line, it is not the way."""
     told = {
-        "from": way.origin,
-        "to": way.destination,
-        "means": way.means,
-        "distance_m": way.metres,
-        "duration_s": way.seconds,
+        "from": route.origin,
+        "to": route.destination,
+        "means": route.means,
+        "distance_m": route.metres,
+        "duration_s": route.seconds,
     }
-    return {key: value for key, value in told.items() if _is_known(value)} | {
-        "straight": way.direct
-    }
+    return {key: value for key, value in told.items() if _is_known(value)} | {"straight": route.direct}
 
 
-def _positions(way: Way) -> list[tuple[str, str]]:
-    if not lined(way):
-        raise ValueError(f"the way {_title(way)!r} has no line on the globe")
-    return [(f"{lng:z.6f}", f"{lat:z.6f}") for lng, lat in way.line]
+def _format_line(route: Route) -> list[tuple[str, str]]:
+    if not has_line_on_globe(route):
+        raise ValueError(f"the way {_route_title(route)!r} has no line on the globe")
+    return [(f"{lng:z.6f}", f"{lat:z.6f}") for lng, lat in route.line]
 
 
 # --- KML
 
 
-def _placemark(document: Any, place: Place) -> None:
+def _add_placemark(document: Any, place: Place) -> None:
     """One place; the order of the elements is that of the schema."""
-    position = _position(place)
-    placemark = _child(document, "Placemark")
-    _child(placemark, "name", place.name)
-    _child(placemark, "description", _description(place))
-    extended = _child(placemark, "ExtendedData")
-    for key, value in _data(place):
-        data = _child(extended, "Data")
+    position = _format_position(place)
+    placemark = _add_child(document, "Placemark")
+    _add_child(placemark, "name", place.name)
+    _add_child(placemark, "description", _description(place))
+    extended = _add_child(placemark, "ExtendedData")
+    for key, value in _extended_data(place):
+        data = _add_child(extended, "Data")
         data.set("name", key)
-        _child(data, "value", value)
-    _child(_child(placemark, "Point"), "coordinates", ",".join(position))
+        _add_child(data, "value", value)
+    _add_child(_add_child(placemark, "Point"), "coordinates", ",".join(position))
 
 
-def _line_placemark(document: Any, way: Way) -> None:
-    positions = _positions(way)
-    placemark = _child(document, "Placemark")
-    _child(placemark, "name", _title(way))
+def _add_route_placemark(document: Any, route: Route) -> None:
+    positions = _format_line(route)
+    placemark = _add_child(document, "Placemark")
+    _add_child(placemark, "name", _route_title(route))
     figures = {"distance_m": "{} m", "duration_s": "{} s"}
-    known = _said(way)
-    told = " · ".join([way.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
-    _child(placemark, "description", _told("\n".join([told, *way.steps])))
-    style = _child(_child(placemark, "Style"), "LineStyle")
-    _child(style, "color", _COLOURS[way.means])
-    _child(style, "width", "2" if way.direct else "4")
-    extended = _child(placemark, "ExtendedData")
+    known = _route_fields(route)
+    told = " · ".join([route.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
+    _add_child(placemark, "description", _escape_description("\n".join([told, *route.steps])))
+    style = _add_child(_add_child(placemark, "Style"), "LineStyle")
+    _add_child(style, "color", _ROUTE_COLORS[route.means])
+    _add_child(style, "width", "2" if route.direct else "4")
+    extended = _add_child(placemark, "ExtendedData")
     for key, value in known.items():
-        data = _child(extended, "Data")
+        data = _add_child(extended, "Data")
         data.set("name", key)
-        _child(data, "value", str(value).lower() if isinstance(value, bool) else str(value))
-    line = _child(placemark, "LineString")
-    _child(line, "tessellate", "1")  # on the ground
-    _child(line, "coordinates", " ".join(",".join(position) for position in positions))
+        _add_child(data, "value", str(value).lower() if isinstance(value, bool) else str(value))
+    line = _add_child(placemark, "LineString")
+    _add_child(line, "tessellate", "1")  # on the ground
+    _add_child(line, "coordinates", " ".join(",".join(position) for position in positions))
 
 
-def _child(parent: Any, tag: str, text: str | None = None) -> Any:
-    child = etree.SubElement(parent, f"{{{KML}}}{tag}")
-    child.text = None if text is None else NOT_XML.sub("", text)
+def _add_child(parent: Any, tag: str, text: str | None = None) -> Any:
+    child = etree.SubElement(parent, f"{{{KML_NAMESPACE}}}{tag}")
+    child.text = None if text is None else INVALID_XML_CHAR.sub("", text)
     return child
 
 
-def _data(place: Place) -> Iterator[tuple[str, str]]:
+def _extended_data(place: Place) -> Iterator[tuple[str, str]]:
     """The known fields but the name, each with a name of its own: of photos there are several."""
-    for key, value in _known(place).items():
+    for key, value in _known_fields(place).items():
         if key == "photos":
             yield from ((f"photo_{at}", photo) for at, photo in enumerate(value, start=1))
         elif isinstance(value, bool):
             yield key, str(value).lower()
         elif key != "name":
-            yield key, value if isinstance(value, str) else _number(value)
+            yield key, value if isinstance(value, str) else _format_number(value)
 
 
 def _description(place: Place) -> str:
@@ -234,49 +230,47 @@ def _description(place: Place) -> str:
 
     Without a description viewers show the data instead, unescaped. "$[" would be replaced by them.
     """
-    lng, lat = _position(place)
+    lng, lat = _format_position(place)
     lines = (
         place.type or place.category,
         " ".join([place.city, place.district, place.address]),
-        _figures(_known(place)),
+        _format_figures(_known_fields(place)),
         place.hours,
         place.phone,
         f"{lat}, {lng} (WGS-84)",
         "示例数据 / sample data" if place.sample else "",
-        place.credit,
+        place.attribution,
     )
-    return _told("\n".join(filter(None, (" ".join(line.split()) for line in lines))))
+    return _escape_description("\n".join(filter(None, (" ".join(line.split()) for line in lines))))
 
 
-def _told(text: str) -> str:
-    return escape(NOT_XML.sub("", text), quote=False).replace("$[", "$&#91;")
+def _escape_description(text: str) -> str:
+    return escape(INVALID_XML_CHAR.sub("", text), quote=False).replace("$[", "$&#91;")
 
 
-def _figures(known: dict[str, Any]) -> str:
+def _format_figures(known: dict[str, Any]) -> str:
     shapes = {"rating": "★ {} / 5", "cost_cny": "¥{}", "distance_m": "{} m"}
-    return " · ".join(
-        shape.format(_number(known[key])) for key, shape in shapes.items() if key in known
-    )
+    return " · ".join(shape.format(_format_number(known[key])) for key, shape in shapes.items() if key in known)
 
 
 # --- CSV
 
 
-def _row(place: Place) -> list[str]:
-    position = dict(zip(("lng", "lat"), _position(place), strict=True))
-    known = _known(place)
-    return [position.get(column) or cell(known.get(column, "")) for column in COLUMNS]
+def _csv_row(place: Place) -> list[str]:
+    position = dict(zip(("lng", "lat"), _format_position(place), strict=True))
+    known = _known_fields(place)
+    return [position.get(column) or spreadsheet_cell(known.get(column, "")) for column in CSV_COLUMNS]
 
 
-def cell(value: Any) -> str:
+def spreadsheet_cell(value: Any) -> str:
     """A number as it is, a text so that it stays a text: see `csv`."""
     if not isinstance(value, str):
-        return _number(value)
-    text = shortened(value)
-    return f"'{text}" if _FORMULA.match(text) else text
+        return _format_number(value)
+    text = truncate_cell(value)
+    return f"'{text}" if _FORMULA_START.match(text) else text
 
 
-def shortened(text: str) -> str:
+def truncate_cell(text: str) -> str:
     """A text as a cell of a spreadsheet can hold it: without what XML forbids, and cut at `CELL`."""
-    text = NOT_XML.sub("", text)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    text = INVALID_XML_CHAR.sub("", text)
+    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"

@@ -15,29 +15,28 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
-from research.citations.markup import Node, encodable
+from research.citations.model_markdown import Node, replace_surrogates
 from research.citations.numbering import CitedAnswer, CitedSource
-from research.citations.support import Sentence, Support, support
+from research.citations.support import AnswerSupport, CheckedSentence, check_support
 from research.core.records import Evidence, Language, Passage, Report
-from research.core.text.words import detect_language
+from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.export.document import Document, document, leftward, plain
-from research.export.families import families
-from research.export.geo import NOT_XML
-from research.export.maths import mathml
-from research.export.words import speaker
+from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.font_families import font_families
+from research.export.formula_tree import formula_mathml
+from research.export.geo import INVALID_XML_CHAR
+from research.export.report_texts import report_translator
 
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-_PLAIN = {"ul", "em", "strong", "s", "code"}
-_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
-_ALIGNED = {"left", "center", "right"}
-_WHOLE = 80  # characters of a stretch that a link to a text names as a whole
-_WORDS, _CHARACTERS = 6, 16  # of the ends of a longer one
+_PLAIN_TAGS = {"ul", "em", "strong", "s", "code"}
+_LANGUAGE_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
+_ALIGNMENTS = {"left", "center", "right"}
+_MAX_WHOLE_FRAGMENT_CHARS = 80  # characters of a stretch that a link to a text names as a whole
+_FRAGMENT_END_WORDS, _FRAGMENT_END_CHARS = 6, 16  # of the ends of a longer one
 
-_STYLE = """
+_CSS = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5a6475; --line: #d8dde5; --paper: #fff;
   --tint: #f4f6f9; --link: #0b57b7; --mark: #fff1b8; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #a2acbc; --line: #39414f;
@@ -76,135 +75,139 @@ details blockquote { white-space: pre-line; } mark { background: var(--mark); co
   details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
-_STYLE += "".join(
-    f":is(body, [lang]):lang({name}) {{ font-family: {families(name)}; }}\n" for name in _CODES
+_CSS += "".join(
+    f":is(body, [lang]):lang({name}) {{ font-family: {font_families(name)}; }}\n" for name in _LANGUAGE_CODES
 )
 
 
-def report_html(report: Report, cited: CitedAnswer | None, *, picture: bytes | None = None) -> str:
+def report_html(report: Report, cited: CitedAnswer | None, *, map_image: bytes | None = None) -> str:
     """The whole report as an HTML document. `picture` is a sketch of its places, as PNG or SVG."""
-    behind = support(cited) if cited else Support()
-    return _Page(document(report, cited, behind), cited, behind, picture).drawn()
+    behind = check_support(cited) if cited else AnswerSupport()
+    return _HTMLWriter(build_document(report, cited, behind), cited, behind, map_image).render()
 
 
-class _Page:
+class _HTMLWriter:
     def __init__(
-        self, made: Document, cited: CitedAnswer | None, behind: Support, picture: bytes | None
+        self,
+        document: ReportDocument,
+        cited: CitedAnswer | None,
+        answer_support: AnswerSupport,
+        map_image: bytes | None,
     ) -> None:
-        self._made = made
-        self._say = speaker(made.language)
+        self._document = document
+        self._translate = report_translator(document.language)
         self._sources = cited.sources if cited else ()
-        self._behind: dict[tuple[str, str], list[Sentence]] = {}  # by source and passage
-        for one in behind.sentences:
-            self._behind.setdefault((one.evidence, one.passage), []).append(one)
-        self._picture = picture
-        self._used: Counter[int] = Counter()  # how often each source was cited so far
+        self._sentences_by_passage: dict[tuple[str, str], list[CheckedSentence]] = {}  # by source and passage
+        for one in answer_support.sentences:
+            self._sentences_by_passage.setdefault((one.evidence, one.passage), []).append(one)
+        self._map_image = map_image
+        self._citation_counts: Counter[int] = Counter()  # how often each source was cited so far
 
-    def drawn(self) -> str:
-        made = self._made
-        title, *rest = (self._block(node) for node in made.nodes)
-        body = "\n".join([title, self._contents(), *rest])
+    def render(self) -> str:
+        made = self._document
+        title, *rest = (self._render_block(node) for node in made.nodes)
+        body = "\n".join([title, self._render_contents(), *rest])
         return (
-            f'<!DOCTYPE html>\n<html lang="{_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+            f'<!DOCTYPE html>\n<html lang="{_LANGUAGE_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n'
             '<meta name="generator" content="Sightline">\n'
-            f"<title>{_text(made.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+            f"<title>{_escape_text(made.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
             f"<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
-    def _contents(self) -> str:
-        heads = [n for n in self._made.nodes if isinstance(n, dict) and n["t"] == "h"]
+    def _render_contents(self) -> str:
+        heads = [n for n in self._document.nodes if isinstance(n, dict) and n["t"] == "h"]
         lines = "\n".join(
-            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{_text(_uncited(head))}</a></li>'
+            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{_escape_text(_heading_text(head))}</a></li>'
             for head in heads
             if head["level"] in (2, 3)
         )
-        name = self._say("contents")
+        name = self._translate("contents")
         return f'<nav class="more" aria-label="{name}"><b>{name}</b>\n<ul>\n{lines}\n</ul></nav>'
 
     # Nodes
 
-    def _all(self, nodes: Iterable[Node]) -> str:
-        return "".join(self._node(node) for node in nodes)
+    def _render_nodes(self, nodes: Iterable[Node]) -> str:
+        return "".join(self._render_node(node) for node in nodes)
 
-    def _node(self, node: Node) -> str:
-        return _text(node) if isinstance(node, str) else self._block(node)
+    def _render_node(self, node: Node) -> str:
+        return _escape_text(node) if isinstance(node, str) else self._render_block(node)
 
-    def _block(self, node: Any) -> str:
+    def _render_block(self, node: Any) -> str:
         kind = node["t"] if isinstance(node, dict) else ""
-        if kind in _PLAIN:
-            return f"<{kind}>{self._all(node['c'])}</{kind}>"
+        if kind in _PLAIN_TAGS:
+            return f"<{kind}>{self._render_nodes(node['c'])}</{kind}>"
         draw = getattr(self, f"_{kind}", None)
-        return draw(node) if kind and draw else self._all([node] if not kind else node.get("c", ()))
+        return draw(node) if kind and draw else self._render_nodes([node] if not kind else node.get("c", ()))
 
-    def _foreign(self, text: str) -> str:
+    def _language_attribute(self, text: str) -> str:
         """The attribute of what is not in the language of the report, such as a quote or a title."""
         told = detect_language(text)
-        foreign = told != self._made.language and any(letter.isalpha() for letter in text)
-        return f' lang="{_CODES[told]}"' if foreign else ""
+        foreign = told != self._document.language and any(letter.isalpha() for letter in text)
+        return f' lang="{_LANGUAGE_CODES[told]}"' if foreign else ""
 
     def _p(self, node: dict[str, Any]) -> str:
-        looks = self._foreign(plain(node["c"])) + _directed(node["c"])
-        return f"<p{looks}>{self._all(node['c'])}</p>"
+        looks = self._language_attribute(plain_text(node["c"])) + _direction_attribute(node["c"])
+        return f"<p{looks}>{self._render_nodes(node['c'])}</p>"
 
     def _li(self, node: dict[str, Any]) -> str:
-        return f"<li{_directed(node['c'])}>{self._all(node['c'])}</li>"
+        return f"<li{_direction_attribute(node['c'])}>{self._render_nodes(node['c'])}</li>"
 
     def _blockquote(self, node: dict[str, Any]) -> str:
-        inner = self._all(node["c"])
-        return f"<blockquote{self._foreign(plain(node['c']))}>{inner}</blockquote>"
+        inner = self._render_nodes(node["c"])
+        return f"<blockquote{self._language_attribute(plain_text(node['c']))}>{inner}</blockquote>"
 
     def _h(self, node: dict[str, Any]) -> str:
         name = f"h{min(node['level'], 6)}"
-        below = self._sketch() if plain(node["c"]) == self._say("places") else ""
+        below = self._render_map() if plain_text(node["c"]) == self._translate("places") else ""
         here = f' id="{node["id"]}"' if "id" in node else ""
-        here += _directed(node["c"])
-        return f"<{name}{here}>{self._all(node['c'])}</{name}>{below}"
+        here += _direction_attribute(node["c"])
+        return f"<{name}{here}>{self._render_nodes(node['c'])}</{name}>{below}"
 
     def _ol(self, node: dict[str, Any]) -> str:
         if node.get("role") == "sources":
-            entries = (self._source(at, item) for at, item in enumerate(node["c"], 1))
+            entries = (self._render_source(at, item) for at, item in enumerate(node["c"], 1))
             return f"<ol>{''.join(entries)}</ol>"
         start = f' start="{int(node["start"])}"' if "start" in node else ""
-        return f"<ol{start}>{self._all(node['c'])}</ol>"
+        return f"<ol{start}>{self._render_nodes(node['c'])}</ol>"
 
     def _table(self, node: dict[str, Any]) -> str:
         rows = node["c"]
         head = [*takewhile(lambda row: all(cell["t"] == "th" for cell in row["c"]), rows)]
         parts = (("thead", head), ("tbody", rows[len(head) :]))
-        drawn = "".join(f"<{name}>{self._all(some)}</{name}>" for name, some in parts if some)
+        drawn = "".join(f"<{name}>{self._render_nodes(some)}</{name}>" for name, some in parts if some)
         return f'<div class="wide"><table>{drawn}</table></div>'
 
     def _tr(self, node: dict[str, Any]) -> str:
-        return f"<tr>{self._all(node['c'])}</tr>"
+        return f"<tr>{self._render_nodes(node['c'])}</tr>"
 
     def _th(self, node: dict[str, Any]) -> str:
-        return self._cell("th", node)
+        return self._render_cell("th", node)
 
     def _td(self, node: dict[str, Any]) -> str:
-        return self._cell("td", node)
+        return self._render_cell("td", node)
 
-    def _cell(self, name: str, node: dict[str, Any]) -> str:
+    def _render_cell(self, tag: str, node: dict[str, Any]) -> str:
         align = node.get("align", "")
-        style = f' style="text-align:{align}"' if align in _ALIGNED else ""
-        style += _directed(node["c"])
-        return f"<{name}{style}>{self._all(node['c'])}</{name}>"
+        style = f' style="text-align:{align}"' if align in _ALIGNMENTS else ""
+        style += _direction_attribute(node["c"])
+        return f"<{tag}{style}>{self._render_nodes(node['c'])}</{tag}>"
 
     def _pre(self, node: dict[str, Any]) -> str:
         named = node.get("language", "")
-        language = f' class="language-{_text(named)}"' if named else ""
-        return f"<pre><code{language}>{_text(plain(node['c']))}</code></pre>"
+        language = f' class="language-{_escape_text(named)}"' if named else ""
+        return f"<pre><code{language}>{_escape_text(plain_text(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
         """A formula as MathML, which browsers draw; one that cannot be read shows its source."""
         tex, display = node["c"][0], bool(node["display"])
-        drawn = mathml(tex, display=display)
+        drawn = formula_mathml(tex, is_display=display)
         if drawn:
             return drawn
         way = "display" if display else "inline"
-        return f'<code class="math {way}">{_text(tex)}</code>'
+        return f'<code class="math {way}">{_escape_text(tex)}</code>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"
@@ -213,55 +216,51 @@ class _Page:
         return "<br>"
 
     def _a(self, node: dict[str, Any]) -> str:
-        inner = self._all(node["c"])
+        inner = self._render_nodes(node["c"])
         address = canonical_url(node["href"])
-        return _link(address, inner, self._foreign(plain(node["c"]))) if address else inner
+        return _anchor(address, inner, self._language_attribute(plain_text(node["c"]))) if address else inner
 
     def _cite(self, node: dict[str, Any]) -> str:
         number = int(node["number"])
-        self._used[number] += 1
-        here = f"cite-{number}-{self._used[number]}"
+        self._citation_counts[number] += 1
+        here = f"cite-{number}-{self._citation_counts[number]}"
         return f'<sup id="{here}"><a href="#source-{number}">[{number}]</a></sup>'
 
     # Sources
 
-    def _source(self, number: int, node: Any) -> str:
+    def _render_source(self, number: int, node: Any) -> str:
         source = self._sources[number - 1]
-        more = f"{self._back(number)}{self._passages(source)}"
-        return f'<li id="source-{number}">{self._all(node["c"])}{more}</li>'
+        more = f"{self._render_backlinks(number)}{self._render_passages(source)}"
+        return f'<li id="source-{number}">{self._render_nodes(node["c"])}{more}</li>'
 
-    def _back(self, number: int) -> str:
+    def _render_backlinks(self, number: int) -> str:
         """The ways back to the citations before the list of sources."""
-        ways = (
-            f'<a href="#cite-{number}-{at}">{at}</a>' for at in range(1, self._used[number] + 1)
-        )
-        return f'<div class="more back">{self._say("cited in")} {" ".join(ways)}</div>'
+        ways = (f'<a href="#cite-{number}-{at}">{at}</a>' for at in range(1, self._citation_counts[number] + 1))
+        return f'<div class="more back">{self._translate("cited in")} {" ".join(ways)}</div>'
 
-    def _passages(self, source: CitedSource) -> str:
-        told = "".join(self._passage(source.evidence, p) for p in source.evidence.passages)
-        title = f"{self._say('cited passages')} ({len(source.evidence.passages)})"
+    def _render_passages(self, source: CitedSource) -> str:
+        told = "".join(self._render_passage(source.evidence, p) for p in source.evidence.passages)
+        title = f"{self._translate('cited passages')} ({len(source.evidence.passages)})"
         return f'<details class="more"><summary>{title}</summary>{told}</details>'
 
-    def _passage(self, evidence: Evidence, passage: Passage) -> str:
-        spots = self._stretches(evidence, passage)
+    def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
+        spots = self._supporting_spans(evidence, passage)
         facts = [
-            _text(passage.heading),
-            "" if passage.page is None else self._say("page", page=passage.page),
-            self._say("grounding") if passage.origin == "grounding" else "",
-            self._say("ocr") if passage.ocr else "",
-            self._there(evidence, passage, spots),
+            _escape_text(passage.heading),
+            "" if passage.page is None else self._translate("page", page=passage.page),
+            self._translate("grounding") if passage.origin == "grounding" else "",
+            self._translate("ocr") if passage.ocr else "",
+            self._link_to_passage(evidence, passage, spots),
         ]
         told = " · ".join(fact for fact in facts if fact)
-        words = self._foreign(passage.text)
-        return f"<blockquote{words}>{_marked(passage.text, spots)}</blockquote>" + (
-            f"<p>{told}</p>" if told else ""
-        )
+        words = self._language_attribute(passage.text)
+        return f"<blockquote{words}>{_highlight(passage.text, spots)}</blockquote>" + (f"<p>{told}</p>" if told else "")
 
-    def _stretches(self, evidence: Evidence, passage: Passage) -> list[tuple[int, int]]:
+    def _supporting_spans(self, evidence: Evidence, passage: Passage) -> list[tuple[int, int]]:
         """What of a passage stands behind sentences, in order and without overlaps."""
         found = sorted(
             (max(0, one.start), min(one.end, len(passage.text)))
-            for one in self._behind.get((evidence.id, passage.id), ())
+            for one in self._sentences_by_passage.get((evidence.id, passage.id), ())
         )
         out: list[tuple[int, int]] = []
         for start, end in found:
@@ -270,75 +269,75 @@ class _Page:
                 out.append((begin, end))
         return out
 
-    def _there(self, evidence: Evidence, passage: Passage, spots: Sequence[tuple[int, int]]) -> str:
+    def _link_to_passage(self, evidence: Evidence, passage: Passage, spans: Sequence[tuple[int, int]]) -> str:
         """A link to the words on their page, if they are the page's own."""
         address = canonical_url(evidence.url)
         if not address or evidence.expires or passage.origin != "source":
             return ""
-        start, end = spots[0] if spots else (0, len(passage.text))
+        start, end = spans[0] if spans else (0, len(passage.text))
         fragment = text_fragment(passage.text[start:end])
         if not fragment:
             return ""
-        return _link(address + ("" if "#" in address else "#") + fragment, self._say("see there"))
+        return _anchor(address + ("" if "#" in address else "#") + fragment, self._translate("see there"))
 
-    def _sketch(self) -> str:
-        if not self._picture:
+    def _render_map(self) -> str:
+        if not self._map_image:
             return ""
-        kind = "png" if self._picture.startswith(b"\x89PNG") else "svg+xml"
-        data = b64encode(self._picture).decode()
-        name = self._say("sketch")
+        kind = "png" if self._map_image.startswith(b"\x89PNG") else "svg+xml"
+        data = b64encode(self._map_image).decode()
+        name = self._translate("sketch")
         return f'<figure class="more"><img alt="{name}" src="data:image/{kind};base64,{data}"></figure>'
 
 
-def text_fragment(words: str) -> str:
+def text_fragment(text: str) -> str:
     """The end of an address that shows words on the page there; "" for none.
 
     A text directive: https://wicg.github.io/scroll-to-text-fragment/
     """
-    lines = [" ".join(line.split()) for line in encodable(words).splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in replace_surrogates(text).splitlines() if line.strip()]
     if not lines:
         return ""
-    if len(lines) == 1 and len(lines[0]) <= _WHOLE:
-        return f":~:text={_quoted(lines[0])}"
-    return f":~:text={_quoted(_end(lines[0], 1))},{_quoted(_end(lines[-1], -1))}"
+    if len(lines) == 1 and len(lines[0]) <= _MAX_WHOLE_FRAGMENT_CHARS:
+        return f":~:text={_encode_fragment(lines[0])}"
+    return f":~:text={_encode_fragment(_line_end(lines[0], 1))},{_encode_fragment(_line_end(lines[-1], -1))}"
 
 
-def _end(line: str, way: int) -> str:
+def _line_end(line: str, direction: int) -> str:
     """The first words of a line, or the last; of Chinese the characters."""
     words = line.split(" ")
-    if len(words) > 2 * _WORDS:
-        return " ".join(words[:_WORDS] if way > 0 else words[-_WORDS:])
-    return line[:_CHARACTERS] if way > 0 else line[-_CHARACTERS:]
+    if len(words) > 2 * _FRAGMENT_END_WORDS:
+        return " ".join(words[:_FRAGMENT_END_WORDS] if direction > 0 else words[-_FRAGMENT_END_WORDS:])
+    return line[:_FRAGMENT_END_CHARS] if direction > 0 else line[-_FRAGMENT_END_CHARS:]
 
 
-def _quoted(words: str) -> str:
+def _encode_fragment(words: str) -> str:
     return quote(words, safe="").replace("-", "%2D")  # a hyphen would set a prefix off
 
 
-def _marked(text: str, spots: Sequence[tuple[int, int]]) -> str:
-    return "".join(_pieces(text, spots))
+def _highlight(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    return "".join(_highlighted_pieces(text, spans))
 
 
-def _pieces(text: str, spots: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _highlighted_pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
     at = 0
-    for start, end in spots:
-        yield f"{_text(text[at:start])}<mark>{_text(text[start:end])}</mark>"
+    for start, end in spans:
+        yield f"{_escape_text(text[at:start])}<mark>{_escape_text(text[start:end])}</mark>"
         at = end
-    yield _text(text[at:])
+    yield _escape_text(text[at:])
 
 
-def _directed(nodes: Iterable[Node]) -> str:
-    return ' dir="rtl"' if leftward(nodes) else ""
+def _direction_attribute(nodes: Iterable[Node]) -> str:
+    return ' dir="rtl"' if is_right_to_left(nodes) else ""
 
 
-def _link(address: str, inner: str, more: str = "") -> str:
-    return f'<a href="{escape(address)}" rel="noopener noreferrer"{more}>{inner}</a>'
+def _anchor(address: str, inner: str, attributes: str = "") -> str:
+    return f'<a href="{escape(address)}" rel="noopener noreferrer"{attributes}>{inner}</a>'
 
 
-def _text(text: str) -> str:
-    return escape(NOT_XML.sub("", encodable(text)))
+def _escape_text(text: str) -> str:
+    return escape(INVALID_XML_CHAR.sub("", replace_surrogates(text)))
 
 
-def _uncited(head: dict[str, Any]) -> str:
+def _heading_text(head: dict[str, Any]) -> str:
     """A heading without the numbers of its citations."""
-    return plain(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()
+    return plain_text(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()

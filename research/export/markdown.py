@@ -16,64 +16,64 @@ from math import isfinite
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from research.citations.conflicts import conflicts as disagreements
-from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, verbatim
-from research.citations.registry import Registry, gather
+from research.citations.disagreements import find_disagreements as disagreements
+from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, is_verbatim
+from research.citations.registry import EvidenceRegistry, collect_evidence
 from research.citations.support import (
     SUPPORT_ACCURACY,
-    Counts,
-    Sentence,
-    Stretch,
-    Support,
-    answer_stretches,
-    support,
+    AnswerSupport,
+    CheckedSentence,
+    SpanGroup,
+    StatusCounts,
+    check_support,
+    mark_doubtful_sentences,
 )
-from research.core.i18n import Say
+from research.core.i18n import Translator
 from research.core.records import (
-    CREDITS,
-    Centre,
+    ATTRIBUTIONS,
     Evidence,
     Failure,
+    FailureHint,
+    FailureReason,
     Finding,
-    Hint,
     Language,
-    Options,
     Paper,
     Passage,
     Place,
-    Reason,
     Reflection,
     Report,
+    RunOptions,
+    SearchArea,
     SpanKind,
     Task,
     Usage,
 )
-from research.core.text.words import detect_language
+from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
 from research.export import coverage
-from research.export.conflicts import conflicts
+from research.export.database_rows_markdown import database_blocks
+from research.export.disagreements import disagreement_blocks
+from research.export.evidence_summary import summarize_evidence
 from research.export.failures import FailureGroup, group_failures
-from research.export.inline import (
-    BREAKS,
-    bullets,
-    escape,
-    inactive,
-    joined,
-    link,
-    quoted,
-    quoted_lines,
+from research.export.markdown_escaping import (
+    LINE_BREAKS,
+    bullet_list,
+    escape_inline,
+    escape_keeping_formulas,
+    escape_lines_keeping_formulas,
+    escape_markdown,
+    join_facts,
+    markdown_link,
 )
-from research.export.lead import answer_lead
-from research.export.prose import markdown
-from research.export.tables import tables
-from research.export.words import Citations, known, speaker
+from research.export.report_texts import CitationFormat, has_report_text, report_translator
+from research.export.tree_markdown import render_spans
 
-SHOWN_QUERIES = 5  # of failures that read the same
-TITLE_LENGTH = 80  # characters
-PLACES = 200  # rows of the table of places
-NOTED = 80  # characters of a passage that a note repeats
-AUTHORS = 3  # of a work that are named in the list of sources
-FOUND = 40  # characters of a figure of a source that a mark repeats
+MAX_QUERIES = 5  # of failures that read the same
+MAX_TITLE_CHARS = 80  # characters
+MAX_PLACES = 200  # rows of the table of places
+MAX_PASSAGE_CHARS = 80  # characters of a passage that a note repeats
+MAX_AUTHORS = 3  # of a work that are named in the list of sources
+MAX_FIGURE_CHARS = 40  # characters of a figure of a source that a mark repeats
 
 # --- The report as Markdown ---------------------------------------------------------------------
 
@@ -82,8 +82,8 @@ def report_markdown(
     report: Report,
     cited: CitedAnswer | None,
     *,
-    citations: Citations = "numbers",
-    behind: Support | None = None,
+    citation_format: CitationFormat = "numbers",
+    answer_support: AnswerSupport | None = None,
 ) -> str:
     """The whole report as Markdown, in the language of the answer, else of the question.
 
@@ -93,53 +93,53 @@ def report_markdown(
     as these and Obsidian know them. `behind` is what stands behind the answer's sentences, where that
     is known already.
     """
-    tongue, registry = language_of(report, cited), gathered(report)
-    say = speaker(tongue, citations)
+    tongue, registry = report_language(report, cited), collect_report_evidence(report)
+    say = report_translator(tongue, citation_format)
     blocks = [
-        f"# {_title(report.run.question) or say('untitled')}",
+        f"# {_short_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
-        *_lines(report.run.question),
-        *coverage.changes(registry, cited, say),
+        *_paragraph_lines(report.run.question),
+        *coverage.change_blocks(registry, cited, say),
         f"## {say('answer')}",
-        *(_answer(report, cited, behind, say) if cited else _no_answer(report, say)),
-        *conflicts(disagreements(report, cited), registry, say),
-        *coverage.coverage(report, registry, cited, say),
-        *(_sources(cited, say, citations) if cited else ()),
-        *_remarks(report, registry, cited, say),
-        *_places(report, cited, say),
-        *tables(report, say, tongue),
-        *_review(cited, say),
-        *_failures(report, cited, say),
-        *_plan(report, say, with_evidence=cited is None),
-        *_usage(report, say),
-        *_made(report, cited, say),
+        *(_answer_blocks(report, cited, answer_support, say) if cited else _no_answer_block(report, say)),
+        *disagreement_blocks(disagreements(report, cited), registry, say),
+        *coverage.coverage_blocks(report, registry, cited, say),
+        *(_source_blocks(cited, say, citation_format) if cited else ()),
+        *_note_blocks(report, registry, cited, say),
+        *_place_blocks(report, cited, say),
+        *database_blocks(report, say, tongue),
+        *_review_blocks(cited, say),
+        *_failure_blocks(report, cited, say),
+        *_plan_blocks(report, say, include_evidence=cited is None),
+        *_usage_blocks(report, say),
+        *_provenance_blocks(report, cited, say),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
 def message_markdown(report: Report, cited: CitedAnswer) -> str:
     """The answer as a message of a conversation: with its sources and with what failed."""
-    say = speaker(language_of(report, cited))
+    say = report_translator(report_language(report, cited))
     blocks = [
-        *_answer(report, cited, None, say),
-        *(_sources(cited, say, "numbers") if cited.sources else ()),
-        *_failures(report, cited, say),
+        *_answer_blocks(report, cited, None, say),
+        *(_source_blocks(cited, say, "numbers") if cited.sources else ()),
+        *_failure_blocks(report, cited, say),
     ]
     return "\n\n".join(blocks)
 
 
-def language_of(report: Report, cited: CitedAnswer | None) -> Language:
+def report_language(report: Report, cited: CitedAnswer | None) -> Language:
     return cited.answer.language if cited else detect_language(report.run.question)
 
 
-def _title(question: str) -> str:
+def _short_title(question: str) -> str:
     line = " ".join(question.split())
-    return quoted(line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…")
+    return escape_keeping_formulas(line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1].rstrip() + "…")
 
 
-def _lines(text: str) -> Iterator[str]:
+def _paragraph_lines(text: str) -> Iterator[str]:
     """Each line of outside text as a paragraph of its own."""
-    return quoted_lines(text)
+    return escape_lines_keeping_formulas(text)
 
 
 # --- The answer
@@ -147,328 +147,337 @@ def _lines(text: str) -> Iterator[str]:
 
 def answer_markdown(cited: CitedAnswer) -> str:
     """The answer alone, with its citations as [n], without its title and marks of support."""
-    return "\n\n".join(_body(cited, speaker(cited.answer.language), Support()))
+    return "\n\n".join(_answer_body(cited, report_translator(cited.answer.language), AnswerSupport()))
 
 
-def _answer(report: Report, cited: CitedAnswer, behind: Support | None, say: Say) -> Iterator[str]:
-    title = quoted(cited.answer.title)
-    if title and title != quoted(report.run.question):
+def _answer_blocks(
+    report: Report, cited: CitedAnswer, answer_support: AnswerSupport | None, translate: Translator
+) -> Iterator[str]:
+    title = escape_keeping_formulas(cited.answer.title)
+    if title and title != escape_keeping_formulas(report.run.question):
         yield f"**{title}**"
-    opening = answer_lead(report, cited)
+    opening = summarize_evidence(report, cited)
     if opening.text:
-        yield escape(opening.text)
-    found = support(cited) if behind is None else behind
-    yield from _supported(found.counts, cited.answer.language, say)
-    yield from _body(cited, say, found, opening.folded)
+        yield escape_markdown(opening.text)
+    found = check_support(cited) if answer_support is None else answer_support
+    yield from _support_summary(found.counts, cited.answer.language, translate)
+    yield from _answer_body(cited, translate, found, opening.replaced_spans)
 
 
-def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
+def _support_summary(counts: StatusCounts, language: Language, translate: Translator) -> Iterator[str]:
     """How many sentences have what behind them, and how far that can be trusted."""
     if not counts.total:
         return
     if counts.quoted == counts.total:
-        yield say("support.quoted", total=counts.total)
+        yield translate("support.quoted", total=counts.total)
         return
-    facts = [say("support", good=counts.quoted + counts.supported, total=counts.total)]
+    facts = [translate("support", good=counts.quoted + counts.supported, total=counts.total)]
     facts += [
-        say(f"support.{way}", count=count)
+        translate(f"support.{way}", count=count)
         for way, count in counts._asdict().items()
         if count and way not in ("total", "quoted", "supported")
     ]
-    yield say(
+    yield translate(
         "support hint",
-        what=say("comma").join(facts),
+        what=translate("comma").join(facts),
         percent=f"{SUPPORT_ACCURACY[language].balanced:.0%}"[:-1],
     )
 
 
-def _body(
-    cited: CitedAnswer, say: Say, found: Support, folded: frozenset[int] = frozenset()
+def _answer_body(
+    cited: CitedAnswer,
+    translate: Translator,
+    answer_support: AnswerSupport,
+    omitted_spans: frozenset[int] = frozenset(),
 ) -> Iterator[str]:
     """The spans of an answer, but for those that its first line stands for."""
     sources = {source.number: source for source in cited.sources}
-    doubts = {sentence.at: _doubt(sentence, cited.spans, say) for sentence in found.doubtful}
-    trees = (stretch for stretch in answer_stretches(cited, found) if stretch.written)
+    doubts = {
+        sentence.at: _doubt_mark(sentence, cited.spans, translate) for sentence in answer_support.doubtful_sentences
+    }
+    trees = (stretch for stretch in mark_doubtful_sentences(cited, answer_support) if stretch.is_markdown)
     placed = enumerate(cited.spans)
-    for shape, group in groupby(placed, key=lambda item: _SHAPES[item[1].span.kind]):
-        own = [item for at, item in group if at not in folded]
+    for shape, group in groupby(placed, key=lambda item: _SPAN_WRITERS[item[1].span.kind]):
+        own = [item for at, item in group if at not in omitted_spans]
         if shape is None:
-            yield from _texts(next(trees), say, doubts)
+            yield from _text_blocks(next(trees), translate, doubts)
         elif own:
-            yield from shape(own, sources, say)
+            yield from shape(own, sources, translate)
 
 
-def _doubt(sentence: Sentence, spans: Sequence[NumberedSpan], say: Say) -> str:
+def _doubt_mark(sentence: CheckedSentence, spans: Sequence[NumberedSpan], translate: Translator) -> str:
     """What is said behind a doubtful sentence; nothing if a citation of it says it already."""
     if sentence.status == "differs":
         found = next((lack.found for lack in sentence.lacks if lack.found.strip()), "")
-        words = inactive(" ".join(found.split()))
-        short = words if len(words) <= FOUND else ""
-        return " " + (say("differs from", found=short) if short else say("differs"))
+        words = escape_inline(" ".join(found.split()))
+        short = words if len(words) <= MAX_FIGURE_CHARS else ""
+        return " " + (translate("differs from", found=short) if short else translate("differs"))
     if any(spans[at].unsourced for at in sentence.spans):
         return ""
-    return " " + say("no source" if sentence.status == "none" else sentence.status)
+    return " " + translate("no source" if sentence.status == "none" else sentence.status)
 
 
-def _headings(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
+def _heading_blocks(spans: list[NumberedSpan], _: dict[int, CitedSource], translate: Translator) -> Iterator[str]:
     for item in spans:
-        yield f"### {quoted(item.span.text)}{_marks(item, say)}"
+        yield f"### {escape_keeping_formulas(item.span.text)}{_citation_marks(item, translate)}"
 
 
-def _notices(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
+def _notice_blocks(spans: list[NumberedSpan], _: dict[int, CitedSource], translate: Translator) -> Iterator[str]:
     for item in spans:
-        yield f"> {quoted(item.span.text)}{_marks(item, say)}"
+        yield f"> {escape_keeping_formulas(item.span.text)}{_citation_marks(item, translate)}"
 
 
-def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say) -> Iterator[str]:
+def _list_blocks(spans: list[NumberedSpan], sources: dict[int, CitedSource], translate: Translator) -> Iterator[str]:
     """Quotes and what was not found, as a list."""
-    yield from bullets(
-        _quote(item, sources, say) if item.span.kind == "quote" else _missing(item, say)
+    yield from bullet_list(
+        _quote_line(item, sources, translate) if item.span.kind == "quote" else _missing_line(item, translate)
         for item in spans
     )
 
 
-def _texts(stretch: Stretch, say: Say, doubts: Mapping[int, str]) -> Iterator[str]:
-    text = markdown(
-        stretch.spans,
-        lambda item: _marks(item, say),
-        stretch.nodes,
-        doubts,
-        none=" " + say("no source"),
-        rowless=lambda count: say("no source rows", count=count),
+def _text_blocks(group: SpanGroup, translate: Translator, doubt_marks: Mapping[int, str]) -> Iterator[str]:
+    text = render_spans(
+        group.spans,
+        lambda item: _citation_marks(item, translate),
+        group.nodes,
+        doubt_marks,
+        no_source_text=" " + translate("no source"),
+        format_unsourced_rows=lambda count: translate("no source rows", count=count),
     )
     if text:
         yield text
 
 
-def _marks(item: NumberedSpan, say: Say) -> str:
+def _citation_marks(item: NumberedSpan, translate: Translator) -> str:
     """The citation numbers of a span. A space before each keeps a "!" from making an image."""
-    unsourced = " " + say("no source") if item.unsourced else ""
-    return "".join(" " + say("cite", number=number) for number in item.numbers) + unsourced
+    unsourced = " " + translate("no source") if item.unsourced else ""
+    return "".join(" " + translate("cite", number=number) for number in item.numbers) + unsourced
 
 
-def _quote(item: NumberedSpan, sources: dict[int, CitedSource], say: Say) -> str:
-    words = quoted(item.span.text) if item.span.made else f"“{quoted(item.span.text)}”"
-    words += _marks(item, say)
-    places = [_where(item, sources[number].evidence, say) for number in item.numbers]
-    return f"{words} — {say('semicolon').join(places)}" if places else words
+def _quote_line(item: NumberedSpan, sources: dict[int, CitedSource], translate: Translator) -> str:
+    words = (
+        escape_keeping_formulas(item.span.text) if item.span.made else f"“{escape_keeping_formulas(item.span.text)}”"
+    )
+    words += _citation_marks(item, translate)
+    places = [_quote_location(item, sources[number].evidence, translate) for number in item.numbers]
+    return f"{words} — {translate('semicolon').join(places)}" if places else words
 
 
-def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:
+def _quote_location(item: NumberedSpan, evidence: Evidence, translate: Translator) -> str:
     """Title, section and page, as far as they are known."""
     passage = quoted_passage(item, evidence)
     heading = passage.heading if passage else ""
     page = passage.page if passage else None
-    notice = say(f"notice.{evidence.notice}") if evidence.notice else ""
-    words = [notice, escape(_name(evidence, say)), escape(heading)]
-    words.append("" if page is None else say("page", page=page))
-    words.append(say("ocr") if passage and passage.ocr else "")
+    notice = translate(f"notice.{evidence.notice}") if evidence.notice else ""
+    words = [notice, escape_markdown(_source_name(evidence, translate)), escape_markdown(heading)]
+    words.append("" if page is None else translate("page", page=page))
+    words.append(translate("ocr") if passage and passage.ocr else "")
     return " · ".join(word for word in words if word)
 
 
 def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
     """The passage of a source that a quote was taken from."""
     cited = {cite.passage for cite in item.span.cites}
-    fitting = (p for p in evidence.passages if p.id in cited and verbatim(item.span.text, p.text))
+    fitting = (p for p in evidence.passages if p.id in cited and is_verbatim(item.span.text, p.text))
     return next(fitting, None)
 
 
-def _missing(item: NumberedSpan, say: Say) -> str:
+def _missing_line(item: NumberedSpan, translate: Translator) -> str:
     """What the writer says of a part without evidence: not found, or not looked up."""
-    text = quoted(item.span.text) or say("not found") + say("stop")
-    return text + _marks(item, say)
+    text = escape_keeping_formulas(item.span.text) or translate("not found") + translate("stop")
+    return text + _citation_marks(item, translate)
 
 
-_Shape = Callable[[list[NumberedSpan], dict[int, CitedSource], Say], Iterator[str]]
-_SHAPES: dict[SpanKind, _Shape | None] = {
-    "heading": _headings,
-    "notice": _notices,
-    "quote": _points,
-    "missing": _points,
+_SpanWriter = Callable[[list[NumberedSpan], dict[int, CitedSource], Translator], Iterator[str]]
+_SPAN_WRITERS: dict[SpanKind, _SpanWriter | None] = {
+    "heading": _heading_blocks,
+    "notice": _notice_blocks,
+    "quote": _list_blocks,
+    "missing": _list_blocks,
     "text": None,  # drawn by `_texts`, from its tree
 }
 
 
-def _review(cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+def _review_blocks(cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """The sentences that a model's check has taken out or put in other words, as they were."""
     review = cited.answer.review if cited else None
     if review and review.repairs:
-        yield f"## {say('review')}"
-        yield from bullets(
-            say(
+        yield f"## {translate('review')}"
+        yield from bullet_list(
+            translate(
                 "review.rewritten" if repair.after else "review.dropped",
-                before=escape(repair.before),
-                after=escape(repair.after),
+                before=escape_markdown(repair.before),
+                after=escape_markdown(repair.after),
             )
             for repair in review.repairs
         )
 
 
-def _no_answer(report: Report, say: Say) -> Iterator[str]:
-    yield say("no answer", status=say(f"status.{report.run.status}"))
+def _no_answer_block(report: Report, translate: Translator) -> Iterator[str]:
+    yield translate("no answer", status=translate(f"status.{report.run.status}"))
 
 
 # --- What stands behind it
 
 
-def _sources(cited: CitedAnswer, say: Say, citations: Citations) -> Iterator[str]:
-    if citations != "footnotes" or not cited.sources:  # who draws footnotes has a heading for them
-        yield f"## {say('sources')}"
-    lines = [line for s in cited.sources for line in _cited_source(s, say, citations)]
-    yield "\n".join(lines) or say("nothing cited")
+def _source_blocks(cited: CitedAnswer, translate: Translator, citation_format: CitationFormat) -> Iterator[str]:
+    if citation_format != "footnotes" or not cited.sources:  # who draws footnotes has a heading for them
+        yield f"## {translate('sources')}"
+    lines = [line for s in cited.sources for line in _source_lines(s, translate, citation_format)]
+    yield "\n".join(lines) or translate("nothing cited")
 
 
-def _cited_source(source: CitedSource, say: Say, citations: Citations) -> Iterator[str]:
+def _source_lines(source: CitedSource, translate: Translator, citation_format: CitationFormat) -> Iterator[str]:
     """A numbered source. The words of a search model follow: its page need not have them."""
-    notes = citations == "footnotes"
+    notes = citation_format == "footnotes"
     number = f"[^{source.number}]: " if notes else f"{source.number}. "
     indent = 4 if notes else len(number)
-    goal = f'<a id="s{source.number}"></a>' if citations == "links" else ""
-    yield number + goal + _source(source.evidence, say)
+    goal = f'<a id="s{source.number}"></a>' if citation_format == "links" else ""
+    yield number + goal + _source_line(source.evidence, translate)
     for passage in source.evidence.passages:
         if passage.origin == "grounding":
-            yield f"{' ' * indent}- “{escape(passage.text)}” — {say('grounding')}"
+            yield f"{' ' * indent}- “{escape_markdown(passage.text)}” — {translate('grounding')}"
 
 
-def _name(evidence: Evidence, say: Say) -> str:
-    return evidence.title.strip() or canonical_url(evidence.url) or say("untitled")
+def _source_name(evidence: Evidence, translate: Translator) -> str:
+    return evidence.title.strip() or canonical_url(evidence.url) or translate("untitled")
 
 
-def _source(evidence: Evidence, say: Say) -> str:
+def _source_line(evidence: Evidence, translate: Translator) -> str:
     """One source: its title, linked if it has an address, and what is known of it."""
-    facts = _of_map(evidence, say) if evidence.kind == "place" else _of_source(evidence, say)
-    known = say("comma").join(fact for fact in facts if fact)
-    return f"{link(_name(evidence, say), evidence.url, maths=True)} — {known}"
+    facts = _map_facts(evidence, translate) if evidence.kind == "place" else _source_facts(evidence, translate)
+    known = translate("comma").join(fact for fact in facts if fact)
+    return f"{markdown_link(_source_name(evidence, translate), evidence.url, keep_formulas=True)} — {known}"
 
 
-def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:
+def _map_facts(evidence: Evidence, translate: Translator) -> Iterator[str]:
     """What is known of a place, or of what else a map service says: a way, the weather."""
     place = evidence.place
     sample = place is not None and place.provider == "offline"  # its name says that it is a sample
-    if place and place.provider in CREDITS:
-        yield link(*CREDITS[place.provider])
+    if place and place.provider in ATTRIBUTIONS:
+        yield markdown_link(*ATTRIBUTIONS[place.provider])
     elif place and not sample:
-        yield say("poi", service=_where_looked(place.provider, say))
+        yield translate("poi", service=_service_label(place.provider, translate))
     else:
-        yield say("source.offline") if sample else escape(evidence.publisher) or say("kind.place")
-    yield say("looked up", date=utc(evidence.retrieved).date().isoformat())
-    yield say("sample") if evidence.sample and not sample else ""
+        yield translate("source.offline") if sample else escape_markdown(evidence.publisher) or translate("kind.place")
+    yield translate("looked up", date=to_utc(evidence.retrieved).date().isoformat())
+    yield translate("sample") if evidence.sample and not sample else ""
 
 
-def _of_source(evidence: Evidence, say: Say) -> list[str]:
-    retrieved = say("retrieved", date=utc(evidence.retrieved).date().isoformat())
+def _source_facts(evidence: Evidence, translate: Translator) -> list[str]:
+    retrieved = translate("retrieved", date=to_utc(evidence.retrieved).date().isoformat())
     published, paper = evidence.published, evidence.paper
     day = published.isoformat() if published else str(paper.year or "") if paper else ""
-    dated = say("published", date=day) if day else retrieved
+    dated = translate("published", date=day) if day else retrieved
     host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
     return [
-        say(f"notice.{evidence.notice}") if evidence.notice else "",
-        say(f"kind.{evidence.kind}"),
-        _by(paper, say) if paper else "",
-        escape(evidence.publisher) or escape(host),
+        translate(f"notice.{evidence.notice}") if evidence.notice else "",
+        translate(f"kind.{evidence.kind}"),
+        _author_names(paper, translate) if paper else "",
+        escape_markdown(evidence.publisher) or escape_markdown(host),
         dated,
         retrieved if evidence.expires and published else "",
-        *(_of_paper(paper, say) if paper else ()),
-        say("sample") if evidence.sample else "",
-        say("expires") if evidence.expires else "",
-        say(f"standing.{evidence.standing}") if evidence.standing else "",
-        say("see also", link=link(evidence.also, evidence.also)) if evidence.also else "",
+        *(_paper_facts(paper, translate) if paper else ()),
+        translate("sample") if evidence.sample else "",
+        translate("expires") if evidence.expires else "",
+        translate(f"standing.{evidence.standing}") if evidence.standing else "",
+        translate("see also", link=markdown_link(evidence.also, evidence.also)) if evidence.also else "",
     ]
 
 
-def _by(paper: Paper, say: Say) -> str:
+def _author_names(paper: Paper, translate: Translator) -> str:
     """Who has written a work, the first of them."""
-    names = say("comma").join(escape(one.shown) for one in paper.authors[:AUTHORS])
-    return say("and others", names=names) if len(paper.authors) > AUTHORS else names
+    names = translate("comma").join(escape_markdown(one.display_name) for one in paper.authors[:MAX_AUTHORS])
+    return translate("and others", names=names) if len(paper.authors) > MAX_AUTHORS else names
 
 
-def _of_paper(paper: Paper, say: Say) -> Iterator[str]:
+def _paper_facts(paper: Paper, translate: Translator) -> Iterator[str]:
     """The DOI of a work, and how often it is cited, by whose count."""
-    yield f"DOI {escape(paper.doi)}" if paper.doi else ""
+    yield f"DOI {escape_markdown(paper.doi)}" if paper.doi else ""
     if paper.cited is not None and paper.counted:
-        service = _where_looked(paper.counted, say)
-        yield say("cited by", n=f"{paper.cited:,}", service=service)
+        service = _service_label(paper.counted, translate)
+        yield translate("cited by", n=f"{paper.cited:,}", service=service)
 
 
 # --- What its reader has noted
 
 
-def _remarks(
-    report: Report, registry: Registry, cited: CitedAnswer | None, say: Say
+def _note_blocks(
+    report: Report, registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator
 ) -> Iterator[str]:
     """The notes of whose report it is, each under what it is on: none of it is or has a citation."""
     if not report.remarks:
         return
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
-    yield f"## {say('remarks')}"
-    yield say("remarks own")
+    yield f"## {translate('remarks')}"
+    yield translate("remarks own")
     for one in report.remarks:
-        day = utc(one.made).date().isoformat()
+        day = to_utc(one.made).date().isoformat()
         item = registry.get(one.evidence)
         if item is None:
-            yield say("remark answer", date=day)
+            yield translate("remark answer", date=day)
         else:
             passage = registry.passage(one.evidence, one.passage)
             facts = [
-                say("remark source", n=numbers[item.id]) if item.id in numbers else "",
-                escape(_name(item, say)),
-                escape(passage.heading) if passage else "",
-                f"“{escape(_short(passage.text))}”" if passage and passage.text.strip() else "",
+                translate("remark source", n=numbers[item.id]) if item.id in numbers else "",
+                escape_markdown(_source_name(item, translate)),
+                escape_markdown(passage.heading) if passage else "",
+                f"“{escape_markdown(_shorten(passage.text))}”" if passage and passage.text.strip() else "",
             ]
-            yield say("remark passage", what=" · ".join(filter(None, facts)), date=day)
-        lines = [escape(line) for line in BREAKS.split(one.text) if line.strip()]
+            yield translate("remark passage", what=" · ".join(filter(None, facts)), date=day)
+        lines = [escape_markdown(line) for line in LINE_BREAKS.split(one.text) if line.strip()]
         yield "\n>\n".join(f"> {line}" for line in lines)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= NOTED else f"{line[: NOTED - 1].rstrip()}…"
+    return line if len(line) <= MAX_PASSAGE_CHARS else f"{line[: MAX_PASSAGE_CHARS - 1].rstrip()}…"
 
 
 # --- Where it is
 
 
-def gathered(report: Report) -> Registry:
+def collect_report_evidence(report: Report) -> EvidenceRegistry:
     """Every source of the findings once, and any other that the report knows."""
-    registry = gather(report.findings)
+    registry = collect_evidence(report.findings)
     for item in report.evidence:
         registry.add(item)
     return registry
 
 
-def _places(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+def _place_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """The places as a table, those that are cited first."""
-    registry = gathered(report)
+    registry = collect_report_evidence(report)
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
     items = [source.evidence for source in cited.sources] if cited else []
     items += [item for item in registry if item.id not in numbers]
     found = [(item, item.place) for item in items if item.place]
     if not found:
         return
-    near = _centres(report, registry)
+    near = _centres_by_place(report, registry)
     centres = dict.fromkeys(near.values())
     several = len({centre.name for centre in centres}) > 1
-    yield f"## {say('places')}"
-    yield from bullets(_centre(centre, say) for centre in centres)
-    head = [say(f"place.{column}") for column in _COLUMNS]
+    yield f"## {translate('places')}"
+    yield from bullet_list(_centre_line(centre, translate) for centre in centres)
+    head = [translate(f"place.{column}") for column in _PLACE_COLUMNS]
     rows = [head, ["---"] * len(head)]
-    for item, place in found[:PLACES]:
-        number = say("cite", number=numbers[item.id]) if item.id in numbers else "—"
+    for item, place in found[:MAX_PLACES]:
+        number = translate("cite", number=numbers[item.id]) if item.id in numbers else "—"
         centre = near.get(item.id) if several else None
-        rows.append([number, *_row(item, place, centre, say)])
+        rows.append([number, *_place_row(item, place, centre, translate)])
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    if len(found) > PLACES:
-        yield say("places left out", count=len(found) - PLACES)
+    if len(found) > MAX_PLACES:
+        yield translate("places left out", count=len(found) - MAX_PLACES)
 
 
-_COLUMNS = (
+_PLACE_COLUMNS = (
     "number", "name", "category", "address", "distance", "rating", "cost", "hours", "coordinates",
 )  # fmt: skip
 
 
-def _centres(report: Report, registry: Registry) -> dict[str, Centre]:
+def _centres_by_place(report: Report, registry: EvidenceRegistry) -> dict[str, SearchArea]:
     """What each place was searched around: as it is known from where it was found first."""
-    near: dict[str, Centre] = {}
+    near: dict[str, SearchArea] = {}
     for finding in report.findings:
         for item in finding.evidence:
             known = registry.get(item.id)
@@ -477,43 +486,47 @@ def _centres(report: Report, registry: Registry) -> dict[str, Centre]:
     return near
 
 
-def _centre(centre: Centre, say: Say) -> str:
-    where = _position(centre)
-    radius = say("radius", far=_far(centre.radius, say)) if centre.radius > 0 else ""
+def _centre_line(centre: SearchArea, translate: Translator) -> str:
+    where = _format_position(centre)
+    radius = translate("radius", far=_format_distance(centre.radius, translate)) if centre.radius > 0 else ""
     if centre.asked:
-        radius = say("widened", radius=radius, asked=_far(centre.asked, say))
-    facts = [escape(centre.name) or say("untitled"), where, radius]
-    return say("centre", what=say("comma").join(fact for fact in facts if fact))
+        radius = translate("widened", radius=radius, asked=_format_distance(centre.asked, translate))
+    facts = [escape_markdown(centre.name) or translate("untitled"), where, radius]
+    return translate("centre", what=translate("comma").join(fact for fact in facts if fact))
 
 
-def _row(item: Evidence, place: Place, centre: Centre | None, say: Say) -> Iterator[str]:
+def _place_row(item: Evidence, place: Place, search_centre: SearchArea | None, translate: Translator) -> Iterator[str]:
     """The cells of a place behind its number; `centre` if it has to be said which one it was."""
-    name = link(place.name.strip() or _name(item, say), item.url)
-    yield f"{name} · {say('sample')}" if place.sample else name
+    name = markdown_link(place.name.strip() or _source_name(item, translate), item.url)
+    yield f"{name} · {translate('sample')}" if place.sample else name
     category = f"category.{place.category}"
-    yield say(category) if known(category) else escape(place.category)
-    yield escape(" ".join(dict.fromkeys([place.city, place.district, place.address])))
-    away = "" if place.distance is None else _far(place.distance, say)
-    yield f"{away} · {escape(centre.name)}" if away and centre and centre.name.strip() else away
-    yield _figure(place.rating)
-    yield _figure(place.cost)
-    yield escape(place.hours)
-    yield _position(place)
+    yield translate(category) if has_report_text(category) else escape_markdown(place.category)
+    yield escape_markdown(" ".join(dict.fromkeys([place.city, place.district, place.address])))
+    away = "" if place.distance is None else _format_distance(place.distance, translate)
+    yield (
+        f"{away} · {escape_markdown(search_centre.name)}"
+        if away and search_centre and search_centre.name.strip()
+        else away
+    )
+    yield _format_number(place.rating)
+    yield _format_number(place.cost)
+    yield escape_markdown(place.hours)
+    yield _format_position(place)
 
 
-def _position(point: Place | Centre) -> str:
+def _format_position(point: Place | SearchArea) -> str:
     known = abs(point.lng) <= 180 and abs(point.lat) <= 90
     return f"{point.lat:z.6f}, {point.lng:z.6f}" if known else "—"
 
 
-def _far(metres: int, say: Say) -> str:
+def _format_distance(metres: int, translate: Translator) -> str:
     """A distance as people say it."""
     if metres < 1_000:
-        return say("metres", count=metres)
-    return say("kilometres", count=f"{metres / 1_000:,.1f}")
+        return translate("metres", count=metres)
+    return translate("kilometres", count=f"{metres / 1_000:,.1f}")
 
 
-def _figure(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     """A number as people write it: 60, not 60.00."""
     if value is None or not isfinite(value):
         return ""
@@ -523,7 +536,7 @@ def _figure(value: float | None) -> str:
 # --- What went wrong
 
 
-def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
+def collect_failures(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
     """The failures that the answer lists; without one, those of every stage that there was.
 
     A look-up that found nothing has not failed.
@@ -549,97 +562,99 @@ def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
     return tuple(found)
 
 
-def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+def _failure_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield the section on failures: each group of equal failures with its searches, then the
     original messages of the services."""
-    failures = failed(report, cited)
+    failures = collect_failures(report, cited)
     if not failures:
         return
-    groups = group_failures(failures, language_of(report, cited))
-    yield f"## {say('failures')}"
-    yield from bullets(_grouped(group, say) for group in groups)
+    groups = group_failures(failures, report_language(report, cited))
+    yield f"## {translate('failures')}"
+    yield from bullet_list(_failure_group_line(group, translate) for group in groups)
     details = dict.fromkeys(text for group in groups for text in group.details)
     if details:
-        yield (say("failure details") + say("colon")).rstrip()
-        yield from bullets(escape(text) for text in details)
+        yield (translate("failure details") + translate("colon")).rstrip()
+        yield from bullet_list(escape_markdown(text) for text in details)
 
 
-def _grouped(group: FailureGroup, say: Say) -> str:
-    text = escape(group.text)
-    if group.number > 1:
-        text += say("aside", what=f"{group.number}×")
-    queries = [f"“{escape(query)}”" for query in group.queries[:SHOWN_QUERIES]]
-    if len(group.queries) > SHOWN_QUERIES:
+def _failure_group_line(group: FailureGroup, translate: Translator) -> str:
+    text = escape_markdown(group.text)
+    if group.failure_count > 1:
+        text += translate("aside", what=f"{group.failure_count}×")
+    queries = [f"“{escape_markdown(query)}”" for query in group.queries[:MAX_QUERIES]]
+    if len(group.queries) > MAX_QUERIES:
         queries.append("…")
-    return text + say("aside", what=say("comma").join(queries)) if queries else text
+    return text + translate("aside", what=translate("comma").join(queries)) if queries else text
 
 
-def _failure(failure: Failure, say: Say) -> str:
+def _failure_line(failure: Failure, translate: Translator) -> str:
     """What failed, where and why."""
-    stage = say(f"stage.{failure.stage}")
-    where = _where_looked(failure.source, say) if failure.source.strip() else ""
-    what = f"“{escape(failure.query)}”" if failure.query.strip() else stage
+    stage = translate(f"stage.{failure.stage}")
+    where = _service_label(failure.source, translate) if failure.source.strip() else ""
+    what = f"“{escape_markdown(failure.query)}”" if failure.query.strip() else stage
     facts = [
         stage if failure.stage != "search" and what != stage else "",
         where,
-        *_because(failure.reason, failure.hint, failure.message, say),
+        *_reason_facts(failure.reason, failure.hint, failure.message, translate),
     ]
-    return f"{what} — {joined(facts, say)}"
+    return f"{what} — {join_facts(facts, translate)}"
 
 
-def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Iterator[str]:
+def _reason_facts(
+    reason: FailureReason | None, hint: FailureHint, message: str, translate: Translator
+) -> Iterator[str]:
     """A reason in words, and what could help."""
     if reason == "unclear" and message.strip():  # it asks back
-        yield say("reason.unclear") + say("colon") + escape(message)
+        yield translate("reason.unclear") + translate("colon") + escape_markdown(message)
         return
     if reason == "no model" and message.strip():  # it says all of it
-        yield escape(message)
+        yield escape_markdown(message)
         return
-    yield say(f"reason.{reason}") if reason else ""
-    yield say(f"hint.{hint}") if hint else ""
+    yield translate(f"reason.{reason}") if reason else ""
+    yield translate(f"hint.{hint}") if hint else ""
     if reason in (None, "empty"):  # else it is told with what failed
-        yield escape(message)
+        yield escape_markdown(message)
 
 
-def _where_looked(source: str, say: Say) -> str:
+def _service_label(source: str, translate: Translator) -> str:
     """The name of a source as people read it; a source without words keeps its own name."""
     key = f"source.{source}"
-    return escape(say(key) if known(key) else source)
+    return escape_markdown(translate(key) if has_report_text(key) else source)
 
 
 # --- How it came about
 
 
-def _plan(report: Report, say: Say, *, with_evidence: bool) -> Iterator[str]:
-    yield f"## {say('plan')}"
+def _plan_blocks(report: Report, translate: Translator, *, include_evidence: bool) -> Iterator[str]:
+    yield f"## {translate('plan')}"
     if report.plan is None:
-        yield say("no plan")
+        yield translate("no plan")
     else:
         if report.plan.edited:
-            yield say("edited")
-        yield from bullets(_said(report, say))
+            yield translate("edited")
+        yield from bullet_list(_conversation_lines(report, translate))
         if report.plan.parts:
-            yield say("parts")
-        yield from bullets(
-            f"“{escape(part.text)}”" + (f" — {escape(part.subject)}" if part.subject else "")
+            yield translate("parts")
+        yield from bullet_list(
+            f"“{escape_markdown(part.text)}”" + (f" — {escape_markdown(part.subject)}" if part.subject else "")
             for part in report.plan.parts
         )
-        yield from (escape(note) for note in report.plan.notes if note.strip())
-    for number in rounds(report):
-        yield from _round(report, number, say, with_evidence=with_evidence)
+        yield from (escape_markdown(note) for note in report.plan.notes if note.strip())
+    for number in round_numbers(report):
+        yield from _round_blocks(report, number, translate, include_evidence=include_evidence)
 
 
-def _said(report: Report, say: Say) -> Iterator[str]:
+def _conversation_lines(report: Report, translate: Translator) -> Iterator[str]:
     """What the run has asked back, and what was said to it while it went on."""
     asked = report.clarification
     if asked and asked.answer is not None:
-        answer = escape(asked.answer) or say("clarified skipped")
-        yield say("clarified", question=escape(asked.question), answer=answer)
+        answer = escape_markdown(asked.answer) or translate("clarified skipped")
+        yield translate("clarified", question=escape_markdown(asked.question), answer=answer)
     for one in report.instructions:
-        yield say("instruction" if one.heeded else "instruction late", text=escape(one.text))
+        yield translate("instruction" if one.heeded else "instruction late", text=escape_markdown(one.text))
 
 
-def rounds(report: Report) -> list[int]:
+def round_numbers(report: Report) -> list[int]:
     planned = report.plan.tasks if report.plan else ()
     return sorted(
         {task.round for task in planned}
@@ -648,78 +663,78 @@ def rounds(report: Report) -> list[int]:
     )
 
 
-def waiting(report: Report, number: int) -> list[Task]:
+def unfinished_tasks(report: Report, round_number: int) -> list[Task]:
     """The planned tasks of a round that brought back neither evidence nor a reason."""
     ran = {finding.task.id for finding in report.findings}
     planned = report.plan.tasks if report.plan else ()
-    return [task for task in planned if task.round == number and task.id not in ran]
+    return [task for task in planned if task.round == round_number and task.id not in ran]
 
 
-def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Iterator[str]:
-    yield f"### {say('round', round=number)}"
+def _round_blocks(report: Report, round_number: int, translate: Translator, *, include_evidence: bool) -> Iterator[str]:
+    yield f"### {translate('round', round=round_number)}"
     found = [
-        _finding(finding, say, with_evidence=with_evidence)
+        _finding_line(finding, translate, include_evidence=include_evidence)
         for finding in report.findings
-        if finding.task.round == number
+        if finding.task.round == round_number
     ]
-    unrun = [_task(task, [say("not run")], say) for task in waiting(report, number)]
-    yield from bullets([*found, *unrun])
+    unrun = [_task_line(task, [translate("not run")], translate) for task in unfinished_tasks(report, round_number)]
+    yield from bullet_list([*found, *unrun])
     for reflection in report.reflections:
-        if reflection.round == number:
-            yield from _reflection(reflection, say)
+        if reflection.round == round_number:
+            yield from _reflection_blocks(reflection, translate)
 
 
-def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
-    looked = _where_looked(task.source, say)
-    where = say("by", source=looked, provider=_where_looked(provider, say)) if provider else ""
-    reason = say(f"why.{task.why}") if known(f"why.{task.why}") else escape(task.why)
-    why = say("why", why=reason) if task.why.strip() else ""
-    return f"“{escape(task.query)}” — {joined([where or looked, why, *outcome], say)}"
+def _task_line(task: Task, outcome: list[str], translate: Translator, provider: str = "") -> str:
+    looked = _service_label(task.source, translate)
+    where = translate("by", source=looked, provider=_service_label(provider, translate)) if provider else ""
+    reason = translate(f"why.{task.why}") if has_report_text(f"why.{task.why}") else escape_markdown(task.why)
+    why = translate("why", why=reason) if task.why.strip() else ""
+    return f"“{escape_markdown(task.query)}” — {join_facts([where or looked, why, *outcome], translate)}"
 
 
-def _kept(finding: Finding, say: Say) -> str:
+def _reuse_note(finding: Finding, translate: Translator) -> str:
     """That a search was not made anew, and when it was."""
     if finding.cached:
-        return say("cached", time=f"{utc(finding.started):%Y-%m-%d %H:%M} UTC")
-    return say("reused") if finding.reused else ""
+        return translate("cached", time=f"{to_utc(finding.started):%Y-%m-%d %H:%M} UTC")
+    return translate("reused") if finding.reused else ""
 
 
-def _finding(finding: Finding, say: Say, *, with_evidence: bool) -> str:
-    count = finding.passages
+def _finding_line(finding: Finding, translate: Translator, *, include_evidence: bool) -> str:
+    count = finding.passage_count
     outcome = [
-        say("passage" if count == 1 else "passages", count=count) if not finding.reason else "",
-        *_because(finding.reason, finding.hint, finding.message, say),
-        say("seconds", seconds=f"{finding.seconds:.1f}"),
-        _kept(finding, say),
+        translate("passage" if count == 1 else "passages", count=count) if not finding.reason else "",
+        *_reason_facts(finding.reason, finding.hint, finding.message, translate),
+        translate("seconds", seconds=f"{finding.seconds:.1f}"),
+        _reuse_note(finding, translate),
     ]
-    asked = say("semicolon").join(f"“{escape(query)}”" for query in finding.asked)
+    asked = translate("semicolon").join(f"“{escape_markdown(query)}”" for query in finding.asked)
     below = [
-        *([say("asked", queries=asked)] if asked else []),
-        *(say("beside", failure=_failure(failure, say)) for failure in finding.failures),
-        *(_found(item, say) for item in finding.evidence if with_evidence),
+        *([translate("asked", queries=asked)] if asked else []),
+        *(translate("beside", failure=_failure_line(failure, translate)) for failure in finding.failures),
+        *(_found_source_line(item, translate) for item in finding.evidence if include_evidence),
     ]
-    line = _task(finding.task, outcome, say, finding.provider.strip())
+    line = _task_line(finding.task, outcome, translate, finding.provider.strip())
     return "".join([line, *(f"\n  - {fact}" for fact in below)])
 
 
-def _found(evidence: Evidence, say: Say) -> str:
+def _found_source_line(evidence: Evidence, translate: Translator) -> str:
     """A source that was found, and whether its page need not have the words found."""
     grounding = any(passage.origin == "grounding" for passage in evidence.passages)
-    return _source(evidence, say) + (say("semicolon") + say("grounding") if grounding else "")
+    return _source_line(evidence, translate) + (translate("semicolon") + translate("grounding") if grounding else "")
 
 
-def _reflection(reflection: Reflection, say: Say) -> Iterator[str]:
-    yield say("sufficient" if reflection.sufficient else "insufficient")
-    yield from _lines(reflection.note)
-    yield from bullets(
+def _reflection_blocks(reflection: Reflection, translate: Translator) -> Iterator[str]:
+    yield translate("sufficient" if reflection.sufficient else "insufficient")
+    yield from _paragraph_lines(reflection.note)
+    yield from bullet_list(
         [
-            *(say("gap", gap=escape(gap)) for gap in reflection.gap),
-            *(say("follow-up", query=_task(task, [], say)) for task in reflection.follow_ups),
+            *(translate("gap", gap=escape_markdown(gap)) for gap in reflection.gap),
+            *(translate("follow-up", query=_task_line(task, [], translate)) for task in reflection.follow_ups),
         ]
     )
 
 
-class Total(NamedTuple):
+class UsageTotal(NamedTuple):
     """What several calls used together. `cost` adds up the prices that are known; `unpriced` counts
     the calls without one, `estimated` those whose tokens nobody has counted."""
 
@@ -733,14 +748,14 @@ class Total(NamedTuple):
     estimated: int
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every price is known and every token counted."""
         return not (self.unpriced or self.estimated)
 
 
-def total(usage: Sequence[Usage]) -> Total:
+def sum_usage(usage: Sequence[Usage]) -> UsageTotal:
     known = [item.cost for item in usage if item.cost is not None]
-    return Total(
+    return UsageTotal(
         calls=sum(item.calls for item in usage),
         input=sum(item.input for item in usage),
         cached=sum(item.cached for item in usage),
@@ -752,109 +767,111 @@ def total(usage: Sequence[Usage]) -> Total:
     )
 
 
-def _usage(report: Report, say: Say) -> Iterator[str]:
+def _usage_blocks(report: Report, translate: Translator) -> Iterator[str]:
     """What the run used: in all, then by model or search service."""
     if not report.usage:
         return
     by_model: dict[str, list[Usage]] = {}
     for item in report.usage:
         by_model.setdefault(item.model, []).append(item)
-    yield f"## {say('usage')}"
-    yield from bullets(
+    yield f"## {translate('usage')}"
+    yield from bullet_list(
         [
-            say("spent", who=say("in all"), what=_spent(total(report.usage), say)),
+            translate("spent", who=translate("in all"), what=_usage_facts(sum_usage(report.usage), translate)),
             *(
-                say("spent", who=escape(model) or say("untitled"), what=_spent(total(used), say))
+                translate(
+                    "spent",
+                    who=escape_markdown(model) or translate("untitled"),
+                    what=_usage_facts(sum_usage(used), translate),
+                )
                 for model, used in by_model.items()
             ),
         ]
     )
 
 
-def _spent(used: Total, say: Say) -> str:
-    tokens = used.input or used.output
-    cost = "" if used.cost is None else f"{used.cost:.4f}"
-    price = "cost in part" if used.unpriced else "cost"
+def _usage_facts(usage: UsageTotal, translate: Translator) -> str:
+    tokens = usage.input or usage.output
+    cost = "" if usage.cost is None else f"{usage.cost:.4f}"
+    price = "cost in part" if usage.unpriced else "cost"
     facts = [
-        say("call" if used.calls == 1 else "calls", count=used.calls),
-        say("tokens in", count=f"{used.input:,}") if tokens else "",
-        say("tokens cached", count=f"{used.cached:,}") if used.cached else "",
-        say("tokens out", count=f"{used.output:,}") if tokens else "",
-        say("search" if used.searches == 1 else "searches", count=used.searches)
-        if used.searches
+        translate("call" if usage.calls == 1 else "calls", count=usage.calls),
+        translate("tokens in", count=f"{usage.input:,}") if tokens else "",
+        translate("tokens cached", count=f"{usage.cached:,}") if usage.cached else "",
+        translate("tokens out", count=f"{usage.output:,}") if tokens else "",
+        translate("search" if usage.searches == 1 else "searches", count=usage.searches) if usage.searches else "",
+        translate("uncounted" if usage.estimated == 1 else "uncounted several", count=usage.estimated)
+        if usage.estimated
         else "",
-        say("uncounted" if used.estimated == 1 else "uncounted several", count=used.estimated)
-        if used.estimated
-        else "",
-        say(price, cost=cost) if cost else say("cost unknown"),
+        translate(price, cost=cost) if cost else translate("cost unknown"),
     ]
-    return joined(facts, say)
+    return join_facts(facts, translate)
 
 
-def origin_markdown(report: Report, cited: CitedAnswer | None) -> str:
+def provenance_markdown(report: Report, cited: CitedAnswer | None) -> str:
     """How a report was made and what failed, as Markdown: what other files tell of themselves."""
-    say = speaker(language_of(report, cited))
-    return "\n\n".join([*_made(report, cited, say), *_failures(report, cited, say)])
+    say = report_translator(report_language(report, cited))
+    return "\n\n".join([*_provenance_blocks(report, cited, say), *_failure_blocks(report, cited, say)])
 
 
-def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+def _provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     run = report.run
     chosen = run.options
-    sources = say("comma").join(_where_looked(name, say) for name in chosen.sources)
+    sources = translate("comma").join(_service_label(name, translate) for name in chosen.sources)
     if chosen.sections:
         limits = {"sections": chosen.sections, "reflections": chosen.reflections}
-        options = say("report options", sources=sources, **limits)
+        options = translate("report options", sources=sources, **limits)
     else:
-        options = say("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
-    made = say("made at", time=_minute(cited.answer.made)) if cited else ""
+        options = translate("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
+    made = translate("made at", time=_format_minute(cited.answer.made)) if cited else ""
     models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [
-        say("author", author=escape(cited.answer.author)) if cited else "",
+        translate("author", author=escape_markdown(cited.answer.author)) if cited else "",
         options,
-        say("notebook", name=escape(run.options.notebook)) if run.options.notebook else "",
-        _limits(run.options, say),
-        say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
-        say("used", names=say("comma").join(map(escape, models))) if models else "",
-        say("run", run=escape(run.id)),
-        say("status", status=say(f"status.{run.status}")),
-        say("error", error=escape(run.error)) if run.error.strip() else "",
-        made or say("created at", time=_minute(run.created)),
-        say("sampled", what=_sampled(report, cited, say)),
-        say("failed", count=len(failed(report, cited))),
+        translate("notebook", name=escape_markdown(run.options.notebook)) if run.options.notebook else "",
+        _limits_text(run.options, translate),
+        translate("model", model=escape_markdown(run.options.model)) if run.options.model.strip() else "",
+        translate("used", names=translate("comma").join(map(escape_markdown, models))) if models else "",
+        translate("run", run=escape_markdown(run.id)),
+        translate("status", status=translate(f"status.{run.status}")),
+        translate("error", error=escape_markdown(run.error)) if run.error.strip() else "",
+        made or translate("created at", time=_format_minute(run.created)),
+        translate("sampled", what=_sample_data_text(report, cited, translate)),
+        translate("failed", count=len(collect_failures(report, cited))),
     ]
-    yield f"## {say('made')}"
-    yield from bullets(fact for fact in facts if fact)
+    yield f"## {translate('made')}"
+    yield from bullet_list(fact for fact in facts if fact)
 
 
-def _limits(options: Options, say: Say) -> str:
+def _limits_text(options: RunOptions, translate: Translator) -> str:
     """What the run might use, where that was limited."""
     names = ("searches", "tokens", "cost", "seconds")
     set_ = [(name, getattr(options, name)) for name in names if getattr(options, name)]
-    told = [say(f"limit.{name}", n=f"{value:,.10g}") for name, value in set_]
-    return say("limits", limits=say("comma").join(told)) if told else ""
+    told = [translate(f"limit.{name}", n=f"{value:,.10g}") for name, value in set_]
+    return translate("limits", limits=translate("comma").join(told)) if told else ""
 
 
-def _sampled(report: Report, cited: CitedAnswer | None, say: Say) -> str:
+def _sample_data_text(report: Report, cited: CitedAnswer | None, translate: Translator) -> str:
     """Which of the sources are sample data."""
     numbers = [str(s.number) for s in cited.sources if s.evidence.sample] if cited else []
     if numbers:
-        return say("sampled sources", numbers=say("comma").join(numbers))
+        return translate("sampled sources", numbers=translate("comma").join(numbers))
     found = any(item.sample for finding in report.findings for item in finding.evidence)
     used = found or (cited is not None and cited.answer.sample)
-    return say("sampled uncited" if used else "sampled none")
+    return translate("sampled uncited" if used else "sampled none")
 
 
-def utc(time: datetime) -> datetime:
+def to_utc(time: datetime) -> datetime:
     """A time in UTC; one without a zone is UTC already."""
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _minute(time: datetime) -> str:
-    return f"{utc(time):%Y-%m-%d %H:%M} UTC"
+def _format_minute(time: datetime) -> str:
+    return f"{to_utc(time):%Y-%m-%d %H:%M} UTC"
 
 
-def file_name(report: Report, suffix: str) -> str:
+def export_file_name(report: Report, suffix: str) -> str:
     """A file name for an export, from the time and the run's id alone: "sightline-….md"."""
-    made = utc(report.answer.made if report.answer else report.run.created)
+    made = to_utc(report.answer.made if report.answer else report.run.created)
     run = re.sub(r"[^A-Za-z0-9]", "", report.run.id)[:8] or "run"
     return f"sightline-{made:%Y%m%d-%H%M}-{run}.{suffix.lstrip('.')}"

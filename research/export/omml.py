@@ -1,6 +1,6 @@
 """Formulas as Word has them: Office Math, ISO/IEC 29500-1, part 22.1.
 
-From the tree of `research.export.maths`. Knows elements; reads no TeX.
+From the tree of `research.export.formula_tree`. Knows elements; reads no TeX.
 """
 
 from __future__ import annotations
@@ -10,154 +10,164 @@ from typing import Any
 
 from lxml import etree
 
-from research.export.maths import Element, parsed
+from research.export.formula_tree import FormulaElement, parse_formula
 
-_M = "http://schemas.openxmlformats.org/officeDocument/2006/math"
-_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_SUMS = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀⨁⨂")  # what grows with what it adds up
-_EAST = "Microsoft YaHei"
+_MATH_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+_WORD_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_SUM_SIGNS = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀⨁⨂")  # what grows with what it adds up
+_EAST_ASIAN_FONT = "Microsoft YaHei"
 
 
-def formula(tex: str, *, display: bool = False) -> Any:
+def formula_omml(tex: str, *, is_display: bool = False) -> Any:
     """A formula as an `m:oMath`, within an `m:oMathPara` for one in a line of its own; None if it
     cannot be read."""
-    found = parsed(tex, display=display)
+    found = parse_formula(tex, is_display=is_display)
     if not found:
         return None
-    made = _el("oMath", *_all(found.children))
-    return _el("oMathPara", made) if display else made
+    made = _math_element("oMath", *_convert_elements(found.children))
+    return _math_element("oMathPara", made) if is_display else made
 
 
-def _el(tag: str, /, *children: Any, val: str | None = None) -> Any:
-    made = etree.Element(f"{{{_M}}}{tag}", nsmap={"m": _M})
+def _math_element(tag: str, /, *children: Any, val: str | None = None) -> Any:
+    made = etree.Element(f"{{{_MATH_NAMESPACE}}}{tag}", nsmap={"m": _MATH_NAMESPACE})
     if val is not None:
-        made.set(f"{{{_M}}}val", val)
+        made.set(f"{{{_MATH_NAMESPACE}}}val", val)
     made.extend(children)
     return made
 
 
-def _all(elements: Sequence[Element]) -> Iterator[Any]:
+def _convert_elements(elements: Sequence[FormulaElement]) -> Iterator[Any]:
     """Elements in order; a sum takes along what stands behind it, and brackets what they hold."""
     at = 0
     while at < len(elements):
         element = elements[at]
-        bounds = _bounds(element)
-        end = _closing(elements, at)
+        bounds = _sum_bounds(element)
+        end = _closing_index(elements, at)
         if end:
-            yield from _made(_bracketed(elements[at : end + 1]))
+            yield from _convert_element(_fence_elements(elements[at : end + 1]))
             at = end + 1
             continue
         if bounds:
             body = elements[at + 1 : at + 2]
-            yield _sum(element, bounds, body)
+            yield _sum_element(element, bounds, body)
             at += 1 + len(body)
         else:
-            yield from _made(element)
+            yield from _convert_element(element)
             at += 1
 
 
-_PAIRS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
+_CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
 
 
-def _last(element: Element) -> str:
+def _last_sign(element: FormulaElement) -> str:
     """The sign that an element is, or that its index and its power stand at."""
     base = element.children[0] if element.kind in ("msub", "msup", "msubsup") else element
     return base.text if base.kind in ("mo", "mi") else ""
 
 
-def _closing(elements: Sequence[Element], at: int) -> int:
+def _closing_index(elements: Sequence[FormulaElement], start: int) -> int:
     """Where the bracket closes that opens there; 0 for another element or a bracket without end."""
-    opens = elements[at].text if elements[at].kind in ("mo", "mi") else ""
-    closes, depth = _PAIRS.get(opens, ""), 0
-    for to in range(at, len(elements) if closes else at):
-        sign = _last(elements[to])
+    opens = elements[start].text if elements[start].kind in ("mo", "mi") else ""
+    closes, depth = _CLOSING_BRACKETS.get(opens, ""), 0
+    for to in range(start, len(elements) if closes else start):
+        sign = _last_sign(elements[to])
         depth += (sign == opens) - (sign == closes)
         if not depth:
             return to
     return 0
 
 
-def _bracketed(elements: Sequence[Element]) -> Element:
+def _fence_elements(elements: Sequence[FormulaElement]) -> FormulaElement:
     last = elements[-1]
-    held = Element("mrow", tuple(elements[1:-1]))
-    made = Element("fenced", (held,), open=elements[0].text, close=_last(last))
+    held = FormulaElement("mrow", tuple(elements[1:-1]))
+    made = FormulaElement("fenced", (held,), opening=elements[0].text, closing=_last_sign(last))
     return last._replace(children=(made, *last.children[1:])) if last.children else made
 
 
-def _bounds(element: Element) -> tuple[Element | None, Element | None] | None:
+def _sum_bounds(element: FormulaElement) -> tuple[FormulaElement | None, FormulaElement | None] | None:
     """What stands below and above a sign of summation; None if it is another element."""
     base = element.children[0] if element.children else element
-    if base.kind != "mo" or base.text not in _SUMS:
+    if base.kind != "mo" or base.text not in _SUM_SIGNS:
         return None
-    below = (
-        element.children[1] if element.kind in ("msub", "munder", "msubsup", "munderover") else None
-    )
-    above = (
-        element.children[-1] if element.kind in ("msup", "mover", "msubsup", "munderover") else None
-    )
+    below = element.children[1] if element.kind in ("msub", "munder", "msubsup", "munderover") else None
+    above = element.children[-1] if element.kind in ("msup", "mover", "msubsup", "munderover") else None
     return below, above
 
 
-def _sum(
-    element: Element, bounds: tuple[Element | None, Element | None], body: Sequence[Element]
+def _sum_element(
+    element: FormulaElement, bounds: tuple[FormulaElement | None, FormulaElement | None], body: Sequence[FormulaElement]
 ) -> Any:
     sign = element.children[0].text if element.children else element.text
     beside = element.kind in ("msub", "msup", "msubsup")
-    properties = _el(
+    properties = _math_element(
         "naryPr",
-        _el("chr", val=sign),
-        _el("limLoc", val="subSup" if beside else "undOvr"),
-        *([] if bounds[0] else [_el("subHide", val="1")]),
-        *([] if bounds[1] else [_el("supHide", val="1")]),
+        _math_element("chr", val=sign),
+        _math_element("limLoc", val="subSup" if beside else "undOvr"),
+        *([] if bounds[0] else [_math_element("subHide", val="1")]),
+        *([] if bounds[1] else [_math_element("supHide", val="1")]),
     )
-    parts = [_el(tag, *_of(part)) for tag, part in zip(("sub", "sup"), bounds, strict=True)]
-    return _el("nary", properties, *parts, _el("e", *_all(body)))
+    parts = [_math_element(tag, *_convert_operand(part)) for tag, part in zip(("sub", "sup"), bounds, strict=True)]
+    return _math_element("nary", properties, *parts, _math_element("e", *_convert_elements(body)))
 
 
-def _of(element: Element | None) -> Iterator[Any]:
+def _convert_operand(element: FormulaElement | None) -> Iterator[Any]:
     if element is not None:
-        yield from _all(element.children if element.kind == "mrow" else (element,))
+        yield from _convert_elements(element.children if element.kind == "mrow" else (element,))
 
 
-def _led(element: Element | None) -> Iterator[Any]:
+def _convert_cell(element: FormulaElement | None) -> Iterator[Any]:
     """A cell; before a sign such as "=", and in an empty one, stands a run of no width, without which
     LibreOffice misses an operand."""
     found = element.children if element and element.kind == "mrow" else (element,)
     if not found or (found[0] and found[0].kind == "mo"):
-        yield _run(Element("mtext", text="\u200b"))
-    yield from _of(element)
+        yield _run_element(FormulaElement("mtext", text="\u200b"))
+    yield from _convert_operand(element)
 
 
-def _made(element: Element) -> Iterator[Any]:
+def _convert_element(element: FormulaElement) -> Iterator[Any]:
     kind, children = element.kind, element.children
     if kind in ("mi", "mn", "mo", "mtext"):
-        yield _run(element)
+        yield _run_element(element)
     elif kind == "mspace":
-        yield from [_run(Element("mtext", text=" "))] if element.width > 0.1 else []
-    elif kind in _PARTS:
+        yield from [_run_element(FormulaElement("mtext", text=" "))] if element.width > 0.1 else []
+    elif kind in _OMML_STRUCTURES:
         named = children[0].kind == "mo" and children[0].text.isalpha()  # a limit, a maximum
-        tag, names = _PARTS["munder" if kind == "msub" and named else kind]
-        yield _el(tag, *(_el(n, *_of(part)) for n, part in zip(names, children, strict=True)))
+        tag, names = _OMML_STRUCTURES["munder" if kind == "msub" and named else kind]
+        yield _math_element(
+            tag, *(_math_element(n, *_convert_operand(part)) for n, part in zip(names, children, strict=True))
+        )
     elif kind == "msqrt":
-        hidden = _el("radPr", _el("degHide", val="1"))
-        yield _el("rad", hidden, _el("deg"), _el("e", *_of(children[0])))
+        hidden = _math_element("radPr", _math_element("degHide", val="1"))
+        yield _math_element("rad", hidden, _math_element("deg"), _math_element("e", *_convert_operand(children[0])))
     elif kind == "mroot":
-        yield _el("rad", _el("deg", *_of(children[1])), _el("e", *_of(children[0])))
+        yield _math_element(
+            "rad",
+            _math_element("deg", *_convert_operand(children[1])),
+            _math_element("e", *_convert_operand(children[0])),
+        )
     elif kind == "munderover":
-        below = _el("limLow", _el("e", *_of(children[0])), _el("lim", *_of(children[1])))
-        yield _el("limUpp", _el("e", below), _el("lim", *_of(children[2])))
+        below = _math_element(
+            "limLow",
+            _math_element("e", *_convert_operand(children[0])),
+            _math_element("lim", *_convert_operand(children[1])),
+        )
+        yield _math_element("limUpp", _math_element("e", below), _math_element("lim", *_convert_operand(children[2])))
     elif kind == "fenced":
-        ends = (_el("begChr", val=element.open), _el("endChr", val=element.close))
-        yield _el("d", _el("dPr", *ends), _el("e", *(o for child in children for o in _of(child))))
+        ends = (_math_element("begChr", val=element.opening), _math_element("endChr", val=element.closing))
+        yield _math_element(
+            "d",
+            _math_element("dPr", *ends),
+            _math_element("e", *(o for child in children for o in _convert_operand(child))),
+        )
     elif kind in ("accent", "below"):
-        yield _accent(element)
+        yield _accent_element(element)
     elif kind == "mtable":
-        yield _table(element)
+        yield _matrix_element(element)
     else:
-        yield from _all(children)
+        yield from _convert_elements(children)
 
 
-_PARTS = {
+_OMML_STRUCTURES = {
     "mfrac": ("f", ("num", "den")),
     "msub": ("sSub", ("e", "sub")),
     "msup": ("sSup", ("e", "sup")),
@@ -167,45 +177,52 @@ _PARTS = {
 }
 
 
-def _run(element: Element) -> Any:
+def _run_element(element: FormulaElement) -> Any:
     """A letter is italic by itself; a name, a word and what is marked so are upright."""
     marks = []
     if element.kind == "mtext":
-        marks = [_el("nor")]
+        marks = [_math_element("nor")]
     elif element.upright or (element.kind == "mo" and element.text.isalpha()):
-        marks = [_el("sty", val="p")]
-    told = _el("t")
+        marks = [_math_element("sty", val="p")]
+    told = _math_element("t")
     told.text = element.text
     told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    fonts = etree.Element(f"{{{_W}}}rFonts")
-    for name, font in (("ascii", "Cambria Math"), ("hAnsi", "Cambria Math"), ("eastAsia", _EAST)):
-        fonts.set(f"{{{_W}}}{name}", font)
-    looks = etree.Element(f"{{{_W}}}rPr")
+    fonts = etree.Element(f"{{{_WORD_NAMESPACE}}}rFonts")
+    for name, font in (("ascii", "Cambria Math"), ("hAnsi", "Cambria Math"), ("eastAsia", _EAST_ASIAN_FONT)):
+        fonts.set(f"{{{_WORD_NAMESPACE}}}{name}", font)
+    looks = etree.Element(f"{{{_WORD_NAMESPACE}}}rPr")
     looks.append(fonts)
-    return _el("r", *([_el("rPr", *marks)] if marks else []), looks, told)
+    return _math_element("r", *([_math_element("rPr", *marks)] if marks else []), looks, told)
 
 
-def _accent(element: Element) -> Any:
-    inner = _el("e", *(made for child in element.children for made in _of(child)))
+def _accent_element(element: FormulaElement) -> Any:
+    inner = _math_element("e", *(made for child in element.children for made in _convert_operand(child)))
     if element.text == "¯":
         place = "top" if element.kind == "accent" else "bot"
-        return _el("bar", _el("barPr", _el("pos", val=place)), inner)
+        return _math_element("bar", _math_element("barPr", _math_element("pos", val=place)), inner)
     if element.text in "⏞⏟":
         place = "top" if element.text == "⏞" else "bot"
         other = "bot" if place == "top" else "top"
-        facts = (_el("chr", val=element.text), _el("pos", val=place), _el("vertJc", val=other))
-        return _el("groupChr", _el("groupChrPr", *facts), inner)
-    return _el("acc", _el("accPr", _el("chr", val=element.text)), inner)
+        facts = (
+            _math_element("chr", val=element.text),
+            _math_element("pos", val=place),
+            _math_element("vertJc", val=other),
+        )
+        return _math_element("groupChr", _math_element("groupChrPr", *facts), inner)
+    return _math_element("acc", _math_element("accPr", _math_element("chr", val=element.text)), inner)
 
 
-def _table(element: Element) -> Any:
+def _matrix_element(element: FormulaElement) -> Any:
     across = max((len(row.children) for row in element.children), default=0)
     ways = [*element.aligns, *["center"] * across][:across]
-    columns = [_el("mc", _el("mcPr", _el("count", val="1"), _el("mcJc", val=way))) for way in ways]
-    rows = [_table_row(row.children, across) for row in element.children]
-    return _el("m", _el("mPr", _el("mcs", *columns)), *rows)
+    columns = [
+        _math_element("mc", _math_element("mcPr", _math_element("count", val="1"), _math_element("mcJc", val=way)))
+        for way in ways
+    ]
+    rows = [_matrix_row(row.children, across) for row in element.children]
+    return _math_element("m", _math_element("mPr", _math_element("mcs", *columns)), *rows)
 
 
-def _table_row(cells: Iterable[Element], across: int) -> Any:
-    made = [_el("e", *_led(cell.children[0] if cell.children else None)) for cell in cells]
-    return _el("mr", *made, *(_el("e") for _ in range(across - len(made))))
+def _matrix_row(cells: Iterable[FormulaElement], column_count: int) -> Any:
+    made = [_math_element("e", *_convert_cell(cell.children[0] if cell.children else None)) for cell in cells]
+    return _math_element("mr", *made, *(_math_element("e") for _ in range(column_count - len(made))))

@@ -18,27 +18,37 @@ from urllib.parse import quote
 from babel import Locale
 from fontTools.unicodedata import script
 
-from research.citations.markup import Node
+from research.citations.model_markdown import Node
 from research.citations.numbering import CitedAnswer
-from research.core.i18n import Say
+from research.core.i18n import Translator
 from research.core.records import Place, Report
-from research.export.columns import bands, columns, wanted
-from research.export.document import Document, document, leftward, plain
-from research.export.fonts import EMOJI, LETTERS, MONO, PLAIN, WESTERN, alone, drawable, seen, thin
-from research.export.markdown import utc
-from research.export.maths import listed, parsed, readable
-from research.export.press import printed
-from research.export.sketch import described, mapped_places, sketch_svg
-from research.export.words import speaker
+from research.export.column_widths import fit_columns, measure_columns, split_into_bands
+from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.fonts import (
+    ACCENTED_LETTERS_FONT,
+    EMOJI_FONT,
+    MONO_FONT,
+    TEXT_FONTS,
+    WESTERN_FONT,
+    is_drawable,
+    needs_letters_font,
+    needs_stroke,
+    visible_text,
+)
+from research.export.formula_tree import formula_text, parse_formula, to_json_lists
+from research.export.markdown import to_utc
+from research.export.report_texts import report_translator
+from research.export.sketch_map import describe_map, places_on_map, sketch_svg
+from research.export.typesetting import compile_template
 
-ROWS = 1_000  # of a table, and
-CELLS = 12_000  # of it: nobody reads more on paper
-_WIDTH = 467.0  # points between the margins of A4
-_LEAST, _MOST = 26.0, 90.0  # points of a column, and how much of them its longest word may claim
-_PAD = 11.0  # points beside the text of a cell
-_DEEPEST = 8  # lists and quotations within each other; what is deeper is set at that depth
-_BLOCKS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
-_NAMED = 12  # kinds of letters that could not be drawn are told by name
+MAX_TABLE_ROWS = 1_000  # of a table, and
+MAX_TABLE_CELLS = 12_000  # of it: nobody reads more on paper
+_TEXT_WIDTH_POINTS = 467.0  # points between the margins of A4
+_MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # points of a column, and how much of them its longest word may claim
+_CELL_PADDING_POINTS = 11.0  # points beside the text of a cell
+_MAX_NESTING = 8  # lists and quotations within each other; what is deeper is set at that depth
+_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
+_MAX_NAMED_SCRIPTS = 12  # kinds of letters that could not be drawn are told by name
 
 _EMOJI = (
     "[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3"
@@ -46,190 +56,187 @@ _EMOJI = (
     "|\u200d[\u2190-\u3299\U0001f000-\U0001faff])+"
 )
 # A word without a place where a line could end; scripts that join their letters are left whole.
-_LONG = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
+_LONG_WORD = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
 # What is drawn aslant at once, for no font has italics: a word of a script that does not join, a Han.
-_LEANING = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
-_HEAPED = re.compile(  # more marks on a letter than can be told apart take minutes
+_SLANTED = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
+_STACKED_MARKS = re.compile(  # more marks on a letter than can be told apart take minutes
     "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{12})"
     "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
 )
-_PARTING = re.compile(r"(?<=[/?&=._\-%#+,;:@~|])(?=[^/?&=._\-%#+,;:@~|])")
-_SHARED = "“”‘’—…·"  # marks of Chinese and of Latin, which are not as wide in both
-_NEUTRAL = " “”‘’—…·0123456789()[]"
+_BREAK_POINT = re.compile(r"(?<=[/?&=._\-%#+,;:@~|])(?=[^/?&=._\-%#+,;:@~|])")
+_SHARED_PUNCTUATION = "“”‘’—…·"  # marks of Chinese and of Latin, which are not as wide in both
+_NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 
 
 def report_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
     """The whole report as a PDF."""
-    told = document(report, cited)
-    made = utc(cited.answer.made if cited else report.run.created)
+    told = build_document(report, cited)
+    made = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return drawn_pdf(told, made=made, author=author, places=mapped_places(report, cited))
+    return document_pdf(told, made=made, author=author, places=places_on_map(report, cited))
 
 
-def drawn_pdf(
-    told: Document,
+def document_pdf(
+    document: ReportDocument,
     *,
     made: datetime,
     author: str = "",
     places: Sequence[tuple[int, Place]] = (),
 ) -> bytes:
     """A document as a PDF, with a picture of the places under their heading."""
-    return printed("report.typ", _Setter(told, places).data(made, author), made=made)
+    return compile_template("report.typ", _TemplateData(document, places).build(made, author), timestamp=made)
 
 
-class _Setter:
+class _TemplateData:
     """Makes a document ready for the template."""
 
-    def __init__(self, told: Document, places: Sequence[tuple[int, Place]]) -> None:
-        self._told, self._places = told, places
-        self._say: Say = speaker(told.language)
-        self._western = told.language != "zh"  # how wide a mark is unless it says otherwise
-        self._sources = _sources(told.nodes)
-        self._heads: dict[str, list[Any]] = {}
-        self._lost: dict[str, None] = {}  # names of what no font can draw
+    def __init__(self, document: ReportDocument, places: Sequence[tuple[int, Place]]) -> None:
+        self._document, self._places = document, places
+        self._translate: Translator = report_translator(document.language)
+        self._is_western = document.language != "zh"  # how wide a mark is unless it says otherwise
+        self._source_list = _find_source_list(document.nodes)
+        self._headings: dict[str, list[Any]] = {}
+        self._undrawable: dict[str, None] = {}  # names of what no font can draw
 
-    def data(self, made: datetime, author: str) -> dict[str, Any]:
-        title = seen(self._told.title).strip() or self._say("untitled")
-        nodes = list(self._told.nodes)
-        if nodes and _is(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]
+    def build(self, timestamp: datetime, author: str) -> dict[str, Any]:
+        title = visible_text(self._document.title).strip() or self._translate("untitled")
+        nodes = list(self._document.nodes)
+        if nodes and _has_tag(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]
             nodes = nodes[1:]  # it is the title of the first page
-        body = self._blocks(nodes, 0)
-        marks = PLAIN if self._told.language == "zh" else (WESTERN, *PLAIN)
+        body = self._build_blocks(nodes, 0)
+        marks = TEXT_FONTS if self._document.language == "zh" else (WESTERN_FONT, *TEXT_FONTS)
         return {
-            "language": self._told.language,
+            "language": self._document.language,
             "title": title,
-            "named": self._text(title, bold=True),
-            "author": seen(author).strip() or "Sightline",
-            "byline": f"Sightline · {made:%Y-%m-%d %H:%M} UTC",
-            "contents": self._say("contents"),
+            "named": self._split_text(title, is_bold=True),
+            "author": visible_text(author).strip() or "Sightline",
+            "byline": f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC",
+            "contents": self._translate("contents"),
             "fonts": {
-                "plain": marks, "mono": (MONO, *marks), "emoji": (EMOJI, *marks),
-                "letters": (LETTERS, *marks), "marks": (PLAIN[0],) if self._western else (WESTERN,),
+                "plain": marks, "mono": (MONO_FONT, *marks), "emoji": (EMOJI_FONT, *marks),
+                "letters": (ACCENTED_LETTERS_FONT, *marks), "marks": (TEXT_FONTS[0],) if self._is_western else (WESTERN_FONT,),
             },
-            "heads": self._heads,
-            "nodes": [*body, *self._note()],
+            "heads": self._headings,
+            "nodes": [*body, *self._undrawable_note()],
         }  # fmt: skip
 
-    def _note(self) -> Iterator[dict[str, Any]]:
+    def _undrawable_note(self) -> Iterator[dict[str, Any]]:
         """What could not be drawn."""
-        if self._lost:
-            names = [*self._lost][:_NAMED]
-            told = self._say("comma").join(names) + ("…" if len(names) < len(self._lost) else "")
-            yield {"t": "note", "c": self._text(self._say("lost", what=told))}
+        if self._undrawable:
+            names = [*self._undrawable][:_MAX_NAMED_SCRIPTS]
+            told = self._translate("comma").join(names) + ("…" if len(names) < len(self._undrawable) else "")
+            yield {"t": "note", "c": self._split_text(self._translate("lost", what=told))}
 
     # --- Blocks
 
-    def _blocks(self, nodes: Sequence[Node], depth: int) -> list[Any]:
+    def _build_blocks(self, nodes: Sequence[Node], depth: int) -> list[Any]:
         """Blocks in order; what is no block between them is a paragraph."""
         out: list[Any] = []
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
-                out += self._paragraphs(list(group))
+                out += self._build_paragraphs(list(group))
             else:
-                out += (made for node in group for made in self._block(node, depth))
+                out += (made for node in group for made in self._build_block(node, depth))
         return out
 
-    def _paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
+    def _build_paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
         """A paragraph, in parts around the formulas that stand in a line of their own."""
         for displayed, group in groupby(nodes, key=_is_displayed):
             part = list(group)
             if displayed:
-                yield from (self._formula(node) for node in part)
+                yield from (self._build_formula(node) for node in part)
             elif any(not isinstance(node, str) or node.strip() for node in part):
-                yield {"t": "p", "c": self._inline(part), **_directed(part)}
+                yield {"t": "p", "c": self._build_inline(part), **_direction_data(part)}
 
-    def _block(self, node: Any, depth: int) -> Iterator[dict[str, Any]]:
+    def _build_block(self, node: Any, depth: int) -> Iterator[dict[str, Any]]:
         kind, content = node["t"], node.get("c", [])
         if kind == "h":
-            yield self._heading(node)
-            if node["level"] == 2 and plain(content) == self._say("places"):
-                yield from self._picture()
-        elif kind in ("ul", "ol") and depth < _DEEPEST:
-            yield self._list(node, depth)
+            yield self._build_heading(node)
+            if node["level"] == 2 and plain_text(content) == self._translate("places"):
+                yield from self._build_map()
+        elif kind in ("ul", "ol") and depth < _MAX_NESTING:
+            yield self._build_list(node, depth)
         elif kind == "table":
-            yield from self._table(node)
+            yield from self._build_tables(node)
         elif kind == "pre":
-            text = plain(content).rstrip("\n").expandtabs(4)
-            lines = [self._text(line, keep=True) for line in text.split("\n")]
+            text = plain_text(content).rstrip("\n").expandtabs(4)
+            lines = [self._split_text(line, keep_spaces=True) for line in text.split("\n")]
             yield {"t": "pre", "c": lines}
-        elif kind == "blockquote" and depth < _DEEPEST:
-            yield {"t": "blockquote", "c": self._blocks(content, depth + 1)}
+        elif kind == "blockquote" and depth < _MAX_NESTING:
+            yield {"t": "blockquote", "c": self._build_blocks(content, depth + 1)}
         elif kind == "hr":
             yield {"t": "hr"}
         elif kind == "p":
-            yield from self._paragraphs(content)
+            yield from self._build_paragraphs(content)
         else:
-            yield from self._blocks(content, depth)
+            yield from self._build_blocks(content, depth)
 
-    def _heading(self, node: Any) -> dict[str, Any]:
+    def _build_heading(self, node: Any) -> dict[str, Any]:
         """Its name is that of the contents and of the outline, without its citations."""
-        key = f"h{len(self._heads)}"
-        self._heads[key] = self._inline(node["c"], bold=True)
-        name = seen(plain(item for item in node["c"] if not _is(item, "cite"))).strip()
+        key = f"h{len(self._headings)}"
+        self._headings[key] = self._build_inline(node["c"], is_bold=True)
+        name = visible_text(plain_text(item for item in node["c"] if not _has_tag(item, "cite"))).strip()
         level = min(max(int(node["level"]) - 1, 1), 5)
-        return {"t": "h", "level": level, "id": key, "name": name or self._say("untitled")}
+        return {"t": "h", "level": level, "id": key, "name": name or self._translate("untitled")}
 
-    def _picture(self) -> Iterator[dict[str, Any]]:
+    def _build_map(self) -> Iterator[dict[str, Any]]:
         if self._places:
             numbers, shown = zip(*self._places, strict=True)
-            svg = sketch_svg(shown, self._told.language, numbers=numbers, printed=True)
-            yield {"t": "picture", "svg": svg, "words": described(shown, self._told.language)}
+            svg = sketch_svg(shown, self._document.language, numbers=numbers, for_print=True)
+            yield {"t": "picture", "svg": svg, "words": describe_map(shown, self._document.language)}
 
-    def _list(self, node: Any, depth: int) -> dict[str, Any]:
+    def _build_list(self, node: Any, depth: int) -> dict[str, Any]:
         """The items of the list of sources are what citations lead to."""
         items = [item for item in node["c"] if isinstance(item, dict)]
-        made: dict[str, Any] = {"t": node["t"], "c": [self._item(i["c"], depth) for i in items]}
+        made: dict[str, Any] = {"t": node["t"], "c": [self._build_item(i["c"], depth) for i in items]}
         if node["t"] == "ol":
             made["start"] = int(node.get("start", 1))
-            made["sources"] = node is self._sources
+            made["sources"] = node is self._source_list
         return made
 
-    def _item(self, nodes: Sequence[Node], depth: int) -> list[Any]:
-        return self._blocks(nodes, depth + 1)
+    def _build_item(self, nodes: Sequence[Node], depth: int) -> list[Any]:
+        return self._build_blocks(nodes, depth + 1)
 
     # --- Tables
 
-    def _table(self, node: Any) -> Iterator[dict[str, Any]]:
+    def _build_tables(self, node: Any) -> Iterator[dict[str, Any]]:
         rows = [row for row in node["c"] if isinstance(row, dict)]
         across = max((len(row["c"]) for row in rows), default=0)
         if not across:
             return
-        shown = rows[: max(2, min(ROWS, CELLS // across))]
-        cells = [
-            [*row["c"], *({"t": "td", "c": []} for _ in range(across - len(row["c"])))]
-            for row in shown
-        ]
+        shown = rows[: max(2, min(MAX_TABLE_ROWS, MAX_TABLE_CELLS // across))]
+        cells = [[*row["c"], *({"t": "td", "c": []} for _ in range(across - len(row["c"])))] for row in shown]
         size = 8.8 if across <= 7 else 7.8
-        wants, words = wanted(cells[:200], across)
-        least = [max(_LEAST, min(word * size + _PAD, _MOST)) for word in words]
-        most = [max(want * size + _PAD, low) for want, low in zip(wants, least, strict=True)]
-        drawn = [[self._cell(cell) for cell in row] for row in cells]
+        wants, words = measure_columns(cells[:200], across)
+        least = [max(_MIN_COLUMN_POINTS, min(word * size + _CELL_PADDING_POINTS, _MAX_WORD_POINTS)) for word in words]
+        most = [max(want * size + _CELL_PADDING_POINTS, low) for want, low in zip(wants, least, strict=True)]
+        drawn = [[self._build_cell(cell) for cell in row] for row in cells]
         heads = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
-        for band in bands(least, _WIDTH):
-            wide = columns([most[at] for at in band], [least[at] for at in band], _WIDTH)
+        for band in split_into_bands(least, _TEXT_WIDTH_POINTS):
+            wide = fit_columns([most[at] for at in band], [least[at] for at in band], _TEXT_WIDTH_POINTS)
             rows_ = [[row[at] for at in band] for row in drawn]
             yield {"t": "table", "wide": wide, "size": size, "heads": heads, "c": rows_}
         if len(shown) < len(rows):
-            note = self._say("rows cut", count=len(rows) - len(shown))
-            yield {"t": "note", "c": self._text(note)}
+            note = self._translate("rows cut", count=len(rows) - len(shown))
+            yield {"t": "note", "c": self._split_text(note)}
 
-    def _cell(self, cell: Any) -> dict[str, Any]:
-        raised = any(not _is(node, "cite") for node in cell["c"] if node != " ")
+    def _build_cell(self, cell: Any) -> dict[str, Any]:
+        raised = any(not _has_tag(node, "cite") for node in cell["c"] if node != " ")
         head = cell["t"] == "th"
-        content = self._inline(cell["c"], raised=raised, longest=12, bold=head)
-        made = {"align": str(cell.get("align", "left")), **_directed(cell["c"])}
+        content = self._build_inline(cell["c"], as_superscript=raised, max_word_chars=12, is_bold=head)
+        made = {"align": str(cell.get("align", "left")), **_direction_data(cell["c"])}
         return {**made, "c": [{"t": "strong", "c": content}] if head else content}
 
     # --- Within a paragraph
 
-    def _inline(
+    def _build_inline(
         self,
         nodes: Iterable[Node],
         *,
-        raised: bool = True,
-        longest: int = 31,
-        leans: bool = False,
-        bold: bool = False,
+        as_superscript: bool = True,
+        max_word_chars: int = 31,
+        is_slanted: bool = False,
+        is_bold: bool = False,
     ) -> list[Any]:
         """Inline nodes. A citation stands close to what it is for."""
         listed = list(nodes)
@@ -237,106 +244,108 @@ class _Setter:
         for at, node in enumerate(listed):
             after = listed[at + 1] if at + 1 < len(listed) else None
             if isinstance(node, str):
-                text = node.rstrip(" ") if _is(after, "cite") else node
-                out += self._text(text, longest, leans=leans, bold=bold)
+                text = node.rstrip(" ") if _has_tag(after, "cite") else node
+                out += self._split_text(text, max_word_chars, is_slanted=is_slanted, is_bold=is_bold)
             elif node["t"] == "cite":
-                out.append(self._cite(int(node["number"]), raised=raised))
+                out.append(self._build_citation(int(node["number"]), as_superscript=as_superscript))
             elif node["t"] == "br":
                 out.append({"t": "br"})
             elif node["t"] == "math":
-                out.append(self._formula({**node, "display": False}, longest))
+                out.append(self._build_formula({**node, "display": False}, max_word_chars))
             else:
                 kind = node["t"] if node["t"] in ("strong", "s", "code", "a") else "span"
-                inner = self._inline(
+                inner = self._build_inline(
                     node.get("c", ()),
-                    raised=raised,
-                    longest=longest,
-                    leans=leans or node["t"] == "em",
-                    bold=bold or node["t"] == "strong",
+                    as_superscript=as_superscript,
+                    max_word_chars=max_word_chars,
+                    is_slanted=is_slanted or node["t"] == "em",
+                    is_bold=is_bold or node["t"] == "strong",
                 )
-                href = _address(str(node["href"])) if kind == "a" else ""
-                out.append(
-                    {"t": "span" if kind == "a" and not href else kind, "href": href, "c": inner}
-                )
+                href = _ascii_address(str(node["href"])) if kind == "a" else ""
+                out.append({"t": "span" if kind == "a" and not href else kind, "href": href, "c": inner})
         return out
 
-    def _formula(self, node: Any, longest: int = 31) -> dict[str, Any]:
+    def _build_formula(self, node: Any, max_word_chars: int = 31) -> dict[str, Any]:
         tex, display = str(node["c"][0]), bool(node.get("display"))
-        found = parsed(tex, display=display)
-        if not found or not all(map(drawable, readable(tex))):
-            return {"t": "code", "c": self._text(tex, longest)}
-        return {"t": "math", "display": display, "c": listed(found), "words": readable(tex)}
+        found = parse_formula(tex, is_display=display)
+        if not found or not all(map(is_drawable, formula_text(tex))):
+            return {"t": "code", "c": self._split_text(tex, max_word_chars)}
+        return {"t": "math", "display": display, "c": to_json_lists(found), "words": formula_text(tex)}
 
-    def _cite(self, number: int, *, raised: bool) -> dict[str, Any]:
-        start = int(self._sources.get("start", 1)) if self._sources else 0
-        leads = bool(self._sources) and start <= number < start + len(self._sources["c"])
-        return {"t": "cite", "number": number, "leads": leads, "raised": raised}
+    def _build_citation(self, number: int, *, as_superscript: bool) -> dict[str, Any]:
+        start = int(self._source_list.get("start", 1)) if self._source_list else 0
+        leads = bool(self._source_list) and start <= number < start + len(self._source_list["c"])
+        return {"t": "cite", "number": number, "leads": leads, "raised": as_superscript}
 
-    def _text(
+    def _split_text(
         self,
         text: str,
-        longest: int = 31,
+        max_word_chars: int = 31,
         *,
-        keep: bool = False,
-        leans: bool = False,
-        bold: bool = False,
+        keep_spaces: bool = False,
+        is_slanted: bool = False,
+        is_bold: bool = False,
     ) -> list[Any]:
         """Text in pieces: what needs another font, what may be parted, what `leans`, what is `bold` for
         want of a font by a stroke alone, and what cannot be drawn."""
-        text = _HEAPED.sub(r"\1", seen(text))
-        if not keep:
+        text = _STACKED_MARKS.sub(r"\1", visible_text(text))
+        if not keep_spaces:
             text = re.sub(" {2,}", " ", text)
-        lost = "".join(char for char in sorted(set(text)) if not drawable(char))
-        odd = [f"(?P<emoji>{_EMOJI})", f"(?P<mark>[{_SHARED}]+)", f"(?P<long>{_LONG % longest})"]
-        if leans:
-            odd[2:] = [_LEANING]
-        if apart := "".join(char for char in sorted(set(text)) if alone(char)):
+        lost = "".join(char for char in sorted(set(text)) if not is_drawable(char))
+        odd = [
+            f"(?P<emoji>{_EMOJI})",
+            f"(?P<mark>[{_SHARED_PUNCTUATION}]+)",
+            f"(?P<long>{_LONG_WORD % max_word_chars})",
+        ]
+        if is_slanted:
+            odd[2:] = [_SLANTED]
+        if apart := "".join(char for char in sorted(set(text)) if needs_letters_font(char)):
             letters = re.escape(apart)
             odd.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
-        if bold and (faint := "".join(char for char in sorted(set(text)) if thin(char))):
+        if is_bold and (faint := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
             odd.insert(0, f"(?P<thin>[{re.escape(faint)}]+)")
         if lost:
             odd.insert(0, f"(?P<lost>[{re.escape(lost)}]+)")
         out: list[Any] = []
         at = 0
         for match in re.finditer("|".join(odd), text):
-            piece = self._odd(str(match.lastgroup), match, text)
+            piece = self._special_piece(str(match.lastgroup), match, text)
             if piece is not None:
                 out += [text[at : match.start()], *piece]
                 at = match.end()
         out.append(text[at:])
         return [piece for piece in out if piece != ""]
 
-    def _odd(self, kind: str, match: re.Match[str], text: str) -> list[Any] | None:
+    def _special_piece(self, kind: str, match: re.Match[str], text: str) -> list[Any] | None:
         words = match[0]
         if kind == "lost":
-            return [{"t": "lost", "c": [f"[{name}]"]} for name in self._names(words)]
+            return [{"t": "lost", "c": [f"[{name}]"]} for name in self._undrawable_names(words)]
         if kind in ("emoji", "letters", "thin"):
             return [{"t": kind, "c": [words]}]
         if kind == "lean":
             return [{"t": "lean", "c": [words]}]
         if kind == "long":
-            return list(_parted(words))
-        if _is_western(text, match.start(), match.end()) == self._western:
+            return list(_break_word(words))
+        if _is_western(text, match.start(), match.end()) == self._is_western:
             return None
         return [{"t": "mark", "c": [words]}]
 
-    def _names(self, letters: str) -> Iterator[str]:
+    def _undrawable_names(self, letters: str) -> Iterator[str]:
         """What letters are: a script once for all of its own, else the number of each."""
         for own, group in groupby(letters, key=script):
-            locale = Locale(self._told.language)
-            known = "" if own in _UNNAMED else locale.scripts.get(own, "")
+            locale = Locale(self._document.language)
+            known = "" if own in _UNNAMED_SCRIPTS else locale.scripts.get(own, "")
             for name in [known] if known else [f"U+{ord(char):04X}" for char in group]:
-                self._lost.setdefault(name)
+                self._undrawable.setdefault(name)
                 yield name
 
 
-_UNNAMED = ("Hani", "Zyyy", "Zinh", "Zzzz")  # Han and signs are told one by one
+_UNNAMED_SCRIPTS = ("Hani", "Zyyy", "Zinh", "Zzzz")  # Han and signs are told one by one
 
 
-def _parted(word: str) -> Iterator[Any]:
+def _break_word(word: str) -> Iterator[Any]:
     """A long word with places where a line may end: behind signs, else anywhere."""
-    for at, part in enumerate(_PARTING.split(word)):
+    for at, part in enumerate(_BREAK_POINT.split(word)):
         if at:
             yield {"t": "part"}
         if len(part) <= 24:
@@ -352,28 +361,28 @@ def _parted(word: str) -> Iterator[Any]:
 def _is_western(text: str, start: int, end: int) -> bool:
     """Whether a mark that both scripts have stands in Latin text: what is outside of it decides,
     else what is inside."""
-    before = text[max(0, start - 40) : start].strip(_NEUTRAL)[-1:]
-    after = text[end : end + 40].strip(_NEUTRAL)[:1]
+    before = text[max(0, start - 40) : start].strip(_NEUTRAL_CHARS)[-1:]
+    after = text[end : end + 40].strip(_NEUTRAL_CHARS)[:1]
     outer, inner = (before, after) if text[start] in "“‘" else (after, before)
-    return not _wide(outer or inner or " ")
+    return not _is_wide(outer or inner or " ")
 
 
-def _wide(char: str) -> bool:
+def _is_wide(char: str) -> bool:
     return char >= "\u2e80" and not "\ua4d0" <= char < "\uac00"
 
 
-def _directed(nodes: Iterable[Node]) -> dict[str, bool]:
-    return {"rtl": True} if leftward(nodes) else {}
+def _direction_data(nodes: Iterable[Node]) -> dict[str, bool]:
+    return {"rtl": True} if is_right_to_left(nodes) else {}
 
 
-def _address(url: str) -> str:
+def _ascii_address(url: str) -> str:
     """A web address in ASCII; nothing for any other."""
     safe = url.startswith(("http://", "https://"))
     return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if safe else ""
 
 
-def _is(node: Any, kind: str) -> bool:
-    return isinstance(node, dict) and node["t"] == kind
+def _has_tag(node: Any, tag: str) -> bool:
+    return isinstance(node, dict) and node["t"] == tag
 
 
 def _is_displayed(node: Node) -> bool:
@@ -381,10 +390,10 @@ def _is_displayed(node: Node) -> bool:
 
 
 def _is_inline(node: Node) -> bool:
-    return isinstance(node, str) or node["t"] not in _BLOCKS
+    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
 
 
-def _sources(nodes: Iterable[Node]) -> Any:
+def _find_source_list(nodes: Iterable[Node]) -> Any:
     """The list of sources, which citations lead to."""
     found = (n for n in nodes if isinstance(n, dict) and n.get("role") == "sources")
     return next(found, None)

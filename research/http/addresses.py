@@ -20,30 +20,30 @@ from urllib.parse import urlsplit
 
 from yarl import URL
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 
-Address = IPv4Address | IPv6Address
-Resolve = Callable[[str, int], Awaitable[list[Address]]]
+IPAddress = IPv4Address | IPv6Address
+Resolver = Callable[[str, int], Awaitable[list[IPAddress]]]
 
-PORTS = frozenset({80, 443, 8080, 8443})
-LONGEST = 2_000  # characters of an address
+ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
+MAX_URL_CHARS = 2_000  # characters of an address
 
 # Names that have a meaning on one network only, with everything below them.
 _LOCAL_NAMES = (
     "localhost", "localdomain", "local", "internal", "intranet", "private", "lan", "home", "corp",
     "arpa", "onion",
 )  # fmt: skip
-_NAME = re.compile(r"(?=.{4,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+")
+_HOST_NAME_PATTERN = re.compile(r"(?=.{4,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+")
 # By its last label a browser tells a number from a name.
-_NUMBER = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z", re.ASCII)
+_NUMERIC_LABEL_PATTERN = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z", re.ASCII)
 # Hosts whose owner allows people to follow a link, and no program.
-_FOR_PEOPLE = {
+_HUMAN_ONLY_HOSTS = {
     "vertexaisearch.cloud.google.com": "Google's search links are for people to open: "
     "its terms forbid that a program follows them"
 }
 
 # Some of them lie in ranges that count as public.
-_METADATA = frozenset(
+_METADATA_ADDRESSES = frozenset(
     map(
         ip_address,
         (
@@ -58,7 +58,7 @@ _METADATA = frozenset(
         ),
     )
 )
-_V4 = [
+_SPECIAL_IPV4 = [
     (IPv4Network(network), kind)
     for network, kind in (
         ("127.0.0.0/8", "a loopback address"),
@@ -79,7 +79,7 @@ _V4 = [
         ("192.88.99.0/24", "the address of a 6to4 relay"),
     )
 ]
-_V6 = [
+_SPECIAL_IPV6 = [
     (IPv6Network(network), kind)
     for network, kind in (
         ("fe80::/10", "a link-local address"),
@@ -93,11 +93,11 @@ _V6 = [
         ("3fff::/20", "an address for examples"),
     )
 ]
-_MAPPED = IPv6Network("::ffff:0:0/96")
+_MAPPED_IPV4 = IPv6Network("::ffff:0:0/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
-_PUBLIC_V6 = IPv6Network("2000::/3")
-_ENDS_IN_V4 = (
-    _MAPPED,
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
+_NETWORKS_ENDING_IN_IPV4 = (
+    _MAPPED_IPV4,
     _NAT64,
     IPv6Network("::ffff:0:0:0/96"),  # translated (SIIT)
     IPv6Network("::/96"),  # compatible
@@ -105,56 +105,56 @@ _ENDS_IN_V4 = (
 )
 _6TO4 = IPv6Network("2002::/16")
 _TEREDO = IPv6Network("2001::/32")
-_ISATAP = (0x5EFE, 0x0200_5EFE)
+_ISATAP_PREFIXES = (0x5EFE, 0x0200_5EFE)
 
 
 # Numbers
 
 
-def kind(address: Address) -> str:
+def non_public_reason(address: IPAddress) -> str:
     """What speaks against an address, in words: "a loopback address"; "" if it is public.
 
     An IPv6 address that only wraps an IPv4 address is judged by that.
     """
     if isinstance(address, IPv4Address):
-        return _named(address, _V4) or ("" if address.is_global else "not a public address")
+        return _table_reason(address, _SPECIAL_IPV4) or ("" if address.is_global else "not a public address")
     if address.scope_id is not None:
         return "an address of one network interface"
     if int(address) <= 1:
         return "a loopback address" if address == IPv6Address(1) else "an unspecified address"
-    for inner in _inside(address):
-        if why := kind(inner):
+    for inner in _embedded_ipv4(address):
+        if why := non_public_reason(inner):
             return f"an address that leads to {inner}, {why}"
-    if address in _MAPPED or address in _NAT64:
+    if address in _MAPPED_IPV4 or address in _NAT64:
         return ""
-    return _named(address, _V6) or ("" if address in _PUBLIC_V6 else "not a public address")
+    return _table_reason(address, _SPECIAL_IPV6) or ("" if address in _PUBLIC_IPV6 else "not a public address")
 
 
-def _named(address: Address, table: Any) -> str:
-    if address in _METADATA:
+def _table_reason(address: IPAddress, table: Any) -> str:
+    if address in _METADATA_ADDRESSES:
         return "an address at which a cloud gives out its secrets"
     return next((name for network, name in table if address in network), "")
 
 
-def _inside(address: IPv6Address) -> Iterator[IPv4Address]:
+def _embedded_ipv4(address: IPv6Address) -> Iterator[IPv4Address]:
     """The IPv4 addresses that an IPv6 address wraps (RFC 3056, 4291, 4380, 5214, 6052, 7915)."""
     bits = int(address)
-    if any(address in network for network in _ENDS_IN_V4):
-        yield _v4(bits)
+    if any(address in network for network in _NETWORKS_ENDING_IN_IPV4):
+        yield _ipv4_from_bits(bits)
     if address in _6TO4:
-        yield _v4(bits >> 80)
+        yield _ipv4_from_bits(bits >> 80)
     if address in _TEREDO:
-        yield _v4(bits >> 64)  # the server
-        yield _v4(~bits)  # the client
-    if bits >> 32 & 0xFFFF_FFFF in _ISATAP:
-        yield _v4(bits)
+        yield _ipv4_from_bits(bits >> 64)  # the server
+        yield _ipv4_from_bits(~bits)  # the client
+    if bits >> 32 & 0xFFFF_FFFF in _ISATAP_PREFIXES:
+        yield _ipv4_from_bits(bits)
 
 
-def _v4(bits: int) -> IPv4Address:
+def _ipv4_from_bits(bits: int) -> IPv4Address:
     return IPv4Address(bits & 0xFFFF_FFFF)
 
 
-async def system_addresses(host: str, port: int) -> list[Address]:
+async def resolve_host(host: str, port: int) -> list[IPAddress]:
     """What the system's resolver says.
 
     Raises:
@@ -166,7 +166,7 @@ async def system_addresses(host: str, port: int) -> list[Address]:
     except (OSError, UnicodeError) as error:
         passing = isinstance(error, OSError) and error.errno == socket.EAI_AGAIN
         text = f"{host} cannot be found"
-        raise Trouble("unreachable", text, hint="dns", again=passing) from error
+        raise ServiceError("unreachable", text, hint="dns", is_retryable=passing) from error
     numbers = (item[4][0] for item in found if item[0] in (socket.AF_INET, socket.AF_INET6))
     return [ip_address(str(number)) for number in dict.fromkeys(numbers)]
 
@@ -174,7 +174,7 @@ async def system_addresses(host: str, port: int) -> list[Address]:
 # Addresses of pages
 
 
-class Guard:
+class AddressValidator:
     """Decides where a page may come from. Everything that is refused is a `Trouble` saying why.
 
     `allowed` are exact endpoints that are let through although they are not public; only tests,
@@ -183,16 +183,16 @@ class Guard:
 
     def __init__(
         self,
-        resolve: Resolve = system_addresses,
+        resolver: Resolver = resolve_host,
         *,
         allowed: frozenset[tuple[str, int]] = frozenset(),
-        ports: frozenset[int] = PORTS,
+        ports: frozenset[int] = ALLOWED_PORTS,
     ) -> None:
-        self._resolve = resolve
+        self._resolver = resolver
         self._allowed = allowed
         self._ports = ports | {port for _, port in allowed}
 
-    def target(self, url: str) -> URL:
+    def check_url(self, url: str) -> URL:
         """The address as it is asked for: host in lower-case ASCII, no fragment. Asks nobody.
 
         What is judged is what the client will connect to, in its own reading of the address.
@@ -200,32 +200,32 @@ class Guard:
         Raises:
             Trouble: a page must not be read from there.
         """
-        seen = _parsed(url)
+        seen = _parse_url(url)
         host = (seen.raw_host or "").lower().removesuffix(".")
         port = seen.port or 0
-        number = _number(host)
+        number = _parse_ip(host)
         if number is None:
-            _check_name(host)
+            _check_host_name(host)
         if port not in self._ports:
-            raise _refused(f"port {port} is none that pages are read from")
+            raise _refusal_error(f"port {port} is none that pages are read from")
         if number is not None:
-            self._check(number, port, str(number))
+            self._check_address(number, port, str(number))
         return seen.with_host(str(number or host)).with_fragment(None)
 
-    async def addresses(self, host: str, port: int) -> list[Address]:
+    async def resolve(self, host: str, port: int) -> list[IPAddress]:
         """The addresses of a name. One that is not public is enough to refuse them all.
 
         Raises:
             Trouble: the name is not known, or leads where nothing may be read.
         """
-        found = await self._resolve(host, port)
+        found = await self._resolver(host, port)
         if not found:
-            raise Trouble("unreachable", f"{host} has no address")
+            raise ServiceError("unreachable", f"{host} has no address")
         for address in found:
-            self._check(address, port, f"{host} leads to {address}, which")
+            self._check_address(address, port, f"{host} leads to {address}, which")
         return found
 
-    def socket(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
+    def open_socket(self, address_info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
         """A socket for a connection, if it may be made.
 
         This is the one place that every connection passes, with a name or without. What fails here
@@ -234,44 +234,44 @@ class Guard:
         Raises:
             OSError: nothing may be read from there.
         """
-        family, type_, proto, _, (number, port, *_) = info
+        family, type_, proto, _, (number, port, *_) = address_info
         address = ip_address(number)
-        if (why := kind(address)) and not self._lets(address, port):
+        if (why := non_public_reason(address)) and not self._is_allowed(address, port):
             raise OSError(errno.EACCES, f"{number} is {why}")
         return socket.socket(family, type_, proto)
 
-    def _check(self, address: Address, port: int, name: str) -> None:
-        if (why := kind(address)) and not self._lets(address, port):
-            raise _refused(f"{name} is {why}")
+    def _check_address(self, address: IPAddress, port: int, subject: str) -> None:
+        if (why := non_public_reason(address)) and not self._is_allowed(address, port):
+            raise _refusal_error(f"{subject} is {why}")
 
-    def _lets(self, address: Address, port: int) -> bool:
+    def _is_allowed(self, address: IPAddress, port: int) -> bool:
         return (str(address), port) in self._allowed
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     """The address, if two readers agree that it is one and nothing in it could mislead a third."""
-    if len(url) > LONGEST:
-        raise _refused(f"an address of more than {LONGEST} characters")
+    if len(url) > MAX_URL_CHARS:
+        raise _refusal_error(f"an address of more than {MAX_URL_CHARS} characters")
     for char in url:
         if unicodedata.category(char) in ("Cc", "Cs", "Zs", "Zl", "Zp"):
-            raise _refused(f"an address with the character U+{ord(char):04X} in it")
+            raise _refusal_error(f"an address with the character U+{ord(char):04X} in it")
     try:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https"):
-            raise _refused(f"only http and https are read, not {parts.scheme or url!r}")
+            raise _refusal_error(f"only http and https are read, not {parts.scheme or url!r}")
         if "@" in parts.netloc:
-            raise _refused("an address with a user name or a password in it")
+            raise _refusal_error("an address with a user name or a password in it")
         if "\\" in parts.netloc or "%" in parts.netloc:
-            raise _refused("a host with a backslash, a percent sign or a zone in it")
+            raise _refusal_error("a host with a backslash, a percent sign or a zone in it")
         stated, seen = parts.port, URL(url)
     except ValueError as error:
-        raise _refused("this is no address of a page") from error
+        raise _refusal_error("this is no address of a page") from error
     if not parts.hostname or seen.raw_user is not None or stated not in (None, seen.port):
-        raise _refused("this is no address of a page")
+        raise _refusal_error("this is no address of a page")
     return seen
 
 
-def _number(host: str) -> Address | None:
+def _parse_ip(host: str) -> IPAddress | None:
     """The address that a host is, None if it is a name.
 
     Of the many spellings of an IPv4 address (decimal, octal, hexadecimal, shortened) only the usual
@@ -281,35 +281,35 @@ def _number(host: str) -> Address | None:
         try:
             return IPv6Address(host)
         except ValueError as error:
-            raise _refused(f"{host} is no address") from error
-    if not _NUMBER.match(host.rpartition(".")[2]):
+            raise _refusal_error(f"{host} is no address") from error
+    if not _NUMERIC_LABEL_PATTERN.match(host.rpartition(".")[2]):
         return None
     try:
         return IPv4Address(host)
     except ValueError as error:
-        raise _refused(f"{host} is no usual way to write {_meant(host)}") from error
+        raise _refusal_error(f"{host} is no usual way to write {_describe_numeric_host(host)}") from error
 
 
-def _meant(host: str) -> str:
+def _describe_numeric_host(host: str) -> str:
     """What the system would take a number for, and what speaks against that."""
     try:
         address = IPv4Address(socket.inet_aton(host))
     except (OSError, ValueError):
         return "an address"
-    why = kind(address)
+    why = non_public_reason(address)
     return f"{address}, {why}" if why else f"{address}"
 
 
-def _check_name(host: str) -> None:
-    if why := _FOR_PEOPLE.get(host):
-        raise _refused(why)
+def _check_host_name(host: str) -> None:
+    if why := _HUMAN_ONLY_HOSTS.get(host):
+        raise _refusal_error(why)
     if any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
-        raise _refused(f"{host} is no name of the public web")
+        raise _refusal_error(f"{host} is no name of the public web")
     if host and "." not in host:
-        raise _refused(f"{host} has no dot, so it is no name of the public web")
-    if not _NAME.fullmatch(host):
-        raise _refused(f"{host or 'nothing'} is no name of a host")
+        raise _refusal_error(f"{host} has no dot, so it is no name of the public web")
+    if not _HOST_NAME_PATTERN.fullmatch(host):
+        raise _refusal_error(f"{host or 'nothing'} is no name of a host")
 
 
-def _refused(message: str) -> Trouble:
-    return Trouble("refused", message)
+def _refusal_error(message: str) -> ServiceError:
+    return ServiceError("refused", message)

@@ -6,51 +6,49 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from research.core.errors import Trouble, of_status
+from research.core.errors import ServiceError, error_from_status
 from research.core.version import VERSION
-from research.http.replies import body_of, listed, parsed, reaching, trusted
+from research.http.responses import convert_errors, parse_json_list, parse_json_object, read_streamed_body, ssl_context
 
 if TYPE_CHECKING:
     import httpx
 
-AGENT = f"Sightline/{VERSION} (research desk{{contact}}) httpx/{{library}}"
-SIZE = 5_000_000  # bytes of an answer; Crossref sends the references of every work along
+USER_AGENT = f"Sightline/{VERSION} (research desk{{contact}}) httpx/{{library}}"
+MAX_BODY_BYTES = 5_000_000  # bytes of an answer; Crossref sends the references of every work along
 
 
-class Client:
+class ServiceClient:
     """Asks the service at `base_url`; `timeout` (seconds) is for each request. No redirect is
     followed. `contact` is the address of mail that services are told, "" tells none.
 
     A service without a key that answers 403 bars whoever asks: there is no key to set right.
     """
 
-    def __init__(self, base_url: str, *, timeout: float = 30.0, contact: str = "") -> None:
+    def __init__(self, base_url: str, *, timeout_seconds: float = 30.0, contact: str = "") -> None:
         self.contact = contact
         self._base_url = base_url.rstrip("/")
-        self._timeout = timeout
+        self._timeout_seconds = timeout_seconds
         self._client: httpx.AsyncClient | None = None
 
-    async def json(self, service: str, path: str, parameters: dict[str, str]) -> dict[str, Any]:
+    async def get_json(self, service: str, path: str, parameters: dict[str, str]) -> dict[str, Any]:
         """The JSON object that the service answers.
 
         Raises:
             Trouble: it answers something else, or not in time.
         """
         response, body = await self._get(service, path, parameters)
-        return parsed(body, response, service)
+        return parse_json_object(body, response, service)
 
-    async def rows(
-        self, service: str, path: str, parameters: dict[str, str]
-    ) -> list[dict[str, Any]]:
+    async def get_rows(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         """The objects in the JSON list that the service answers.
 
         Raises:
             Trouble: it answers something else, or not in time.
         """
         response, body = await self._get(service, path, parameters)
-        return listed(body, response, service)
+        return parse_json_list(body, response, service)
 
-    async def xml(self, service: str, path: str, parameters: dict[str, str], root: str) -> Any:
+    async def get_xml(self, service: str, path: str, parameters: dict[str, str], root_tag: str) -> Any:
         """The element `root` (with its namespace) that the service answers.
 
         Nothing that the document declares is looked up or put in.
@@ -67,9 +65,9 @@ class Client:
             found = etree.fromstring(body, parser)
         except (etree.XMLSyntaxError, ValueError):
             found = None
-        if found is None or found.tag != root:
+        if found is None or found.tag != root_tag:
             text = f"{service}: HTTP {response.status_code} without the XML asked for"
-            raise Trouble("malformed", text, hint="endpoint")
+            raise ServiceError("malformed", text, hint="endpoint")
         return found
 
     async def close(self) -> None:
@@ -77,28 +75,26 @@ class Client:
         if client:
             await client.aclose()
 
-    async def _get(
-        self, service: str, path: str, parameters: dict[str, str]
-    ) -> tuple[httpx.Response, bytes]:
+    async def _get(self, service: str, path: str, parameters: dict[str, str]) -> tuple[httpx.Response, bytes]:
         asked = {name: value for name, value in parameters.items() if value}
         async with (
-            reaching(service, self._timeout),
-            self._shared().stream("GET", f"{self._base_url}{path}", params=asked) as response,
+            convert_errors(service, self._timeout_seconds),
+            self._http_client().stream("GET", f"{self._base_url}{path}", params=asked) as response,
         ):
             if response.status_code == 403:
-                raise Trouble("blocked", f"HTTP 403: {service} bars this client")
+                raise ServiceError("blocked", f"HTTP 403: {service} bars this client")
             if response.status_code >= 300:
-                raise of_status(response.status_code, service, response.headers)
-            return response, await body_of(response, service, SIZE)
+                raise error_from_status(response.status_code, service, response.headers)
+            return response, await read_streamed_body(response, service, MAX_BODY_BYTES)
 
-    def _shared(self) -> httpx.AsyncClient:
+    def _http_client(self) -> httpx.AsyncClient:
         """The connections, made at the first search."""
         if self._client is None:
             import httpx
 
             contact = f"; {self.contact}" if self.contact else ""
-            agent = AGENT.format(contact=contact, library=httpx.__version__)
+            agent = USER_AGENT.format(contact=contact, library=httpx.__version__)
             self._client = httpx.AsyncClient(
-                headers={"User-Agent": agent}, timeout=self._timeout, verify=trusted()
+                headers={"User-Agent": agent}, timeout=self._timeout_seconds, verify=ssl_context()
             )
         return self._client

@@ -11,21 +11,21 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-WAIT = 10.0  # seconds between two looks at a connection: it is closed at the second one
-SLOW = 10_000  # bytes of a body that have to arrive between two looks
-WAITING = 200  # connections on which there is no request; of more, the oldest is closed
-_WATCH = "_sightline_watch"
+CHECK_INTERVAL_SECONDS = 10.0  # seconds between two looks at a connection: it is closed at the second one
+MIN_BODY_BYTES = 10_000  # bytes of a body that have to arrive between two looks
+MAX_IDLE_CONNECTIONS = 200  # connections on which there is no request; of more, the oldest is closed
+_WATCHER_ATTRIBUTE = "_sightline_watch"
 
 
-class _Watch:
+class _ConnectionWatcher:
     """Looks at one connection from time to time."""
 
-    def __init__(self, protocol: Any, wait: float) -> None:
-        self.received = 0  # bytes since the last look
-        self._protocol, self._wait = protocol, wait
+    def __init__(self, protocol: Any, interval_seconds: float) -> None:
+        self.received_bytes = 0  # bytes since the last look
+        self._protocol, self._interval_seconds = protocol, interval_seconds
         self._loop = asyncio.get_running_loop()
-        self._last: tuple[str, object] = ("", None)
-        self._timer = self._loop.call_later(wait, self._look)
+        self._previous: tuple[str, object] = ("", None)
+        self._timer = self._loop.call_later(interval_seconds, self._check)
 
     @property
     def state(self) -> str:
@@ -40,64 +40,69 @@ class _Watch:
             return "receiving"
         return "answering"
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = self.state, self._protocol.cycle
         if self.state == "over":
             return
-        if now == self._last and (
-            self.state == "idle" or (self.state == "receiving" and self.received < SLOW)
+        if now == self._previous and (
+            self.state == "idle" or (self.state == "receiving" and self.received_bytes < MIN_BODY_BYTES)
         ):
             self.abort()
             return
-        self._last, self.received = now, 0
-        self._timer = self._loop.call_later(self._wait, self._look)
+        self._previous, self.received_bytes = now, 0
+        self._timer = self._loop.call_later(self._interval_seconds, self._check)
 
     def abort(self) -> None:
         """Close the connection at once."""
         self._protocol.transport.abort()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Look no more."""
         self._timer.cancel()
 
 
-def bound_connections(kind: Any = None, *, wait: float = WAIT, waiting: int = WAITING) -> None:
+def limit_connections(
+    protocol_class: Any = None,
+    *,
+    interval_seconds: float = CHECK_INTERVAL_SECONDS,
+    max_idle: int = MAX_IDLE_CONNECTIONS,
+) -> None:
     """Limit the time and the number of connections without a request, for all servers of this
     process that use uvicorn's usual class, or a class that is given. `wait` is in seconds; a
     connection is closed after one to two of them."""
-    if kind is None:
+    if protocol_class is None:
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-        kind = AutoHTTPProtocol
-    if _WATCH in vars(kind):
+        protocol_class = AutoHTTPProtocol
+    if _WATCHER_ATTRIBUTE in vars(protocol_class):
         return
-    made, received, lost = kind.connection_made, kind.data_received, kind.connection_lost
-    open_: dict[_Watch, None] = {}  # the oldest first; those with a request leave when it is full
+    made, received, lost = protocol_class.connection_made, protocol_class.data_received, protocol_class.connection_lost
+    open_: dict[_ConnectionWatcher, None] = {}  # the oldest first; those with a request leave when it is full
 
     def connection_made(self: Any, transport: Any) -> None:
         made(self, transport)
         if not hasattr(self, "cycle"):  # a class of another build: it is left as it is
             return
-        watch = _Watch(self, wait)
-        setattr(self, _WATCH, watch)
+        watch = _ConnectionWatcher(self, interval_seconds)
+        setattr(self, _WATCHER_ATTRIBUTE, watch)
         open_[watch] = None
-        if len(open_) > waiting:
+        if len(open_) > max_idle:
             for one in [one for one in open_ if one.state != "idle"]:
                 del open_[one]
-            if len(open_) > waiting:
+            if len(open_) > max_idle:
                 next(iter(open_)).abort()
 
     def data_received(self: Any, data: bytes) -> None:
-        if watch := getattr(self, _WATCH, None):
-            watch.received += len(data)
+        if watch := getattr(self, _WATCHER_ATTRIBUTE, None):
+            watch.received_bytes += len(data)
         received(self, data)
 
     def connection_lost(self: Any, error: Exception | None) -> None:
-        if watch := getattr(self, _WATCH, None):
-            watch.end()
+        if watch := getattr(self, _WATCHER_ATTRIBUTE, None):
+            watch.stop()
             open_.pop(watch, None)
         lost(self, error)
 
-    kind.connection_made, kind.data_received = connection_made, data_received
-    kind.connection_lost = connection_lost
-    setattr(kind, _WATCH, None)
+    protocol_class.connection_made, protocol_class.data_received = connection_made, data_received
+    protocol_class.connection_lost = connection_lost
+    setattr(protocol_class, _WATCHER_ATTRIBUTE, None)

@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from research import data
-from research.citations.styles.addresses import identity, wrong_with
-from research.citations.styles.lists import Entry, Lists, Sources
-from research.citations.styles.marks import Mark, Marks
-from research.citations.styles.parsing import Line, ParsedReport
-from research.core.text.numbers import NUMERAL
-from research.core.text.words import HAN
+from research.citations.styles.marks import CitationMark, CitationMarks
+from research.citations.styles.parsed_report import MarkdownLine, ParsedReport
+from research.citations.styles.source_lists import ListEntry, SourceList, SourceLists
+from research.citations.styles.web_addresses import address_key, find_problem
+from research.core.text.numbers import HAN_NUMERALS
+from research.core.text.tokenizer import HAN_RANGES
 
-Flawed = tuple[str, int, str, str]
+FlawTuple = tuple[str, int, str, str]
 
-_PRINT = re.compile(
+_PRINT_SOURCE = re.compile(
     r"\bISBN\b|\bISSN\b|\bdoi\b|\b10\.\d{4,9}/|arXiv|PMID|PMC\d|\bRFC ?\d|\bISO(?:/IEC)? ?\d|\bIEEE\b|\bGB/?T? ?\d|\[[MJDCNRSPZ](?:/OL)?\]|\bpp?\. ?\d|\bvol\.|\bno\. ?\d|\d+ ?\(\d+\)[,:]|\b\d+:\d+|[Pp]ress\b|Publish|Verlag"
     r"|University Press|Journal|Proceedings|Conference|Transactions|出版|学报|年鉴|杂志|期刊|大学出版|第\s?\d+\s?[期卷版页]|《|访谈|内部|档案|文件|手稿|公报|白皮书"
     r"|interview|personal communication|internal|archive|manuscript|unpublished|dataset|\bed\.|\beds\.|edition|thesis|dissertation"
@@ -31,124 +31,120 @@ _PRINT = re.compile(
 )
 _LOCATOR = re.compile(
     r"\bpp?\. ?[\dxvi]+|§+ ?[\d.]+|\bch(?:apter|\.) ?\d+|\bsec(?:tion|\.) ?[\d.]+|\btable [\w.]+|\bfig(?:ure|\.) ?[\d.]+|\bannex \w+|\bart(?:icle|\.) ?\d+|\bpara\.? ?\d+|\d{1,2}:\d\d|#page=\d+|第"
-    rf"\s*[\d{NUMERAL}]+\s*"
+    rf"\s*[\d{HAN_NUMERALS}]+\s*"
     r"[页章节条款表卷期]|表\s*[\d-]+|附录\s*\w|#[\w%-]{2,}",
     re.IGNORECASE,
 )
-_EXEMPT = re.compile(data.words("reports")["no sources needed"], re.I)
-_OWN_SUM = re.compile(
-    rf"\b(?:{data.words('reports')['own en']})\b|{data.words('reports')['own']}", re.I
-)
+_EXEMPT_HEADING = re.compile(data.words("reports")["no sources needed"], re.I)
+_OWN_STATEMENT = re.compile(rf"\b(?:{data.words('reports')['own en']})\b|{data.words('reports')['own']}", re.I)
 _FIGURE = re.compile(
-    rf"(?<![\w.])[$€£¥]?\d[\d,.]*\d?(?:\s?%)?(?![A-Za-z\d])|(?<=[{HAN}])\d[\d,.]*|[{NUMERAL}]+(?:成|个百分点)|[{NUMERAL}]+[万亿]"
+    rf"(?<![\w.])[$€£¥]?\d[\d,.]*\d?(?:\s?%)?(?![A-Za-z\d])|(?<=[{HAN_RANGES}])\d[\d,.]*|[{HAN_NUMERALS}]+(?:成|个百分点)|[{HAN_NUMERALS}]+[万亿]"
 )
-_SOURCED = re.compile(
+_SOURCE_LABEL = re.compile(
     r"[\s*_>(（【\[-]*(?:sources?|data|references?|citations?|via|来源|资料来源|数据来源|出处|引自|参考)\s*[*_]*\s*[:：]",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)|n\. ?d\.|无日期")
 # Authors before a year in brackets, and what is only said of authors behind it.
-_AUTHORS = re.compile(
-    r"(?<![\w.-])[A-Z][^\W\d_][\w’'-]*(?P<more> et al\.?|,? (?:and|&) [A-Z][^\W\d_][\w’'-]*)?$"
-)
-_REPORTS = re.compile(
+_AUTHORS = re.compile(r"(?<![\w.-])[A-Z][^\W\d_][\w’'-]*(?P<more> et al\.?|,? (?:and|&) [A-Z][^\W\d_][\w’'-]*)?$")
+_REPORTING_VERB = re.compile(
     r"\s+(?:find|found|argue|report|show|conclude|suggest|note|observe|estimate|claim|demonstrate|describe|propose|point)(?:s|ed|d)?\b"
 )
-_LATIN = re.compile(r"[^\W\d_]{2,}")
+_LATIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-class Checks:
+class LintChecks:
     """All checks of one report."""
 
-    def __init__(self, reading: ParsedReport, lists: Lists, marks: Marks) -> None:
-        self._reading, self._lists = reading, lists
-        self._marks = marks
-        self.lists = [found for found in lists.lists if not found.further]
-        self._scopes = _scopes(self.lists)
+    def __init__(self, report: ParsedReport, source_lists: SourceLists, citation_marks: CitationMarks) -> None:
+        self._report, self._source_lists = report, source_lists
+        self._citation_marks = citation_marks
+        self.lists = [found for found in source_lists.lists if not found.is_further_reading]
+        self._number_scopes = _build_number_scopes(self.lists)
         self.entries = [entry for found in self.lists for entry in found.entries]
-        self._ends = [scope[0] for scope in self._scopes]
-        apart = {str(int(e.id)): e for e in lists.definitions if e.id.isdecimal()}
-        self._numbered = [apart | scope[1] for scope in self._scopes] or [apart]
-        self._known_keys = {e.id for e in self.entries if e.sort == "label"} | lists.keys
-        self._noted = {entry.id for entry in lists.footnotes}
-        self._by_year = self._years()
-        self._linked = {identity(mark.url) for mark in marks.all if mark.url} - {""}
-        self.counted = [mark for mark in marks.all if self._counts(mark)]
+        self._scope_end_lines = [scope[0] for scope in self._number_scopes]
+        apart = {str(int(e.id)): e for e in source_lists.definitions if e.id.isdecimal()}
+        self._entries_by_number = [apart | scope[1] for scope in self._number_scopes] or [apart]
+        self._known_keys = {e.id for e in self.entries if e.kind == "label"} | source_lists.keys
+        self._footnote_ids = {entry.id for entry in source_lists.footnotes}
+        self._entries_by_year = self._index_by_year()
+        self._linked_addresses = {address_key(mark.url) for mark in citation_marks.marks if mark.url} - {""}
+        self.counted_marks = [mark for mark in citation_marks.marks if self._is_counted(mark)]
 
-    def _counts(self, mark: Mark) -> bool:
-        if mark.sort == "author":
-            return not mark.soft or bool(self._written(mark))
-        if not mark.soft:
+    def _is_counted(self, mark: CitationMark) -> bool:
+        if mark.kind == "author":
+            return not mark.needs_entry or bool(self._entries_for_author(mark))
+        if not mark.needs_entry:
             return True
-        if mark.sort == "number":
-            return mark.id in self._numbered[self._scope(mark.start)]
+        if mark.kind == "number":
+            return mark.id in self._entries_by_number[self._scope_index(mark.start)]
         return mark.id in self._known_keys
 
-    def flaws(self) -> Iterator[Flawed]:
-        yield from self._numbers_flaws()
-        yield from self._notes_flaws()
+    def find_flaws(self) -> Iterator[FlawTuple]:
+        yield from self._number_flaws()
+        yield from self._footnote_flaws()
         yield from self._key_flaws()
         yield from self._author_flaws()
         yield from self._definition_flaws()
         yield from self._list_flaws()
         yield from self._address_flaws()
-        yield from self._odd_flaws()
-        yield from self._uncited()
-        yield from self._places()
+        yield from self._malformed_flaws()
+        yield from self._uncited_paragraph_flaws()
+        yield from self._placement_flaws()
 
     # Numbers
 
-    def _scope(self, at: int) -> int:
+    def _scope_index(self, offset: int) -> int:
         """Which of the lists of numbers counts for a place: the next one below it."""
-        line = self._reading.line(at)
-        return min(bisect_left(self._ends, line), max(len(self._ends) - 1, 0))
+        line = self._report.line_number(offset)
+        return min(bisect_left(self._scope_end_lines, line), max(len(self._scope_end_lines) - 1, 0))
 
-    def _numbers_flaws(self) -> Iterator[Flawed]:
-        by_scope: dict[int, list[Mark]] = {}
-        for mark in self.counted:
-            if mark.sort == "number":
-                by_scope.setdefault(self._scope(mark.start), []).append(mark)
+    def _number_flaws(self) -> Iterator[FlawTuple]:
+        by_scope: dict[int, list[CitationMark]] = {}
+        for mark in self.counted_marks:
+            if mark.kind == "number":
+                by_scope.setdefault(self._scope_index(mark.start), []).append(mark)
         for scope, cited in by_scope.items():
-            yield from self._cited_flaws(cited, self._numbered[scope])
-        listed = [entry for entry in self.entries if entry.sort == "number"]
-        for scope, (_, numbers, _) in enumerate(self._scopes):
+            yield from self._reference_flaws(cited, self._entries_by_number[scope])
+        listed = [entry for entry in self.entries if entry.kind == "number"]
+        for scope, (_, numbers, _) in enumerate(self._number_scopes):
             mine = {mark.id for mark in by_scope.get(scope, ())}
-            yield from self._order_flaws(scope, mine)
-            firm = any(not mark.soft for mark in by_scope.get(scope, ()))
+            yield from self._sequence_flaws(scope, mine)
+            firm = any(not mark.needs_entry for mark in by_scope.get(scope, ()))
             if firm and mine & set(numbers):
                 for number, entry in numbers.items():
                     if number not in mine and not self._is_linked(entry):
                         yield "unused", entry.start, f"[{number}]", ""
-        if listed and not self.counted:
-            yield "uncited-list", self._at(self.lists[0].line), "", ""
+        if listed and not self.counted_marks:
+            yield "uncited-list", self._line_start(self.lists[0].line), "", ""
 
-    def _is_linked(self, entry: Entry) -> bool:
-        return any(identity(url) in self._linked for url in entry.urls)
+    def _is_linked(self, entry: ListEntry) -> bool:
+        return any(address_key(url) in self._linked_addresses for url in entry.urls)
 
-    def _cited_flaws(self, cited: list[Mark], numbers: dict[str, Entry]) -> Iterator[Flawed]:
+    def _reference_flaws(self, marks: list[CitationMark], numbers: dict[str, ListEntry]) -> Iterator[FlawTuple]:
         if not numbers:
-            yield from self._listless(cited)
+            yield from self._unlisted_number_flaws(marks)
             return
-        for mark in cited:
+        for mark in marks:
             entry = numbers.get(mark.id)
-            if entry is None and mark.id not in self._noted:
+            if entry is None and mark.id not in self._footnote_ids:
                 yield "dangling", mark.start, f"[{mark.id}]", ""
             elif entry and mark.url and entry.urls:
-                meant = {identity(url) for url in entry.urls} - {""}
-                own = identity(mark.url)
+                meant = {address_key(url) for url in entry.urls} - {""}
+                own = address_key(mark.url)
                 if own and meant and own not in meant:
                     yield "mismatch", mark.start, f"[{mark.id}]", entry.urls[0]
-        rising = self._first_cited(cited, numbers)
+        rising = self._order_violations(marks, numbers)
         for one, other in rising:
             yield "order", other.start, f"[{other.id}]", f"[{one.id}]"
 
-    def _listless(self, cited: list[Mark]) -> Iterator[Flawed]:
+    def _unlisted_number_flaws(self, marks: list[CitationMark]) -> Iterator[FlawTuple]:
         """Numbers without any list: each must be a link, and always the same one."""
-        bare = [mark for mark in cited if not mark.url and mark.id not in self._noted]
+        bare = [mark for mark in marks if not mark.url and mark.id not in self._footnote_ids]
         linked: dict[str, str] = {}
         names: dict[str, str] = {}
-        for mark in cited:
-            own = identity(mark.url) if mark.url else ""
+        for mark in marks:
+            own = address_key(mark.url) if mark.url else ""
             if not own:
                 continue
             if linked.setdefault(mark.id, own) != own:
@@ -162,21 +158,20 @@ class Checks:
         elif bare:
             yield "no-list", bare[0].start, f"[{bare[0].id}]", ""
 
-    def _first_cited(self, cited: list[Mark], numbers: dict[str, Entry]) -> list[tuple[Mark, Mark]]:
+    def _order_violations(
+        self, marks: list[CitationMark], numbers: dict[str, ListEntry]
+    ) -> list[tuple[CitationMark, CitationMark]]:
         """Where a number is first cited after a higher one, unless the list has an order of its own."""
         entries = list(numbers.values())
         titles = [re.sub(r"^[\W\d_]+", "", entry.text).casefold() for entry in entries]
         alphabetical = len(titles) >= 4 and titles == sorted(titles)
-        grouped = any(found.grouped for found in self.lists)
-        first: dict[str, Mark] = {}
-        for mark in cited:
-            if (
-                mark.id in numbers
-                and self._reading.lines[self._reading.line(mark.start) - 1].kind != "row"
-            ):
+        grouped = any(found.has_subheadings for found in self.lists)
+        first: dict[str, CitationMark] = {}
+        for mark in marks:
+            if mark.id in numbers and self._report.lines[self._report.line_number(mark.start) - 1].kind != "row":
                 first.setdefault(mark.id, mark)
         found = []
-        highest: Mark | None = None
+        highest: CitationMark | None = None
         for mark in first.values():
             if highest is not None and int(mark.id) < int(highest.id):
                 found.append((highest, mark))
@@ -184,17 +179,13 @@ class Checks:
                 highest = mark
         return [] if alphabetical or grouped else found[:1]
 
-    def _order_flaws(self, scope: int, used: set[str]) -> Iterator[Flawed]:
+    def _sequence_flaws(self, scope: int, used: set[str]) -> Iterator[FlawTuple]:
         """The numbers of a list: each once, rising, without gaps."""
-        seen: dict[int, Entry] = {}
+        seen: dict[int, ListEntry] = {}
         highest = 0
-        entries = self._scopes[scope][2]
+        entries = self._number_scopes[scope][2]
         values = [int(entry.id) for entry in entries]
-        if (
-            len(values) > 1
-            and len(set(values)) == 1
-            and all(entry.form == "dotted" for entry in entries)
-        ):
+        if len(values) > 1 and len(set(values)) == 1 and all(entry.number_form == "dotted" for entry in entries):
             return  # 1. 1. 1. is drawn as 1. 2. 3.
         for entry, value in zip(entries, values, strict=True):
             if value in seen:
@@ -217,12 +208,12 @@ class Checks:
 
     # Footnotes, keys, definitions
 
-    def _notes_flaws(self) -> Iterator[Flawed]:
-        notes = {entry.id: entry for entry in reversed(self._lists.footnotes)}
-        cited = [mark for mark in self.counted if mark.sort == "footnote"]
+    def _footnote_flaws(self) -> Iterator[FlawTuple]:
+        notes = {entry.id: entry for entry in reversed(self._source_lists.footnotes)}
+        cited = [mark for mark in self.counted_marks if mark.kind == "footnote"]
         inner = {
             key.strip()
-            for entry in self._lists.footnotes
+            for entry in self._source_lists.footnotes
             for key in re.findall(r"(?<!^)\[\^([^\[\]\n]{1,80})\](?!:)", entry.text)
         }
         if cited and not notes:
@@ -231,50 +222,50 @@ class Checks:
         for mark in cited:
             if mark.id not in notes:
                 yield "dangling", mark.start, f"[^{mark.id}]", ""
-        used = {mark.id for mark in self.counted if mark.sort in ("footnote", "number")} | inner
-        yield from _twice(self._lists.footnotes, "[^{}]")
+        used = {mark.id for mark in self.counted_marks if mark.kind in ("footnote", "number")} | inner
+        yield from _duplicate_id_flaws(self._source_lists.footnotes, "[^{}]")
         for key, entry in notes.items():
             if key not in used:
                 yield "unused", entry.start, f"[^{key}]", ""
 
-    def _key_flaws(self) -> Iterator[Flawed]:
-        labels = [entry for entry in self.entries if entry.sort == "label"]
+    def _key_flaws(self) -> Iterator[FlawTuple]:
+        labels = [entry for entry in self.entries if entry.kind == "label"]
         known = self._known_keys
-        cited = [mark for mark in self.counted if mark.sort in ("key", "label")]
-        keys = [mark for mark in cited if mark.sort == "key"]
+        cited = [mark for mark in self.counted_marks if mark.kind in ("key", "label")]
+        keys = [mark for mark in cited if mark.kind == "key"]
         if keys and not known:
-            empty = self._lists.empty or self._lists.outside or self.lists
+            empty = self._source_lists.empty_headings or self._source_lists.has_external_bibliography or self.lists
             if not empty:
                 yield "no-list", keys[0].start, f"@{keys[0].id}", ""
             return
         for mark in cited:
-            if mark.id not in known and not self._lists.outside:
+            if mark.id not in known and not self._source_lists.has_external_bibliography:
                 yield (
                     "dangling",
                     mark.start,
-                    f"@{mark.id}" if mark.sort == "key" else f"[{mark.id}]",
+                    f"@{mark.id}" if mark.kind == "key" else f"[{mark.id}]",
                     "",
                 )
-        yield from _twice(labels, "[{}]")
+        yield from _duplicate_id_flaws(labels, "[{}]")
         used = {mark.id for mark in cited}
         if used & {entry.id for entry in labels}:
             for entry in labels:
                 if entry.id not in used and not self._is_linked(entry):
                     yield "unused", entry.start, f"[{entry.id}]", ""
 
-    def _definition_flaws(self) -> Iterator[Flawed]:
+    def _definition_flaws(self) -> Iterator[FlawTuple]:
         """Addresses of links that are defined apart from them: [id]: https://…"""
-        definitions = self._lists.definitions
+        definitions = self._source_lists.definitions
         known = {entry.id: entry for entry in reversed(definitions)}
-        used = {mark.id for mark in self._marks.all if mark.id}
-        for mark in self.counted:
-            if mark.sort == "link" and mark.id and mark.id not in known:
+        used = {mark.id for mark in self._citation_marks.marks if mark.id}
+        for mark in self.counted_marks:
+            if mark.kind == "link" and mark.id and mark.id not in known:
                 yield "dangling", mark.start, f"[{mark.id}]", ""
-        yield from _twice(definitions, "[{}]")
-        text = self._reading.plain
+        yield from _duplicate_id_flaws(definitions, "[{}]")
+        text = self._report.prose
         within = {
             " ".join(text[pair.start + 1 : pair.end - 1].split()).casefold()
-            for pair in self._reading.brackets
+            for pair in self._report.brackets
             if pair.end - pair.start <= 200 and text[pair.end : pair.end + 1] != ":"
         }
         shown = {entry.id for entry in self.entries}
@@ -283,202 +274,193 @@ class Checks:
             if not any(name in group for name in (key, plain) for group in (used, shown, within)):
                 yield "unused", entry.start, f"[{key}]", ""
         numbered = [entry for entry in definitions if entry.id.isdecimal()]
-        if numbered and not any(entry.sort == "number" for entry in self.entries):
-            yield from self._same_address(numbered, "[{}]")
+        if numbered and not any(entry.kind == "number" for entry in self.entries):
+            yield from self._duplicate_address_flaws(numbered, "[{}]")
 
     # Names and years
 
-    def _written(self, mark: Mark) -> list[Entry]:
+    def _entries_for_author(self, mark: CitationMark) -> list[ListEntry]:
         """The sources without a number that a name and a year may mean."""
         names, _, year = mark.id.rpartition("|")
-        return [entry for entry in self._dated(year) if _named_in(names, entry.text)]
+        return [entry for entry in self._entries_for_year(year) if _is_by_author(names, entry.text)]
 
-    def _dated(self, year: str) -> list[Entry]:
-        exact = self._by_year.get(year, [])
-        return exact if exact or len(year) != 5 else self._by_year.get(year[:4], [])
+    def _entries_for_year(self, year: str) -> list[ListEntry]:
+        exact = self._entries_by_year.get(year, [])
+        return exact if exact or len(year) != 5 else self._entries_by_year.get(year[:4], [])
 
-    def _years(self) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _index_by_year(self) -> dict[str, list[ListEntry]]:
+        found: dict[str, list[ListEntry]] = {}
         for entry in self.entries:
-            if entry.sort in ("plain", "number"):
+            if entry.kind in ("plain", "number"):
                 for year in set(_YEAR.findall(entry.text)):
                     found.setdefault(year, []).append(entry)
                     if len(year) == 5:
                         found.setdefault(year[:4], []).append(entry)
         return found
 
-    def _author_flaws(self) -> Iterator[Flawed]:
-        listed = [entry for entry in self.entries if entry.sort == "plain"]
-        marks = [mark for mark in self._marks.all if mark.sort == "author"]
-        strong = [mark for mark in marks if not mark.soft]
+    def _author_flaws(self) -> Iterator[FlawTuple]:
+        listed = [entry for entry in self.entries if entry.kind == "plain"]
+        marks = [mark for mark in self._citation_marks.marks if mark.kind == "author"]
+        strong = [mark for mark in marks if not mark.needs_entry]
         dated = [entry for entry in listed if _YEAR.search(entry.text)]
-        other = [
-            mark for mark in self.counted if mark.sort in ("number", "footnote", "key", "link")
-        ]
-        if not self.lists and not self._lists.footnotes and not other and len(strong) >= 3:
+        other = [mark for mark in self.counted_marks if mark.kind in ("number", "footnote", "key", "link")]
+        if not self.lists and not self._source_lists.footnotes and not other and len(strong) >= 3:
             yield "no-list", strong[0].start, strong[0].id.replace("|", ", "), ""
-        matched = {id(entry) for mark in marks for entry in self._written(mark)}
-        hits = [mark for mark in strong if self._written(mark)]
+        matched = {id(entry) for mark in marks for entry in self._entries_for_author(mark)}
+        hits = [mark for mark in strong if self._entries_for_author(mark)]
         if not hits or not dated or (len(hits) < 2 and len(matched) < len(listed)):
             return
         for mark in marks:
-            if self._written(mark):
+            if self._entries_for_author(mark):
                 continue
             if mark.id.startswith("\x00"):
-                if told := self._told(mark):
+                if told := self._author_and_year(mark):
                     yield "dangling", mark.start, told, ""
-            elif not mark.soft:
+            elif not mark.needs_entry:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
         for entry in dated:
             if id(entry) not in matched and not self._is_linked(entry):
-                yield "unused", entry.start, _head(entry), ""
+                yield "unused", entry.start, _entry_excerpt(entry), ""
 
-    def _told(self, mark: Mark) -> str:
+    def _author_and_year(self, mark: CitationMark) -> str:
         """Whom a year in brackets names as an author: "Smith et al. (2019)", "Smith (2019) found"."""
         before, _, year = mark.id.rpartition("|")
         names = _AUTHORS.search(before)
-        if names and (names["more"] or _REPORTS.match(self._reading.plain, mark.end)):
+        if names and (names["more"] or _REPORTING_VERB.match(self._report.prose, mark.end)):
             return f"{names[0]}, {year}"
         return ""
 
     # The entries and their addresses
 
-    def _list_flaws(self) -> Iterator[Flawed]:
-        for _, _, entries in self._scopes:
-            yield from self._same_address(entries, "[{}]")
-        yield from self._same_address(self._lists.footnotes, "[^{}]")
-        labels = [entry for entry in self.entries if entry.sort == "label"]
-        yield from self._same_address(labels, "[{}]")
-        apart = {str(int(e.id)) for e in self._lists.definitions if e.id.isdecimal()}
+    def _list_flaws(self) -> Iterator[FlawTuple]:
+        for _, _, entries in self._number_scopes:
+            yield from self._duplicate_address_flaws(entries, "[{}]")
+        yield from self._duplicate_address_flaws(self._source_lists.footnotes, "[^{}]")
+        labels = [entry for entry in self.entries if entry.kind == "label"]
+        yield from self._duplicate_address_flaws(labels, "[{}]")
+        apart = {str(int(e.id)) for e in self._source_lists.definitions if e.id.isdecimal()}
         for found in self.lists:
-            entries = [entry for entry in found.entries if entry.sort in ("number", "label")]
+            entries = [entry for entry in found.entries if entry.kind in ("number", "label")]
             addressed = sum(bool(entry.urls) for entry in entries)
             for entry in entries:
                 bare = not entry.urls and entry.id not in apart
-                if (
-                    bare
-                    and addressed * 2 > len(entries) - 1
-                    and addressed
-                    and not _PRINT.search(entry.text)
-                ):
+                if bare and addressed * 2 > len(entries) - 1 and addressed and not _PRINT_SOURCE.search(entry.text):
                     yield "no-address", entry.start, f"[{entry.id}]", ""
-        yield from self._unlinked()
+        yield from self._unlinked_source_flaws()
 
-    def _unlinked(self) -> Iterator[Flawed]:
+    def _unlinked_source_flaws(self) -> Iterator[FlawTuple]:
         """Of a list that repeats the links of the text, the sources that are linked nowhere."""
-        if any(mark.sort not in ("link", "note") for mark in self.counted):
+        if any(mark.kind not in ("link", "note") for mark in self.counted_marks):
             return
-        listed = [entry for entry in self.entries if entry.sort == "plain" and entry.urls]
+        listed = [entry for entry in self.entries if entry.kind == "plain" and entry.urls]
         used = sum(self._is_linked(entry) for entry in listed)
         if used >= 2 and used * 10 >= len(listed) * 6:
             for entry in listed:
                 if not self._is_linked(entry):
-                    yield "unused", entry.start, _head(entry), ""
-        there = {identity(url) for entry in self.entries for url in entry.urls}
+                    yield "unused", entry.start, _entry_excerpt(entry), ""
+        there = {address_key(url) for entry in self.entries for url in entry.urls}
         if used and used * 2 >= len(listed):
-            for mark in self.counted:
-                own = identity(mark.url) if mark.sort == "link" else ""
+            for mark in self.counted_marks:
+                own = address_key(mark.url) if mark.kind == "link" else ""
                 if own and own not in there:
                     yield "unlisted", mark.start, mark.url, ""
 
-    def _same_address(self, entries: Iterable[Entry], form: str) -> Iterator[Flawed]:
-        seen: dict[str, Entry] = {}
+    def _duplicate_address_flaws(self, entries: Iterable[ListEntry], label_format: str) -> Iterator[FlawTuple]:
+        seen: dict[str, ListEntry] = {}
         for entry in entries:
-            key = identity(entry.urls[0]) if entry.urls else ""
+            key = address_key(entry.urls[0]) if entry.urls else ""
             if not key:
                 continue
             first = seen.setdefault(key, entry)
             if first is not entry and first.id != entry.id and _locators(first) == _locators(entry):
-                yield "same-url", entry.start, form.format(entry.id), form.format(first.id)
+                yield "same-url", entry.start, label_format.format(entry.id), label_format.format(first.id)
 
-    def _address_flaws(self) -> Iterator[Flawed]:
-        listed = [*self.entries, *self._lists.footnotes, *self._lists.definitions]
-        listed += [entry for found in self._lists.lists if found.further for entry in found.entries]
+    def _address_flaws(self) -> Iterator[FlawTuple]:
+        listed = [*self.entries, *self._source_lists.footnotes, *self._source_lists.definitions]
+        listed += [entry for found in self._source_lists.lists if found.is_further_reading for entry in found.entries]
         places = [
-            (url, max(entry.start, self._reading.raw.find(url, entry.start, entry.end)))
+            (url, max(entry.start, self._report.source.find(url, entry.start, entry.end)))
             for entry in listed
             for url in entry.urls
         ]
-        places += [(link.url, link.start) for link in self._marks.links]
-        places += [(mark.url, mark.start) for mark in self._marks.all if mark.url]
+        places += [(link.url, link.start) for link in self._citation_marks.links]
+        places += [(mark.url, mark.start) for mark in self._citation_marks.marks if mark.url]
         seen: set[tuple[int, str]] = set()
         for url, at in places:
-            if (place := (self._reading.line(at), url)) not in seen:
+            if (place := (self._report.line_number(at), url)) not in seen:
                 seen.add(place)
-                yield from _wrong_address(url, at)
+                yield from _address_flaws(url, at)
 
-    def _odd_flaws(self) -> Iterator[Flawed]:
-        for odd in self._marks.oddities:
-            yield odd.kind, odd.start, self._reading.raw[odd.start : odd.end], ""
+    def _malformed_flaws(self) -> Iterator[FlawTuple]:
+        for odd in self._citation_marks.malformed:
+            yield odd.kind, odd.start, self._report.source[odd.start : odd.end], ""
 
     # The text
 
-    def _at(self, number: int) -> int:
-        return self._reading.starts[number - 1]
+    def _line_start(self, line_number: int) -> int:
+        return self._report.line_starts[line_number - 1]
 
-    def _uncited(self) -> Iterator[Flawed]:
+    def _uncited_paragraph_flaws(self) -> Iterator[FlawTuple]:
         """Long paragraphs full of figures without a citation, where a reader expects one."""
-        cited_lines = Counter(self._reading.line(mark.start) for mark in self._marks.all)
-        for odd in self._marks.oddities:
-            cited_lines[self._reading.line(odd.start)] += 1
-        for block, heads, below in _paragraphs(self._reading, self._lists.taken):
+        cited_lines = Counter(self._report.line_number(mark.start) for mark in self._citation_marks.marks)
+        for odd in self._citation_marks.malformed:
+            cited_lines[self._report.line_number(odd.start)] += 1
+        for block, heads, below in _iter_paragraphs(self._report, self._source_lists.list_lines):
             if any(cited_lines[line.number] for line in block) or not heads:
                 continue
-            if any(_EXEMPT.search(head) for head in heads[1:] or heads):
+            if any(_EXEMPT_HEADING.search(head) for head in heads[1:] or heads):
                 continue
-            text = " ".join(self._reading.text(line).strip() for line in block)
-            if text.rstrip().endswith((":", "：")) or _OWN_SUM.search(text) or _SOURCED.match(text):
+            text = " ".join(self._report.line_text(line).strip() for line in block)
+            if text.rstrip().endswith((":", "：")) or _OWN_STATEMENT.search(text) or _SOURCE_LABEL.match(text):
                 continue
             if text.startswith("*") and text.rstrip().endswith("*") and text.count("*") <= 4:
                 continue
-            if any(_SOURCED.match(self._reading.text(line)) for line in below):
+            if any(_SOURCE_LABEL.match(self._report.line_text(line)) for line in below):
                 continue
             if below and all(
-                cited_lines[line.number] and not _LATIN.search(self._bare(line))
+                cited_lines[line.number] and not _LATIN_WORD.search(self._text_without_brackets(line))
                 for line in below[:1]
             ):
                 continue
-            han = len(re.findall(f"[{HAN}]", text))
+            han = len(re.findall(f"[{HAN_RANGES}]", text))
             long = han >= 60 or len(text) - han >= 240
             figures = _FIGURE.findall(text)
             more = [figure for figure in figures if not re.fullmatch(r"(?:1\d|20)\d\d", figure)]
             if long and len(figures) >= 3 and len(more) >= 2:
                 yield "uncited", block[0].start, "", ""
 
-    def _bare(self, line: Line) -> str:
-        text = self._reading.text(line)
+    def _text_without_brackets(self, line: MarkdownLine) -> str:
+        text = self._report.line_text(line)
         return re.sub(r"[\[［【〔][^\[\]]{0,80}[\]］】〕]|\([^()]{0,300}\)", "", text)
 
-    def _places(self) -> Iterator[Flawed]:
-        for mark in self.counted:
-            if mark.sort not in ("number", "footnote", "key"):
+    def _placement_flaws(self) -> Iterator[FlawTuple]:
+        for mark in self.counted_marks:
+            if mark.kind not in ("number", "footnote", "key"):
                 continue
-            line = self._reading.lines[self._reading.line(mark.start) - 1]
-            what = self._reading.raw[mark.start : mark.end]
+            line = self._report.lines[self._report.line_number(mark.start) - 1]
+            what = self._report.source[mark.start : mark.end]
             if line.kind == "heading":
                 yield "in-heading", mark.start, what, ""
             elif line.kind != "row":
-                before = self._reading.plain[max(line.start, mark.start - 21) : mark.start]
+                before = self._report.prose[max(line.start, mark.start - 21) : mark.start]
                 first = re.fullmatch(r"[\s>*_+\d.)-]{0,20}", before)
-                above = self._reading.lines[line.number - 2].kind if line.number > 1 else "blank"
-                behind = self._reading.plain[mark.end : mark.end + 40].strip(" \n[]0123456789,.;。")
+                above = self._report.lines[line.number - 2].kind if line.number > 1 else "blank"
+                behind = self._report.prose[mark.end : mark.end + 40].strip(" \n[]0123456789,.;。")
                 if first and above in ("blank", "heading", "rule") and behind:
                     yield "leading", mark.start, what, ""
 
 
-def _scopes(lists: list[Sources]) -> list[tuple[int, dict[str, Entry], list[Entry]]]:
+def _build_number_scopes(source_lists: list[SourceList]) -> list[tuple[int, dict[str, ListEntry], list[ListEntry]]]:
     """For each list its last line, its numbers, its entries. Lists that go on counting are one."""
-    scopes: list[tuple[int, dict[str, Entry], list[Entry]]] = []
-    for found in lists:
-        numbered = [entry for entry in found.entries if entry.sort == "number"]
+    scopes: list[tuple[int, dict[str, ListEntry], list[ListEntry]]] = []
+    for found in source_lists:
+        numbered = [entry for entry in found.entries if entry.kind == "number"]
         if not numbered:
             continue
-        own: dict[str, Entry] = {}
+        own: dict[str, ListEntry] = {}
         for entry in numbered:
             own.setdefault(entry.id, entry)
-        restarts = scopes and len(set(own) & set(scopes[-1][1])) * 2 >= min(
-            len(own), len(scopes[-1][1])
-        )
+        restarts = scopes and len(set(own) & set(scopes[-1][1])) * 2 >= min(len(own), len(scopes[-1][1]))
         if scopes and not restarts:
             _, numbers, entries = scopes.pop()
             scopes.append((numbered[-1].line, numbers | own, [*entries, *numbered]))
@@ -487,42 +469,40 @@ def _scopes(lists: list[Sources]) -> list[tuple[int, dict[str, Entry], list[Entr
     return scopes
 
 
-def _twice(entries: Iterable[Entry], form: str) -> Iterator[Flawed]:
-    seen: dict[str, Entry] = {}
+def _duplicate_id_flaws(entries: Iterable[ListEntry], label_format: str) -> Iterator[FlawTuple]:
+    seen: dict[str, ListEntry] = {}
     for entry in entries:
         first = seen.setdefault(entry.id, entry)
         if first is not entry:
-            yield "duplicate", entry.start, form.format(entry.id), str(first.line)
+            yield "duplicate", entry.start, label_format.format(entry.id), str(first.line)
 
 
-def _locators(entry: Entry) -> list[str]:
+def _locators(entry: ListEntry) -> list[str]:
     return sorted({match.lower() for match in _LOCATOR.findall(entry.text)})
 
 
-def _head(entry: Entry) -> str:
+def _entry_excerpt(entry: ListEntry) -> str:
     words = re.sub(r"^[\W_]+", "", entry.text)
     return words if len(words) <= 40 else words[:39] + "…"
 
 
-def _named_in(names: str, text: str) -> bool:
+def _is_by_author(names: str, text: str) -> bool:
     """Whether an entry is by the first of some names; after \\x00 stands a stretch of text instead."""
     folded = text.casefold()
     if names.startswith("\x00"):
-        han = re.findall(f"[{HAN}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
+        han = re.findall(f"[{HAN_RANGES}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
         if han:
             return any(len(part) >= 2 and part in text for part in (han[0][-n:] for n in (2, 3, 4)))
         tail = re.split(r"[.;:!?。；]\s", names[1:])[-1]
         caps = [word for word in re.findall(r"[^\W\d_][\w’'-]+", tail)[-6:] if word[0].isupper()]
         head = folded[:120]
         return any(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", head) for word in caps)
-    if re.search(f"[{HAN}]", names):
+    if re.search(f"[{HAN_RANGES}]", names):
         first = re.split(r"等|和|与|、|，|,|\s", names.strip(' “”"《》'))[0]
         return first in text
     words = [word for word in re.findall(r"[^\W\d_][\w’'-]*", names) if len(word) > 1]
     words = [
-        word
-        for word in words
-        if word.lower() not in ("the", "et", "al", "and", "van", "von", "de", "der", "la", "le")
+        word for word in words if word.lower() not in ("the", "et", "al", "and", "van", "von", "de", "der", "la", "le")
     ] or words
     if not words:
         return False
@@ -533,20 +513,20 @@ def _named_in(names: str, text: str) -> bool:
     return words[0].isupper() and words[0] in initials
 
 
-def _wrong_address(url: str, at: int) -> Iterator[Flawed]:
-    if kind := wrong_with(url):
-        yield kind, at, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
+def _address_flaws(url: str, offset: int) -> Iterator[FlawTuple]:
+    if kind := find_problem(url):
+        yield kind, offset, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
 
-def _paragraphs(
-    reading: ParsedReport, taken: set[int]
-) -> Iterator[tuple[list[Line], list[str], list[Line]]]:
+def _iter_paragraphs(
+    report: ParsedReport, list_lines: set[int]
+) -> Iterator[tuple[list[MarkdownLine], list[str], list[MarkdownLine]]]:
     """Each paragraph of text, the headings that it stands under, and the two lines below it."""
     heads: list[tuple[int, str]] = []
-    block: list[Line] = []
-    lines = reading.lines
-    for line in [*lines, Line(len(lines) + 1, 0, 0, "blank")]:
-        if line.kind == "text" and line.number not in taken:
+    block: list[MarkdownLine] = []
+    lines = report.lines
+    for line in [*lines, MarkdownLine(len(lines) + 1, 0, 0, "blank")]:
+        if line.kind == "text" and line.number not in list_lines:
             block.append(line)
             continue
         if block:
@@ -557,4 +537,4 @@ def _paragraphs(
         if line.kind == "heading":
             while heads and heads[-1][0] >= line.level:
                 heads.pop()
-            heads.append((line.level, reading.title(line)))
+            heads.append((line.level, report.heading_text(line)))

@@ -12,33 +12,33 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, lint
-from research.citations.support import support
+from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, check_numbering
+from research.citations.support import check_support
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Language,
     Passage,
+    PassageReference,
     Place,
     Record,
     Span,
     SpanKind,
 )
-from research.linter import Flaw, Lint, lint_markdown
-from research.linter.words import message
+from research.linter import CitationFlaw, LintResult, lint_markdown
+from research.linter.flaw_kinds import flaw_message
 
 _SCHEMA = "sightline-report/"
 
 
-class UnreadableReport(ValueError):
+class UnreadableReportError(ValueError):
     """A file that says it is a report of ours and is not; the message says where it goes wrong."""
 
 
-class Evaluation(Record):
+class ReportEvaluation(Record):
     """What a report's citations are like, and of our own JSON how many sentences have which status."""
 
-    lint: Lint
+    lint: LintResult
     statuses: dict[str, int] | None = None
 
 
@@ -57,14 +57,11 @@ class _Block(BaseModel):
     unsourced: bool = False
     citations: tuple[_Citation, ...] = ()
 
-    def numbered(self) -> NumberedSpan:
+    def to_numbered_span(self) -> NumberedSpan:
         cites = tuple(
-            Cite(evidence=c.evidence, passage=c.passage, start=c.start, end=c.end)
-            for c in self.citations
+            PassageReference(evidence=c.evidence, passage=c.passage, start=c.start, end=c.end) for c in self.citations
         )
-        span = Span(
-            kind=self.kind, text=self.text, part=self.part, cites=cites, unsourced=self.unsourced
-        )
+        span = Span(kind=self.kind, text=self.text, part=self.part, cites=cites, unsourced=self.unsourced)
         numbers = tuple(dict.fromkeys(c.number for c in self.citations))
         return NumberedSpan(span=span, numbers=numbers, unsourced=self.unsourced)
 
@@ -82,13 +79,13 @@ class _Source(BaseModel):
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
 
-    def cited(self) -> CitedSource:
+    def to_cited_source(self) -> CitedSource:
         fields = self.model_dump(exclude={"number", "times"})
         evidence = Evidence.model_validate(fields)
         return CitedSource(number=self.number, evidence=evidence, times=self.times)
 
 
-class _Exported(BaseModel):
+class _ExportedReport(BaseModel):
     language: Language
     title: str = ""
     author: str | None = None
@@ -96,8 +93,8 @@ class _Exported(BaseModel):
     blocks: tuple[_Block, ...] = ()
     sources: tuple[_Source, ...] = ()
 
-    def cited(self) -> CitedAnswer:
-        spans = tuple(block.numbered() for block in self.blocks)
+    def to_cited_answer(self) -> CitedAnswer:
+        spans = tuple(block.to_numbered_span() for block in self.blocks)
         answer = Answer(
             title=self.title,
             language=self.language,
@@ -105,39 +102,39 @@ class _Exported(BaseModel):
             spans=tuple(item.span for item in spans),
             made=self.made or datetime.min,
         )
-        sources = tuple(source.cited() for source in self.sources)
+        sources = tuple(source.to_cited_source() for source in self.sources)
         return CitedAnswer(answer=answer, spans=spans, sources=sources)
 
 
-def evaluate_report(text: str, language: Language = "en") -> Evaluation:
+def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
     """Checks a report, Markdown of anybody or JSON of ours; the messages are in `language`.
 
     Raises:
         UnreadableReport: it is JSON of ours by its schema, and not by its fields.
     """
-    data = _ours(text)
+    data = _parse_own_json(text)
     if data is None:
-        return Evaluation(lint=lint_markdown(text, language))
+        return ReportEvaluation(lint=lint_markdown(text, language))
     try:
-        cited = _Exported.model_validate(data).cited()
+        cited = _ExportedReport.model_validate(data).to_cited_answer()
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UnreadableReport(f"{where}: {first['msg']}") from error
-    problems = lint(cited)
-    counts = {} if problems else support(cited).counts._asdict()  # which trusts the numbers
+        raise UnreadableReportError(f"{where}: {first['msg']}") from error
+    problems = check_numbering(cited)
+    counts = {} if problems else check_support(cited).counts._asdict()  # which trusts the numbers
     total = counts.pop("total", 0)
     flaws = tuple(
-        Flaw(
+        CitationFlaw(
             line=0,
             kind="inconsistent",
             severity="error",
             excerpt="",
-            message=message("inconsistent", problem, "", language),
+            message=flaw_message("inconsistent", problem, "", language),
         )
         for problem in problems
     )
-    found = Lint(
+    found = LintResult(
         styles=("numbered",) if cited.sources else (),
         citations=sum(len(item.numbers) for item in cited.spans),
         sources=len(cited.sources),
@@ -145,10 +142,10 @@ def evaluate_report(text: str, language: Language = "en") -> Evaluation:
         cited=total - counts.get("none", 0),
         flaws=flaws,
     )
-    return Evaluation(lint=found, statuses=counts or None)
+    return ReportEvaluation(lint=found, statuses=counts or None)
 
 
-def _ours(text: str) -> dict[str, Any] | None:
+def _parse_own_json(text: str) -> dict[str, Any] | None:
     """The content of a JSON report of ours; none if the text is anything else."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{") or _SCHEMA not in text:
         return None

@@ -13,50 +13,48 @@ from typing import Any
 from urllib.parse import quote
 
 from research.core.records import Language
-from research.linter import Flaw
-from research.linter.evaluation import Evaluation
-from research.linter.words import KINDS, Severity, message
+from research.linter import CitationFlaw
+from research.linter.evaluation import ReportEvaluation
+from research.linter.flaw_kinds import SEVERITY_BY_KIND, Severity, flaw_message
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
-_RULES = {kind: at for at, kind in enumerate(KINDS)}
+_SARIF_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
+_RULE_INDEX = {kind: at for at, kind in enumerate(SEVERITY_BY_KIND)}
 
 
-def evaluations_sarif(
-    found: Iterable[tuple[str, Evaluation]],
-    unread: Sequence[str] = (),
+def build_sarif(
+    evaluations: Iterable[tuple[str, ReportEvaluation]],
+    read_errors: Sequence[str] = (),
     language: Language = "en",
 ) -> dict[str, Any]:
     """One run of the linter as a SARIF log: `found` are names of files with their evaluations,
     `unread` what is said of files that could not be read."""
     run: dict[str, Any] = {
         "tool": {
-            "driver": {"name": "Sightline", "rules": [_rule(kind, language) for kind in KINDS]}
+            "driver": {"name": "Sightline", "rules": [_rule_descriptor(kind, language) for kind in SEVERITY_BY_KIND]}
         },
         "columnKind": "unicodeCodePoints",
         "invocations": [
             {
-                "executionSuccessful": not unread,
-                "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": said}} for said in unread
-                ],
+                "executionSuccessful": not read_errors,
+                "toolExecutionNotifications": [{"level": "error", "message": {"text": said}} for said in read_errors],
             }
         ],
-        "results": [_result(name, flaw) for name, one in found for flaw in one.lint.flaws],
+        "results": [_sarif_result(name, flaw) for name, one in evaluations for flaw in one.lint.flaws],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(kind: str, language: Language) -> dict[str, Any]:
+def _rule_descriptor(kind: str, language: Language) -> dict[str, Any]:
     return {
         "id": kind,
-        "shortDescription": {"text": message(kind, "…", "…", language)},
-        "defaultConfiguration": {"level": _LEVELS[KINDS[kind]]},
+        "shortDescription": {"text": flaw_message(kind, "…", "…", language)},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[SEVERITY_BY_KIND[kind]]},
     }
 
 
-def _result(name: str, flaw: Flaw) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(name)}}
+def _sarif_result(file_name: str, flaw: CitationFlaw) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _file_uri(file_name)}}
     if flaw.line:
         place["region"] = {"startLine": flaw.line}
         if flaw.excerpt:
@@ -64,8 +62,8 @@ def _result(name: str, flaw: Flaw) -> dict[str, Any]:
     said = "\n".join((flaw.kind, flaw.message, flaw.excerpt))
     return {
         "ruleId": flaw.kind,
-        "ruleIndex": _RULES[flaw.kind],
-        "level": _LEVELS[flaw.severity],
+        "ruleIndex": _RULE_INDEX[flaw.kind],
+        "level": _SARIF_LEVELS[flaw.severity],
         "message": {"text": flaw.message},
         "locations": [{"physicalLocation": place}],
         # of what is said and not of where: the same finding stays the same when lines are added above
@@ -73,7 +71,7 @@ def _result(name: str, flaw: Flaw) -> dict[str, Any]:
     }
 
 
-def _uri(name: str) -> str:
+def _file_uri(file_name: str) -> str:
     """A name of a file as a URI: relative to where the program was started, unless it is absolute."""
-    path = PurePath(name)
+    path = PurePath(file_name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -11,83 +11,78 @@ from typing import Any
 from research.core.providers import Provider
 from research.core.records import Stage
 from research.core.settings import Role, Settings
-from research.models.roles import Spec
+from research.models.roles import ModelSpec
 
-FORMS = ("schema", "object", "words")
+JSON_MODES = ("schema", "object", "words")
 THINKING, PAGES = "thinking", "pages"  # what a model may not take
-_THINKING = re.compile(
-    r"thinking.?(?:level|config|budget)", re.I
-)  # names of models have "thinking"
-_ROLES: dict[Stage, Role] = {
+_THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # names of models have "thinking"
+_ROLE_BY_STAGE: dict[Stage, Role] = {
     "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "check": "reflect",
     "write": "write",
 }  # fmt: skip
 
 
 @dataclass
-class Ways:
+class ServerCapabilities:
     """How a server lets itself be asked; what it has refused is gone from then on."""
 
-    forms: tuple[str, ...] = FORMS  # of asking for JSON, the best first
-    counted: bool = True  # streams are asked for the number of their tokens
+    json_modes: tuple[str, ...] = JSON_MODES  # of asking for JSON, the best first
+    has_stream_usage: bool = True  # streams are asked for the number of their tokens
 
 
-def level(spec: Spec, settings: Settings, stage: Stage) -> str:
+def thinking_level(spec: ModelSpec, settings: Settings, stage: Stage) -> str:
     """How much a model is to think at a stage; "" if nothing is said of it."""
-    return settings.thinking(_ROLES[stage]) if spec.wire == "gemini" else ""
+    return settings.thinking_level(_ROLE_BY_STAGE[stage]) if spec.protocol == "gemini" else ""
 
 
-def at_level(wanted: str) -> dict[str, Any]:
+def thinking_arguments(level: str) -> dict[str, Any]:
     """What a request for a level carries."""
-    return {"thinking_level": wanted}
+    return {"thinking_level": level}
 
 
-def blamed(message: str, extras: Container[str]) -> str:
+def find_refused_feature(message: str, features: Container[str]) -> str:
     """Which of the `extras` of a call a refusal is about: thinking if it names that, else pages; "" if
     there was none such."""
-    if _THINKING.search(message):
-        return THINKING if THINKING in extras else ""
-    return PAGES if PAGES in extras else ""
+    if _THINKING_WORDS.search(message):
+        return THINKING if THINKING in features else ""
+    return PAGES if PAGES in features else ""
 
 
-def ways(server: Provider) -> Ways:
+def default_capabilities(provider: Provider) -> ServerCapabilities:
     """The ways that a server is known to take."""
-    return Ways(FORMS[FORMS.index(server.form) :], server.counted)
+    return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.counted)
 
 
-def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def json_arguments(spec: ModelSpec, json_mode: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """What a request for JSON carries. `extra_body` goes to the server as it is: LangChain's own
     parameter would turn a cut answer into an exception without the text and the count of tokens.
     """
-    if form == "words":
+    if json_mode == "words":
         return {}
-    if spec.wire == "gemini":
+    if spec.protocol == "gemini":
         wish: dict[str, Any] = {"response_mime_type": "application/json"}
-        return {**wish, "response_json_schema": schema} if form == "schema" else wish
-    if spec.wire == "ollama":
-        return {"format": schema if form == "schema" else "json"}
-    if form == "object":
+        return {**wish, "response_json_schema": schema} if json_mode == "schema" else wish
+    if spec.protocol == "ollama":
+        return {"format": schema if json_mode == "schema" else "json"}
+    if json_mode == "object":
         return {"extra_body": {"response_format": {"type": "json_object"}}}
-    named = {"name": "answer", "schema": _without_lengths(schema), "strict": True}
+    named = {"name": "answer", "schema": _strip_lengths(schema), "strict": True}
     return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
 
 
-def _without_lengths(schema: Any) -> Any:
+def _strip_lengths(schema: Any) -> Any:
     """Copy a JSON schema without the limits of length, which strict mode refuses.
 
     Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas.
     """
     if isinstance(schema, list):
-        return [_without_lengths(part) for part in schema]
+        return [_strip_lengths(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
     limits = {"minLength", "maxLength"} if schema.get("type") == "string" else set()
-    return {key: _without_lengths(part) for key, part in schema.items() if key not in limits}
+    return {key: _strip_lengths(part) for key, part in schema.items() if key not in limits}
 
 
-def in_words(schema: str) -> str:
+def json_instructions(schema: str) -> str:
     """The wish for JSON as a part of a prompt, with its schema as text."""
-    return (
-        "\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n"
-        + schema
-    )
+    return "\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n" + schema

@@ -26,24 +26,22 @@ if TYPE_CHECKING:
 # Sent with every request, whatever the library's own default: the version v1 lacks the `-latest`
 # aliases and previews of models, and need not know tools and system instructions.
 API_VERSION = "v1beta"
-SERVICE = "https://generativelanguage.googleapis.com"
-_VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*/*$")
+DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
+_VERSION_SUFFIX = re.compile(r"/v\d+(?:alpha|beta)?\d*/*$")
 
 
 def base_url(settings: Settings) -> str:
     """Return the address of the service without an API version: the one that is set, which may end in
     a version, or else Google's."""
-    return _VERSION.sub("", settings.gemini_url).rstrip("/") or SERVICE
+    return _VERSION_SUFFIX.sub("", settings.gemini_url).rstrip("/") or DEFAULT_BASE_URL
 
 
-def build_model(
-    name: str, settings: Settings, client_args: Mapping[str, Any]
-) -> ChatGoogleGenerativeAI:
+def build_model(name: str, settings: Settings, client_args: Mapping[str, Any]) -> ChatGoogleGenerativeAI:
     """Build a chat model with a client of its own, for which `share_client` puts another."""
     from langchain_google_genai import ChatGoogleGenerativeAI
 
     return ChatGoogleGenerativeAI(
-        model=path_name(name),
+        model=quote_model_name(name),
         api_key=settings.gemini_key,
         base_url=base_url(settings),
         api_version=API_VERSION,
@@ -60,9 +58,7 @@ async def share_client(model: ChatGoogleGenerativeAI, client: genai.Client) -> N
     model.client = client
 
 
-def bind_functions(
-    model: ChatGoogleGenerativeAI, tools: Sequence[Mapping[str, Any]]
-) -> Runnable[Any, Any]:
+def bind_functions(model: ChatGoogleGenerativeAI, tools: Sequence[Mapping[str, Any]]) -> Runnable[Any, Any]:
     """Bind functions in OpenAI's form to a model.
 
     The model's own `bind_tools` changes the schemas of arguments: it declares an object without properties
@@ -81,7 +77,7 @@ def bind_functions(
     return model.bind(tools=[types.Tool(function_declarations=functions)])
 
 
-async def generate(client: genai.Client, name: str, prompt: str, config: dict[str, Any]) -> Any:
+async def generate_content(client: genai.Client, name: str, prompt: str, config: dict[str, Any]) -> Any:
     """Return the JSON of a model's answer as the service sent it.
 
     Args:
@@ -94,7 +90,7 @@ async def generate(client: genai.Client, name: str, prompt: str, config: dict[st
     from google.genai import types
 
     response = await client.aio.models.generate_content(
-        model=path_name(name),
+        model=quote_model_name(name),
         contents=prompt,
         config=types.GenerateContentConfig(**config, should_return_http_response=True),
     )
@@ -102,7 +98,7 @@ async def generate(client: genai.Client, name: str, prompt: str, config: dict[st
     return json.loads(((sent and sent.body) or "").removeprefix("\ufeff"))
 
 
-def path_name(name: str) -> str:
+def quote_model_name(name: str) -> str:
     """Return a name of a model as a part of the path of a request. Anything may be set as a name."""
     return quote(name, safe="/:")
 
@@ -110,30 +106,30 @@ def path_name(name: str) -> str:
 # Answers, of which any member may be missing
 
 
-def get(thing: Any, name: str) -> Any:
+def get_member(json_object: Any, name: str) -> Any:
     """Return a member by its name in Python, which the JSON may spell as such or with capitals; None if
     it is not there."""
-    return thing.get(name, thing.get(_camel(name))) if isinstance(thing, dict) else None
+    return json_object.get(name, json_object.get(_camel_case(name))) if isinstance(json_object, dict) else None
 
 
 @cache
-def _camel(name: str) -> str:
+def _camel_case(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
 
-def members(thing: Any, name: str) -> list[Any]:
+def list_member(json_object: Any, name: str) -> list[Any]:
     """Return a member that is a list; [] for anything else."""
-    value = get(thing, name)
+    value = get_member(json_object, name)
     return value if isinstance(value, list) else []
 
 
-def number(thing: Any, name: str) -> int | None:
+def count_member(json_object: Any, name: str) -> int | None:
     """Return a member that is a whole number from 0 on."""
-    return whole(get(thing, name))
+    return parse_count(get_member(json_object, name))
 
 
-def whole(value: Any) -> int | None:
+def parse_count(value: Any) -> int | None:
     """Return a whole number from 0 on, which the JSON may write as a text; None for anything else."""
     if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
         return int(value)  # as the JSON of protocol buffers writes long numbers

@@ -14,7 +14,7 @@ from research import data
 from research.core.records import Record
 
 
-class Route(Record):
+class ModelRedirect(Record):
     """From a day on, requests for a model are answered by another one, at that one's price."""
 
     day: date
@@ -22,47 +22,47 @@ class Route(Record):
 
 
 @cache
-def _table() -> dict[str, Any]:
+def _load_table() -> dict[str, Any]:
     table: dict[str, Any] = json.loads(data.text("models.json"))
     return table
 
 
-def as_of() -> date:
+def names_as_of() -> date:
     """Return the day on which the names were looked up."""
-    return date.fromisoformat(_table()["as_of"])
+    return date.fromisoformat(_load_table()["as_of"])
 
 
-def shut_down() -> dict[str, str]:
+def shut_down_models() -> dict[str, str]:
     """Return the names that are shut down, each with the day as ISO 8601, "" if it is not known."""
-    found: dict[str, str] = _table()["shut_down"]
+    found: dict[str, str] = _load_table()["shut_down"]
     return found
 
 
 @cache
-def routes() -> dict[str, Route]:
+def model_redirects() -> dict[str, ModelRedirect]:
     """Return the names whose requests go to another model."""
-    routed = _table()["routed"].items()
-    return {name: Route(day=entry["from"], model=entry["to"]) for name, entry in routed}
+    routed = _load_table()["routed"].items()
+    return {name: ModelRedirect(day=entry["from"], model=entry["to"]) for name, entry in routed}
 
 
-def aliases() -> dict[str, str]:
+def model_aliases() -> dict[str, str]:
     """Return the names that stand for another one."""
-    found: dict[str, str] = _table()["aliases"]
+    found: dict[str, str] = _load_table()["aliases"]
     return found
 
 
-def resolve(name: str, day: date) -> str:
+def resolve_name(name: str, day: date) -> str:
     """Return the name of the model that answers requests for `name` on a day."""
-    name = aliases().get(name, name)
-    route = routes().get(name)
+    name = model_aliases().get(name, name)
+    route = model_redirects().get(name)
     return route.model if route and day >= route.day else name
 
 
-def describe(name: str) -> str:
+def describe_change(name: str) -> str:
     """Return a sentence on a name that is gone or going; "" for any other name."""
-    if name in shut_down():
-        when = f" on {shut_down()[name]}" if shut_down()[name] else ""
+    if name in shut_down_models():
+        when = f" on {shut_down_models()[name]}" if shut_down_models()[name] else ""
         return f"{name} was shut down{when}"
-    if route := routes().get(name):
+    if route := model_redirects().get(name):
         return f"from {route.day} on {name} is answered by {route.model}, at that model's price"
     return ""

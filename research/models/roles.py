@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from research.core.providers import Provider, shipped
+from research.core.providers import Provider, shipped_providers
 from research.core.settings import (
     CHECK_MODEL,
     REPORT_MODEL,
@@ -17,11 +17,11 @@ from research.core.settings import (
     Role,
     SettingError,
     Settings,
-    model_setting,
+    model_setting_name,
 )
 
 # Source: https://ai.google.dev/gemini-api/docs/models, as of 2026-11.
-DEFAULTS: dict[Role, str] = {
+DEFAULT_MODELS: dict[Role, str] = {
     "plan": "gemini-3.5-flash-lite",
     "reflect": "gemini-3.5-flash-lite",
     "write": "gemini-3.8-flash",
@@ -30,36 +30,36 @@ DEFAULTS: dict[Role, str] = {
 
 
 @dataclass(frozen=True)
-class Spec:
+class ModelSpec:
     """A provider's model, and the setting that names it. One that is `apart` is asked at the address
     and with the key that are set for reports, and never with those of other models."""
 
     provider: str
     name: str
     setting: str = ""
-    apart: bool = False
-    own: Provider | None = field(default=None, compare=False, repr=False)  # of the desk's own file
+    is_report_server: bool = False
+    custom_provider: Provider | None = field(default=None, compare=False, repr=False)  # of the desk's own file
 
     @property
-    def server(self) -> Provider:
+    def provider_details(self) -> Provider:
         """What is known of its provider."""
-        return self.own or shipped()[self.provider]
+        return self.custom_provider or shipped_providers()[self.provider]
 
     @property
-    def wire(self) -> str:
+    def protocol(self) -> str:
         """What its server speaks."""
-        return self.server.wire
+        return self.provider_details.wire
 
     @property
-    def address(self) -> str:
+    def address_setting(self) -> str:
         """The setting that names the address of its server."""
-        return "QUERY_ENGINE_BASE_URL" if self.apart else self.server.address
+        return "QUERY_ENGINE_BASE_URL" if self.is_report_server else self.provider_details.address
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.name}"
 
 
-def parse(text: str, setting: str = "", known: Mapping[str, Provider] | None = None) -> Spec:
+def parse_spec(text: str, setting: str = "", providers: Mapping[str, Provider] | None = None) -> ModelSpec:
     """A model from `provider:name`, or from a Gemini name alone. `known` are the providers, by name,
     where there are others than those that ship.
 
@@ -69,63 +69,62 @@ def parse(text: str, setting: str = "", known: Mapping[str, Provider] | None = N
     """
     text = text.strip()
     head, colon, name = text.partition(":")
-    server = (known or shipped()).get(head.strip().lower()) if colon else None
+    server = (providers or shipped_providers()).get(head.strip().lower()) if colon else None
     if server is None:
-        return Spec("gemini", text.removeprefix("models/"), setting)
+        return ModelSpec("gemini", text.removeprefix("models/"), setting)
     if not name.strip():
         raise SettingError(
-            f"{setting or 'The model'} is {text!r}; it must be a provider and a model, such as "
-            f"{server.name}:name."
+            f"{setting or 'The model'} is {text!r}; it must be a provider and a model, such as {server.name}:name."
         )
-    own = None if server == shipped().get(server.name) else server
-    return Spec(server.name, name.strip().removeprefix("models/"), setting, own=own)
+    own = None if server == shipped_providers().get(server.name) else server
+    return ModelSpec(server.name, name.strip().removeprefix("models/"), setting, custom_provider=own)
 
 
-def usable(spec: Spec, settings: Settings) -> bool:
+def is_usable(spec: ModelSpec, settings: Settings) -> bool:
     """Whether what the provider needs is set. Nothing is asked of the provider."""
-    if spec.apart or spec.server.keyless:
+    if spec.is_report_server or spec.provider_details.keyless:
         return True
     if spec.provider == "gemini":
         return bool(settings.key("gemini"))
-    address = settings.given(spec.server.address)  # a server of one's own may ask for no key
-    return bool(address or (settings.key(spec.provider) and spec.server.url))
+    address = settings.provider_value(spec.provider_details.address)  # a server of one's own may ask for no key
+    return bool(address or (settings.key(spec.provider) and spec.provider_details.url))
 
 
-def lacking(spec: Spec, settings: Settings) -> str:
+def missing_setting(spec: ModelSpec, settings: Settings) -> str:
     """The setting without which a model cannot be asked; "" if it can be."""
-    if usable(spec, settings):
+    if is_usable(spec, settings):
         return ""
-    server = spec.server
-    return server.address if not server.url and settings.key(spec.provider) else server.needs
+    server = spec.provider_details
+    return server.address if not server.url and settings.key(spec.provider) else server.required_setting
 
 
-def roles(settings: Settings) -> dict[Role, Spec]:
+def role_models(settings: Settings) -> dict[Role, ModelSpec]:
     """The model of each role.
 
     A role that is not set has the default Gemini model if there is a Gemini key. Without one it
     shares the first model that is set and usable: whoever sets one local model means it for all.
     """
-    chosen: dict[Role, Spec] = {
-        role: parse(settings.model(role), model_setting(role), settings.providers)
+    chosen: dict[Role, ModelSpec] = {
+        role: parse_spec(settings.model(role), model_setting_name(role), settings.providers)
         for role in ROLES
         if settings.model(role)
     }
     order: tuple[Role, ...] = ("write", "plan", "reflect", "search")
-    shared = next((chosen[r] for r in order if r in chosen and usable(chosen[r], settings)), None)
+    shared = next((chosen[r] for r in order if r in chosen and is_usable(chosen[r], settings)), None)
     gemini = bool(settings.gemini_key.get_secret_value())
     for role in ROLES:
         if role not in chosen:
-            default = Spec("gemini", DEFAULTS[role], model_setting(role))
+            default = ModelSpec("gemini", DEFAULT_MODELS[role], model_setting_name(role))
             chosen[role] = default if gemini or shared is None else shared
     return chosen
 
 
-def available(settings: Settings) -> bool:
+def has_usable_model(settings: Settings) -> bool:
     """Whether any role has a model that can be asked."""
-    return any(usable(spec, settings) for spec in roles(settings).values())
+    return any(is_usable(spec, settings) for spec in role_models(settings).values())
 
 
-def reporter(settings: Settings) -> Spec | None:
+def report_spec(settings: Settings) -> ModelSpec | None:
     """The model that works on reports; None if they are left to the roles.
 
     With an address or a key of its own it is a model of an OpenAI-compatible server, whether its
@@ -149,30 +148,22 @@ def reporter(settings: Settings) -> Spec | None:
         return None
     head, colon, _ = text.partition(":")
     named = bool(colon) and head.strip().lower() in settings.providers
-    spec = parse(text, REPORT_MODEL, settings.providers)
+    spec = parse_spec(text, REPORT_MODEL, settings.providers)
     if given:
-        if named and spec.wire != "openai":
+        if named and spec.protocol != "openai":
             raise SettingError(
                 f"{REPORT_MODEL} is {text!r}, but {given} can only be those of an OpenAI-compatible "
                 f"server. Name a model of that server, or remove {given}."
             )
         name = spec.name if named else text.strip()
-        return Spec(spec.provider if named else "openai", name, REPORT_MODEL, True, spec.own)
-    if needs := lacking(spec, settings):
+        return ModelSpec(spec.provider if named else "openai", name, REPORT_MODEL, True, spec.custom_provider)
+    if needs := missing_setting(spec, settings):
         if not named or spec.provider == "openai":
-            needs += (
-                ", or QUERY_ENGINE_BASE_URL or QUERY_ENGINE_API_KEY of an OpenAI-compatible server"
-            )
-        raise SettingError(
-            f"{REPORT_MODEL} is {text!r}; it needs {needs}. Set it, or remove {REPORT_MODEL}."
-        )
+            needs += ", or QUERY_ENGINE_BASE_URL or QUERY_ENGINE_API_KEY of an OpenAI-compatible server"
+        raise SettingError(f"{REPORT_MODEL} is {text!r}; it needs {needs}. Set it, or remove {REPORT_MODEL}.")
     return spec
 
 
-def checker(settings: Settings) -> Spec | None:
+def check_spec(settings: Settings) -> ModelSpec | None:
     """The model that judges sentences of an answer; None if that is left to the one that reflects."""
-    return (
-        parse(settings.check_model, CHECK_MODEL, settings.providers)
-        if settings.check_model
-        else None
-    )
+    return parse_spec(settings.check_model, CHECK_MODEL, settings.providers) if settings.check_model else None

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from research.core.records import Language, Record
-from research.core.text.words import detect_language
+from research.core.text.tokenizer import detect_language
 from research.readers.formats import (
     MAX_CELLS,
     MAX_CHARACTERS,
@@ -32,13 +32,13 @@ from research.readers.formats import (
     MAX_MEGAPIXELS,
     MAX_PAGES,
     MAX_ROWS,
-    MAX_UNPACKED,
-    Block,
-    Draft,
-    Limit,
-    Problem,
-    Unreadable,
-    clean,
+    MAX_UNPACKED_BYTES,
+    FileDraft,
+    FileLimit,
+    FileProblem,
+    TextBlock,
+    UnreadableFileError,
+    clean_lines,
     one_line,
     read_csv,
     read_docx,
@@ -46,11 +46,11 @@ from research.readers.formats import (
     read_picture,
     read_tsv,
     read_xlsx,
-    too_deep,
-    too_long,
+    too_deep_error,
+    too_long_error,
 )
-from research.readers.markup import read_html, read_md, read_txt, web_address
-from research.readers.pool import MB, Allowance, Fault, ParserError, ParserPool
+from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
+from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
 
 __all__ = [
@@ -62,34 +62,34 @@ __all__ = [
     "PICTURE_SUFFIXES",
     "SUFFIXES",
     "Document",
-    "Limit",
-    "Problem",
-    "Section",
-    "Unreadable",
-    "accepted",
-    "parse",
-    "read",
-    "walk",
+    "DocumentSection",
+    "FileLimit",
+    "FileProblem",
+    "UnreadableFileError",
+    "find_accepted_files",
+    "is_accepted",
+    "parse_document",
+    "read_document",
 ]
 
 MAX_BYTES = 50 * MB
 # What a file may have; sizes in MB.
-FILE_LIMITS: dict[Limit, int] = {
+FILE_LIMITS: dict[FileLimit, int] = {
     "size": MAX_BYTES // MB,
     "characters": MAX_CHARACTERS,
     "pages": MAX_PAGES,
     "rows": MAX_ROWS,
     "cells": MAX_CELLS,
-    "unpacked": MAX_UNPACKED // MB,
+    "unpacked": MAX_UNPACKED_BYTES // MB,
     "depth": MAX_DEPTH,
     "pixels": MAX_MEGAPIXELS,
     "attributes": MAX_ATTRIBUTES,
     "elements": MAX_ELEMENTS,
 }
-PATIENCE = 600.0  # seconds that a file waits for its turn
+MAX_WAIT_SECONDS = 600.0  # seconds that a file waits for its turn
 
 
-class Rate(NamedTuple):
+class ParsingLimits(NamedTuple):
     """Limits for parsing a file of a format.
 
     `memory` is in MB, plus `times` the size of the file. `seconds` are of processor time, plus
@@ -97,27 +97,27 @@ class Rate(NamedTuple):
     limit.
     """
 
-    memory: int
-    times: int
-    seconds: float
-    more: float
+    base_memory_mb: int
+    memory_factor: int
+    base_seconds: float
+    seconds_per_mb: float
 
 
-_TEXT, _PAGE = Rate(64, 32, 1.5, 3), Rate(64, 150, 1.5, 4)
-_PLAIN_PAGE = Rate(64, 60, 1.0, 1)
-_RATES = {
-    ".html": _PAGE, ".htm": _PAGE, ".md": _PAGE, ".markdown": _PAGE,
-    ".pdf": Rate(224, 40, 1.5, 60), ".docx": Rate(96, 400, 1.5, 20), ".xlsx": Rate(96, 150, 1.5, 15),
+_TEXT_LIMITS, _PAGE_LIMITS = ParsingLimits(64, 32, 1.5, 3), ParsingLimits(64, 150, 1.5, 4)
+_WHOLE_PAGE_LIMITS = ParsingLimits(64, 60, 1.0, 1)
+_LIMITS_BY_SUFFIX = {
+    ".html": _PAGE_LIMITS, ".htm": _PAGE_LIMITS, ".md": _PAGE_LIMITS, ".markdown": _PAGE_LIMITS,
+    ".pdf": ParsingLimits(224, 40, 1.5, 60), ".docx": ParsingLimits(96, 400, 1.5, 20), ".xlsx": ParsingLimits(96, 150, 1.5, 15),
 }  # fmt: skip
-LONGEST = 900.0  # seconds of processor time of any file
-_IMPORTS = {
+MAX_PROCESSOR_SECONDS = 900.0  # seconds of processor time of any file
+_IMPORTS_BY_SUFFIX = {
     ".html": ("trafilatura",), ".htm": ("trafilatura",), ".pdf": ("pypdf",), ".docx": ("docx",),
     ".xlsx": ("openpyxl",), **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
 }  # fmt: skip
-_PARSERS = ParserPool(3)
+_PARSER_POOL = ParserPool(3)
 
 
-class Section(Record):
+class DocumentSection(Record):
     """`text[start:end]` of a document is the body; `heading` the path of headings above it."""
 
     heading: str
@@ -137,7 +137,7 @@ class Document(Record):
     name: str
     title: str
     text: str
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]
     url: str = ""
     published: date | None = None
     language: Language
@@ -145,49 +145,49 @@ class Document(Record):
     pictures: tuple[tuple[int, str], ...] = ()
 
 
-def read(name: str, data: bytes, *, scans: bool = False) -> Document:
+def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
     """The text of a file. `name` decides the format by its suffix and stands in for a title. With
     `scans`, pages that are pictures may be all that there is.
 
     Raises:
         Unreadable: the file gives no text; it says why.
     """
-    suffix = _suffix(name, data)
-    rate = _RATES.get(suffix, _TEXT)
+    suffix = _check_suffix(name, data)
+    rate = _LIMITS_BY_SUFFIX.get(suffix, _TEXT_LIMITS)
     try:
-        found = _parse_apart(name, data, rate, scans=scans)
+        found = _parse_in_child(name, data, rate, scans=scans)
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
-            raise _broken_off(error.fault, suffix) from error
+            raise _parser_failure(error.fault, suffix) from error
         try:  # finding the main text takes longer than reading all of it
-            found = _parse_apart(name, data, _PLAIN_PAGE, scans=scans, whole=True)
+            found = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
         except ParserError as second:
-            raise _broken_off(second.fault, suffix) from second
+            raise _parser_failure(second.fault, suffix) from second
     if "document" not in found:
-        raise Unreadable(**found)
+        raise UnreadableFileError(**found)
     return Document.model_validate(found["document"])
 
 
-def _parse_apart(name: str, data: bytes, rate: Rate, **options: bool) -> Any:
+def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bool) -> Any:
     size = len(data) / MB
-    return _PARSERS.call(
+    return _PARSER_POOL.call(
         "research.readers.documents:parse_task",
         data,
         {"name": name, **options},
-        allowance=Allowance(
-            int((rate.memory + rate.times * size) * MB),
-            min(LONGEST, rate.seconds + rate.more * size),
+        limits=ResourceLimits(
+            int((limits.base_memory_mb + limits.memory_factor * size) * MB),
+            min(MAX_PROCESSOR_SECONDS, limits.base_seconds + limits.seconds_per_mb * size),
         ),
-        imports=_IMPORTS.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), ()),
-        patience=PATIENCE,
+        imports=_IMPORTS_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), ()),
+        max_wait_seconds=MAX_WAIT_SECONDS,
     )
 
 
 def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> dict[str, Any]:
     """`parse` as a task of a parser process."""
     try:
-        return {"document": parse(name, data, **options).model_dump(mode="json")}
-    except Unreadable as error:
+        return {"document": parse_document(name, data, **options).model_dump(mode="json")}
+    except UnreadableFileError as error:
         return {
             "problem": error.problem,
             "detail": error.detail,
@@ -196,67 +196,63 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
         }
 
 
-def _broken_off(fault: Fault, suffix: str) -> Unreadable:
+def _parser_failure(fault: ParserFault, suffix: str) -> UnreadableFileError:
     """The refusal of a file over which the parser broke off."""
     if fault == "busy":
-        return Unreadable("unreadable", "Too many files are being read; try again.", "busy")
+        return UnreadableFileError("unreadable", "Too many files are being read; try again.", "busy")
     if fault == "start":
         detail = "The process that reads files cannot be started; it is no fault of the file."
-        return Unreadable("unreadable", detail, "start")
+        return UnreadableFileError("unreadable", detail, "start")
     if fault == "time":
-        detail = (
-            "Reading it takes longer than a file of its size may take; save it anew or split it."
-        )
-        return Unreadable("too large", detail, "time")
+        detail = "Reading it takes longer than a file of its size may take; save it anew or split it."
+        return UnreadableFileError("too large", detail, "time")
     if fault == "memory":
         detail = "Reading it takes more memory than a file of its size may take; save it anew or split it."
-        return Unreadable("too large", detail, "memory")
-    return _damaged(suffix)
+        return UnreadableFileError("too large", detail, "memory")
+    return _damaged_file_error(suffix)
 
 
-def _damaged(suffix: str) -> Unreadable:
+def _damaged_file_error(suffix: str) -> UnreadableFileError:
     kind = suffix[1:].upper()
     detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
-    return Unreadable("unreadable", detail)
+    return UnreadableFileError("unreadable", detail)
 
 
-def _suffix(name: str, data: bytes) -> str:
+def _check_suffix(name: str, data: bytes) -> str:
     """The suffix of a file that is of a known format and not too large.
 
     Raises:
         Unreadable: it is not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    if suffix not in _READERS:
+    if suffix not in _READERS_BY_SUFFIX:
         what = f"{suffix} files" if suffix else "Files without a suffix"
-        raise Unreadable("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
+        raise UnreadableFileError("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
         detail = f"The file is larger than {FILE_LIMITS['size']} MB; split it."
-        raise Unreadable("too large", detail, "size")
+        raise UnreadableFileError("too large", detail, "size")
     return suffix
 
 
-def parse(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -> Document:
+def parse_document(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -> Document:
     """`read` in this very process, for files that no stranger wrote. A web page is taken `whole`, its menus
     included, instead of by its main text.
 
     Raises:
         Unreadable: the file gives no text; it says why.
     """
-    suffix = _suffix(name, data)
-    draft = _parse(suffix, data, whole=whole) if data.strip() else Draft()
-    title = (
-        one_line(draft.title) or one_line(PurePosixPath(name.replace("\\", "/")).stem) or "untitled"
-    )
-    text, sections = _tile(draft.pieces, title)
-    if not text.strip() and not (scans and draft.pictures):
-        if draft.pictures:
-            raise Unreadable(
-                "no text layer", "The file holds pictures without text.", pages=[*draft.pictures]
+    suffix = _check_suffix(name, data)
+    draft = _read_by_suffix(suffix, data, whole=whole) if data.strip() else FileDraft()
+    title = one_line(draft.title) or one_line(PurePosixPath(name.replace("\\", "/")).stem) or "untitled"
+    text, sections = _join_blocks(draft.blocks, title)
+    if not text.strip() and not (scans and draft.picture_pages):
+        if draft.picture_pages:
+            raise UnreadableFileError(
+                "no text layer", "The file holds pictures without text.", pages=[*draft.picture_pages]
             )
-        raise Unreadable("empty", "The file holds no text.")
+        raise UnreadableFileError("empty", "The file holds no text.")
     if len(text) > MAX_CHARACTERS:
-        raise too_long()
+        raise too_long_error()
     return Document(
         name=name.encode("utf-8", "replace").decode(),
         title=title,
@@ -266,11 +262,11 @@ def parse(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -
         published=draft.published,
         language=draft.language or detect_language(text or title),
         sha256=hashlib.sha256(data).hexdigest(),
-        pictures=tuple(draft.pictures.items()),
+        pictures=tuple(draft.picture_pages.items()),
     )
 
 
-def walk(folder: Path, *, pictures: bool = False) -> Iterator[Path]:
+def find_accepted_files(folder: Path, *, include_pictures: bool = False) -> Iterator[Path]:
     """The accepted files below a folder, sorted; nothing hidden, no link that leads out of it. Pictures
     are among them if they can be read: a folder may have thousands."""
     root = folder.resolve()
@@ -279,17 +275,17 @@ def walk(folder: Path, *, pictures: bool = False) -> Iterator[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(here, name) for name in names if not name.startswith((".", "~$"))]
     for path in sorted(found):
-        if accepted(path.name, pictures=pictures) and _inside(path, root):
+        if is_accepted(path.name, include_pictures=include_pictures) and _is_inside(path, root):
             yield path
 
 
-def accepted(name: str, *, pictures: bool = False) -> bool:
+def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
     """Whether a file of that name is of a kind that is read, with or without pictures."""
     suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _READERS and (pictures or suffix not in PICTURE_SUFFIXES)
+    return suffix in _READERS_BY_SUFFIX and (include_pictures or suffix not in PICTURE_SUFFIXES)
 
 
-def _inside(path: Path, root: Path) -> bool:
+def _is_inside(path: Path, root: Path) -> bool:
     try:
         target = path.resolve()
         parts = target.relative_to(root).parts
@@ -331,42 +327,42 @@ def _parser_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _parse(suffix: str, data: bytes, *, whole: bool) -> Draft:
+def _read_by_suffix(suffix: str, data: bytes, *, whole: bool) -> FileDraft:
     try:
         if whole and suffix in (".html", ".htm"):
-            return read_html(data, whole=True)
-        return _READERS[suffix](data)
+            return read_html(data, all_text=True)
+        return _READERS_BY_SUFFIX[suffix](data)
     except _parser_errors() as error:
         if "Excessive depth" in str(error):  # as libxml2 calls it
-            raise too_deep() from error
-        raise _damaged(suffix) from error
+            raise too_deep_error() from error
+        raise _damaged_file_error(suffix) from error
 
 
-def _tile(pieces: list[Block], title: str) -> tuple[str, tuple[Section, ...]]:
+def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[DocumentSection, ...]]:
     """Joins pieces to a text. Pieces under one heading make one section; so does a bare heading."""
-    kept = [piece._replace(text=body) for piece in pieces if (body := clean(piece.text))]
-    sections: list[Section] = []
+    kept = [piece._replace(text=body) for piece in blocks if (body := clean_lines(piece.text))]
+    sections: list[DocumentSection] = []
     at = 0
     last: tuple[str, int | None] | None = None
     for piece, after in zip(kept, [*kept, None][1:], strict=True):
         start, at = at, at + len(piece.text) + 1
-        path = piece.path[:-1] if piece.shown else piece.path
+        path = piece.heading_path[:-1] if piece.is_heading else piece.heading_path
         place = (" > ".join(path[1:] if path[:1] == (title,) else path), piece.page)
-        if piece.shown and after and not (after.shown and len(after.path) <= len(piece.path)):
+        if piece.is_heading and after and not (after.is_heading and len(after.heading_path) <= len(piece.heading_path)):
             last = None
             continue
-        if place == last and not piece.shown:
+        if place == last and not piece.is_heading:
             start = sections.pop().start
-        sections.append(Section(heading=place[0], start=start, end=at - 1, page=piece.page))
-        last = None if piece.shown else place
+        sections.append(DocumentSection(heading=place[0], start=start, end=at - 1, page=piece.page))
+        last = None if piece.is_heading else place
     return "\n".join(piece.text for piece in kept), tuple(sections)
 
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
-_READERS: dict[str, Callable[[bytes], Draft]] = {
-    ".txt": read_txt,
-    ".md": read_md,
-    ".markdown": read_md,
+_READERS_BY_SUFFIX: dict[str, Callable[[bytes], FileDraft]] = {
+    ".txt": read_plain_text,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
     ".html": read_html,
     ".htm": read_html,
     ".pdf": read_pdf,
@@ -376,4 +372,4 @@ _READERS: dict[str, Callable[[bytes], Draft]] = {
     ".xlsx": read_xlsx,
     **dict.fromkeys(PICTURE_SUFFIXES, read_picture),
 }
-SUFFIXES = tuple(_READERS)
+SUFFIXES = tuple(_READERS_BY_SUFFIX)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-MEMORY, SPILL, THREADS = "400MB", "1GB", 2
-CONFIG: dict[str, Any] = {
-    "memory_limit": MEMORY,
-    "max_temp_directory_size": SPILL,
-    "threads": THREADS,
+MEMORY_LIMIT, SPILL_LIMIT, THREAD_COUNT = "400MB", "1GB", 2
+ENGINE_CONFIG: dict[str, Any] = {
+    "memory_limit": MEMORY_LIMIT,
+    "max_temp_directory_size": SPILL_LIMIT,
+    "threads": THREAD_COUNT,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,

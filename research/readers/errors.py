@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.readers.pool import ParserError
 
 
-def broken_off(error: ParserError, what: str) -> Trouble:
+def to_service_error(error: ParserError, content_name: str) -> ServiceError:
     """Return the failure for fetched content that could not be parsed; `what` names it, such as
     "the page"."""
     if error.fault == "busy":
-        return Trouble("timeout", f"too much is being read at once; {what} was not", again=True)
+        return ServiceError("timeout", f"too much is being read at once; {content_name} was not", is_retryable=True)
     if error.fault == "start":
-        return Trouble(
-            "unavailable", f"no process can be started here that reads {what}", again=True
+        return ServiceError(
+            "unavailable", f"no process can be started here that reads {content_name}", is_retryable=True
         )
     if error.fault == "time":
-        return Trouble("malformed", f"reading {what} takes longer than its size allows")
+        return ServiceError("malformed", f"reading {content_name} takes longer than its size allows")
     if error.fault == "memory":
-        return Trouble("malformed", f"reading {what} takes more memory than its size allows")
-    return Trouble("malformed", f"the parser broke off over {what}")
+        return ServiceError("malformed", f"reading {content_name} takes more memory than its size allows")
+    return ServiceError("malformed", f"the parser broke off over {content_name}")

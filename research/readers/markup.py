@@ -14,30 +14,30 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.core.text.numbers import NUMERAL
-from research.core.text.published import day
-from research.core.text.sentences import unwrapped
-from research.core.text.words import HAN
+from research.core.text.numbers import HAN_NUMERALS
+from research.core.text.publication_dates import parse_publication_day
+from research.core.text.sentences import unwrap_lines
+from research.core.text.tokenizer import HAN_RANGES
 from research.readers.formats import (
-    Draft,
-    binary,
-    checked,
-    decode,
-    first_line,
-    misshapen,
+    FileDraft,
+    binary_file_error,
+    decode_text,
     one_line,
+    page_limit_error,
+    reject_binary,
+    remove_invisible,
     table_lines,
-    too_deep,
-    visible,
+    title_line,
+    too_deep_error,
 )
 from research.readers.webpages import (
-    ShapeError,
-    decoded,
+    PageLimitError,
+    decode_page,
     is_dense,
-    published,
+    page_title,
+    parse_html,
+    publication_days,
     text_pieces,
-    title,
-    tree,
 )
 
 
@@ -55,42 +55,42 @@ def web_address(text: str) -> str:
 
 # Plain text
 
-_TXT_HEADING = re.compile(
-    rf"(?P<part>第[{NUMERAL}\d]+[章编部篇卷]|(?:Chapter|CHAPTER|Part|PART) [\dIVXLC]+\b)"
-    rf"|第[{NUMERAL}\d]+节|[{NUMERAL}]{{1,3}}、|\d{{1,2}}\. ?(?=[^\d\s])"
+_TEXT_HEADING_PATTERN = re.compile(
+    rf"(?P<part>第[{HAN_NUMERALS}\d]+[章编部篇卷]|(?:Chapter|CHAPTER|Part|PART) [\dIVXLC]+\b)"
+    rf"|第[{HAN_NUMERALS}\d]+节|[{HAN_NUMERALS}]{{1,3}}、|\d{{1,2}}\. ?(?=[^\d\s])"
 )
 
 
-def _txt_level(line: str) -> int | None:
-    found = _TXT_HEADING.match(line)
+def _text_heading_level(line: str) -> int | None:
+    found = _TEXT_HEADING_PATTERN.match(line)
     if not found or len(line) > 40 or line[-1] in "。！？；，,.;!?:：":
         return None
     return 1 if found["part"] else 2
 
 
-def read_txt(data: bytes) -> Draft:
+def read_plain_text(data: bytes) -> FileDraft:
     """Plain text. Headings are short numbered lines that stand between blank lines."""
-    text = visible(decode(data)).strip()
-    draft = Draft(title=first_line(text))
+    text = remove_invisible(decode_text(data)).strip()
+    draft = FileDraft(title=title_line(text))
     for block in re.split(r"\n(?:[ \t\u3000]*\n)+", text):
         lines = block.split("\n", 1)
-        level = _txt_level(lines[0].strip())
+        level = _text_heading_level(lines[0].strip())
         if level is None:
-            draft.body(unwrapped(block))
+            draft.add_text(unwrap_lines(block))
             continue
-        draft.head(level, lines[0])
-        draft.body(unwrapped("".join(lines[1:])))
+        draft.add_heading(level, lines[0])
+        draft.add_text(unwrap_lines("".join(lines[1:])))
     return draft
 
 
 # Markdown
 
-_FULL_WIDTH = f"[{HAN}\u3000-\u303f\uff00-\uffef]"
+_FULL_WIDTH = f"[{HAN_RANGES}\u3000-\u303f\uff00-\uffef]"
 _SOFT_BREAK = "\x1f"  # cannot occur otherwise: the text was cleaned and no entity makes it
 
 
-_NESTED = 100  # blocks in each other; what lies deeper is left out without a word
-_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTED}).enable(["table", "strikethrough"])
+_MAX_NESTING = 100  # blocks in each other; what lies deeper is left out without a word
+_MARKDOWN_PARSER = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"])
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -101,13 +101,12 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
         return {}, text
     values = {key.lower(): value.strip() for key, value in pairs}
     quoted = re.compile(r"""(["'])(.*)\1""")
-    return {
-        key: match[2] if (match := quoted.fullmatch(value)) else value
-        for key, value in values.items()
-    }, text[found.end() :]
+    return {key: match[2] if (match := quoted.fullmatch(value)) else value for key, value in values.items()}, text[
+        found.end() :
+    ]
 
 
-def _inline(token: Token) -> str:
+def _inline_text(token: Token) -> str:
     """The words of a line: links keep their text, pictures their description, tags go."""
     out: list[str] = []
     hidden = False
@@ -120,19 +119,19 @@ def _inline(token: Token) -> str:
         elif child.type in ("softbreak", "hardbreak"):
             out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
         elif not hidden:
-            out.append(_inline(child) if child.type == "image" else child.content)
+            out.append(_inline_text(child) if child.type == "image" else child.content)
     text = "".join(out)
     text = re.sub(f"(?<={_FULL_WIDTH}){_SOFT_BREAK}|{_SOFT_BREAK}(?={_FULL_WIDTH})", "", text)
     return text.replace(_SOFT_BREAK, " ")
 
 
-def read_md(data: bytes) -> Draft:
+def read_markdown(data: bytes) -> FileDraft:
     """Markdown (CommonMark and tables), with plain front matter."""
-    facts, text = _front_matter(visible(decode(data)))
-    draft = Draft(
+    facts, text = _front_matter(remove_invisible(decode_text(data)))
+    draft = FileDraft(
         title=facts.get("title", ""),
         url=facts.get("url") or facts.get("source", ""),
-        published=day(facts.get("date") or facts.get("published") or facts.get("as_of"), 1),
+        published=parse_publication_day(facts.get("date") or facts.get("published") or facts.get("as_of"), 1),
     )
     stated = facts.get("language", "").lower()[:2]
     draft.language = "zh" if stated == "zh" else "en" if stated == "en" else None
@@ -140,121 +139,117 @@ def read_md(data: bytes) -> Draft:
     return draft
 
 
-def _add_markdown(draft: Draft, markdown: str) -> None:
+def _add_markdown(draft: FileDraft, markdown: str) -> None:
     rows: list[list[str]] = []
     opened = ""  # the tag that the next inline token fills
-    for token in _MARKDOWN.parse(markdown):
-        if token.type in ("blockquote_open", "list_item_open") and token.level >= _NESTED - 1:
-            raise too_deep()
+    for token in _MARKDOWN_PARSER.parse(markdown):
+        if token.type in ("blockquote_open", "list_item_open") and token.level >= _MAX_NESTING - 1:
+            raise too_deep_error()
         if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
             opened = token.tag
         elif token.type == "tr_open":
             rows.append([])
         elif token.type == "table_close":
-            draft.body("\n".join(table_lines(rows, has_header=True)))
+            draft.add_text("\n".join(table_lines(rows, has_header=True)))
             rows = []
         elif token.type in ("fence", "code_block"):
-            draft.body(token.content)
+            draft.add_text(token.content)
         elif token.type == "html_block":
-            draft.body(_flat(_tree(f"<div>{token.content}</div>")))
+            draft.add_text(_flatten_text(_parse_page(f"<div>{token.content}</div>")))
         elif token.type == "inline" and opened in ("th", "td"):
-            rows[-1].append(_inline(token))
+            rows[-1].append(_inline_text(token))
         elif token.type == "inline" and opened != "p":
-            text = one_line(_inline(token))
-            draft.head(int(opened[1]), text)
+            text = one_line(_inline_text(token))
+            draft.add_heading(int(opened[1]), text)
             if opened == "h1":
                 draft.title = draft.title or text
         elif token.type == "inline":
-            draft.body(_inline(token))
+            draft.add_text(_inline_text(token))
 
 
 # HTML
 
 
-def _decoded(data: bytes) -> str:
+def _decode_page(data: bytes) -> str:
     try:
-        return checked(decoded(data))
+        return reject_binary(decode_page(data))
     except UnicodeError:
-        raise binary() from None
+        raise binary_file_error() from None
 
 
-def _tree(text: str) -> Any:
+def _parse_page(text: str) -> Any:
     try:
-        return tree(text, whole=True)
+        return parse_html(text, require_complete=True)
     except RecursionError:
-        raise too_deep() from None
-    except ShapeError as error:
-        raise misshapen(error) from None
+        raise too_deep_error() from None
+    except PageLimitError as error:
+        raise page_limit_error(error) from None
 
 
-def _flat(root: Any) -> str:
+def _flatten_text(root: Any) -> str:
     return "\n".join(line.strip() for line in "".join(text_pieces(root)).split("\n"))
 
 
-def _page_facts(root: Any) -> Draft:
+def _page_metadata(root: Any) -> FileDraft:
     """What a page states about itself: title, address and date of publication."""
     shared = [e.get("content") or "" for e in root.iter("meta") if e.get("property") == "og:url"]
-    links = (
-        e.get("href") or ""
-        for e in root.iter("link")
-        if "canonical" in (e.get("rel") or "").lower().split()
-    )
-    return Draft(
-        title=one_line(title(root)),
+    links = (e.get("href") or "" for e in root.iter("link") if "canonical" in (e.get("rel") or "").lower().split())
+    return FileDraft(
+        title=one_line(page_title(root)),
         url=next(filter(None, map(web_address, (*links, *shared))), ""),
-        published=next(published(root, 1), None),
+        published=next(publication_days(root, 1), None),
     )
 
 
-def _add_main(draft: Draft, element: Any) -> None:
+def _add_main_text(draft: FileDraft, element: Any) -> None:
     """The main text as trafilatura returns it: a tree of heads, paragraphs, lists and tables."""
-    draft.body(element.text or "")
+    draft.add_text(element.text or "")
     for child in element:
         if child.tag == "head":
             level = (child.get("rend") or "h2")[1:]
-            draft.head(int(level) if level.isdigit() else 2, _flat(child))
+            draft.add_heading(int(level) if level.isdigit() else 2, _flatten_text(child))
         elif child.tag == "table":
             rows = [child_row.findall("cell") for child_row in child.iter("row")]
             header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
-            cells = [[_flat(cell) for cell in row] for row in rows]
-            draft.body("\n".join(table_lines(cells, has_header=header)))
+            cells = [[_flatten_text(cell) for cell in row] for row in rows]
+            draft.add_text("\n".join(table_lines(cells, has_header=header)))
         elif child.find(".//head") is not None or child.find(".//table") is not None:
-            _add_main(draft, child)
+            _add_main_text(draft, child)
         else:
-            draft.body(_flat(child))
-        draft.body(child.tail or "")
+            draft.add_text(_flatten_text(child))
+        draft.add_text(child.tail or "")
 
 
-def _find_main(draft: Draft, root: Any) -> None:
+def _extract_main_text(draft: FileDraft, root: Any) -> None:
     import trafilatura
 
     main: Any = trafilatura.bare_extraction(root, include_comments=False, include_tables=True)
     if main is not None and main.body is not None:
-        _add_main(draft, main.body)
+        _add_main_text(draft, main.body)
 
 
-def read_html(data: bytes, *, whole: bool = False) -> Draft:
+def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
     """A web page: its main text if that can be told apart, else all its text, as with `whole`."""
-    text = visible(_decoded(data))
+    text = remove_invisible(_decode_page(data))
     try:
-        root = _tree(text)
+        root = _parse_page(text)
     except etree.ParserError:
-        return Draft()
-    draft = _page_facts(root)
-    if not whole and not is_dense(root, len(text)):
-        _find_main(draft, root)
-    if not any(not piece.shown for piece in draft.pieces):
-        draft.pieces.clear()
-        draft.body("".join(_flat(body) for body in root.iter("body")))
-    _drop_site_name(draft)
+        return FileDraft()
+    draft = _page_metadata(root)
+    if not all_text and not is_dense(root, len(text)):
+        _extract_main_text(draft, root)
+    if not any(not piece.is_heading for piece in draft.blocks):
+        draft.blocks.clear()
+        draft.add_text("".join(_flatten_text(body) for body in root.iter("body")))
+    _remove_title_heading(draft)
     return draft
 
 
-def _drop_site_name(draft: Draft) -> None:
+def _remove_title_heading(draft: FileDraft) -> None:
     """A page titled "Heading - Site" has its heading as title: no path needs to repeat it."""
-    top = next((piece.path[0] for piece in draft.pieces if piece.path), "")
+    top = next((piece.heading_path[0] for piece in draft.blocks if piece.heading_path), "")
     if top and draft.title.startswith(top):
-        draft.pieces = [
-            piece._replace(path=piece.path[1:]) if piece.path[:1] == (top,) else piece
-            for piece in draft.pieces
+        draft.blocks = [
+            piece._replace(heading_path=piece.heading_path[1:]) if piece.heading_path[:1] == (top,) else piece
+            for piece in draft.blocks
         ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zipfile
 from typing import IO, Literal
 
-ENTRIES = 20_000
-RATIO = 200  # highest compression ratio of a part; workbooks were measured to reach at most 40
-SMALL = 16 * 1024**2  # bytes of a part, up to which any compression ratio is accepted
-HEAD = 64 * 1024  # bytes of a part that are searched for a document type
+MAX_ENTRIES = 20_000
+MAX_COMPRESSION_RATIO = 200  # highest compression ratio of a part; workbooks were measured to reach at most 40
+MIN_RATIO_CHECKED_BYTES = 16 * 1024**2  # bytes of a part, up to which any compression ratio is accepted
+DOCTYPE_SEARCH_BYTES = 64 * 1024  # bytes of a part that are searched for a document type
 
 PackageProblem = Literal["encrypted", "entries", "unpacked", "doctype"]
 
@@ -21,7 +21,7 @@ class PackageError(ValueError):
         super().__init__(problem)
 
 
-def check_package(file: IO[bytes], most: int) -> int:
+def check_package(file: IO[bytes], max_bytes: int) -> int:
     """Refuse a package that is encrypted, or that is or unpacks to more than an ordinary file
     would. Return its unpacked size in bytes, as declared in the package.
 
@@ -34,20 +34,23 @@ def check_package(file: IO[bytes], most: int) -> int:
     """
     with zipfile.ZipFile(file) as package:
         entries = package.infolist()
-        if len(entries) > ENTRIES:
+        if len(entries) > MAX_ENTRIES:
             raise PackageError("entries")
         if any(entry.flag_bits & 1 for entry in entries):
             raise PackageError("encrypted")
         total = sum(entry.file_size for entry in entries)
-        if total > most:
+        if total > max_bytes:
             raise PackageError("unpacked")
         for entry in entries:
-            if entry.file_size > SMALL and entry.file_size > RATIO * entry.compress_size:
+            if (
+                entry.file_size > MIN_RATIO_CHECKED_BYTES
+                and entry.file_size > MAX_COMPRESSION_RATIO * entry.compress_size
+            ):
                 raise PackageError("unpacked")
         for entry in entries:
             if entry.filename.endswith((".xml", ".rels")):
                 with package.open(entry) as part:
-                    if has_doctype(part.read(HEAD)):
+                    if has_doctype(part.read(DOCTYPE_SEARCH_BYTES)):
                         raise PackageError("doctype")
     return total
 

@@ -17,63 +17,63 @@ from typing import Any, Literal
 import lxml.html
 from lxml import etree
 
-from research.core.text.published import BEGAN, day
-from research.core.text.words import HAN
+from research.core.text.publication_dates import MIN_YEAR, parse_publication_day
+from research.core.text.tokenizer import HAN_RANGES
 
 MAX_ATTRIBUTES = 200  # of an element; the time that parsers take grows with the square of them
 MAX_ELEMENTS = 500_000
-FEW = 30_000  # elements of a page whose main text is always looked for
-DENSE = 60  # characters for each element; a page of more elements than that is not looked through
-_QUOTED = r"""=\s*+(?:"[^"]*+"|'[^']*+')"""
+MAX_UNCHECKED_ELEMENTS = 30_000  # elements of a page whose main text is always looked for
+MIN_CHARS_PER_ELEMENT = 60  # characters for each element; a page of more elements than that is not looked through
+_QUOTED_VALUE = r"""=\s*+(?:"[^"]*+"|'[^']*+')"""
 # Tags, and what may look like one and is none. Each character is passed once.
-_MARKUP = re.compile(
+_MARKUP_PATTERN = re.compile(
     rf"""<!--.*?(?:-->|\Z)
     |<(script|style|textarea|title|iframe|noembed|noframes|xmp)\b[^>]*+>.*?(?:</\1|\Z)
-    |<[a-z](?P<tag>(?:[^>=]++|{_QUOTED}|=)*+)""",
+    |<[a-z](?P<tag>(?:[^>=]++|{_QUOTED_VALUE}|=)*+)""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 
 
-Shape = Literal["attributes", "elements"]
+PageLimit = Literal["attributes", "elements"]
 
 
-class ShapeError(ValueError):
+class PageLimitError(ValueError):
     """A page with more `shape` than parsers get through in seconds."""
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape: Shape = shape
+    def __init__(self, limit: PageLimit) -> None:
+        self.limit: PageLimit = limit
         super().__init__(
             f"An element has more than {MAX_ATTRIBUTES} attributes"
-            if shape == "attributes"
+            if limit == "attributes"
             else f"The page has more than {MAX_ELEMENTS:,} elements"
         )
 
 
-def check_shape(text: str) -> None:
+def check_page_limits(text: str) -> None:
     """Refuses markup over which parsers spend minutes.
 
     Raises:
         ShapeError: an element has too many attributes, or there are too many elements.
     """
     elements = 0
-    for found in _MARKUP.finditer(text):
+    for found in _MARKUP_PATTERN.finditer(text):
         tag = found["tag"]
         elements += tag is not None
         if tag and len(tag) > MAX_ATTRIBUTES:
-            bare = re.sub(_QUOTED, "= ", tag)
+            bare = re.sub(_QUOTED_VALUE, "= ", tag)
             if max(bare.count("="), len(re.split(r"[\s/]+", bare))) > MAX_ATTRIBUTES:
-                raise ShapeError("attributes")
+                raise PageLimitError("attributes")
         if elements > MAX_ELEMENTS:
-            raise ShapeError("elements")
+            raise PageLimitError("elements")
 
 
-def is_dense(root: Any, size: int) -> bool:
+def is_dense(root: Any, character_count: int) -> bool:
     """Return whether a page of `size` characters has so many elements that extracting its main text
     would take minutes."""
-    return sum(1 for _ in root.iter()) > max(FEW, size // DENSE)
+    return sum(1 for _ in root.iter()) > max(MAX_UNCHECKED_ELEMENTS, character_count // MIN_CHARS_PER_ELEMENT)
 
 
-def tree(text: str, *, whole: bool = False) -> Any:
+def parse_html(text: str, *, require_complete: bool = False) -> Any:
     """The tree of a page, or of a piece of one, without comments. What is nested too deep for the parser
     is left out, unless it has to be `whole`.
 
@@ -83,18 +83,16 @@ def tree(text: str, *, whole: bool = False) -> Any:
         RecursionError: it has to be whole, and is not.
         ShapeError: parsing it would take very long.
     """
-    check_shape(text)
+    check_page_limits(text)
     parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
     found = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
-    if whole and any(
-        entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
-    ):
+    if require_complete and any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise RecursionError("the page is nested too deep")
-    _drop_readings(found)
+    _remove_ruby_readings(found)
     return found
 
 
-def _drop_readings(root: Any) -> None:
+def _remove_ruby_readings(root: Any) -> None:
     """Take out the readings that stand above characters (<rt>) and their brackets (<rp>): they are no
     part of the words. Source: https://html.spec.whatwg.org/multipage/text-level-semantics.html.
     """
@@ -105,37 +103,37 @@ def _drop_readings(root: Any) -> None:
     outermost = root.xpath("descendant-or-self::ruby[not(ancestor::ruby)]")
     for ruby in outermost:  # the source may have each part on a line of its own
         for node in ruby.iter():
-            node.text = _BESIDE_WIDE.sub("", node.text or "")
+            node.text = _SPACE_BESIDE_WIDE_PATTERN.sub("", node.text or "")
             if node is not ruby:
-                node.tail = _BESIDE_WIDE.sub("", node.tail or "")
+                node.tail = _SPACE_BESIDE_WIDE_PATTERN.sub("", node.tail or "")
     etree.strip_tags(root, "ruby", "rb", "rbc")
 
 
 # Characters
 
-_DECLARED = re.compile(
+_DECLARED_CHARSET_PATTERN = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?charset|\?xml\b[^>]{0,200}?encoding)\s*=\s*["']?\s*([\w.:-]+)""",
     re.I,
 )
 # Codecs for texts of the web; Python has others, which are no charsets or work for ever.
-_KNOWN = re.compile(
+_KNOWN_CHARSET_PATTERN = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|gb\w+|x-gbk|big5\S*|euc-\w+|shift[_-]jis|sjis|iso-8859-\d+|latin-?1"
     r"|windows-\d+|cp\d+|koi8-\w|ascii|us-ascii|tis-620"
 )
 # What these names mean on the web.
-_WIDER = {
+_CHARSET_ALIASES = {
     "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252",
     "latin-1": "cp1252", "latin1": "cp1252", "ascii": "cp1252", "us-ascii": "cp1252",
 }  # fmt: skip
-_ODD = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
-_MARKS = (
+_ODD_CHARS = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
 
-def decoded(data: bytes, charset: str = "") -> str:
+def decode_page(data: bytes, charset: str = "") -> str:
     """The text that some bytes are.
 
     What they are beyond doubt comes first, then what they say of themselves, then what their
@@ -144,10 +142,10 @@ def decoded(data: bytes, charset: str = "") -> str:
     Raises:
         UnicodeError: they are no text.
     """
-    found = _DECLARED.search(data[:4_096])
-    stated = [_codec(found[1].decode("ascii", "replace")) if found else "", _codec(charset)]
-    marks = [codec for mark, codec in _MARKS if data.startswith(mark)]
-    guesses = ["gb18030"] if looks_chinese(data) else []
+    found = _DECLARED_CHARSET_PATTERN.search(data[:4_096])
+    stated = [_find_codec(found[1].decode("ascii", "replace")) if found else "", _find_codec(charset)]
+    marks = [codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    guesses = ["gb18030"] if is_probably_gb2312(data) else []
     for codec in filter(None, [*marks, "utf-8", *stated, *guesses]):
         try:
             text = data.decode(codec)
@@ -155,13 +153,13 @@ def decoded(data: bytes, charset: str = "") -> str:
             continue
         if "\0" not in text:
             return text
-    text = _damaged(data, next(filter(None, stated), ""))
-    if "\0" in text or len(_ODD.findall(text)) > len(text) // 50:
+    text = _decode_damaged(data, next(filter(None, stated), ""))
+    if "\0" in text or len(_ODD_CHARS.findall(text)) > len(text) // 50:
         raise UnicodeError("the page is no text")
     return text
 
 
-def _damaged(data: bytes, codec: str) -> str:
+def _decode_damaged(data: bytes, codec: str) -> str:
     """The text of bytes that are not all valid. With nothing stated they are UTF-8 if more of it is
     right than wrong, else what browsers take for granted.
     """
@@ -172,16 +170,16 @@ def _damaged(data: bytes, codec: str) -> str:
     return data.decode("cp1252", "replace")
 
 
-def _codec(name: str) -> str:
+def _find_codec(name: str) -> str:
     """The codec of that name, "" if there is none for texts."""
     name = name.strip("\"' ").lower()
     try:
-        return codecs.lookup(_WIDER.get(name, name)).name if _KNOWN.fullmatch(name) else ""
+        return codecs.lookup(_CHARSET_ALIASES.get(name, name)).name if _KNOWN_CHARSET_PATTERN.fullmatch(name) else ""
     except LookupError:
         return ""
 
 
-def looks_chinese(data: bytes) -> bool:
+def is_probably_gb2312(data: bytes) -> bool:
     """Whether the bytes beyond ASCII stand in pairs as those of GB2312 do."""
     high = sum(byte >= 0x80 for byte in data[:20_000])
     pairs = re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", data[:20_000])
@@ -190,7 +188,7 @@ def looks_chinese(data: bytes) -> bool:
 
 # Text
 
-_SKIPPED = {
+_SKIPPED_TAGS = {
     "button", "iframe", "nav", "noscript", "object", "script", "select", "style", "svg", "template",
     "textarea", "title",
 }  # fmt: skip
@@ -199,51 +197,53 @@ _BLOCK_TAGS = (
     "footer form h1 h2 h3 h4 h5 h6 head header hr item lb li list main ol p pre quote row section table "
     "tr ul"
 )
-_BLOCKS = frozenset(_BLOCK_TAGS.split())
-_CELLS = frozenset({"cell", "td", "th"})
-_WIDE = re.compile(f"[{HAN}\u3001-\u303f\uff00-\uffef]")
+_BLOCK_ELEMENTS = frozenset(_BLOCK_TAGS.split())
+_CELL_ELEMENTS = frozenset({"cell", "td", "th"})
+_WIDE_CHARACTER_PATTERN = re.compile(f"[{HAN_RANGES}\u3001-\u303f\uff00-\uffef]")
 
 
 def text_pieces(root: Any) -> Iterator[str]:
     """The text below an element in pieces: blocks on lines of their own, nothing that is hidden."""
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, node in walker:
-        edge = "\n" if node.tag in _BLOCKS else "\t" if node.tag in _CELLS else ""
+        edge = "\n" if node.tag in _BLOCK_ELEMENTS else "\t" if node.tag in _CELL_ELEMENTS else ""
         yield edge
-        if event == "start" and node.tag in _SKIPPED:
+        if event == "start" and node.tag in _SKIPPED_TAGS:
             walker.skip_subtree()
         elif event == "start":
-            yield _spaced(node, node.text)
+            yield _collapse_line_breaks(node, node.text)
         elif node is not root:
-            yield _spaced(node.getparent(), node.tail)
+            yield _collapse_line_breaks(node.getparent(), node.tail)
 
 
-def _spaced(parent: Any, text: str | None) -> str:
+def _collapse_line_breaks(parent: Any, text: str | None) -> str:
     """Line breaks of the source are spaces, and between Chinese characters nothing."""
     if not text or (parent is not None and parent.tag in ("pre", "code")):
         return text or ""
-    return re.sub(r"\s+", _space, text)
+    return re.sub(r"\s+", _white_space_replacement, text)
 
 
-def _space(run: re.Match[str]) -> str:
+def _white_space_replacement(run: re.Match[str]) -> str:
     text, start, end = run.string, run.start(), run.end()
-    wide = _WIDE.match(text[start - 1 : start]) and _WIDE.match(text[end : end + 1])
+    wide = _WIDE_CHARACTER_PATTERN.match(text[start - 1 : start]) and _WIDE_CHARACTER_PATTERN.match(text[end : end + 1])
     return "" if wide and "\n" in run[0] else " "
 
 
-_BESIDE_WIDE = re.compile(rf"\s+(?={_WIDE.pattern})|(?<={_WIDE.pattern})\s+")
+_SPACE_BESIDE_WIDE_PATTERN = re.compile(
+    rf"\s+(?={_WIDE_CHARACTER_PATTERN.pattern})|(?<={_WIDE_CHARACTER_PATTERN.pattern})\s+"
+)
 
 
 # What a page states about itself
 
-_DATE_KEYS = (
+_DATE_PROPERTIES = (
     "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
     "dcterms.date", "dcterms.issued", "pubdate", "publishdate", "publish_date",
     "publication_date", "citation_publication_date",
 )  # fmt: skip
 
 
-def title(tree: Any) -> str:
+def page_title(tree: Any) -> str:
     """What a page calls itself: to those who share it, in its window, in its first heading."""
     named = [e.get("content") or "" for e in tree.iter("meta") if e.get("property") == "og:title"]
     titles = ("".join(e.itertext()) for tag in ("title", "h1") for e in tree.iter(tag))
@@ -251,7 +251,7 @@ def title(tree: Any) -> str:
     return next(filter(None, lines), "")
 
 
-def published(tree: Any, began: int = BEGAN) -> Iterator[date]:
+def publication_days(tree: Any, min_year: int = MIN_YEAR) -> Iterator[date]:
     """The days on which a page says that it was published, the surest first.
 
     Only what is stated as that: a copyright year or the day of the last change are not when something
@@ -262,11 +262,11 @@ def published(tree: Any, began: int = BEGAN) -> Iterator[date]:
         for name in ("property", "name", "itemprop"):
             value = element.get("content") or element.get("datetime") or ""
             stated.setdefault((element.get(name) or "").strip().lower(), value)
-    values = chain((stated.get(key, "") for key in _DATE_KEYS), _linked_data(tree))
-    yield from filter(None, (day(value, began) for value in values))
+    values = chain((stated.get(key, "") for key in _DATE_PROPERTIES), _json_ld_dates(tree))
+    yield from filter(None, (parse_publication_day(value, min_year) for value in values))
 
 
-def _linked_data(tree: Any) -> Iterator[str]:
+def _json_ld_dates(tree: Any) -> Iterator[str]:
     """What the JSON-LD of a page gives as `datePublished`, of the page itself only."""
     for script in tree.iter("script"):
         if "ld+json" not in (script.get("type") or "").lower():

@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-IDLE = 300.0  # seconds without a request after which the process ends
-GROWTH = 192 * 1024**2  # bytes kept after a request, beyond which another process takes over
+IDLE_SECONDS = 300.0  # seconds without a request after which the process ends
+MAX_GROWTH_BYTES = 192 * 1024**2  # bytes kept after a request, beyond which another process takes over
 
-Progress = Callable[[float], None]
+ProgressCallback = Callable[[float], None]
 """Takes the part of the work that is done, 0 to 1."""
 
 
-class Task(Protocol):
+class ParserTask(Protocol):
     """Function that parses `data` or a file, and returns a value that can be written as JSON."""
 
-    def __call__(self, data: bytes, progress: Progress, **arguments: Any) -> Any: ...
+    def __call__(self, data: bytes, progress: ProgressCallback, **arguments: Any) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Request:
 # Limits
 
 
-def connect_nowhere(event: str, _arguments: Any) -> None:
+def refuse_connections(event: str, _arguments: Any) -> None:
     """Refuse network connections; an audit hook.
 
     Raises:
@@ -66,7 +66,7 @@ def connect_nowhere(event: str, _arguments: Any) -> None:
         raise PermissionError("this process connects nowhere")
 
 
-def end_with(lifeline: int) -> None:
+def end_with_parent(parent_pipe: int) -> None:
     """Have the kernel end this process when the other end of a pipe closes, as it does when the
     parent dies.
 
@@ -75,24 +75,22 @@ def end_with(lifeline: int) -> None:
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 
-        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
-        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO ends a process by default
+        fcntl.fcntl(parent_pipe, fcntl.F_SETOWN, os.getpid())
+        flags = fcntl.fcntl(parent_pipe, fcntl.F_GETFL)
+        fcntl.fcntl(parent_pipe, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO ends a process by default
 
 
-def _limit(name: str, value: int) -> None:
+def _set_resource_limit(name: str, value: int) -> None:
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         kind = getattr(resource, name)
         _, most = resource.getrlimit(kind)
         soft = value or most
-        resource.setrlimit(
-            kind, (soft if most == resource.RLIM_INFINITY else min(soft, most), most)
-        )
+        resource.setrlimit(kind, (soft if most == resource.RLIM_INFINITY else min(soft, most), most))
 
 
-def _limit_time(seconds: float) -> None:
+def _limit_processor_time(seconds: float) -> None:
     """End the process once it has used this many seconds of processor time; 0 for no limit."""
     with suppress(ImportError, AttributeError, OSError):
         import signal
@@ -100,7 +98,7 @@ def _limit_time(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)  # SIGPROF ends a process by default
 
 
-def data_size() -> int:
+def data_size_bytes() -> int:
     """Return the bytes of writable memory that this process has reserved; 0 where the system does
     not report them."""
     with suppress(OSError, ValueError, IndexError):
@@ -110,10 +108,10 @@ def data_size() -> int:
     return 0
 
 
-def _confine() -> None:
+def _apply_restrictions() -> None:
     """Apply the restrictions that hold for every request."""
-    sys.addaudithook(connect_nowhere)
-    _limit("RLIMIT_CORE", 1)  # byte, so that no core dump is written
+    sys.addaudithook(refuse_connections)
+    _set_resource_limit("RLIMIT_CORE", 1)  # byte, so that no core dump is written
     with suppress(OSError):  # out of memory, the system ends this process before its parent
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
     warnings.simplefilter("ignore")
@@ -122,73 +120,73 @@ def _confine() -> None:
 # Requests
 
 
-def _run(request: Request, data: bytes, progress: Progress) -> bytes:
+def _run_task(request: Request, data: bytes, progress: ProgressCallback) -> bytes:
     """Run the task of a request within its limits, and return the result as JSON."""
     module, _, name = request.task.partition(":")
-    task: Task = getattr(importlib.import_module(module), name)
+    task: ParserTask = getattr(importlib.import_module(module), name)
     for extra in request.imports:
         importlib.import_module(extra)
     tempfile.tempdir = request.scratch or None
-    if request.memory and (used := data_size()):
-        _limit("RLIMIT_DATA", used + request.memory)
-    _limit("RLIMIT_FSIZE", request.disk)
-    _limit_time(request.seconds)
+    if request.memory and (used := data_size_bytes()):
+        _set_resource_limit("RLIMIT_DATA", used + request.memory)
+    _set_resource_limit("RLIMIT_FSIZE", request.disk)
+    _limit_processor_time(request.seconds)
     try:
         found = task(data, progress, **(request.arguments or {}))
         return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
     finally:
-        _limit_time(0)
-        _limit("RLIMIT_DATA", 0)
-        _limit("RLIMIT_FSIZE", 0)
+        _limit_processor_time(0)
+        _set_resource_limit("RLIMIT_DATA", 0)
+        _set_resource_limit("RLIMIT_FSIZE", 0)
 
 
-def _send(made: BinaryIO, **fields: Any) -> None:
-    made.write(json.dumps(fields).encode() + b"\n")
-    made.flush()
+def _send(output: BinaryIO, **fields: Any) -> None:
+    output.write(json.dumps(fields).encode() + b"\n")
+    output.flush()
 
 
-def _answer(line: bytes, given: BinaryIO, made: BinaryIO, begun: int) -> bool:
+def _answer_request(line: bytes, input_stream: BinaryIO, output: BinaryIO, initial_bytes: int) -> bool:
     """Answer one request. Return whether the process can take another one."""
     request = Request(**json.loads(line))
-    data = given.read(request.size)
+    data = input_stream.read(request.size)
     try:
-        result = _run(request, data, lambda part: _send(made, progress=part))
+        result = _run_task(request, data, lambda part: _send(output, progress=part))
     except MemoryError:
-        _send(made, fault="memory")
+        _send(output, fault="memory")
         return False
     except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is no Exception
-        _send(made, fault="crash", detail=type(error).__name__)
+        _send(output, fault="crash", detail=type(error).__name__)
         return False
-    last = data_size() - begun > GROWTH
-    _send(made, size=len(result), last=last)
-    made.write(result)
-    made.flush()
+    last = data_size_bytes() - initial_bytes > MAX_GROWTH_BYTES
+    _send(output, size=len(result), last=last)
+    output.write(result)
+    output.flush()
     return not last
 
 
-def _waits(given: BinaryIO) -> bool:
+def _wait_for_request(input_stream: BinaryIO) -> bool:
     """Wait for the next request. Return False if none arrives within `IDLE` seconds."""
     if sys.platform == "win32":
         return True
     import select
 
-    return bool(select.select([given], [], [], IDLE)[0])
+    return bool(select.select([input_stream], [], [], IDLE_SECONDS)[0])
 
 
-def main(lifeline: int, *imports: str) -> None:
+def main(parent_pipe: int, *imports: str) -> None:
     """Answer requests until there are no more. `imports` are loaded before the first one."""
     made = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output that a library prints must not be taken for an answer
     given = sys.stdin.buffer
-    if lifeline >= 0:
-        end_with(lifeline)
-    _confine()
+    if parent_pipe >= 0:
+        end_with_parent(parent_pipe)
+    _apply_restrictions()
     for name in imports:
         importlib.import_module(name)
-    begun = data_size()
+    begun = data_size_bytes()
     with suppress(BrokenPipeError):
         _send(made, ready=True)
-        while _waits(given) and (line := given.readline()):
-            if not _answer(line, given, made, begun):
+        while _wait_for_request(given) and (line := given.readline()):
+            if not _answer_request(line, given, made, begun):
                 break
     os._exit(0)

@@ -7,24 +7,24 @@ sources; `RUNS_URL` is theirs alone and not read here.
 from __future__ import annotations
 
 from research.core import settings
-from research.runtime.personal import PersonalServices
-from research.runtime.services import Services, configure
-from research.runtime.worker import Worker, served
+from research.runtime.owner_services import OwnerServices
+from research.runtime.server_worker import ServerWorker, served_graph
+from research.runtime.services import Services, register_tool_servers
 from research.sources import registry
 
 
-def open_worker(given: settings.Settings | None = None) -> Worker:
+def open_worker(given_settings: settings.Settings | None = None) -> ServerWorker:
     """Open what the nodes work with, by the environment's settings unless others are given.
 
     Raises:
         StoreError: the data folder or the database cannot be used.
     """
-    services = Services(given or settings.load())
-    worker = Worker(services.resources, services.closing)
-    worker.lender = personal = PersonalServices(services, worker)
-    worker.closing = personal.closing
+    services = Services(given_settings or settings.load_settings())
+    worker = ServerWorker(services.resources, services.close)
+    worker.resource_provider = personal = OwnerServices(services, worker)
+    worker.on_close = personal.close_all
     return worker
 
 
-configure(settings.load())
-graph = served({name: source.graph_node for name, source in registry.known().items()}, open_worker)
+register_tool_servers(settings.load_settings())
+graph = served_graph({name: source.graph_node for name, source in registry.sources_by_name().items()}, open_worker)

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from research.citations.numbering import CitedAnswer, cited
-from research.citations.registry import Registry
-from research.citations.support import said, stretches
-from research.core.records import Cell, Column, Evidence, Options, Record, Report, normalised
-from research.core.text.quantities import Measure, agrees, measures
-from research.tables.columns import same
+from research.citations.numbering import CitedAnswer, number_report_answer
+from research.citations.registry import EvidenceRegistry
+from research.citations.support import group_sentences, group_spans
+from research.core.records import Cell, Column, Evidence, Record, Report, RunOptions, normalise_query
+from research.core.text.quantities import Measure, find_measures, measures_agree
+from research.tables.column_values import is_same_value
 
-Move = Literal["stayed", "gone", "came"]
-MOST = 600  # sentences of an answer that are compared
+SentenceChangeKind = Literal["stayed", "gone", "came"]
+MAX_SENTENCES = 600  # sentences of an answer that are compared
 
 
 class ComparedSource(Record):
@@ -27,16 +27,16 @@ class ComparedSource(Record):
     it is not cited there."""
 
     evidence: Evidence
-    before: bool
-    after: bool
+    is_in_before: bool
+    is_in_after: bool
     number_before: int | None = None
     number_after: int | None = None
 
 
-class SentenceMove(Record):
+class SentenceChange(Record):
     """A sentence that is in both answers, or in one of them. `text` is as the later one has it."""
 
-    kind: Move
+    kind: SentenceChangeKind
     text: str
 
 
@@ -55,13 +55,13 @@ class ComparedRun(Record):
 
     id: str
     question: str
-    options: Options
+    options: RunOptions
     author: str = ""
     models: tuple[str, ...] = ()
-    sources: int = 0
-    cited: int = 0
-    searches: int = 0
-    tokens: int = 0
+    source_count: int = 0
+    cited_count: int = 0
+    search_count: int = 0
+    token_count: int = 0
     cost: float | None = None
     seconds: float | None = None
 
@@ -82,94 +82,94 @@ class Comparison(Record):
     before: ComparedRun
     after: ComparedRun
     sources: tuple[ComparedSource, ...] = ()
-    sentences: tuple[SentenceMove, ...] = ()
+    sentences: tuple[SentenceChange, ...] = ()
     figures: tuple[FigureChange, ...] = ()
     cells: tuple[CellChange, ...] = ()
 
-    def of_sources(self, *, before: bool, after: bool) -> tuple[ComparedSource, ...]:
+    def sources_in(self, *, in_before: bool, in_after: bool) -> tuple[ComparedSource, ...]:
         """The sources that exactly these runs have."""
-        return tuple(s for s in self.sources if (s.before, s.after) == (before, after))
+        return tuple(s for s in self.sources if (s.is_in_before, s.is_in_after) == (in_before, in_after))
 
-    def moved(self, kind: Move) -> tuple[SentenceMove, ...]:
+    def sentences_of_kind(self, kind: SentenceChangeKind) -> tuple[SentenceChange, ...]:
         """The sentences that stayed, went or came."""
         return tuple(s for s in self.sentences if s.kind == kind)
 
 
-def compare(before: Report, after: Report) -> Comparison:
+def compare_reports(before: Report, after: Report) -> Comparison:
     """Sets two reports side by side; a run without an answer has no sentences."""
-    one, other = cited(before), cited(after)
-    moves, figures = _sentences(_said(one), _said(other))
+    one, other = number_report_answer(before), number_report_answer(after)
+    moves, figures = _compare_sentences(_answer_sentences(one), _answer_sentences(other))
     return Comparison(
-        before=_run(before, one),
-        after=_run(after, other),
-        sources=tuple(_sources(before, after, one, other)),
+        before=_summarize_run(before, one),
+        after=_summarize_run(after, other),
+        sources=tuple(_compare_sources(before, after, one, other)),
         sentences=tuple(moves),
         figures=tuple(figures),
-        cells=tuple(_cells(before, after)),
+        cells=tuple(_compare_cells(before, after)),
     )
 
 
 # Cells
 
 
-def _table(report: Report) -> dict[tuple[str, str], tuple[Column, Cell | None]]:
+def _cells_by_name(report: Report) -> dict[tuple[str, str], tuple[Column, Cell | None]]:
     """The cells of a table by what its rows and columns are called."""
     grid = report.plan.grid if report.plan else None
     if grid is None or report.answer is None:
         return {}
     known = {(cell.row, cell.column): cell for cell in report.answer.cells}
     return {
-        (row.named, column.name): (column, known.get((row.id, column.id)))
+        (row.full_name, column.name): (column, known.get((row.id, column.id)))
         for row in grid.rows
         for column in grid.columns
     }
 
 
-def _cells(before: Report, after: Report) -> Iterator[CellChange]:
-    left, right = _table(before), _table(after)
+def _compare_cells(before: Report, after: Report) -> Iterator[CellChange]:
+    left, right = _cells_by_name(before), _cells_by_name(after)
     if not left or not right:
         return
     for key in dict.fromkeys((*right, *left)):
         was, now = left.get(key), right.get(key)
-        if was and now and _alike(now[0], was[1], now[1]):
+        if was and now and _is_same_value(now[0], was[1], now[1]):
             continue
-        texts = [None if one is None else _value(one[1]) for one in (was, now)]
+        texts = [None if one is None else _cell_text(one[1]) for one in (was, now)]
         yield CellChange(row=key[0], column=key[1], before=texts[0], after=texts[1])
 
 
-def _value(cell: Cell | None) -> str:
+def _cell_text(cell: Cell | None) -> str:
     return cell.value.text if cell and cell.value else ""
 
 
-def _alike(column: Column, was: Cell | None, now: Cell | None) -> bool:
-    one, other = (cell.value if cell else None for cell in (was, now))
+def _is_same_value(column: Column, before: Cell | None, after: Cell | None) -> bool:
+    one, other = (cell.value if cell else None for cell in (before, after))
     if one is None or other is None:
         return one is other
-    return normalised(one.text) == normalised(other.text) or (
-        column.type != "text" and same(one, other, column)
+    return normalise_query(one.text) == normalise_query(other.text) or (
+        column.type != "text" and is_same_value(one, other, column)
     )
 
 
 # Sources
 
 
-def _known(report: Report) -> dict[str, Evidence]:
-    registry = Registry()
+def _evidence_by_id(report: Report) -> dict[str, Evidence]:
+    registry = EvidenceRegistry()
     for item in report.evidence:
         registry.add(item)
     return {item.id: item for item in registry}
 
 
-def _numbers(answer: CitedAnswer | None) -> dict[str, int]:
+def _numbers_by_id(answer: CitedAnswer | None) -> dict[str, int]:
     return {source.evidence.id: source.number for source in answer.sources} if answer else {}
 
 
-def _sources(
-    before: Report, after: Report, one: CitedAnswer | None, other: CitedAnswer | None
+def _compare_sources(
+    before: Report, after: Report, cited_before: CitedAnswer | None, cited_after: CitedAnswer | None
 ) -> Iterator[ComparedSource]:
     """Every source once: cited ones first, in the order of their numbers."""
-    left, right = _known(before), _known(after)
-    first, second = _numbers(one), _numbers(other)
+    left, right = _evidence_by_id(before), _evidence_by_id(after)
+    first, second = _numbers_by_id(cited_before), _numbers_by_id(cited_after)
 
     def rank(key: str) -> tuple[int, int]:
         return (second.get(key, 10_000), first.get(key, 10_000))
@@ -177,8 +177,8 @@ def _sources(
     for key in sorted({**left, **right}, key=rank):
         yield ComparedSource(
             evidence=right.get(key) or left[key],
-            before=key in left,
-            after=key in right,
+            is_in_before=key in left,
+            is_in_after=key in right,
             number_before=first.get(key),
             number_after=second.get(key),
         )
@@ -187,64 +187,60 @@ def _sources(
 # Sentences and figures
 
 
-def _said(answer: CitedAnswer | None) -> list[str]:
+def _answer_sentences(answer: CitedAnswer | None) -> list[str]:
     if answer is None:
         return []
-    texts = (" ".join(one.text.split()) for part in stretches(answer) for one in said(part))
-    return [text for text in texts if normalised(text)][:MOST]
+    texts = (" ".join(one.text.split()) for part in group_spans(answer) for one in group_sentences(part))
+    return [text for text in texts if normalise_query(text)][:MAX_SENTENCES]
 
 
-def _sentences(
-    before: Sequence[str], after: Sequence[str]
-) -> tuple[list[SentenceMove], list[FigureChange]]:
-    left, right = [normalised(text) for text in before], [normalised(text) for text in after]
+def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> tuple[list[SentenceChange], list[FigureChange]]:
+    left, right = [normalise_query(text) for text in before], [normalise_query(text) for text in after]
     both = {*left} & {*right}
-    moves: list[SentenceMove] = []
+    moves: list[SentenceChange] = []
     figures: list[FigureChange] = []
     for kind, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if kind != "equal":
-            gone = [
-                text for text, key in zip(before[i:j], left[i:j], strict=True) if key not in both
-            ]
-            moves += [SentenceMove(kind="gone", text=text) for text in gone]
+            gone = [text for text, key in zip(before[i:j], left[i:j], strict=True) if key not in both]
+            moves += [SentenceChange(kind="gone", text=text) for text in gone]
         for text, key in zip(after[k:m], right[k:m], strict=True):
-            moves.append(SentenceMove(kind="stayed" if key in both else "came", text=text))
+            moves.append(SentenceChange(kind="stayed" if key in both else "came", text=text))
     frames: dict[str, list[str]] = {}
     for move in moves:
         if move.kind == "gone":
-            frames.setdefault(_frame(move.text)[0], []).append(move.text)
+            frames.setdefault(_split_figures(move.text)[0], []).append(move.text)
     for move in moves:
-        if move.kind == "came" and (known := frames.get(_frame(move.text)[0])):
-            figures += _figures(known[0], move.text) if len(known) == 1 else ()
+        if move.kind == "came" and (known := frames.get(_split_figures(move.text)[0])):
+            figures += _compare_figures(known[0], move.text) if len(known) == 1 else ()
     return moves, figures
 
 
-def _frame(text: str) -> tuple[str, tuple[Measure, ...]]:
+def _split_figures(text: str) -> tuple[str, tuple[Measure, ...]]:
     """A sentence without its figures, each of which leaves its kind, and the figures."""
-    found = measures(text)
+    found = find_measures(text)
     parts, at = [], 0
     for one in found:
         parts += [text[at : one.start], f" {one.family or 'number'} "]
         at = max(at, one.end)
-    return normalised("".join([*parts, text[at:]])), found
+    return normalise_query("".join([*parts, text[at:]])), found
 
 
-def _figures(before: str, after: str) -> Iterator[FigureChange]:
+def _compare_figures(before: str, after: str) -> Iterator[FigureChange]:
     """The figures that are others in two sentences of one frame."""
-    one, other = _frame(before)[1], _frame(after)[1]
+    one, other = _split_figures(before)[1], _split_figures(after)[1]
     if not one or len(one) != len(other):
         return
     for was, now in zip(one, other, strict=True):
-        if was.family == now.family and not (agrees(was, now) or agrees(now, was)):
+        if was.family == now.family and not (measures_agree(was, now) or measures_agree(now, was)):
             yield FigureChange(
-                before=_written(before, was),
-                after=_written(after, now),
+                before=_figure_text(before, was),
+                after=_figure_text(after, now),
                 sentence_before=before,
                 sentence_after=after,
             )
 
 
-def _written(text: str, measure: Measure) -> str:
+def _figure_text(text: str, measure: Measure) -> str:
     """A figure as it stands."""
     return text[measure.start : measure.end].strip()
 
@@ -252,7 +248,7 @@ def _written(text: str, measure: Measure) -> str:
 # What was used
 
 
-def _run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
+def _summarize_run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
     run, usage = report.run, report.usage
     costs = [use.cost for use in usage if use.cost is not None]
     ended = (run.finished - run.created).total_seconds() if run.finished else None
@@ -262,10 +258,10 @@ def _run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
         options=run.options,
         author=report.answer.author if report.answer else "",
         models=tuple(dict.fromkeys(use.model for use in usage)),
-        sources=len(_known(report)),
-        cited=len(answer.sources) if answer else 0,
-        searches=len(report.findings),
-        tokens=sum(use.input + use.output for use in usage),
+        source_count=len(_evidence_by_id(report)),
+        cited_count=len(answer.sources) if answer else 0,
+        search_count=len(report.findings),
+        token_count=sum(use.input + use.output for use in usage),
         cost=sum(costs) if costs else None,
         seconds=max(0.0, ended) if ended is not None else None,
     )

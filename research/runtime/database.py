@@ -11,20 +11,20 @@ from typing import Any, Literal
 from pydantic import Field
 
 from research import application as engine
-from research.core.attached import SHIPPED
-from research.core.errors import Trouble
-from research.core.records import Failure, Known, Language, Record, Rows, Step, silent
+from research.core.database_config import SHIPPED_DATABASE
+from research.core.errors import ServiceError
+from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record, ignore_event
 from research.readers import table_files
-from research.readers.table_files import Correction, FileTable, Say
-from research.sources.database import semantics
-from research.sources.database.agent import Outcome, Status
-from research.sources.database.answer import told
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Part
-from research.sources.database.semantics import SemanticModel
+from research.readers.table_files import Correction, FileTable, ProgressCallback
+from research.sources.database import semantic_model
+from research.sources.database.agent import Outcome, OutcomeStatus
+from research.sources.database.outcome_text import describe_outcome
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, RowRange
+from research.sources.database.semantic_model import SemanticModel
 from research.sources.database.uploads import Upload
 
-_AT_ONCE = threading.BoundedSemaphore(2)  # exports, of all owners
+_EXPORT_SLOTS = threading.BoundedSemaphore(2)  # exports, of all owners
 
 
 class DatabaseAnswer(Record):
@@ -37,7 +37,7 @@ class DatabaseAnswer(Record):
     some are unknown. `sql` is the text that was run, `thought_chain` every step on the way.
     """
 
-    status: Status
+    status: OutcomeStatus
     question: str
     answer: str
     rows: tuple[dict[str, Any], ...] = ()
@@ -48,9 +48,9 @@ class DatabaseAnswer(Record):
     sql: str = ""
     most: int | None = None  # the statement's own LIMIT; the one in `sql` may be ours
     missing: dict[str, int] = Field(default_factory=dict)
-    coverage: tuple[Known, ...] = ()
+    coverage: tuple[ColumnCoverage, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
-    thought_chain: tuple[Step, ...] = ()
+    thought_chain: tuple[DatabaseStep, ...] = ()
 
 
 def ask_database(question: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
@@ -66,14 +66,14 @@ def ask_database(question: str, *, database: str = "", owner: str = "local") -> 
     """
     if not question.strip():
         raise ValueError("There is no question.")
-    here = engine.desk()
+    here = engine.get_application()
     try:
-        with here.personal.open(owner) as (services, _):
+        with here.owner_services.open_services(owner) as (services, _):
             asked = services.database(database, owner)
-            outcome = here.runs.do(asked.ask(question.strip(), silent, owner))
-    except Trouble as trouble:
+            outcome = here.runs.run_on_loop(asked.ask(question.strip(), ignore_event, owner))
+    except ServiceError as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
-    return answered(outcome)
+    return to_database_answer(outcome)
 
 
 class DatabaseEntry(Record):
@@ -91,24 +91,18 @@ class DatabaseEntry(Record):
 
 def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
     """The databases that an owner can ask: those of the desk, the one that ships, the owner's files."""
-    here = engine.desk()
+    here = engine.get_application()
     settings = here.settings
     listed = [
-        DatabaseEntry(name=one.name, kind="listed", description=dict(one.description))
-        for one in settings.databases
+        DatabaseEntry(name=one.name, kind="listed", description=dict(one.description)) for one in settings.databases
     ]
-    shipped = DatabaseEntry(name=SHIPPED, kind="shipped")
+    shipped = DatabaseEntry(name=SHIPPED_DATABASE, kind="shipped")
     files = [
         DatabaseEntry(name=one.database, kind="files", title=", ".join(one.names))
         for one in here.services.uploads.all(owner)
     ]
-    wrong = [
-        DatabaseEntry(name=one.name, kind="listed", wrong=one.why) for one in settings.listed.wrong
-    ]
-    usable = [
-        one.model_copy(update={"default": one.name == settings.default_database})
-        for one in (*listed, shipped)
-    ]
+    wrong = [DatabaseEntry(name=one.name, kind="listed", wrong=one.reason) for one in settings.listed.invalid]
+    usable = [one.model_copy(update={"default": one.name == settings.default_database}) for one in (*listed, shipped)]
     return (*usable, *files, *wrong)
 
 
@@ -118,8 +112,8 @@ class DatabaseColumn(Record):
     name: str
     type: str
     comment: str = ""
-    key: bool = False
-    refers: str = ""  # "table.column"
+    is_key: bool = False
+    references: str = ""  # "table.column"
     values: tuple[str, ...] = ()
 
 
@@ -129,7 +123,7 @@ class DatabaseTable(Record):
     name: str
     columns: tuple[DatabaseColumn, ...]
     comment: str = ""
-    view: bool = False
+    is_view: bool = False
 
 
 class DatabaseSchema(Record):
@@ -149,27 +143,27 @@ class DatabaseSchema(Record):
 def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSchema:
     """The tables of a database, "" for the usual one. One that cannot be used is a schema with a
     failure."""
-    here = engine.desk()
+    here = engine.get_application()
     title = ""
     try:
         asked = here.services.database(database, owner)
         title = asked.title
-        schema = here.runs.do(asked.tables())
-        privileges = here.runs.do(asked.privileges())
-    except Trouble as trouble:
-        return DatabaseSchema(title=title, failure=trouble.failure("search", "database"))
+        schema = here.runs.run_on_loop(asked.read_schema())
+        privileges = here.runs.run_on_loop(asked.privileges())
+    except ServiceError as trouble:
+        return DatabaseSchema(title=title, failure=trouble.to_failure("search", "database"))
     tables = tuple(
         DatabaseTable(
-            name=table.called,
+            name=table.qualified_name,
             comment=table.comment,
-            view=table.view,
+            is_view=table.is_view,
             columns=tuple(
                 DatabaseColumn(
                     name=column.name,
                     type=column.type,
                     comment=column.comment,
-                    key=column.key,
-                    refers=column.refers,
+                    is_key=column.is_key,
+                    references=column.reference,
                     values=column.values,
                 )
                 for column in table.columns
@@ -193,27 +187,23 @@ class DatabaseDescription(Record):
 
     model: SemanticModel = SemanticModel()
     text: str = ""
-    whose: Literal["owner", "desk", "draft"] = "draft"
+    origin: Literal["owner", "desk", "draft"] = "draft"
     problem: str = ""
     failure: Failure | None = None
 
 
 def database_description(database: str = "", *, owner: str = "local") -> DatabaseDescription:
     """What a database means to an owner. The one that ships needs no description."""
-    here = engine.desk()
+    here = engine.get_application()
     try:
         asked = here.services.database(database, owner)
-        found = here.runs.do(asked.described(owner))
-    except Trouble as trouble:
-        return DatabaseDescription(failure=trouble.failure("search", "database"))
-    return DatabaseDescription(
-        model=found.model, text=found.text, whose=found.whose, problem=found.problem
-    )
+        found = here.runs.run_on_loop(asked.describe_model(owner))
+    except ServiceError as trouble:
+        return DatabaseDescription(failure=trouble.to_failure("search", "database"))
+    return DatabaseDescription(model=found.model, text=found.text, origin=found.origin, problem=found.problem)
 
 
-def describe_database(
-    text: str | SemanticModel, database: str = "", *, owner: str = "local"
-) -> str:
+def save_database_description(text: str | SemanticModel, database: str = "", *, owner: str = "local") -> str:
     """Keeps what an owner says a database means: the text of a YAML file, or a model. Returns why it cannot
     be used, with what was kept before unchanged; "" if it can.
 
@@ -221,31 +211,31 @@ def describe_database(
         Trouble: the database cannot be used.
         OSError: it cannot be kept.
     """
-    here = engine.desk()
+    here = engine.get_application()
     asked = here.services.database(database, owner)
-    schema = here.runs.do(asked.tables())
-    given = text if isinstance(text, str) else semantics.dumped(text)
+    schema = here.runs.run_on_loop(asked.read_schema())
+    given = text if isinstance(text, str) else semantic_model.dump_model(text)
     try:
-        semantics.loaded(given, schema)
-    except semantics.Unusable as error:
+        semantic_model.parse_model(given, schema)
+    except semantic_model.SemanticModelError as error:
         return str(error)
-    here.services.descriptions.put(owner, asked.base, given)
+    here.services.descriptions.save(owner, asked.database_id, given)
     return ""
 
 
-def undescribe_database(database: str = "", *, owner: str = "local") -> bool:
+def delete_database_description(database: str = "", *, owner: str = "local") -> bool:
     """Forgets what an owner has said of a database; whether there was something."""
-    here = engine.desk()
-    return here.services.descriptions.remove(owner, here.services.database(database, owner).base)
+    here = engine.get_application()
+    return here.services.descriptions.remove(owner, here.services.database(database, owner).database_id)
 
 
-def answered(outcome: Outcome) -> DatabaseAnswer:
+def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
     """An outcome as programs read it."""
     rows = outcome.rows
     return DatabaseAnswer(
         status=outcome.status,
         question=outcome.question,
-        answer=told(outcome),
+        answer=describe_outcome(outcome),
         rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows) if rows else (),
         columns=rows.names if rows else (),
         types=rows.types if rows else (),
@@ -253,7 +243,7 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
         truncated=bool(rows and rows.truncated),
         sql=rows.sql if rows else "",
         most=rows.most if rows else None,
-        missing=dict(outcome.missing),
+        missing=dict(outcome.null_counts),
         coverage=rows.coverage if rows else (),
         author=outcome.author,
         thought_chain=outcome.steps,
@@ -263,53 +253,51 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
 def query_database(sql: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
     """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
     answers with that status."""
-    here = engine.desk()
+    here = engine.get_application()
     try:
-        outcome = here.runs.do(here.services.database(database, owner).query(sql, silent))
-    except Trouble as trouble:
+        outcome = here.runs.run_on_loop(here.services.database(database, owner).run_statement(sql, ignore_event))
+    except ServiceError as trouble:
         outcome = Outcome(status="failed", question=sql, problem=trouble.message)
-    return answered(outcome)
+    return to_database_answer(outcome)
 
 
 class DatabasePage(Record):
     """Further rows of a statement. Without `ordered`, nothing says which rows are on which page.
     `failure` says why there are none."""
 
-    rows: Rows | None = None
-    ordered: bool = True
-    failure: str = ""
+    rows: QueryResult | None = None
+    is_ordered: bool = True
+    error: str = ""
 
 
-def database_page(
-    rows: Rows, page: int, *, database: str = "", owner: str = "local"
-) -> DatabasePage:
+def read_database_page(rows: QueryResult, page: int, *, database: str = "", owner: str = "local") -> DatabasePage:
     """A page, from 1, of the rows of a statement whose first ones are known: the next statement of the
     same text, by the same guard. They are read now, and are no part of any run."""
-    here = engine.desk()
+    here = engine.get_application()
     try:
-        found, ordered = here.runs.do(here.services.database(database, owner).page(rows, page))
-    except (Refused, Trouble) as error:
-        return DatabasePage(failure=error.message)
-    return DatabasePage(rows=found, ordered=ordered)
+        found, ordered = here.runs.run_on_loop(here.services.database(database, owner).read_page(rows, page))
+    except (RefusedError, ServiceError) as error:
+        return DatabasePage(error=error.message)
+    return DatabasePage(rows=found, is_ordered=ordered)
 
 
-class Exported(Record):
+class RowExport(Record):
     """What has become of an export: how many rows the file has, and whether there are `more`. With a
     `failure`, which says why, there is no file."""
 
-    rows: int = 0
-    more: bool = False
-    failure: str = ""
+    row_count: int = 0
+    has_more: bool = False
+    error: str = ""
 
 
 def export_rows(
-    statement: str | Rows | DatabaseAnswer,
+    statement: str | QueryResult | DatabaseAnswer,
     path: Path,
-    say: Callable[[int], None] = lambda rows: None,
+    on_progress: Callable[[int], None] = lambda rows: None,
     *,
     database: str = "",
     owner: str = "local",
-) -> Exported:
+) -> RowExport:
     """Writes all rows of a statement, up to a million, into a file: .csv, .xlsx or .parquet. They are
     read and written one batch after the other, within five minutes; `say` is told how many there are
     so far. Rows that were found stand for their statement.
@@ -318,36 +306,36 @@ def export_rows(
         ValueError: there is no such kind of file.
         OSError: the file cannot be written.
     """
-    from research.export import rowfiles  # brings writers of files
+    from research.export import database_rows_file  # brings writers of files
 
-    if path.suffix.lower() not in rowfiles.ROW_FILES:
-        raise ValueError(f"{path.name} is none of {', '.join(rowfiles.ROW_FILES)}.")
-    here = engine.desk()
+    if path.suffix.lower() not in database_rows_file.ROW_FILE_SUFFIXES:
+        raise ValueError(f"{path.name} is none of {', '.join(database_rows_file.ROW_FILE_SUFFIXES)}.")
+    here = engine.get_application()
     made = path.with_name(f".{path.stem}.part{path.suffix}")  # there whole or not at all
     try:
         asked = here.services.database(database, owner)
         if isinstance(statement, str):
-            source, query = here.runs.do(asked.exporting(statement))
+            source, query = here.runs.run_on_loop(asked.prepare_export(statement))
         else:
-            part = Part(0, statement.most)
-            source, query = here.runs.do(asked.exporting(statement.sql, part))
-        with _AT_ONCE, source.stream(query) as (names, found):
-            kept = islice(found, source.limits.rows)
-            count = rowfiles.write(made, names, kept, query.text, say)
-            out = Exported(rows=count, more=next(found, None) is not None)
+            part = RowRange(0, statement.most)
+            source, query = here.runs.run_on_loop(asked.prepare_export(statement.sql, part))
+        with _EXPORT_SLOTS, source.stream(query) as (names, found):
+            kept = islice(found, source.limits.max_rows)
+            count = database_rows_file.write_rows_file(made, names, kept, query.sql, on_progress)
+            out = RowExport(row_count=count, has_more=next(found, None) is not None)
         made.replace(path)
-    except Refused as refused:
-        return Exported(failure=refused.message)
-    except Trouble as error:
-        return Exported(failure=error.message)
-    except Failed as failed:
-        return Exported(failure=failed.message)
+    except RefusedError as refused:
+        return RowExport(error=refused.message)
+    except ServiceError as error:
+        return RowExport(error=error.message)
+    except ExecutionError as failed:
+        return RowExport(error=failed.message)
     finally:
         made.unlink(missing_ok=True)
     return out
 
 
-def recognise_file(
+def detect_tables(
     path: Path, name: str = "", corrections: Mapping[str, Correction] | None = None
 ) -> tuple[FileTable, ...]:
     """The tables of a file (CSV, TSV, Excel, Parquet or JSON lines), for correction before `load_files`.
@@ -358,12 +346,12 @@ def recognise_file(
     Raises:
         Unreadable: it has none, or is too large.
     """
-    return table_files.recognise(path, name or path.name, corrections)
+    return table_files.recognise_tables(path, name or path.name, corrections)
 
 
 def load_files(
     sources: Sequence[tuple[Path, Sequence[FileTable]]],
-    say: Say = lambda part: None,
+    on_progress: ProgressCallback = lambda part: None,
     *,
     owner: str = "local",
 ) -> Upload:
@@ -373,14 +361,14 @@ def load_files(
     Raises:
         Unreadable: one of them is broken or too large.
     """
-    return engine.desk().services.uploads.add(owner, sources, say)
+    return engine.get_application().services.uploads.add(owner, sources, on_progress)
 
 
 def uploads(*, owner: str = "local") -> tuple[Upload, ...]:
     """What an owner has loaded, the newest first."""
-    return engine.desk().services.uploads.all(owner)
+    return engine.get_application().services.uploads.all(owner)
 
 
-def remove_upload(upload: str, *, owner: str = "local") -> bool:
+def remove_upload(upload_id: str, *, owner: str = "local") -> bool:
     """Deletes an upload of an owner; whether there was one."""
-    return engine.desk().services.uploads.remove(owner, upload)
+    return engine.get_application().services.uploads.remove(owner, upload_id)

@@ -18,25 +18,25 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from research.agent.graph import State, append
-from research.agent.nodes.memory import recounted
-from research.agent.nodes.question import QuestionError, understand
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import Registry
-from research.core.records import Evidence, Finding, Memory, Options, Plan, Report, Run
+from research.agent.graph import GraphState, append_items
+from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.turn_memory import memory_from_client
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import EvidenceRegistry
+from research.core.records import Evidence, Finding, Memory, Plan, Report, Run, RunOptions
 from research.core.settings import Role, SettingError, Settings
 from research.core.urls import canonical_url
-from research.export.inline import link, quoted
 from research.export.markdown import message_markdown
-from research.models.lifecycle import describe, shut_down
-from research.models.roles import available, parse, roles
+from research.export.markdown_escaping import escape_keeping_formulas, markdown_link
+from research.models.lifecycle import describe_change, shut_down_models
+from research.models.roles import has_usable_model, parse_spec, role_models
 
-MOST = 10  # queries a round, and rounds
-TOLD = 10**9  # a larger count is told as this one: not every format has such numbers
-MODEL = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}")
-LABEL = 80  # characters of the title of a source
-PASSAGES = 8  # passages of one search that are shown
-PASSAGE = 600  # characters of each
+MAX_COUNT = 10  # queries a round, and rounds
+MAX_REPORTED_COUNT = 10**9  # a larger count is told as this one: not every format has such numbers
+MODEL_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}")
+MAX_LABEL_CHARS = 80  # characters of the title of a source
+MAX_PASSAGES = 8  # passages of one search that are shown
+MAX_PASSAGE_CHARS = 600  # characters of each
 _T = TypeVar("_T")
 
 
@@ -44,7 +44,7 @@ class RequestError(ValueError):
     """A client has sent something that cannot be used; the message names it and what was expected."""
 
 
-class Source(TypedDict):
+class QuickstartSource(TypedDict):
     """A source as clients of the quickstart read it. Both addresses are the same: none is shortened."""
 
     label: str
@@ -52,45 +52,45 @@ class Source(TypedDict):
     value: str
 
 
-def merge(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
+def merge_unique(existing: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
     """Add what is not there yet; None clears. A source is known by its address."""
     found: dict[Any, _T] = {}
-    for item in (*known, *new) if new is not None else ():
+    for item in (*existing, *new) if new is not None else ():
         found.setdefault(item["value"] if isinstance(item, dict) else item, item)
     return list(found.values())
 
 
-def converse(known: Any, new: Any) -> list[AnyMessage]:
+def add_conversation_messages(existing: Any, new: Any) -> list[AnyMessage]:
     """Add messages to a conversation; one whose id is known takes the place of the earlier.
 
     Raises:
         RequestError: something among them is no message.
     """
     try:
-        return cast("list[AnyMessage]", add_messages(known, new))
+        return cast("list[AnyMessage]", add_messages(existing, new))
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
         told = str(error).partition("\n")[0][:200]
         raise RequestError(f'"messages" has something that is no message: {told}') from None
 
 
-class Input(TypedDict, total=False):
+class QuickstartInput(TypedDict, total=False):
     """The keys of the input; any other is ignored."""
 
     asked: str | None
-    messages: Annotated[list[AnyMessage], converse]
+    messages: Annotated[list[AnyMessage], add_conversation_messages]
     initial_search_query_count: int
     max_research_loops: int
     reasoning_model: str
 
 
-class QuickstartState(State, Input, total=False):
+class QuickstartState(GraphState, QuickstartInput, total=False):
     """The state of a thread. `messages` accumulate; all else is of the latest turn."""
 
     query_list: list[str]
-    search_query: Annotated[list[str], merge]
-    web_research_result: Annotated[list[str], append]
-    amap_research_result: Annotated[list[str], append]
-    sources_gathered: Annotated[list[Source], merge]
+    search_query: Annotated[list[str], merge_unique]
+    web_research_result: Annotated[list[str], append_items]
+    amap_research_result: Annotated[list[str], append_items]
+    sources_gathered: Annotated[list[QuickstartSource], merge_unique]
     is_sufficient: bool
     knowledge_gap: str
     follow_up_queries: list[str]
@@ -98,7 +98,7 @@ class QuickstartState(State, Input, total=False):
     number_of_ran_queries: int
 
 
-CLEARED: dict[str, Any] = {  # a turn begins with nothing of the turn before
+NEW_TURN_STATE: dict[str, Any] = {  # a turn begins with nothing of the turn before
     "asked": None, "plan": None, "answer": None, "unchecked": False, "findings": None,
     "sections": None, "cells": None, "reflections": None, "search_query": None,
     "web_research_result": None, "amap_research_result": None, "sources_gathered": None,
@@ -108,7 +108,7 @@ CLEARED: dict[str, Any] = {  # a turn begins with nothing of the turn before
 
 
 @dataclass(frozen=True)
-class Limit:
+class AppliedLimit:
     """A value that a client asked for and that the operator's setting replaces."""
 
     name: str
@@ -118,21 +118,21 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Request:
+class QuickstartRequest:
     """A question, its options, and the values that the operator's settings have replaced."""
 
     question: str
-    options: Options
-    limits: tuple[Limit, ...] = ()
+    options: RunOptions
+    limits: tuple[AppliedLimit, ...] = ()
     message: HumanMessage | None = None  # of a question that came without one
 
 
-def read(
+def read_request(
     state: Mapping[str, Any],
     configured: Mapping[str, Any],
-    usual: Options,
+    default_options: RunOptions,
     settings: Settings,
-) -> Request:
+) -> QuickstartRequest:
     """Read the request of a client from the input of a turn and its configuration.
 
     `usual` are the limits of a run that brings none.
@@ -140,8 +140,8 @@ def read(
     Raises:
         RequestError: something in it cannot be used.
     """
-    question, message = _question(state)
-    limits: list[Limit] = []
+    question, message = _read_question(state)
+    limits: list[AppliedLimit] = []
     sent = {name: value for name, value in configured.items() if value is not None}
     counts = (
         ("queries", 1, "NUMBER_OF_INITIAL_QUERIES", "initial_search_query_count", "number_of_initial_queries"),
@@ -150,30 +150,30 @@ def read(
     update: dict[str, Any] = {"approve": False, "clarify": False}  # nobody is there to be asked
     for limit, least, setting, own, name in counts:
         if state.get(own) is not None:
-            name, asked = own, _count(own, state[own], least)
+            name, asked = own, _read_count(own, state[own], least)
         elif name in sent:
-            asked = _count(name, sent[name], least)
+            asked = _read_count(name, sent[name], least)
         else:
             continue
-        most = min(MOST, getattr(settings, limit) if setting in settings.capped else MOST)
+        most = min(MAX_COUNT, getattr(settings, limit) if setting in settings.capped else MAX_COUNT)
         if asked > most:
-            limits.append(Limit(name, min(asked, TOLD), most))
+            limits.append(AppliedLimit(name, min(asked, MAX_REPORTED_COUNT), most))
         update[limit] = min(asked, most)
     models: dict[Role, str] = {}
-    for role, name, model in _models(state, sent):
-        used, why = _model(role, name, model, settings)
+    for role, name, model in _read_models(state, sent):
+        used, why = _choose_model(role, name, model, settings)
         if why:
-            limits.append(Limit(name, model, used, why))
+            limits.append(AppliedLimit(name, model, used, why))
         else:
             models[role] = used
     update["models"] = tuple(models.items())
-    return Request(question, usual.model_copy(update=update), tuple(limits), message)
+    return QuickstartRequest(question, default_options.model_copy(update=update), tuple(limits), message)
 
 
 # --- The question
 
 
-def _question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
+def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
     """The question, and its message if it has come without one."""
     asked, messages = state.get("asked"), state.get("messages") or []
     if not isinstance(asked, str | None):
@@ -184,26 +184,26 @@ def _question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
         people = [message for message in messages if isinstance(message, HumanMessage)]
         if not people:
             raise RequestError('The input has no question: "messages" needs one of a person.')
-        text, name = _text(people[-1]), "messages"
+        text, name = _message_text(people[-1]), "messages"
     try:
-        question = understand(text).text
+        question = clean_question(text).text
     except QuestionError as error:
         raise RequestError(f'"{name}" has no question that can be researched. {error}') from None
     return question, HumanMessage(question) if asked else None
 
 
-def recount(messages: Sequence[BaseMessage]) -> Memory:
+def build_memory(messages: Sequence[BaseMessage]) -> Memory:
     """The turns that come before the last message of a person: each a question and its answer."""
     turns: list[tuple[str, str]] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            turns.append((_text(message), ""))
+            turns.append((_message_text(message), ""))
         elif isinstance(message, AIMessage) and turns:
-            turns[-1] = (turns[-1][0], _text(message))
-    return recounted([(asked, answer) for asked, answer in turns[:-1] if asked.strip()])
+            turns[-1] = (turns[-1][0], _message_text(message))
+    return memory_from_client([(asked, answer) for asked, answer in turns[:-1] if asked.strip()])
 
 
-def _text(message: BaseMessage) -> str:
+def _message_text(message: BaseMessage) -> str:
     """The text of a message; pictures and other parts are left out."""
     parts = [message.content] if isinstance(message.content, str) else message.content
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
@@ -213,18 +213,18 @@ def _text(message: BaseMessage) -> str:
 # --- Limits and models
 
 
-def _count(name: str, value: object, least: int) -> int:
+def _read_count(name: str, value: object, minimum: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise RequestError(f'"{name}" must be a whole number, not {type(value).__name__}.')
-    if value < least:
-        raise RequestError(f'"{name}" is {_brief(value)}; it must be at least {least}.')
+    if value < minimum:
+        raise RequestError(f'"{name}" is {_format_count(value)}; it must be at least {minimum}.')
     return value
 
 
-def _models(state: Mapping[str, Any], sent: Mapping[str, Any]) -> Iterable[tuple[Role, str, str]]:
+def _read_models(state: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterable[tuple[Role, str, str]]:
     """The models that a client names, by role: each with the name by which it came."""
     both = {"reasoning_model": value} if (value := state.get("reasoning_model")) else {}
-    every = {**sent, **both}
+    every = {**configured, **both}
     names: dict[Role, Sequence[str]] = {
         "plan": ("query_generator_model",),
         "reflect": (*both, "reflection_model", "reasoning_model"),
@@ -234,80 +234,78 @@ def _models(state: Mapping[str, Any], sent: Mapping[str, Any]) -> Iterable[tuple
         if name := next((name for name in known if every.get(name) not in (None, "")), None):
             value = every[name]
             if not isinstance(value, str):
-                raise RequestError(
-                    f'"{name}" must be the name of a model, not {type(value).__name__}.'
-                )
-            if not MODEL.fullmatch(value.strip()):
+                raise RequestError(f'"{name}" must be the name of a model, not {type(value).__name__}.')
+            if not MODEL_NAME.fullmatch(value.strip()):
                 raise RequestError(f'"{name}" is no name of a model.')
             yield role, name, value.strip()
 
 
-def _model(role: Role, name: str, asked: str, settings: Settings) -> tuple[str, str]:
+def _choose_model(role: Role, name: str, requested: str, settings: Settings) -> tuple[str, str]:
     """The model of a role, as `provider:name`, and why it is not the one that was asked for.
 
     Raises:
         RequestError: it is another provider's.
     """
-    if not available(settings):
+    if not has_usable_model(settings):
         return "", "no model is set: answers are quotes"
-    own = roles(settings)[role]
+    own = role_models(settings)[role]
     if settings.model(role):
         return str(own), "the operator has chosen the model"
     try:
-        spec = parse(asked, name, settings.providers)
+        spec = parse_spec(requested, name, settings.providers)
     except SettingError as error:
         raise RequestError(str(error)) from None
     if spec.provider != own.provider:
         raise RequestError(
-            f'"{name}" is {asked}, which is a model of {spec.provider}; name one of {own.provider}, '
+            f'"{name}" is {requested}, which is a model of {spec.provider}; name one of {own.provider}, '
             "or leave it out."
         )
     if spec.provider == "gemini":
         if not re.fullmatch(r"[\w.-]+", spec.name, re.ASCII):
             raise RequestError(f'"{name}" is no name of a model.')
-        if spec.name in shut_down():
-            return str(own), describe(spec.name)
+        if spec.name in shut_down_models():
+            return str(own), describe_change(spec.name)
     return str(spec), ""
 
 
-def _brief(value: int) -> str:
+def _format_count(value: int) -> str:
     return str(value) if abs(value) < 10**9 else f"{value:.0e}" if abs(value) < 10**300 else "huge"
 
 
 # --- What clients read
 
 
-def translate(name: str, run: Run, state: Any, update: dict[str, Any]) -> dict[str, Any]:
+def add_quickstart_names(name: str, run: Run, state: Any, update: dict[str, Any]) -> dict[str, Any]:
     """Return the update of a node with the names of the quickstart added."""
     if name == "generate_query":
-        return {**update, **_plan(update.get("plan"))}
+        return {**update, **_plan_update(update.get("plan"))}
     if name == "reflection":
-        return {**update, **_reflection(state, update)}
+        return {**update, **_reflection_update(state, update)}
     if update.get("answer"):
-        return {**update, **_answer(run, state, update)}
+        return {**update, **_answer_update(run, state, update)}
     if found := update.get("findings"):
-        return {**update, **_findings(found)}
+        return {**update, **_findings_update(found)}
     return update
 
 
-def _plan(plan: Plan | None) -> dict[str, Any]:
+def _plan_update(plan: Plan | None) -> dict[str, Any]:
     queries = list(dict.fromkeys(task.query for task in plan.tasks)) if plan else []
     return {"query_list": queries, "search_query": queries}
 
 
-def _findings(findings: Iterable[Finding]) -> dict[str, Any]:
+def _findings_update(findings: Iterable[Finding]) -> dict[str, Any]:
     """Return queries, texts and sources of finished searches; a failed one has no text."""
     found = list(findings)
-    texts = [(finding.task.source == "places", _result(finding)) for finding in found]
+    texts = [(finding.task.source == "places", _finding_text(finding)) for finding in found]
     return {
         "search_query": [finding.task.query for finding in found],
         "web_research_result": [text for on_map, text in texts if text and not on_map],
         "amap_research_result": [text for on_map, text in texts if text and on_map],
-        "sources_gathered": [_source(item) for finding in found for item in finding.evidence],
+        "sources_gathered": [_to_source(item) for finding in found for item in finding.evidence],
     }
 
 
-def _reflection(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+def _reflection_update(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
     """The judgement after a round; without one, nothing further is looked up."""
     made = next(iter(update.get("reflections", ())), None)
     return {
@@ -315,14 +313,14 @@ def _reflection(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str
         "knowledge_gap": "\n".join(made.gap) if made else "",
         "follow_up_queries": [task.query for task in made.follow_ups] if made else [],
         "research_loop_count": state["round"],
-        "number_of_ran_queries": len(merge(state.get("search_query", ()), ())),
+        "number_of_ran_queries": len(merge_unique(state.get("search_query", ()), ())),
     }
 
 
-def _answer(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
     """The answer as a message, which one of a later node replaces, and the sources that it cites."""
     findings = (*state.get("findings", ()), *update.get("findings", ()))
-    registry = Registry()
+    registry = EvidenceRegistry()
     for item in state["question"].before.evidence:
         registry.add(item)
     for finding in findings:
@@ -333,41 +331,41 @@ def _answer(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]) -> di
         reflections=tuple(state.get("reflections", ())), answer=update["answer"],
         evidence=tuple(registry),
     )  # fmt: skip
-    cited = number(update["answer"], registry)
+    cited = number_citations(update["answer"], registry)
     message = AIMessage(message_markdown(report, cited), id=f"answer-{run.id}")
     return {
         "messages": [message],
-        "sources_gathered": _cited(cited),
+        "sources_gathered": _cited_sources(cited),
         "research_loop_count": state.get("round", 0) if findings else 0,
     }
 
 
-def _cited(cited: CitedAnswer) -> list[Source]:
-    return merge([_source(source.evidence) for source in cited.sources], ())
+def _cited_sources(cited: CitedAnswer) -> list[QuickstartSource]:
+    return merge_unique([_to_source(source.evidence) for source in cited.sources], ())
 
 
-def _source(item: Evidence) -> Source:
-    title = " ".join(item.title.split())
-    name = item.locator if item.kind == "library" else ""
-    place = canonical_url(item.url) or name or item.id
-    return Source(label=title[:LABEL] or place[:LABEL], short_url=place, value=place)
+def _to_source(evidence: Evidence) -> QuickstartSource:
+    title = " ".join(evidence.title.split())
+    name = evidence.locator if evidence.kind == "library" else ""
+    place = canonical_url(evidence.url) or name or evidence.id
+    return QuickstartSource(label=title[:MAX_LABEL_CHARS] or place[:MAX_LABEL_CHARS], short_url=place, value=place)
 
 
-def _result(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     """The text of a search as Markdown: a model's summary with its sources, else its passages."""
     by_id = {item.id: item for item in finding.evidence}
     if finding.summary:
         lines = []
         for span in finding.summary:
             items = dict.fromkeys(cite.evidence for cite in span.cites if cite.evidence in by_id)
-            lines.append(quoted(span.text) + "".join(f" ({_linked(by_id[one])})" for one in items))
+            lines.append(escape_keeping_formulas(span.text) + "".join(f" ({_link_to(by_id[one])})" for one in items))
         return "\n\n".join(lines)
     pairs = [(item, passage) for item in finding.evidence for passage in item.passages]
     return "\n".join(
-        f"- {quoted(passage.text[:PASSAGE])} ({_linked(item)})"
-        for item, passage in pairs[:PASSAGES]
+        f"- {escape_keeping_formulas(passage.text[:MAX_PASSAGE_CHARS])} ({_link_to(item)})"
+        for item, passage in pairs[:MAX_PASSAGES]
     )
 
 
-def _linked(item: Evidence) -> str:
-    return link(item.title or item.locator, item.url)
+def _link_to(evidence: Evidence) -> str:
+    return markdown_link(evidence.title or evidence.locator, evidence.url)

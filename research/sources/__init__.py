@@ -5,6 +5,6 @@ package of another author needs for a source of its own.
 """
 
 from research.core.records import Readiness
-from research.sources.base import Retriever, Setting, Source, Standing, Supplies
+from research.sources.base import Dependencies, Retriever, Setting, Source, SourceStatus
 
-__all__ = ["Readiness", "Retriever", "Setting", "Source", "Standing", "Supplies"]
+__all__ = ["Dependencies", "Readiness", "Retriever", "Setting", "Source", "SourceStatus"]

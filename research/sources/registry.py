@@ -19,13 +19,13 @@ from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
 from research.core import i18n
-from research.core.records import MEMORY, EvidenceKind, Language
-from research.sources.base import Asked, Retriever, Setting, Source, Standing, Supplies, Told
+from research.core.records import MEMORY_SOURCE, EvidenceKind, Language
+from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Setting, Source, SourceStatus
 
 log = logging.getLogger(__name__)
 
-GROUP = "sightline.sources"
-OURS = (
+ENTRY_POINT_GROUP = "sightline.sources"
+BUILT_IN_SOURCES = (
     "web",
     "wikidata",
     "news",
@@ -34,130 +34,128 @@ OURS = (
     "database",
     "library",
 )  # in the order in which they are offered
-LABEL, TEXT = 40, 300  # characters
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_SETTING = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
+MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300  # characters
+_NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 
 
-Why = Literal["broken", "none", "taken", "wrong", "server"]
+RejectionReason = Literal["broken", "none", "taken", "wrong", "server"]
 
 
-class Refused(NamedTuple):
+class RejectedSource(NamedTuple):
     """A source that is not there, and why: `refused.WHY` in the catalogue. `package` is what would
     have brought it; of a server of tools (`server`), its name."""
 
     package: str
-    why: Why
+    reason: RejectionReason
     detail: str
 
 
-_configured: tuple[tuple[Source, ...], tuple[Refused, ...]] = ((), ())
+_configured_sources: tuple[tuple[Source, ...], tuple[RejectedSource, ...]] = ((), ())
 
 
 @cache
-def known() -> Mapping[str, Source]:
+def sources_by_name() -> Mapping[str, Source]:
     """All sources by name: ours, then those of packages by their names, then servers of tools."""
-    return _found()[0]
+    return _load_sources()[0]
 
 
-def refused() -> tuple[Refused, ...]:
+def rejected_sources() -> tuple[RejectedSource, ...]:
     """The sources of packages, and the servers of tools, that cannot be used."""
-    return _found()[1]
+    return _load_sources()[1]
 
 
-def of(name: str) -> Source:
+def get_source(name: str) -> Source:
     """A source by name. One that is gone, as in a run of before, is an ordinary one of that name."""
-    return known().get(name) or Source(name=name, kind="web", prompt=name, build=_gone)
+    return sources_by_name().get(name) or Source(name=name, kind="web", prompt_phrase=name, build=_raise_not_installed)
 
 
-def of_reports(names: Sequence[str]) -> str:
+def preferred_report_source(names: Sequence[str]) -> str:
     """The one of some sources in which a report looks first."""
-    return next((name for name in names if of(name).reports), names[0])
+    return next((name for name in names if get_source(name).is_preferred_for_reports), names[0])
 
 
-def configure(sources: Sequence[Source], refused: Sequence[Refused] = ()) -> None:
+def configure(sources: Sequence[Source], rejected: Sequence[RejectedSource] = ()) -> None:
     """Takes in the sources that the settings name, instead of those named before, with those of them
     that cannot be used. For whoever opens the desk of this process."""
-    global _configured
-    if _configured != (told := (tuple(sources), tuple(refused))):
-        _configured = told
-        forget()
+    global _configured_sources
+    if _configured_sources != (told := (tuple(sources), tuple(rejected))):
+        _configured_sources = told
+        clear_cache()
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Looks anew when somebody asks next: what is installed has changed."""
-    known.cache_clear()
-    _found.cache_clear()
+    sources_by_name.cache_clear()
+    _load_sources.cache_clear()
 
 
-def _gone(supplies: Supplies) -> Retriever:
+def _raise_not_installed(dependencies: Dependencies) -> Retriever:
     raise LookupError("the package of this source is not installed")
 
 
 @cache
-def _found() -> tuple[Mapping[str, Source], tuple[Refused, ...]]:
-    there: dict[str, Source] = {
-        name: import_module(f"research.sources.{name}").SOURCE for name in OURS
-    }
+def _load_sources() -> tuple[Mapping[str, Source], tuple[RejectedSource, ...]]:
+    there: dict[str, Source] = {name: import_module(f"research.sources.{name}").SOURCE for name in BUILT_IN_SOURCES}
     texts: dict[str, Mapping[Language, str]] = {}
-    out: list[Refused] = []
-    servers, wrong = _configured
-    points = sorted(entry_points(group=GROUP), key=lambda p: (_package(p), p.name))
-    for made in chain((_loaded(point, there) for point in points), servers, wrong):
+    out: list[RejectedSource] = []
+    servers, wrong = _configured_sources
+    points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: (_package_name(p), p.name))
+    for made in chain((_load_entry_point(point, there) for point in points), servers, wrong):
         if isinstance(made, Source) and made.name in there:
-            made = Refused(made.label["en"], "taken", made.name)
-        if isinstance(made, Refused):
-            why = i18n.message(f"refused.{made.why}", "en", name=made.package, detail=made.detail)
+            made = RejectedSource(made.label["en"], "taken", made.name)
+        if isinstance(made, RejectedSource):
+            why = i18n.message(f"refused.{made.reason}", "en", name=made.package, detail=made.detail)
             log.warning("a source of %s is left out: %s", made.package, why)
             out.append(made)
             continue
         there[made.name] = made
         for key in ("source", "report.source", "card"):
             texts[f"{key}.{made.name}"] = made.label
-        texts[f"status.brings_{made.name}"] = made.about
-    i18n.bring(texts)
+        texts[f"status.brings_{made.name}"] = made.description
+    i18n.set_plugin_messages(texts)
     return there, tuple(out)
 
 
-def _package(point: EntryPoint) -> str:
-    return _line(point.dist.name if point.dist else point.module)
+def _package_name(entry_point: EntryPoint) -> str:
+    return _single_line(entry_point.dist.name if entry_point.dist else entry_point.module)
 
 
-def _line(text: object) -> str:
+def _single_line(text: object) -> str:
     """Text of a package in a line."""
-    shown = "".join(c if c.isprintable() else " " for c in str(text)[: 2 * TEXT])
-    return " ".join(shown.split())[:TEXT]
+    shown = "".join(c if c.isprintable() else " " for c in str(text)[: 2 * MAX_TEXT_CHARS])
+    return " ".join(shown.split())[:MAX_TEXT_CHARS]
 
 
-def _loaded(point: EntryPoint, there: Mapping[str, Source]) -> Source | Refused:
-    package = _package(point)
+def _load_entry_point(entry_point: EntryPoint, loaded: Mapping[str, Source]) -> Source | RejectedSource:
+    package = _package_name(entry_point)
     try:
-        made = point.load()
+        made = entry_point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever comes of a package of others
-        return Refused(package, "broken", _line(f"{type(error).__name__}: {error}"))
+        return RejectedSource(package, "broken", _single_line(f"{type(error).__name__}: {error}"))
     if not isinstance(made, Source):
-        return Refused(package, "none", _line(point.value))
+        return RejectedSource(package, "none", _single_line(entry_point.value))
     try:
-        wrong = next(_faults(made), "")
-        if not wrong and _taken(made, there):
-            return Refused(package, "taken", made.name)
+        wrong = next(_validation_errors(made), "")
+        if not wrong and _is_name_taken(made, loaded):
+            return RejectedSource(package, "taken", made.name)
         found = replace(
             made,
-            label={tongue: _line(text) for tongue, text in made.label.items()},
-            about={tongue: _line(text) for tongue, text in made.about.items()},
-            prompt=_line(made.prompt), node="", tools={}, usual=_guarded(made), foreign=True,
+            label={tongue: _single_line(text) for tongue, text in made.label.items()},
+            description={tongue: _single_line(text) for tongue, text in made.description.items()},
+            prompt_phrase=_single_line(made.prompt_phrase), node_name="", tool_descriptions={}, is_default=_guard_is_default(made), is_external=True,
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - a field is not what it has to be
-        wrong = _line(f"{type(error).__name__}: {error}")
-    return Refused(package, "wrong", wrong) if wrong else found
+        wrong = _single_line(f"{type(error).__name__}: {error}")
+    return RejectedSource(package, "wrong", wrong) if wrong else found
 
 
-def _guarded(source: Source) -> Callable[[Standing], bool]:
+def _guard_is_default(source: Source) -> Callable[[SourceStatus], bool]:
     """Whether it is usual, as it says itself; where that fails, it is not."""
 
-    def usual(standing: Standing) -> bool:
+    def usual(standing: SourceStatus) -> bool:
         try:
-            return bool(source.usual(standing))
+            return bool(source.is_default(standing))
         except Exception:
             log.exception("the source %s does not know whether it is usual", source.name)
             return False
@@ -165,36 +163,36 @@ def _guarded(source: Source) -> Callable[[Standing], bool]:
     return usual
 
 
-def _taken(source: Source, there: Mapping[str, Source]) -> bool:
+def _is_name_taken(source: Source, loaded: Mapping[str, Source]) -> bool:
     """Whether a name means something already: a source, a node, or a service that is searched."""
-    nodes = {one.graph_node for one in there.values()}
-    named = i18n.shipped(f"source.{source.name}") or source.name in (*there, MEMORY)
+    nodes = {one.graph_node for one in loaded.values()}
+    named = i18n.has_shipped_message(f"source.{source.name}") or source.name in (*loaded, MEMORY_SOURCE)
     return named or f"{source.name}_research" in nodes
 
 
-def _faults(source: Source) -> Iterator[str]:
+def _validation_errors(source: Source) -> Iterator[str]:
     """What is wrong with the fields of a source."""
-    if not _NAME.fullmatch(source.name):
-        yield f"name {_line(repr(source.name))}: letters a to z, digits and _, at most 32"
-    for field, texts, most in (("label", source.label, LABEL), ("about", source.about, TEXT)):
+    if not _NAME_PATTERN.fullmatch(source.name):
+        yield f"name {_single_line(repr(source.name))}: letters a to z, digits and _, at most 32"
+    for field, texts, most in (("label", source.label, MAX_LABEL_CHARS), ("about", source.description, MAX_TEXT_CHARS)):
         for tongue in ("zh", "en"):
-            if not 0 < len(_line(texts.get(tongue, ""))) <= most:
+            if not 0 < len(_single_line(texts.get(tongue, ""))) <= most:
                 yield f"{field}: one line in {tongue}, at most {most} characters"
-    if not 0 < len(source.prompt) <= TEXT:
-        yield f"prompt: at most {TEXT} characters"
+    if not 0 < len(source.prompt_phrase) <= MAX_TEXT_CHARS:
+        yield f"prompt: at most {MAX_TEXT_CHARS} characters"
     for field, value, words in (
         ("kind", source.kind, get_args(EvidenceKind)),
-        ("asked", source.asked, get_args(Asked)),
-        ("told", source.told, get_args(Told)),
+        ("asked", source.query_type, get_args(QueryType)),
+        ("told", source.result_type, get_args(ResultType)),
     ):
         if value not in words:
             yield f"{field}: one of {', '.join(words)}"
     if not re.fullmatch(r"[a-z0-9_]{1,40}", source.icon):
         yield "icon: the name of a Material symbol"
     for setting in source.settings:
-        if not isinstance(setting, Setting) or not _SETTING.fullmatch(setting.name):
+        if not isinstance(setting, Setting) or not _SETTING_PATTERN.fullmatch(setting.name):
             yield "settings: names in capitals"
-    if len(source.probe) > TEXT:
-        yield f"probe: at most {TEXT} characters"
-    if not callable(source.build) or not callable(source.usual):
+    if len(source.test_query) > MAX_TEXT_CHARS:
+        yield f"probe: at most {MAX_TEXT_CHARS} characters"
+    if not callable(source.build) or not callable(source.is_default):
         yield "build and usual: functions"

@@ -16,17 +16,17 @@ from typing import Any, Protocol
 from sqlalchemy import Dialect, Executable, Table
 from sqlalchemy.dialects import sqlite
 
-from research.storage import files
-from research.storage.files import StoreError
+from research.storage import sqlite_files
+from research.storage.sqlite_files import StoreError
 
 
 class Upsert:
     """A row that takes the place of the one with its key, or some columns of it, or none."""
 
-    def __init__(self, table: Table, changes: Mapping[str, Any] | None = None) -> None:
-        self.table, self.changes = table, changes
+    def __init__(self, table: Table, updates: Mapping[str, Any] | None = None) -> None:
+        self.table, self.updates = table, updates
 
-    def built(self, dialect: Dialect) -> Executable:
+    def build(self, dialect: Dialect) -> Executable:
         row: Any
         if dialect.name == "sqlite":
             row = sqlite.insert(self.table)
@@ -35,7 +35,7 @@ class Upsert:
 
             row = postgresql.insert(self.table)
         key = [column.name for column in self.table.primary_key]
-        changes = self.changes
+        changes = self.updates
         if changes is None:
             changes = {c.name: row.excluded[c.name] for c in self.table.c if c.name not in key}
         if not changes:
@@ -46,70 +46,66 @@ class Upsert:
 Statement = Executable | Upsert
 
 
-class Compiled:
+class StatementCompiler:
     """Statements as text for a driver, each with the values that it brings itself."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._known: dict[Statement, tuple[str, dict[str, Any]]] = {}
+        self._cache: dict[Statement, tuple[str, dict[str, Any]]] = {}
 
     def __call__(self, statement: Statement) -> tuple[str, dict[str, Any]]:
-        found = self._known.get(statement)
+        found = self._cache.get(statement)
         if found is None:
             built: Any = statement
             if isinstance(statement, Upsert):
-                built = statement.built(self._dialect)
+                built = statement.build(self._dialect)
             made = built.compile(dialect=self._dialect)
-            own = {
-                name: made.params[name]
-                for bind, name in made.bind_names.items()
-                if not bind.required
-            }
-            found = self._known[statement] = str(made), own
+            own = {name: made.params[name] for bind, name in made.bind_names.items() if not bind.required}
+            found = self._cache[statement] = str(made), own
         return found
 
 
-class Work:
+class Transaction:
     """One transaction. What is done in it stays all together or not at all."""
 
-    def __init__(self, connection: Any, compiled: Compiled) -> None:
-        self.connection, self._compiled = connection, compiled
+    def __init__(self, connection: Any, compiler: StatementCompiler) -> None:
+        self.connection, self._compile = connection, compiler
 
-    def do(self, statement: Statement, **values: object) -> int:
+    def execute(self, statement: Statement, **values: object) -> int:
         """Runs a statement; returns how many rows it touched."""
-        return int(self._run(statement, values).rowcount)
+        return int(self._execute(statement, values).rowcount)
 
-    def all(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
+    def fetch_all(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        return self._run(statement, values).fetchall()  # type: ignore[no-any-return]
+        return self._execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
-    def many(self, statement: Statement, rows: Sequence[Mapping[str, object]]) -> None:
+    def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, object]]) -> None:
         """Runs a statement once for each row of values."""
-        text, own = self._compiled(statement)
-        given = [{**own, **self._fit(row)} for row in rows]
+        text, own = self._compile(statement)
+        given = [{**own, **self._convert_values(row)} for row in rows]
         self.connection.cursor().executemany(text, given)
 
-    def added(self, statement: Statement, **values: object) -> int:
+    def insert(self, statement: Statement, **values: object) -> int:
         """Inserts a row; returns the number that it was given."""
-        return int(self._run(statement, values).lastrowid)
+        return int(self._execute(statement, values).lastrowid)
 
     def lock(self, statement: Statement, **values: object) -> None:
         """Waits for others that work on the same thing. Here there are none: a file has one writer."""
 
-    def _run(self, statement: Statement, values: Mapping[str, object]) -> Any:
-        text, own = self._compiled(statement)
-        return self.connection.execute(text, {**own, **self._fit(values)})
+    def _execute(self, statement: Statement, values: Mapping[str, object]) -> Any:
+        text, own = self._compile(statement)
+        return self.connection.execute(text, {**own, **self._convert_values(values)})
 
-    def _fit(self, values: Mapping[str, object]) -> Mapping[str, object]:
+    def _convert_values(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return values
 
 
-class Database(Protocol):
+class StoreDatabase(Protocol):
     """Where the store keeps its rows. Safe for several threads and processes."""
 
-    errors: tuple[type[Exception], ...]
+    driver_errors: tuple[type[Exception], ...]
 
-    def write(self) -> AbstractContextManager[Work]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """A context with the `Work` of a transaction; inside of another one, that one's.
 
         Raises:
@@ -121,11 +117,11 @@ class Database(Protocol):
         """The rows of a query; within a transaction of the same thread, as it sees them."""
         ...
 
-    def explained(self, error: Exception) -> StoreError:
+    def to_store_error(self, error: Exception) -> StoreError:
         """One of `errors` as a trouble of a known kind."""
         ...
 
-    def text(self, text: str) -> str:
+    def storable_text(self, text: str) -> str:
         """A text as it comes back when it was stored."""
         ...
 
@@ -136,10 +132,10 @@ class Database(Protocol):
     def close(self) -> None: ...
 
 
-class File:
+class SQLiteDatabase:
     """A SQLite file: one writer at a time, and a connection for each thread."""
 
-    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    driver_errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: Path, migrations: Sequence[str]) -> None:
         """Opens or creates the file.
@@ -148,27 +144,27 @@ class File:
             StoreError: the file cannot be used.
         """
         self.path = path
-        self.file = files.Database(path, migrations)
-        self._compiled = Compiled(sqlite.dialect(paramstyle="named"))
+        self.sqlite_file = sqlite_files.SQLiteFile(path, migrations)
+        self._compile = StatementCompiler(sqlite.dialect(paramstyle="named"))
 
     @contextmanager
-    def write(self) -> Iterator[Work]:
-        with self.file.write() as connection:
-            yield Work(connection, self._compiled)
+    def transaction(self) -> Iterator[Transaction]:
+        with self.sqlite_file.transaction() as connection:
+            yield Transaction(connection, self._compile)
 
     def read(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
-        text, own = self._compiled(statement)
-        return self.file.read(text, {**own, **values})
+        text, own = self._compile(statement)
+        return self.sqlite_file.read(text, {**own, **values})
 
-    def explained(self, error: Exception) -> StoreError:
+    def to_store_error(self, error: Exception) -> StoreError:
         assert isinstance(error, sqlite3.Error)
-        return files.explained(error, self.path.parent)
+        return sqlite_files.to_store_error(error, self.path.parent)
 
-    def text(self, text: str) -> str:
+    def storable_text(self, text: str) -> str:
         return text
 
     def reclaim(self) -> None:
-        self.file.reclaim()
+        self.sqlite_file.reclaim()
 
     def close(self) -> None:
-        self.file.close()
+        self.sqlite_file.close()

@@ -6,10 +6,10 @@ from collections.abc import Container
 from datetime import UTC, datetime, timedelta
 
 from research.core.records import Finding, Run, Task
-from research.storage.batcher import Batcher
 from research.storage.store import Store
+from research.storage.write_batcher import WriteBatcher
 
-NEVER = frozenset(
+UNCACHEABLE_PROVIDERS = frozenset(
     {"gemini", "deep-research"}
 )  # Google's terms allow no cache of what its search grounds
 
@@ -25,66 +25,66 @@ class RunLedger:
     def __init__(
         self,
         store: Store,
-        batcher: Batcher,
+        batcher: WriteBatcher,
         run: Run,
-        hours: float = 0.0,
+        cache_hours: float = 0.0,
         *,
-        fresh: bool = False,
-        cached: Container[str] = (),
-        apart: Container[str] = (),
+        is_fresh: bool = False,
+        cacheable_sources: Container[str] = (),
+        changed_sources: Container[str] = (),
     ) -> None:
         """A `fresh` run has found nothing yet, and is based on none that has. What the `cached`
         sources found may serve other runs; of the sources `apart`, the run that this one is based on
         has asked another."""
-        self._store, self._batcher, self._run, self._hours = store, batcher, run, hours
-        self._fresh, self._cacheable, self._apart = fresh, cached, apart
-        self._found: dict[str, Finding] = {}  # by key, what was found since
+        self._store, self._batcher, self._run, self._cache_hours = store, batcher, run, cache_hours
+        self._is_fresh, self._cacheable_sources, self._changed_sources = is_fresh, cacheable_sources, changed_sources
+        self._new_findings: dict[str, Finding] = {}  # by key, what was found since
 
-    async def recall(self, task: Task) -> Finding | None:
-        origin, finding = self._known(task)
+    async def find(self, task: Task) -> Finding | None:
+        origin, finding = self._find_in_run(task)
         if finding is None:
-            return await self._cached(task)
+            return await self._find_in_cache(task)
         finding = finding.model_copy(update={"task": task, "reused": True})
         if origin != self._run.id:
-            await self.finish(await self.begin(task), finding)
+            await self.finish_search(await self.start_search(task), finding)
         return finding
 
-    def _known(self, task: Task) -> tuple[str, Finding | None]:
+    def _find_in_run(self, task: Task) -> tuple[str, Finding | None]:
         key = task.key
-        if key in self._found:
-            return self._run.id, self._found[key]
-        if self._fresh:
+        if key in self._new_findings:
+            return self._run.id, self._new_findings[key]
+        if self._is_fresh:
             return "", None
-        based_on = "" if task.source in self._apart else self._run.based_on
-        return self._store.finding((self._run.id, based_on), key) or ("", None)
+        based_on = "" if task.source in self._changed_sources else self._run.based_on
+        return self._store.find_finding((self._run.id, based_on), key) or ("", None)
 
-    async def _cached(self, task: Task) -> Finding | None:
-        if not self._hours or task.source not in self._cacheable:
+    async def _find_in_cache(self, task: Task) -> Finding | None:
+        if not self._cache_hours or task.source not in self._cacheable_sources:
             return None
-        since = datetime.now(UTC) - timedelta(hours=self._hours)
-        for finding in self._store.recent(self._run.owner, task.key, since):
-            if finding.provider not in NEVER and finding.evidence and finding.started >= since:
+        since = datetime.now(UTC) - timedelta(hours=self._cache_hours)
+        for finding in self._store.recent_findings(self._run.owner, task.key, since):
+            if finding.provider not in UNCACHEABLE_PROVIDERS and finding.evidence and finding.started >= since:
                 update = {"task": task, "reused": True, "cached": True}
                 finding = finding.model_copy(update=update)
-                await self.finish(await self.begin(task), finding)
+                await self.finish_search(await self.start_search(task), finding)
                 return finding
         return None
 
-    async def begin(self, task: Task) -> int:
-        return await self._batcher.add(lambda: self._store.begin(self._run.id, task))
+    async def start_search(self, task: Task) -> int:
+        return await self._batcher.add(lambda: self._store.start_search(self._run.id, task))
 
-    async def finish(self, search: int, finding: Finding) -> None:
+    async def finish_search(self, search_id: int, finding: Finding) -> None:
         if finding.reason in (None, "empty"):
-            self._found.setdefault(finding.task.key, finding)
+            self._new_findings.setdefault(finding.task.key, finding)
         conversation = self._run.conversation
-        await self._batcher.add(lambda: self._store.finish(search, conversation, finding))
+        await self._batcher.add(lambda: self._store.finish_search(search_id, conversation, finding))
 
-    def noted(self, step: str) -> str | None:
+    def load_result(self, step: str) -> str | None:
         """What a step of the run has come to, or of the run that it is based on."""
-        if self._fresh:
+        if self._is_fresh:
             return None
         runs = filter(None, (self._run.id, self._run.based_on))
-        return next((text for run in runs if (text := self._store.noted(run, step))), None)
+        return next((text for run in runs if (text := self._store.load_step_result(run, step))), None)
 
-    async def note(self, step: str, text: str) -> None:
-        await self._batcher.add(lambda: self._store.note(self._run.id, step, text))
+    async def save_result(self, step: str, text: str) -> None:
+        await self._batcher.add(lambda: self._store.save_step_result(self._run.id, step, text))

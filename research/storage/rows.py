@@ -7,32 +7,32 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from research.core.records import Options, Run
+from research.core.records import Run, RunOptions
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
 
-def readable(make: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
+def parse_rows(parse: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
     """What rows hold. One that was spoilt from outside is left out and takes no other with it."""
     out = []
     for row in rows:
         try:
-            out.append(make(row))
+            out.append(parse(row))
         except (ValueError, TypeError, LookupError) as error:
             log.warning("a row of the store cannot be read: %s", type(error).__name__)
     return out
 
 
-def read_run(row: Sequence[Any]) -> Run:
+def parse_run(row: Sequence[Any]) -> Run:
     """A run, from its columns in their order."""
     return Run(
         id=row[0],
         conversation=row[1],
         owner=row[2],
         question=row[3],
-        options=Options.model_validate_json(row[4]),
+        options=RunOptions.model_validate_json(row[4]),
         status=row[5],
         created=datetime.fromisoformat(row[6]),
         finished=datetime.fromisoformat(row[7]) if row[7] else None,

@@ -11,308 +11,298 @@ from sqlalchemy import and_, bindparam, delete, func, insert, literal_column, or
 
 from research.storage.databases import Upsert
 from research.storage.tables import (
-    account,
     answer,
+    cached_answer,
+    confirmed_statement,
     conversation,
+    counter,
     event,
     evidence,
-    lookup,
-    note,
     notebook,
-    pair,
     preference,
     remark,
     run,
     search,
     sign_out,
+    step_result,
     tag,
     watch,
 )
 
 
-def _(name: str) -> Any:
+def _param(name: str) -> Any:
     """A value that comes with each call."""
     return bindparam(name)
 
 
-def _words(*words: str) -> list[Any]:
+def _literals(*words: str) -> list[Any]:
     """Words of ours, written into the statement."""
     return [literal_column(f"'{word}'") for word in words]
 
 
-_COLUMNS = (
+_RUN_COLUMNS = (
     run.c.id, run.c.conversation, run.c.owner, run.c.question, run.c.options, run.c.status,
     run.c.created, run.c.finished, run.c.error, run.c.based_on, run.c.follows,
 )  # fmt: skip
-SHOWN = run.c.conversation.not_in(  # what lies in the bin is in no list
+NOT_IN_BIN = run.c.conversation.not_in(  # what lies in the bin is in no list
     select(conversation.c.id).where(conversation.c.binned.is_not(None))
 )
-_ACTIVE = run.c.status.in_(_words("queued", "running"))
-_RESUMABLE = run.c.status.in_(_words("stopped", "interrupted", "failed"))
-_ITSELF = run.c.id == _("run")
+_ACTIVE = run.c.status.in_(_literals("queued", "running"))
+_RESUMABLE = run.c.status.in_(_literals("stopped", "interrupted", "failed"))
+_RUN_ID = run.c.id == _param("run")
 
 ADD_RUN = Upsert(run, {})
-RUN = select(*_COLUMNS).where(_ITSELF)
-OWN = select(*_COLUMNS).where(_ITSELF, run.c.owner == _("owner"), SHOWN)
-RUNS = (
-    select(*_COLUMNS)
-    .where(run.c.owner == _("owner"), SHOWN)
+SELECT_RUN = select(*_RUN_COLUMNS).where(_RUN_ID)
+SELECT_OWNED_RUN = select(*_RUN_COLUMNS).where(_RUN_ID, run.c.owner == _param("owner"), NOT_IN_BIN)
+LIST_RUNS = (
+    select(*_RUN_COLUMNS)
+    .where(run.c.owner == _param("owner"), NOT_IN_BIN)
     .order_by(run.c.created.desc(), run.c.id)
-    .limit(_("most"))
+    .limit(_param("most"))
 )
-GIVEN = select(run.c.given).where(_ITSELF)
-CLAIM = (
+SELECT_GIVEN_PLAN = select(run.c.given).where(_RUN_ID)
+CLAIM_RUN = (
     update(run)
-    .values(status="queued", engine=_("by"), stop=_("wish"), error="", finished=None)
-    .where(_ITSELF, _RESUMABLE)
+    .values(status="queued", engine=_param("by"), stop=_param("wish"), error="", finished=None)
+    .where(_RUN_ID, _RESUMABLE)
 )
-ENGINES = select(run.c.engine, run.c.id).where(_ACTIVE)
-HELD = (
-    select(run.c.id)
-    .where(_ITSELF, run.c.engine == _("by"), _ACTIVE)
-    .with_for_update(key_share=True)
-)
-ASK_TO_STOP = update(run).values(stop=1).where(_ITSELF, _ACTIVE)
-WISHES = select(run.c.id, run.c.engine, run.c.stop).where(run.c.stop > literal_column("0"), _ACTIVE)
-DELETE_RUN = delete(run).where(_ITSELF)
-ASK_TO_WRITE = update(run).values(stop=2).where(_ITSELF, _ACTIVE, run.c.stop == 0)
-LINE = (
-    select(run.c.id, run.c.owner, run.c.status, run.c.engine)
-    .where(_ACTIVE)
-    .order_by(run.c.created, run.c.id)
-)
+LIST_ENGINES = select(run.c.engine, run.c.id).where(_ACTIVE)
+LOCK_ENGINE_RUN = select(run.c.id).where(_RUN_ID, run.c.engine == _param("by"), _ACTIVE).with_for_update(key_share=True)
+REQUEST_STOP = update(run).values(stop=1).where(_RUN_ID, _ACTIVE)
+LIST_RUN_REQUESTS = select(run.c.id, run.c.engine, run.c.stop).where(run.c.stop > literal_column("0"), _ACTIVE)
+DELETE_RUN = delete(run).where(_RUN_ID)
+REQUEST_WRITE = update(run).values(stop=2).where(_RUN_ID, _ACTIVE, run.c.stop == 0)
+LIST_QUEUE = select(run.c.id, run.c.owner, run.c.status, run.c.engine).where(_ACTIVE).order_by(run.c.created, run.c.id)
 LOCK_QUEUE = select(func.pg_advisory_xact_lock(func.hashtextextended("the queue of runs", 0)))
-ADMIT = update(run).values(status="running").where(_ITSELF, run.c.status == "queued")
-APPROVE = (
+ADMIT_RUN = update(run).values(status="running").where(_RUN_ID, run.c.status == "queued")
+APPROVE_RUN = (
     update(run)
     .values(
-        status="queued", engine=_("by"), stop=0, error="", finished=None,
-        given=_("plan"), options=_("limits"),
+        status="queued", engine=_param("by"), stop=0, error="", finished=None,
+        given=_param("plan"), options=_param("limits"),
     )
-    .where(_ITSELF, run.c.status == "waiting")
+    .where(_RUN_ID, run.c.status == "waiting")
 )  # fmt: skip
-PUT_OFF = update(run).values(status="stopped").where(_ITSELF, run.c.status == "waiting")
-LOCK_RUN = select(run.c.engine).where(_ITSELF).with_for_update(key_share=True)
-STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")).where(_ITSELF)
+STOP_WAITING_RUN = update(run).values(status="stopped").where(_RUN_ID, run.c.status == "waiting")
+LOCK_RUN = select(run.c.engine).where(_RUN_ID).with_for_update(key_share=True)
+SET_STATUS = update(run).values(status=_param("now"), error=_param("why"), finished=_param("ended")).where(_RUN_ID)
 
-_OF_RUN = event.c.run == _("run")
-LAST_EVENT = select(func.coalesce(func.max(event.c.seq), 0)).where(_OF_RUN)
-LATEST = (
+_EVENT_OF_RUN = event.c.run == _param("run")
+LAST_EVENT_NUMBER = select(func.coalesce(func.max(event.c.seq), 0)).where(_EVENT_OF_RUN)
+LAST_EVENT_NUMBER_OF_OWNER = (
     select(func.coalesce(func.max(event.c.seq), 0))
     .join(run, run.c.id == event.c.run)
-    .where(_OF_RUN, run.c.owner == _("owner"))
+    .where(_EVENT_OF_RUN, run.c.owner == _param("owner"))
 )
 ADD_EVENT = insert(event)
-EVENTS = (
+LIST_EVENTS = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)
-    .where(_OF_RUN, event.c.seq > _("after"))
+    .where(_EVENT_OF_RUN, event.c.seq > _param("after"))
     .order_by(event.c.seq)
 )
-SAID = (  # to a run by its person, and what the run asked them
+LIST_DIALOGUE_EVENTS = (  # to a run by its person, and what the run asked them
     select(event.c.time, event.c.kind, event.c.data)
-    .where(_OF_RUN, event.c.kind.in_(_words("unclear", "clarified", "instruction", "heeded")))
+    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("unclear", "clarified", "instruction", "heeded")))
     .order_by(event.c.seq)
 )
-ACCOUNT = (
+LIST_USAGE_EVENTS = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)
-    .where(_OF_RUN, event.c.kind.in_(_words("status", "usage", "found")))
+    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("status", "usage", "found")))
     .order_by(event.c.seq)
 )
-USAGES = select(event.c.data).where(_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)
+LIST_USAGE = select(event.c.data).where(_EVENT_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)
 
-_STARTED = ("run", "task", "key", "source", "query", "started")
-LISTED = ("task", "key", "source", "query", "started", "finished", "reason")
-BEGIN = insert(search).values({name: _(name) for name in _STARTED})
-FINISH = (
+_SEARCH_START_COLUMNS = ("run", "task", "key", "source", "query", "started")
+SEARCH_COLUMNS = ("task", "key", "source", "query", "started", "finished", "reason")
+ADD_SEARCH = insert(search).values({name: _param(name) for name in _SEARCH_START_COLUMNS})
+FINISH_SEARCH = (
     update(search)
-    .values(finished=_("ended"), reason=_("why"), finding=_("found"))
-    .where(search.c.id == _("search"))
+    .values(finished=_param("ended"), reason=_param("why"), finding=_param("found"))
+    .where(search.c.id == _param("search"))
 )
-_SEARCH_OF_RUN = search.c.run == _("run")
-FINDING = (
+_SEARCH_OF_RUN = search.c.run == _param("run")
+SELECT_FINDING = (
     select(search.c.finding)
     .where(
         _SEARCH_OF_RUN,
-        search.c.key == _("key"),
+        search.c.key == _param("key"),
         search.c.finding.is_not(None),
         or_(search.c.reason.is_(None), search.c.reason == "empty"),
     )
     .order_by(search.c.id)
     .limit(literal_column("1"))
 )
-RECENT = (
+LIST_RECENT_FINDINGS = (
     select(search.c.finding)
     .join(run, run.c.id == search.c.run)
     .where(
-        search.c.key == _("key"),
-        run.c.owner == _("owner"),
-        SHOWN,
-        search.c.finished >= _("since"),
+        search.c.key == _param("key"),
+        run.c.owner == _param("owner"),
+        NOT_IN_BIN,
+        search.c.finished >= _param("since"),
         search.c.reason.is_(None),
         search.c.finding.is_not(None),
     )
     .order_by(search.c.finished.desc())
     .limit(literal_column("5"))
 )
-SEARCHES = select(*(search.c[name] for name in LISTED)).where(_SEARCH_OF_RUN).order_by(search.c.id)
-FINDINGS = (
-    select(search.c.task, search.c.finding)
-    .where(_SEARCH_OF_RUN, search.c.finding.is_not(None))
-    .order_by(search.c.id)
+LIST_SEARCHES = select(*(search.c[name] for name in SEARCH_COLUMNS)).where(_SEARCH_OF_RUN).order_by(search.c.id)
+LIST_FINDINGS = (
+    select(search.c.task, search.c.finding).where(_SEARCH_OF_RUN, search.c.finding.is_not(None)).order_by(search.c.id)
 )
 
-_OF_REGISTRY = evidence.c.conversation == _("registry")
-LOCK_REGISTRY = select(func.pg_advisory_xact_lock(func.hashtextextended(_("registry"), 0)))
-RECORD = select(evidence.c.record).where(_OF_REGISTRY, evidence.c.id == _("id"))
-KEEP_EVIDENCE = Upsert(evidence)
-EVIDENCE = select(evidence.c.record).where(_OF_REGISTRY).order_by(evidence.c.id)
-ASKED = (
+_IN_REGISTRY = evidence.c.conversation == _param("registry")
+LOCK_REGISTRY = select(func.pg_advisory_xact_lock(func.hashtextextended(_param("registry"), 0)))
+SELECT_EVIDENCE = select(evidence.c.record).where(_IN_REGISTRY, evidence.c.id == _param("id"))
+SAVE_EVIDENCE = Upsert(evidence)
+LIST_EVIDENCE = select(evidence.c.record).where(_IN_REGISTRY).order_by(evidence.c.id)
+LIST_QUESTIONS = (
     select(run.c.conversation, run.c.id, run.c.question)
-    .where(run.c.owner == _("owner"), SHOWN)
+    .where(run.c.owner == _param("owner"), NOT_IN_BIN)
     .order_by(run.c.created.desc())
 )
-PLACES = select(evidence.c.id, evidence.c.conversation, evidence.c.url, evidence.c.record).where(
+LIST_PLACES = select(evidence.c.id, evidence.c.conversation, evidence.c.url, evidence.c.record).where(
     evidence.c.kind == "place",
     or_(
-        _OF_REGISTRY,
-        evidence.c.conversation.in_(
-            select(run.c.conversation).where(run.c.owner == _("owner"), SHOWN)
-        ),
+        _IN_REGISTRY,
+        evidence.c.conversation.in_(select(run.c.conversation).where(run.c.owner == _param("owner"), NOT_IN_BIN)),
     ),
 )
 
-RECALL = select(lookup.c.answer, lookup.c.made).where(
-    lookup.c.key == _("key"), lookup.c.made >= _("since")
+SELECT_CACHED_ANSWER = select(cached_answer.c.answer, cached_answer.c.made).where(
+    cached_answer.c.key == _param("key"), cached_answer.c.made >= _param("since")
 )
-FORGET = delete(lookup).where(lookup.c.made < _("before"))
-REMEMBER = Upsert(lookup)
-COUNT = Upsert(account, {"n": account.c.n + 1})
-COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day == _("day"))
+DELETE_OLD_CACHED_ANSWERS = delete(cached_answer).where(cached_answer.c.made < _param("before"))
+SAVE_CACHED_ANSWER = Upsert(cached_answer)
+INCREMENT_COUNTER = Upsert(counter, {"n": counter.c.n + 1})
+SELECT_COUNTER = select(counter.c.n).where(counter.c.name == _param("name"), counter.c.day == _param("day"))
 
-NOTE = Upsert(note)
-NOTED = select(note.c.text).where(note.c.run == _("run"), note.c.step == _("step"))
-NOTES = select(note.c.step, note.c.text).where(note.c.run == _("run")).order_by(note.c.step)
+SAVE_STEP_RESULT = Upsert(step_result)
+SELECT_STEP_RESULT = select(step_result.c.text).where(
+    step_result.c.run == _param("run"), step_result.c.step == _param("step")
+)
+LIST_STEP_RESULTS = (
+    select(step_result.c.step, step_result.c.text)
+    .where(step_result.c.run == _param("run"))
+    .order_by(step_result.c.step)
+)
 
 ADD_WATCH = Upsert(watch, {})
-WATCHES = (
-    select(*_COLUMNS, watch.c.created)
+LIST_WATCHES = (
+    select(*_RUN_COLUMNS, watch.c.created)
     .join(run, run.c.id == watch.c.run)
-    .where(run.c.owner == _("owner"), SHOWN)
+    .where(run.c.owner == _param("owner"), NOT_IN_BIN)
     .order_by(watch.c.created.desc(), watch.c.run)
 )
-UNWATCH = delete(watch).where(
-    watch.c.run == _("watched"),
-    watch.c.run.in_(select(run.c.id).where(run.c.owner == _("owner"), SHOWN)),
+DELETE_WATCH = delete(watch).where(
+    watch.c.run == _param("watched"),
+    watch.c.run.in_(select(run.c.id).where(run.c.owner == _param("owner"), NOT_IN_BIN)),
 )
 
-ADD_PAIR = Upsert(pair)
-PAIRS = (
-    select(pair.c.question, pair.c.sql)
-    .where(pair.c.owner == _("owner"), pair.c.base == _("base"))
-    .order_by(pair.c.made.desc(), pair.c.question)
-    .limit(_("most"))
+CONFIRM_STATEMENT = Upsert(confirmed_statement)
+LIST_CONFIRMED_STATEMENTS = (
+    select(confirmed_statement.c.question, confirmed_statement.c.sql)
+    .where(confirmed_statement.c.owner == _param("owner"), confirmed_statement.c.base == _param("base"))
+    .order_by(confirmed_statement.c.made.desc(), confirmed_statement.c.question)
+    .limit(_param("most"))
 )
-FORGET_PAIR = delete(pair).where(
-    pair.c.owner == _("owner"), pair.c.base == _("base"), pair.c.question == _("asked")
+DELETE_CONFIRMED_STATEMENT = delete(confirmed_statement).where(
+    confirmed_statement.c.owner == _param("owner"),
+    confirmed_statement.c.base == _param("base"),
+    confirmed_statement.c.question == _param("asked"),
 )
 
-PUT_IN = Upsert(notebook, {})
-NOTEBOOKS = (
+ADD_TO_NOTEBOOK = Upsert(notebook, {})
+LIST_NOTEBOOKS = (
     select(notebook.c.name, notebook.c.document)
-    .where(notebook.c.owner == _("owner"))
+    .where(notebook.c.owner == _param("owner"))
     .order_by(notebook.c.name, notebook.c.document)
 )
-TAKE_OUT = delete(notebook).where(
-    notebook.c.owner == _("owner"), notebook.c.name == _("book"), notebook.c.document == _("given")
+REMOVE_FROM_NOTEBOOK = delete(notebook).where(
+    notebook.c.owner == _param("owner"), notebook.c.name == _param("book"), notebook.c.document == _param("given")
 )
-FORGET_NOTEBOOK = delete(notebook).where(
-    notebook.c.owner == _("owner"), notebook.c.name == _("book")
-)
+DELETE_NOTEBOOK = delete(notebook).where(notebook.c.owner == _param("owner"), notebook.c.name == _param("book"))
 
-REMARK = Upsert(remark)
-REMARKS = (
+SAVE_REMARK = Upsert(remark)
+LIST_REMARKS = (
     select(remark.c.evidence, remark.c.passage, remark.c.text, remark.c.made)
-    .where(remark.c.run == _("run"))
+    .where(remark.c.run == _param("run"))
     .order_by(func.length(remark.c.evidence) > literal_column("0"), remark.c.made, remark.c.passage)
 )
-FORGET_REMARK = delete(remark).where(
-    remark.c.run == _("run"), remark.c.evidence == _("item"), remark.c.passage == _("at")
+DELETE_REMARK = delete(remark).where(
+    remark.c.run == _param("run"), remark.c.evidence == _param("item"), remark.c.passage == _param("at")
 )
 
-PREFER = Upsert(preference)
-PREFERENCES = select(preference.c.name, preference.c.value).where(preference.c.owner == _("owner"))
-PREFER_NO_MORE = delete(preference).where(
-    preference.c.owner == _("owner"), preference.c.name == _("wish")
-)
+SAVE_PREFERENCE = Upsert(preference)
+LIST_PREFERENCES = select(preference.c.name, preference.c.value).where(preference.c.owner == _param("owner"))
+DELETE_PREFERENCE = delete(preference).where(preference.c.owner == _param("owner"), preference.c.name == _param("wish"))
 
-SIGN_OUT = Upsert(sign_out)
-FORGET_SIGN_OUTS = delete(sign_out).where(sign_out.c.until < _("now"))
-SIGNED_OUT = select(sign_out.c.at).where(
-    sign_out.c.owner == _("owner"),
+ADD_SIGN_OUT = Upsert(sign_out)
+DELETE_EXPIRED_SIGN_OUTS = delete(sign_out).where(sign_out.c.until < _param("now"))
+SELECT_SIGN_OUT = select(sign_out.c.at).where(
+    sign_out.c.owner == _param("owner"),
     or_(
-        sign_out.c.sign_in == _("given"),
-        and_(sign_out.c.sign_in == "", sign_out.c.at >= _("began")),
+        sign_out.c.sign_in == _param("given"),
+        and_(sign_out.c.sign_in == "", sign_out.c.at >= _param("began")),
     ),
 )
 
-KEEP_ANSWER = Upsert(answer)
-ANSWER = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(
-    answer.c.run == _("run")
-)
+SAVE_OUTCOME = Upsert(answer)
+SELECT_OUTCOME = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(answer.c.run == _param("run"))
 
-_OWNED = run.c.owner == _("owner")
-_FIRST, _LAST = run.alias(), run.alias()
-_PIN = func.max(func.coalesce(conversation.c.pinned, 0))
-CONVERSATIONS = (
+_RUN_OF_OWNER = run.c.owner == _param("owner")
+_FIRST_RUN, _LAST_RUN = run.alias(), run.alias()
+_IS_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
+LIST_CONVERSATIONS = (
     select(
         run.c.conversation,
         func.coalesce(
             func.nullif(func.max(conversation.c.title), ""),
-            select(_FIRST.c.question)
-            .where(_FIRST.c.conversation == run.c.conversation, _FIRST.c.owner == _("owner"))
-            .order_by(_FIRST.c.created, _FIRST.c.id)
+            select(_FIRST_RUN.c.question)
+            .where(_FIRST_RUN.c.conversation == run.c.conversation, _FIRST_RUN.c.owner == _param("owner"))
+            .order_by(_FIRST_RUN.c.created, _FIRST_RUN.c.id)
             .limit(literal_column("1"))
             .correlate(run)
             .scalar_subquery(),
         ),
-        _PIN,
+        _IS_PINNED,
         func.count(),
         func.min(run.c.created),
         func.max(run.c.created),
-        select(_LAST.c.id)
-        .where(_LAST.c.conversation == run.c.conversation, _LAST.c.owner == _("owner"))
-        .order_by(_LAST.c.created.desc(), _LAST.c.id.desc())
+        select(_LAST_RUN.c.id)
+        .where(_LAST_RUN.c.conversation == run.c.conversation, _LAST_RUN.c.owner == _param("owner"))
+        .order_by(_LAST_RUN.c.created.desc(), _LAST_RUN.c.id.desc())
         .limit(literal_column("1"))
         .correlate(run)
         .scalar_subquery(),
     )
     .select_from(run.outerjoin(conversation, conversation.c.id == run.c.conversation))
-    .where(_OWNED, SHOWN)
+    .where(_RUN_OF_OWNER, NOT_IN_BIN)
     .group_by(run.c.conversation)
-    .order_by(_PIN.desc(), func.max(run.c.created).desc())
-    .limit(_("most"))
+    .order_by(_IS_PINNED.desc(), func.max(run.c.created).desc())
+    .limit(_param("most"))
 )
-ALL_TURNS = (
-    select(*_COLUMNS)
-    .where(run.c.conversation == _("conversation"), _OWNED)
+LIST_ALL_TURNS = (
+    select(*_RUN_COLUMNS)
+    .where(run.c.conversation == _param("conversation"), _RUN_OF_OWNER)
     .order_by(run.c.created, run.c.id)
 )
-TURNS = ALL_TURNS.where(SHOWN)
+LIST_TURNS = LIST_ALL_TURNS.where(NOT_IN_BIN)
 ADD_CONVERSATION = Upsert(conversation, {})
-NEW_CONVERSATION = {"title": "", "pinned": 0, "words": "", "binned": None}
-LABEL = {
-    name: update(conversation).values({name: _("value")}).where(conversation.c.id == _("id_"))
+NEW_CONVERSATION_VALUES = {"title": "", "pinned": 0, "words": "", "binned": None}
+UPDATE_CONVERSATION = {
+    name: update(conversation).values({name: _param("value")}).where(conversation.c.id == _param("id_"))
     for name in ("title", "pinned", "words", "binned")
 }
-FORGET_CONVERSATION = (
-    delete(run).where(run.c.conversation == _("conversation")),
-    delete(evidence).where(evidence.c.conversation == _("conversation")),
-    delete(conversation).where(conversation.c.id == _("conversation")),
-    delete(tag).where(tag.c.conversation == _("conversation")),
+DELETE_CONVERSATION = (
+    delete(run).where(run.c.conversation == _param("conversation")),
+    delete(evidence).where(evidence.c.conversation == _param("conversation")),
+    delete(conversation).where(conversation.c.id == _param("conversation")),
+    delete(tag).where(tag.c.conversation == _param("conversation")),
 )
-FINISHED = (
-    select(*_COLUMNS)
-    .where(_OWNED, SHOWN, run.c.status == "done")
+LIST_FINISHED_RUNS = (
+    select(*_RUN_COLUMNS)
+    .where(_RUN_OF_OWNER, NOT_IN_BIN, run.c.status == "done")
     .order_by(run.c.created.desc())
-    .limit(_("most"))
+    .limit(_param("most"))
 )

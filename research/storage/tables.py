@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
 
-tables = MetaData()
+metadata = MetaData()
 
 run = Table(
     "run",
-    tables,
+    metadata,
     Column("id", Text, primary_key=True),
     Column("conversation", Text, nullable=False),
     Column("owner", Text, nullable=False),
@@ -30,7 +30,7 @@ run = Table(
 )
 conversation = Table(
     "conversation",
-    tables,
+    metadata,
     Column("id", Text, primary_key=True),
     Column("title", Text, nullable=False),
     Column("pinned", Integer, nullable=False),
@@ -39,13 +39,13 @@ conversation = Table(
 )
 tag = Table(
     "tag",
-    tables,
+    metadata,
     Column("conversation", Text, primary_key=True),
     Column("name", Text, primary_key=True),
 )
-said = Table(
+run_text = Table(
     "said",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("sources", Integer, nullable=False),
@@ -57,7 +57,7 @@ said = Table(
 )
 event = Table(
     "event",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("time", Text, nullable=False),
@@ -66,7 +66,7 @@ event = Table(
 )
 search = Table(
     "search",
-    tables,
+    metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("run", Text, nullable=False),
     Column("task", Text, nullable=False),
@@ -80,7 +80,7 @@ search = Table(
 )
 evidence = Table(
     "evidence",
-    tables,
+    metadata,
     Column("conversation", Text, primary_key=True),
     Column("id", Text, primary_key=True),
     Column("kind", Text, nullable=False),
@@ -90,43 +90,43 @@ evidence = Table(
 )
 answer = Table(
     "answer",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("plan", Text),
     Column("reflections", Text, nullable=False),
     Column("answer", Text),
     Column("made", Text, nullable=False),
 )
-note = Table(
+step_result = Table(
     "note",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("step", Text, primary_key=True),
     Column("text", Text, nullable=False),
 )
 watch = Table(
     "watch",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("created", Text, nullable=False),
 )
-lookup = Table(
+cached_answer = Table(
     "lookup",
-    tables,
+    metadata,
     Column("key", Text, primary_key=True),
     Column("answer", Text, nullable=False),
     Column("made", Text, nullable=False),
 )
-account = Table(
+counter = Table(
     "account",
-    tables,
+    metadata,
     Column("name", Text, primary_key=True),
     Column("day", Text, primary_key=True),
     Column("n", Integer, nullable=False),
 )
-pair = Table(
+confirmed_statement = Table(
     "pair",
-    tables,
+    metadata,
     Column("owner", Text, primary_key=True),
     Column("base", Text, primary_key=True),
     Column("question", Text, primary_key=True),
@@ -135,14 +135,14 @@ pair = Table(
 )
 notebook = Table(
     "notebook",
-    tables,
+    metadata,
     Column("owner", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("document", Text, primary_key=True),  # by its name in the library
 )
 remark = Table(
     "remark",
-    tables,
+    metadata,
     Column("run", Text, primary_key=True),
     Column("evidence", Text, primary_key=True),  # with the next "" for the answer as a whole
     Column("passage", Text, primary_key=True),
@@ -151,21 +151,21 @@ remark = Table(
 )
 preference = Table(
     "preference",
-    tables,
+    metadata,
     Column("owner", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
 )
 sign_out = Table(
     "sign_out",
-    tables,
+    metadata,
     Column("owner", Text, primary_key=True),
     Column("sign_in", Text, primary_key=True),  # "" for all that began until `at`
     Column("at", Text, nullable=False),
     Column("until", Text, nullable=False),  # the end of the longest of them, and of this row
 )
 
-SQLITE = (
+SQLITE_MIGRATIONS = (
     """
     create table run(
         id text primary key, conversation text not null, owner text not null,
@@ -255,88 +255,88 @@ SQLITE = (
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
-_TEXT = 'text collate "C"'
-POSTGRESQL = (
+_TEXT_TYPE = 'text collate "C"'
+POSTGRESQL_MIGRATIONS = (
     f"""
     create table run(
-        id {_TEXT} primary key, conversation {_TEXT} not null, owner {_TEXT} not null,
-        question {_TEXT} not null, options {_TEXT} not null, status {_TEXT} not null,
-        created {_TEXT} not null, finished {_TEXT}, error {_TEXT} not null default '',
-        based_on {_TEXT} not null default '', follows {_TEXT} not null default '', given {_TEXT}, engine {_TEXT} not null default '',
+        id {_TEXT_TYPE} primary key, conversation {_TEXT_TYPE} not null, owner {_TEXT_TYPE} not null,
+        question {_TEXT_TYPE} not null, options {_TEXT_TYPE} not null, status {_TEXT_TYPE} not null,
+        created {_TEXT_TYPE} not null, finished {_TEXT_TYPE}, error {_TEXT_TYPE} not null default '',
+        based_on {_TEXT_TYPE} not null default '', follows {_TEXT_TYPE} not null default '', given {_TEXT_TYPE}, engine {_TEXT_TYPE} not null default '',
         stop integer not null default 0);
     create index run_owner on run(owner, created);
     create index run_status on run(status);
     create index run_conversation on run(conversation, created);
     create table event(
-        run {_TEXT} not null references run on delete cascade, seq integer not null,
-        time {_TEXT} not null, kind {_TEXT} not null, data {_TEXT} not null,
+        run {_TEXT_TYPE} not null references run on delete cascade, seq integer not null,
+        time {_TEXT_TYPE} not null, kind {_TEXT_TYPE} not null, data {_TEXT_TYPE} not null,
         primary key(run, seq));
     create table search(
         id bigint generated by default as identity primary key,
-        run {_TEXT} not null references run on delete cascade,
-        task {_TEXT} not null, key {_TEXT} not null, source {_TEXT} not null,
-        query {_TEXT} not null, started {_TEXT} not null, finished {_TEXT}, reason {_TEXT},
-        finding {_TEXT});
+        run {_TEXT_TYPE} not null references run on delete cascade,
+        task {_TEXT_TYPE} not null, key {_TEXT_TYPE} not null, source {_TEXT_TYPE} not null,
+        query {_TEXT_TYPE} not null, started {_TEXT_TYPE} not null, finished {_TEXT_TYPE}, reason {_TEXT_TYPE},
+        finding {_TEXT_TYPE});
     create index search_run on search(run, key);
     create index search_key on search(key, finished);
     create table conversation(
-        id {_TEXT} primary key, title {_TEXT} not null default '',
+        id {_TEXT_TYPE} primary key, title {_TEXT_TYPE} not null default '',
         pinned integer not null default 0);
     create table evidence(
-        conversation {_TEXT} not null, id {_TEXT} not null, kind {_TEXT} not null,
-        title {_TEXT} not null, url {_TEXT} not null, record {_TEXT} not null,
+        conversation {_TEXT_TYPE} not null, id {_TEXT_TYPE} not null, kind {_TEXT_TYPE} not null,
+        title {_TEXT_TYPE} not null, url {_TEXT_TYPE} not null, record {_TEXT_TYPE} not null,
         primary key(conversation, id));
     create table answer(
-        run {_TEXT} primary key references run on delete cascade, plan {_TEXT},
-        reflections {_TEXT} not null, answer {_TEXT}, made {_TEXT} not null);
+        run {_TEXT_TYPE} primary key references run on delete cascade, plan {_TEXT_TYPE},
+        reflections {_TEXT_TYPE} not null, answer {_TEXT_TYPE}, made {_TEXT_TYPE} not null);
     create table lookup(
-        key {_TEXT} primary key, answer {_TEXT} not null, made {_TEXT} not null);
+        key {_TEXT_TYPE} primary key, answer {_TEXT_TYPE} not null, made {_TEXT_TYPE} not null);
     create table account(
-        name {_TEXT} not null, day {_TEXT} not null, n integer not null, primary key(name, day));
+        name {_TEXT_TYPE} not null, day {_TEXT_TYPE} not null, n integer not null, primary key(name, day));
     """,
     f"""
     create table note(
-        run {_TEXT} not null references run on delete cascade, step {_TEXT} not null,
-        text {_TEXT} not null, primary key(run, step));
+        run {_TEXT_TYPE} not null references run on delete cascade, step {_TEXT_TYPE} not null,
+        text {_TEXT_TYPE} not null, primary key(run, step));
     create table watch(
-        run {_TEXT} primary key references run on delete cascade, created {_TEXT} not null);
+        run {_TEXT_TYPE} primary key references run on delete cascade, created {_TEXT_TYPE} not null);
     """,
     f"""
     create table pair(
-        owner {_TEXT} not null, base {_TEXT} not null, question {_TEXT} not null,
-        sql {_TEXT} not null, made {_TEXT} not null, primary key(owner, base, question));
+        owner {_TEXT_TYPE} not null, base {_TEXT_TYPE} not null, question {_TEXT_TYPE} not null,
+        sql {_TEXT_TYPE} not null, made {_TEXT_TYPE} not null, primary key(owner, base, question));
     """,
     f"""
     create table preference(
-        owner {_TEXT} not null, name {_TEXT} not null, value {_TEXT} not null,
+        owner {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null, value {_TEXT_TYPE} not null,
         primary key(owner, name));
     """,
     f"""
-    alter table conversation add column words {_TEXT} not null default '';
-    alter table conversation add column binned {_TEXT};
+    alter table conversation add column words {_TEXT_TYPE} not null default '';
+    alter table conversation add column binned {_TEXT_TYPE};
     create table tag(
-        conversation {_TEXT} not null, name {_TEXT} not null,
+        conversation {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null,
         primary key(conversation, name));
     create table said(
-        run {_TEXT} primary key references run on delete cascade, kind {_TEXT} not null,
-        sources integer not null, cost double precision, words {_TEXT} not null,
-        answer {_TEXT} not null, found {_TEXT} not null);
+        run {_TEXT_TYPE} primary key references run on delete cascade, kind {_TEXT_TYPE} not null,
+        sources integer not null, cost double precision, words {_TEXT_TYPE} not null,
+        answer {_TEXT_TYPE} not null, found {_TEXT_TYPE} not null);
     """,
     f"""
     create table notebook(
-        owner {_TEXT} not null, name {_TEXT} not null, document {_TEXT} not null,
+        owner {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null, document {_TEXT_TYPE} not null,
         primary key(owner, name, document));
     """,
     f"""
     create table remark(
-        run {_TEXT} not null references run on delete cascade, evidence {_TEXT} not null,
-        passage {_TEXT} not null, text {_TEXT} not null, made {_TEXT} not null,
+        run {_TEXT_TYPE} not null references run on delete cascade, evidence {_TEXT_TYPE} not null,
+        passage {_TEXT_TYPE} not null, text {_TEXT_TYPE} not null, made {_TEXT_TYPE} not null,
         primary key(run, evidence, passage));
-    alter table said add column remarks {_TEXT} not null default '';
+    alter table said add column remarks {_TEXT_TYPE} not null default '';
     """,
     f"""
     create table sign_out(
-        owner {_TEXT} not null, sign_in {_TEXT} not null, at {_TEXT} not null,
-        until {_TEXT} not null, primary key(owner, sign_in));
+        owner {_TEXT_TYPE} not null, sign_in {_TEXT_TYPE} not null, at {_TEXT_TYPE} not null,
+        until {_TEXT_TYPE} not null, primary key(owner, sign_in));
     """,
 )

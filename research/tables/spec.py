@@ -25,26 +25,26 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.core.records import Column, ColumnType, Grid, Row
-from research.tables.rows import MOST, csv_rows, line_rows
+from research.tables.row_import import MAX_ROWS, rows_from_csv, rows_from_lines
 
-COLUMNS = 50
-LARGEST = 2_000_000  # bytes of a file
+MAX_COLUMNS = 50
+MAX_FILE_BYTES = 2_000_000  # bytes of a file
 
 
 class TableSpecError(ValueError):
     """A file that describes no table; the message says what is wrong with it."""
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class _Row(_Strict):
+class _RowSpec(_StrictModel):
     name: str = Field(min_length=1, max_length=200)
     about: str = Field(default="", max_length=200)
 
 
-class _Column(_Strict):
+class _ColumnSpec(_StrictModel):
     name: str = Field(min_length=1, max_length=120)
     question: str = Field(default="", max_length=500)
     type: ColumnType = "text"
@@ -54,24 +54,24 @@ class _Column(_Strict):
     sources: tuple[str, ...] = ()
 
 
-class _Limits(_Strict):
+class _LimitsSpec(_StrictModel):
     searches: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
     cost: float = Field(default=0.0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
 
 
-class _Spec(_Strict):
+class _TableSpec(_StrictModel):
     title: str = Field(default="", max_length=300)
-    rows: list[str | _Row] = []
+    rows: list[str | _RowSpec] = []
     rows_from: str = ""
-    columns: list[_Column] = Field(min_length=1, max_length=COLUMNS)
+    columns: list[_ColumnSpec] = Field(min_length=1, max_length=MAX_COLUMNS)
     sources: tuple[str, ...] = ()
     since: datetime | date | None = None
-    limits: _Limits = _Limits()
+    limits: _LimitsSpec = _LimitsSpec()
 
 
-def table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
+def load_table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
     """The table of a file, and which of the options of a run it sets.
 
     Raises:
@@ -79,27 +79,27 @@ def table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
         SpecError: it describes no table.
     """
     try:
-        told = _Spec.model_validate(tomllib.loads(_text(path)))
+        told = _TableSpec.model_validate(tomllib.loads(_read_text(path)))
     except tomllib.TOMLDecodeError as error:
         raise TableSpecError(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "table"
         raise TableSpecError(f"{path}: {where}: {first['msg']}") from error
-    rows = _rows(told, path)
+    rows = _load_rows(told, path)
     if not rows:
         raise TableSpecError(f"{path}: there are no rows")
     columns = tuple(Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(told.columns, 1))
     for column in columns:
         if column.type == "choice" and len(column.choices) < 2:
             raise TableSpecError(f"{path}: {column.name}: a choice needs two choices or more")
-    grid = Grid(title=told.title, rows=rows, columns=columns, since=_moment(told.since))
+    grid = Grid(title=told.title, rows=rows, columns=columns, since=_to_utc(told.since))
     options: dict[str, Any] = {k: v for k, v in told.limits.model_dump().items() if v}
     return grid, options | ({"sources": told.sources} if told.sources else {})
 
 
-def _text(path: Path) -> str:
-    if path.stat().st_size > LARGEST:
+def _read_text(path: Path) -> str:
+    if path.stat().st_size > MAX_FILE_BYTES:
         raise TableSpecError(f"{path} is too large")
     try:
         return path.read_text("utf-8-sig")
@@ -107,27 +107,25 @@ def _text(path: Path) -> str:
         raise TableSpecError(f"{path} is no text in UTF-8") from error
 
 
-def _rows(told: _Spec, path: Path) -> tuple[Row, ...]:
-    if told.rows and told.rows_from:
+def _load_rows(spec: _TableSpec, path: Path) -> tuple[Row, ...]:
+    if spec.rows and spec.rows_from:
         raise TableSpecError(f"{path}: rows and rows_from exclude each other")
-    if told.rows_from:
+    if spec.rows_from:
         try:
-            return csv_rows((path.parent / told.rows_from).read_bytes())
+            return rows_from_csv((path.parent / spec.rows_from).read_bytes())
         except ValueError as error:
-            raise TableSpecError(f"{told.rows_from}: {error}") from error
-    lines = (
-        row if isinstance(row, str) else f"{row.name}\t{row.about}" for row in told.rows[:MOST]
-    )
-    return line_rows("\n".join(" ".join(line.split("\n")) for line in lines))
+            raise TableSpecError(f"{spec.rows_from}: {error}") from error
+    lines = (row if isinstance(row, str) else f"{row.name}\t{row.about}" for row in spec.rows[:MAX_ROWS])
+    return rows_from_lines("\n".join(" ".join(line.split("\n")) for line in lines))
 
 
-def _moment(since: date | None) -> datetime | None:
+def _to_utc(since: date | None) -> datetime | None:
     if since is None or isinstance(since, datetime):
         return since.astimezone(UTC) if since else None
     return datetime(since.year, since.month, since.day, tzinfo=UTC)
 
 
-def question(grid: Grid) -> str:
+def describe_table(grid: Grid) -> str:
     """What a table asks, in a line: its title, else its rows and columns."""
     mark = "、" if any("\u4e00" <= sign <= "\u9fff" for sign in grid.rows[0].name) else ", "
     names = mark.join(row.name for row in grid.rows[:5]) + ("…" if len(grid.rows) > 5 else "")

@@ -9,48 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from research.agent.nodes.update import again
-from research.core.records import Report, Run, Watch, normalised
-from research.runtime.base import Runs
+from research.agent.nodes.report_update import repeat_outline
+from research.core.records import Report, Run, WatchedTopic, normalise_query
+from research.runtime.run_manager import RunManager
 
 
-class Unwatchable(ValueError):
+class UnwatchableTopicError(ValueError):
     """There is no report that could be brought up to date."""
 
 
-def watch(runs: Runs, run_id: str, owner: str) -> Watch:
+def watch_topic(runs: RunManager, run_id: str, owner: str) -> WatchedTopic:
     """Watches the topic of a report; of one that updates another, that one's.
 
     Raises:
         Unwatchable: the run is none of the owner's, or has no report that is written.
     """
-    report = _written(runs, runs.get(run_id, owner=owner))
-    if report is None or again(report, datetime.now(UTC).date()) is None:
-        raise Unwatchable("Only a report that is written can be watched.")
-    first = _first(runs, report.run, owner)
-    runs.store.watch(first.id)
+    report = _written_report(runs, runs.get_run(run_id, owner=owner))
+    if report is None or repeat_outline(report, datetime.now(UTC).date()) is None:
+        raise UnwatchableTopicError("Only a report that is written can be watched.")
+    first = _first_run(runs, report.run, owner)
+    runs.store.add_watch(first.id)
     return next(item for item in watches(runs, owner) if item.id == first.id)
 
 
-def unwatch(runs: Runs, watch_id: str, owner: str) -> None:
+def unwatch_topic(runs: RunManager, watch_id: str, owner: str) -> None:
     """The topic is watched no more; its reports stay."""
-    runs.store.unwatch(watch_id, owner)
+    runs.store.remove_watch(watch_id, owner)
 
 
-def watches(runs: Runs, owner: str) -> list[Watch]:
+def watches(runs: RunManager, owner: str) -> list[WatchedTopic]:
     """The topics that are watched, those that were taken up last before the others."""
-    found = [_told(runs, run, since) for run, since in runs.store.watches(owner)]
+    found = [_make_watch(runs, run, since) for run, since in runs.store.watches(owner)]
     lost = runs.store.unreadable_watches(owner)
-    return [*found, *(Watch(id=run_id, topic=topic) for run_id, topic in lost)]
+    return [*found, *(WatchedTopic(id=run_id, topic=topic) for run_id, topic in lost)]
 
 
-def watched(runs: Runs, topic: str, owner: str) -> Watch | None:
+def find_watch(runs: RunManager, topic: str, owner: str) -> WatchedTopic | None:
     """The watch of a topic, however it is spelt."""
-    wanted = normalised(topic)
-    return next((w for w in watches(runs, owner) if normalised(w.topic) == wanted), None)
+    wanted = normalise_query(topic)
+    return next((w for w in watches(runs, owner) if normalise_query(w.topic) == wanted), None)
 
 
-def look_again(runs: Runs, watch_id: str, owner: str) -> Run:
+def start_update(runs: RunManager, watch_id: str, owner: str) -> Run:
     """Starts a run that brings the report of a watch up to date. One that is under way, or that can
     go on, is that run.
 
@@ -59,29 +59,27 @@ def look_again(runs: Runs, watch_id: str, owner: str) -> Run:
     """
     first = next((run for run, _ in runs.store.watches(owner) if run.id == watch_id), None)
     if first is None:
-        raise Unwatchable("There is no such topic among those that are watched.")
-    line = list(_line(runs, first, owner))
-    if line[-1].active or line[-1].status == "waiting":
+        raise UnwatchableTopicError("There is no such topic among those that are watched.")
+    line = list(_report_runs(runs, first, owner))
+    if line[-1].is_active or line[-1].status == "waiting":
         return line[-1]
-    if line[-1].resumable:
+    if line[-1].is_resumable:
         return runs.resume(line[-1].id, owner=owner) or line[-1]
-    report = _written(runs, line[-1])
-    plan = again(report, datetime.now(UTC).date()) if report else None
+    report = _written_report(runs, line[-1])
+    plan = repeat_outline(report, datetime.now(UTC).date()) if report else None
     if report is None or plan is None:
-        raise Unwatchable("The report of this topic cannot be read any more.")
+        raise UnwatchableTopicError("The report of this topic cannot be read any more.")
     update = {"updates": report.run.id, "reflections": 0, "approve": False}
     options = report.run.options.model_copy(update=update)
-    return runs.start(
-        first.question, options=options, owner=owner, plan=plan, follows=report.run.id
-    )
+    return runs.start(first.question, options=options, owner=owner, plan=plan, follows=report.run.id)
 
 
-def _told(runs: Runs, first: Run, since: datetime) -> Watch:
-    done = [run for run in _line(runs, first, first.owner) if run.status == "done"]
+def _make_watch(runs: RunManager, first: Run, since: datetime) -> WatchedTopic:
+    done = [run for run in _report_runs(runs, first, first.owner) if run.status == "done"]
     latest = done[-1] if done else first
-    report = _written(runs, latest) if latest.options.updates else None
+    report = _written_report(runs, latest) if latest.options.updates else None
     coverage = report.answer.coverage if report and report.answer else None
-    return Watch(
+    return WatchedTopic(
         id=first.id,
         topic=first.question,
         created=since,
@@ -91,7 +89,7 @@ def _told(runs: Runs, first: Run, since: datetime) -> Watch:
     )
 
 
-def _line(runs: Runs, first: Run, owner: str) -> Iterator[Run]:
+def _report_runs(runs: RunManager, first: Run, owner: str) -> Iterator[Run]:
     """A watched run and those that bring it up to date, the earliest first."""
     yield first
     known = {first.id}
@@ -101,7 +99,7 @@ def _line(runs: Runs, first: Run, owner: str) -> Iterator[Run]:
             yield run
 
 
-def _first(runs: Runs, run: Run, owner: str) -> Run:
+def _first_run(runs: RunManager, run: Run, owner: str) -> Run:
     """The run whose report a run brings up to date in the end, or itself."""
     turns = {turn.id: turn for turn in runs.store.turns(run.conversation, owner)}
     seen: set[str] = set()
@@ -111,7 +109,7 @@ def _first(runs: Runs, run: Run, owner: str) -> Run:
     return run
 
 
-def _written(runs: Runs, run: Run | None) -> Report | None:
+def _written_report(runs: RunManager, run: Run | None) -> Report | None:
     """The report of a run, if it is written."""
     report = runs.store.report(run) if run and run.status == "done" else None
     return report if report and report.answer and not report.answer.unwritten else None

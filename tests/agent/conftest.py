@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from research.agent.extractive.reasoner import Digest
-from research.agent.nodes.question import understand
-from research.core.records import Finding, Options, Plan, Question, Reflection, Span, silent
+from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.agent.nodes.question import clean_question
+from research.core.records import Finding, Plan, Question, Reflection, RunOptions, Span, ignore_event
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 
@@ -74,9 +74,9 @@ The production release of Wine appears every two weeks. Wine production builds r
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     made = Library(tmp_path_factory.mktemp("reasoners") / "library.db")
-    made.use_sample(False)
-    added = list(made.add((name, text.encode()) for name, text in DOCUMENTS.items()))
-    assert all(item.ok for item in added)
+    made.set_sample_enabled(False)
+    added = list(made.add_files((name, text.encode()) for name, text in DOCUMENTS.items()))
+    assert all(item.is_ok for item in added)
     yield made
     made.close()
 
@@ -100,27 +100,25 @@ class Digested:
 
 
 async def digest(library: Library, text: str, loops: int = 3, queries: int = 10) -> Digested:
-    reasoner, source = Digest(library), LibraryRetriever(library)
-    question = understand(text)
-    options = Options(queries=queries, loops=loops)
+    reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
+    question = clean_question(text)
+    options = RunOptions(queries=queries, loops=loops)
     plan = await planned(reasoner, text, options)
     tasks = plan.tasks if loops else ()
-    findings = [await source.search(task, silent) for task in tasks]
+    findings = [await source.search(task, ignore_event) for task in tasks]
     reflections: list[Reflection] = []
     for round_ in range(1, loops):
-        reflections.append(
-            await reasoner.reflect(question, plan, findings, options, round_, silent)
-        )
+        reflections.append(await reasoner.reflect(question, plan, findings, options, round_, ignore_event))
         if not reflections[-1].follow_ups:
             break
-        findings += [await source.search(task, silent) for task in reflections[-1].follow_ups]
-    draft = await reasoner.write(question, plan, findings, reflections, options, silent)
+        findings += [await source.search(task, ignore_event) for task in reflections[-1].follow_ups]
+    draft = await reasoner.write(question, plan, findings, reflections, options, ignore_event)
     assert not draft.unwritten
     return Digested(question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author)
 
 
-async def planned(reasoner: Digest, text: str, options: Options | None = None) -> Plan:
+async def planned(reasoner: ExtractiveReasoner, text: str, options: RunOptions | None = None) -> Plan:
     """The plan of a question that is not answered at once."""
-    plan = await reasoner.plan(understand(text), options or Options(), silent)
+    plan = await reasoner.plan(clean_question(text), options or RunOptions(), ignore_event)
     assert isinstance(plan, Plan)
     return plan

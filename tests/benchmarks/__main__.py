@@ -14,22 +14,14 @@ from rich.table import Table
 
 from tests.benchmarks.figures import Figure, Unreachable, machine
 
-NAMES = sorted(
-    path.stem
-    for path in Path(__file__).parent.glob("*.py")
-    if path.stem not in ("__main__", "figures")
-)
+NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__main__", "figures"))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all")
-    parser.add_argument(
-        "--pairs", type=Path, metavar="FILE", help="labelled pairs that `support` judges as well"
-    )
-    parser.add_argument(
-        "--scale", action="store_true", help="`desk` measures a folder with years of work in it"
-    )
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="labelled pairs that `support` judges as well")
+    parser.add_argument("--scale", action="store_true", help="`desk` measures a folder with years of work in it")
     given = parser.parse_args()
     names = given.names or NAMES
     unknown = [name for name in names if name not in NAMES]

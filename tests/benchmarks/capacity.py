@@ -22,8 +22,8 @@ from pathlib import Path
 
 import aiohttp
 
-from research.application import Desk
-from research.core.settings import load
+from research.application import Application
+from research.core.settings import load_settings
 from tests.benchmarks import workers
 from tests.benchmarks.figures import Figure, percentile, processor
 from tests.benchmarks.sessions import BOX, _visited
@@ -73,9 +73,7 @@ def figures() -> Iterator[Figure]:
             stack.callback(cluster.close)
             database, kind = stack.enter_context(cluster.database()), "PostgreSQL"
         found: list[Figure] = []
-        worker, handing, served, others = _runs(
-            cluster if database else None, database, kind, found
-        )
+        worker, handing, served, others = _runs(cluster if database else None, database, kind, found)
         yield from found
     lengths = [_followed(seconds) for seconds in LENGTHS]
     second = (lengths[1] - lengths[0]) / (CALLS * (LENGTHS[1] - LENGTHS[0]))
@@ -94,15 +92,13 @@ def figures() -> Iterator[Figure]:
 # Measured
 
 
-def _runs(
-    cluster: Cluster | None, database: str, kind: str, found: list[Figure]
-) -> tuple[float, float, float, float]:
+def _runs(cluster: Cluster | None, database: str, kind: str, found: list[Figure]) -> tuple[float, float, float, float]:
     """Seconds of a core that a run takes of its worker, of the server, of the database and of the fake
     models."""
     with tempfile.TemporaryDirectory() as folder, gemini(QUICK) as (address, models):
         env = {"GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": address, **LIMITS}
         env |= {"SIGHTLINE_WORKERS": "1", "STORE_URL": database}
-        desk = Desk(load(env, data_dir=Path(folder)))
+        desk = Application(load_settings(env, data_dir=Path(folder)))
         store = desk.runs.store
         try:
             desk.warm()
@@ -145,7 +141,7 @@ def _runs(
 MOST_CONNECTIONS = 24 + 16 + 1  # of the store, of the checkpoints, and the lock
 
 
-def _all_over(desk: Desk, number: int, cluster: Cluster | None = None) -> int:
+def _all_over(desk: Application, number: int, cluster: Cluster | None = None) -> int:
     """Has so many runs done at once; returns the most connections meanwhile."""
     ids = [desk.runs.start(f"How old is building {number}-{n}?").id for n in range(number)]
     most = 0
@@ -155,10 +151,10 @@ def _all_over(desk: Desk, number: int, cluster: Cluster | None = None) -> int:
         time.sleep(0.2)
         if cluster:
             most = max(most, len(_pids(cluster)))
-        return not desk.runs.store.engines()
+        return not desk.runs.store.runs_by_engine()
 
     until(over, 300)
-    assert all((run := desk.runs.store.run(run_id)) and run.status == "done" for run_id in ids)
+    assert all((run := desk.runs.store.get_run(run_id)) and run.status == "done" for run_id in ids)
     return most
 
 
@@ -338,9 +334,5 @@ def _needed(costs: Costs, number: int) -> Iterator[Figure]:
     yield Figure(f"{name}: workers", site.workers)
     yield Figure(f"{name}: cores of the database", site.database)
     yield Figure(f"{name}: a run / path, p95", slow)
-    yield Figure(
-        f"{name}: event to page, p95", late * 1000, "ms", note="and the wait between two looks"
-    )
-    yield Figure(
-        f"{name}: connections", MOST_CONNECTIONS * (site.pages + site.workers), note="at most"
-    )
+    yield Figure(f"{name}: event to page, p95", late * 1000, "ms", note="and the wait between two looks")
+    yield Figure(f"{name}: connections", MOST_CONNECTIONS * (site.pages + site.workers), note="at most")

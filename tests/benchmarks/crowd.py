@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from research.application import settle
-from research.core.records import Options, Say
+from research.application import tune_garbage_collector
+from research.core.records import EventEmitter, RunOptions
 from research.core.settings import Settings
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedSource, Staged, resources
 from tests.servers.postgres import Cluster, lacking
@@ -25,31 +25,31 @@ from tests.servers.postgres import Cluster, lacking
 WAIT = 0.3
 CALLS = 5  # one after the other
 MANY = 100
-OPTIONS = Options(queries=3, loops=2, sources=("web",))
+OPTIONS = RunOptions(queries=3, loops=2, sources=("web",))
 
 
 class Slow(Staged):
     """Waits before each stage, as for a model."""
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         await asyncio.sleep(WAIT)
 
 
-def _together(runs: LocalRuns, number: int) -> tuple[list[str], list[float], float]:
+def _together(runs: LocalRunManager, number: int) -> tuple[list[str], list[float], float]:
     """The runs' ids, the seconds of each from its creation to its stored end, and the process's CPU
     seconds."""
     cpu = time.process_time()
     ids = [runs.start(f"question {n}", options=OPTIONS).id for n in range(number)]
     times = []
     for run_id in ids:
-        while (run := runs.get(run_id)) is None or run.active:
+        while (run := runs.get_run(run_id)) is None or run.is_active:
             time.sleep(0.05)
         assert run.status == "done" and run.finished, run.error
         times.append((run.finished - run.created).total_seconds())
     return ids, times, time.process_time() - cpu
 
 
-def _whole(runs: LocalRuns, run_id: str) -> bool:
+def _whole(runs: LocalRunManager, run_id: str) -> bool:
     """Whether the events of a run have no gap and end with what became of it."""
     events = runs.events(run_id)
     told = [event.data["task"]["id"] for event in events if event.kind == "found"]
@@ -75,9 +75,7 @@ def figures() -> Iterator[Figure]:
     cluster = Cluster()
     try:
         with cluster.database() as address, tempfile.TemporaryDirectory() as folder:
-            yield from _figures(
-                "PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0)
-            )
+            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0))
     finally:
         cluster.close()
 
@@ -86,12 +84,10 @@ def _figures(place: str, settings: Settings) -> Iterator[Figure]:
     path = WAIT * CALLS
     yield at_once(MANY, settings)
     source = ScriptedSource("web", Outcome(waits=WAIT))
-    runs = LocalRuns(
-        resources(settings, Slow(follow_ups=lambda round_: ("d", "e", "f")), {"web": source})
-    )
+    runs = LocalRunManager(resources(settings, Slow(follow_ups=lambda round_: ("d", "e", "f")), {"web": source}))
     try:
         _together(runs, 5)
-        settle()  # as the app does
+        tune_garbage_collector()  # as the app does
         before = _memory()
         ids, times, cpu = _together(runs, MANY)
         memory = _memory() - before

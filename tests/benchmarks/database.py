@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from research import application
-from research.core.records import Rows, Say, silent
-from research.sources.database.columns import SIGHTS
+from research.core.records import EventEmitter, QueryResult, ignore_event
 from research.sources.database.engines import Database, open_database
-from research.sources.database.guard import Query
-from research.sources.database.results import Result
+from research.sources.database.results import ExecutionResult
 from research.sources.database.service import DatabaseService
+from research.sources.database.shipped_tables import SIGHTS
+from research.sources.database.validator import ValidatedQuery
 from tests.benchmarks.figures import Figure, percentile
 
 POINTS = 100_000
@@ -63,7 +63,7 @@ def strew(path: Path) -> None:
     made = random.Random(20)
     names = [column.name for column in SIGHTS.columns]
     with closing(sqlite3.connect(path)) as connection, connection:
-        for statement in SIGHTS.statements():
+        for statement in SIGHTS.create_statements():
             connection.execute(statement)
         connection.executemany(
             f"insert into a_sight ({', '.join(names)}) values ({', '.join('?' * len(names))})",
@@ -118,16 +118,16 @@ class _Writer:
 
     author = "scripted"
 
-    async def analyse(self, question: str, say: Say) -> _Said:
+    async def analyse(self, question: str, say: EventEmitter) -> _Said:
         return _Said()
 
     async def write(
-        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: EventEmitter
     ) -> _Said:
         return _Said(STATEMENTS[len(tries)])
 
     async def supplement(
-        self, question: str, rows: Rows, lacking: Sequence[str], hints: Sequence[str], say: Say
+        self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> _Said:
         return _Said()
 
@@ -142,7 +142,7 @@ class _Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
 
-    def run(self, query: Query) -> Result:
+    def run(self, query: ValidatedQuery) -> ExecutionResult:
         begun = time.perf_counter()
         try:
             return self._database.run(query)
@@ -154,12 +154,12 @@ def _watched(desk: DatabaseService) -> _Timed:
     """The database of a desk, opened, with its engine watched and the model scripted."""
     database: Any = _Timed(asyncio.run(_opened(desk)))
     desk._database = database
-    desk._writer = lambda dialect, schema, examples: _Writer()
+    desk._create_writer = lambda dialect, schema, examples: _Writer()
     return database
 
 
 async def _opened(desk: DatabaseService) -> Database:
-    return await desk._opened()
+    return await desk._get_database()
 
 
 def _answers(folder: Path) -> Iterator[Figure]:
@@ -169,7 +169,7 @@ def _answers(folder: Path) -> Iterator[Figure]:
     os.environ["SIGHTLINE_DATA_DIR"] = str(folder / "data")
     application.close()
     try:
-        watched = _watched(application.desk().services.database())
+        watched = _watched(application.get_application().services.database())
         yield from _beyond("an answer in 3 statements, a whole run", watched, _run)
     finally:
         application.close()
@@ -189,7 +189,7 @@ def _beyond(name: str, watched: _Timed, ask: Callable[[], float]) -> Iterator[Fi
 
 def _asked(desk: DatabaseService) -> float:
     begun = time.perf_counter()
-    outcome = asyncio.run(desk.ask(QUESTION, silent))
+    outcome = asyncio.run(desk.ask(QUESTION, ignore_event))
     took = time.perf_counter() - begun
     assert outcome.status == "answered" and outcome.rows and len(outcome.rows.rows) == 10, outcome
     return took
@@ -197,8 +197,8 @@ def _asked(desk: DatabaseService) -> float:
 
 def _run() -> float:
     """Seconds from the question to the stored end."""
-    run_id = application.ask_database(QUESTION).id
-    while (run := application.get(run_id)) is None or run.active:
+    run_id = application.start_database_run(QUESTION).id
+    while (run := application.get_run(run_id)) is None or run.is_active:
         time.sleep(0.005)
     assert run.status == "done" and run.finished, run.error
     return (run.finished - run.created).total_seconds()

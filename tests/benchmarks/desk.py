@@ -66,9 +66,7 @@ class Timed:
 
     def __init__(self, browser: Browser, server: Server) -> None:
         self.server, self.bytes, self.done = server, 0, 0.0
-        self.page: Page = browser.new_context(
-            locale="zh-CN", viewport={"width": 1440, "height": 900}
-        ).new_page()
+        self.page: Page = browser.new_context(locale="zh-CN", viewport={"width": 1440, "height": 900}).new_page()
         self.page.set_default_timeout(30_000)
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._got))
 
@@ -112,9 +110,7 @@ def figures(scale: bool = False) -> Iterator[Figure]:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         try:
             if scale:
                 yield from _scale(browser, Path(folder) / "many")
@@ -144,9 +140,7 @@ def _starts(browser: Browser, folder: Path) -> Iterator[Figure]:
         finally:
             server.kill()
             page.context.close()
-    yield Figure(
-        "cold start: question box there, first time", taken[0], "s", note="indexes the sample"
-    )
+    yield Figure("cold start: question box there, first time", taken[0], "s", note="indexes the sample")
     yield Figure("cold start: question box there, median", statistics.median(taken[1:]), "s", COLD,
                  note=f"{STARTS} times; {statistics.median(cpu[1:]):.1f} s of the server's processor")  # fmt: skip
 
@@ -176,9 +170,9 @@ def _opened(browser: Browser, folder: Path) -> Iterator[Figure]:
 
 def _rest() -> None:
     """Until what a server loads behind its first page is loaded."""
-    from app import AHEAD
+    from app import WARM_UP_DELAY_SECONDS
 
-    time.sleep(AHEAD + REST)
+    time.sleep(WARM_UP_DELAY_SECONDS + REST)
 
 
 class _Bare(Server):
@@ -187,9 +181,7 @@ class _Bare(Server):
     def start(self) -> Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.script = self.folder / "bare.py"
-        self.script.write_text(
-            "import streamlit as st\nst.container(key='question').text_area('box')\n", "utf-8"
-        )
+        self.script.write_text("import streamlit as st\nst.container(key='question').text_area('box')\n", "utf-8")
         self.new = True  # it has no tour
         return super().start()
 
@@ -266,9 +258,7 @@ def _busy(work: Any) -> float:
 
 
 def _scale(browser: Browser, folder: Path) -> Iterator[Figure]:
-    given = os.environ.get(
-        "SIGHTLINE_MANY", ""
-    )  # one that was made before by `python -m tests.many`
+    given = os.environ.get("SIGHTLINE_MANY", "")  # one that was made before by `python -m tests.many`
     server = Server(Path(given) if given else fill(folder)).start()
     try:
         timed = Timed(browser, server)
@@ -285,9 +275,7 @@ def _scale(browser: Browser, folder: Path) -> Iterator[Figure]:
                     continue
                 acts_taken = []
                 for _ in range(TIMES if how == "tick" else 1):
-                    acts_taken.append(
-                        timed.act(lambda at=selector, how=how: _do(timed.page, at, how))
-                    )  # type: ignore[misc]
+                    acts_taken.append(timed.act(lambda at=selector, how=how: _do(timed.page, at, how)))  # type: ignore[misc]
                     settled(timed.page)
                 taken, sent = zip(*acts_taken, strict=True)
                 yield _act(f"{name}: {words}", list(taken), max(sent))

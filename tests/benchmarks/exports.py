@@ -12,23 +12,23 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
-from research.citations.numbering import CitedAnswer, cited
+from research.citations.numbering import CitedAnswer, number_report_answer
 from research.citations.registry import evidence_id
-from research.citations.support import answer_stretches, support
+from research.citations.support import check_support, mark_doubtful_sentences
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
-    Options,
     Passage,
+    PassageReference,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
-from research.export.archive import report_zip
 from research.export.formats import REPORT_FORMATS
+from research.export.zip_archive import report_zip
 from tests.benchmarks.figures import Figure
 from tests.export.hard import hard
 
@@ -36,10 +36,10 @@ SECTIONS, SENTENCES, SOURCES = 30, 20, 300
 PAGE, FORMAT, SLOW = 1.0, 5.0, 10.0  # seconds
 HARD = {"md": 1.0, "pdf": 3.0, "docx": 1.5}  # of the report that is hard to set
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-_ENGLISH = "In {year} the harbour of district {n} handled {figure} tonnes of freight, {part} per cent more than a year before."
-_CHINESE = (
-    "{year}年，第{n}区港口的货物吞吐量为{figure}吨，比上一年增长{part}%，其中集装箱占一半以上。"
+_ENGLISH = (
+    "In {year} the harbour of district {n} handled {figure} tonnes of freight, {part} per cent more than a year before."
 )
+_CHINESE = "{year}年，第{n}区港口的货物吞吐量为{figure}吨，比上一年增长{part}%，其中集装箱占一半以上。"
 
 
 def _sentence(n: int) -> str:
@@ -64,20 +64,16 @@ def _spans(sources: list[Evidence]) -> Iterator[Span]:
         for at in range(SENTENCES):
             n = section * SENTENCES + at
             item = sources[n % SOURCES]
-            cites = (Cite(evidence=item.id, passage=item.passages[0].id),)
+            cites = (PassageReference(evidence=item.id, passage=item.passages[0].id),)
             yield Span(kind="text", text=f"{_sentence(n)} ", cites=cites)
         rows = "\n".join(f"| {n} | {n * 7} t | {n % 9} % |" for n in range(8))
-        yield Span(
-            kind="text", text=f"\n\n| District | Freight | Growth |\n|---|---|---|\n{rows}\n"
-        )
+        yield Span(kind="text", text=f"\n\n| District | Freight | Growth |\n|---|---|---|\n{rows}\n")
 
 
 def report() -> Report:
     """The long report."""
     sources = [_source(n) for n in range(SOURCES)]
-    answer = Answer(
-        title="Harbours", language="en", author="made up", spans=tuple(_spans(sources)), made=NOW
-    )
+    answer = Answer(title="Harbours", language="en", author="made up", spans=tuple(_spans(sources)), made=NOW)
     findings = tuple(
         Finding(
             task=Task(id=f"1.{at}", source="web", query=f"harbours {at}"),
@@ -88,7 +84,7 @@ def report() -> Report:
     )
     run = Run(
         id="bench", conversation="c", owner="o", question="How did harbours grow?",
-        options=Options(), status="done", created=NOW,
+        options=RunOptions(), status="done", created=NOW,
     )  # fmt: skip
     return Report(run=run, findings=findings, answer=answer, evidence=tuple(sources))
 
@@ -101,13 +97,13 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def figures() -> Iterator[Figure]:
     written = report()
-    numbered = cited(written)
+    numbered = number_report_answer(written)
     assert isinstance(numbered, CitedAnswer)
-    first = _seconds(lambda: support(numbered))
-    count = support(numbered).counts.total
+    first = _seconds(lambda: check_support(numbered))
+    count = check_support(numbered).counts.total
     note = f"{count} sentences, {len(numbered.sources)} sources"
     yield Figure("support, first time", first, "s", FORMAT, note=note)
-    blocks = _seconds(lambda: [*answer_stretches(numbered, support(numbered))])
+    blocks = _seconds(lambda: [*mark_doubtful_sentences(numbered, check_support(numbered))])
     yield Figure("support and blocks of the page, again", blocks, "s", PAGE)
     for ending, write in REPORT_FORMATS.items():
         limit = SLOW if ending == "pdf" else FORMAT
@@ -115,7 +111,7 @@ def figures() -> Iterator[Figure]:
         yield Figure(ending, seconds, "s", limit, note=f"{len(write(written, numbered)):,} bytes")
     yield Figure("zip", _seconds(lambda: report_zip(written, numbered)), "s", 2 * SLOW)
     difficult = hard()
-    marked = cited(difficult)
+    marked = number_report_answer(difficult)
     assert isinstance(marked, CitedAnswer)
     for ending, limit in HARD.items():
         write = REPORT_FORMATS[ending]

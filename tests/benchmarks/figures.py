@@ -60,7 +60,7 @@ def at_once(runs: int, settings: Settings, *, calls: int = 0) -> Figure:
     Raises:
         Unreachable: a limit would make some of them wait for others.
     """
-    shown = dict(settings.shown())
+    shown = dict(settings.display_values())
     wanted = {
         "SIGHTLINE_MAX_RUNS": runs,
         "SIGHTLINE_MAX_RUNS_EACH": runs,

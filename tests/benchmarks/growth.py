@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from research.application import settle
+from research.application import tune_garbage_collector
 from research.citations.registry import evidence_id
-from research.core.records import Evidence, Options, Passage, Run, Task, fingerprint
+from research.core.records import Evidence, Passage, Run, RunOptions, Task, fingerprint
 from research.core.settings import Settings
-from research.readers.documents import read
-from research.runtime.local import LocalRuns
+from research.readers.documents import read_document
+from research.runtime.local_run_manager import LocalRunManager
 from research.sources.library.index import Library
-from research.storage.archive import Wanted
+from research.storage.history_index import HistoryQuery
 from research.storage.store import Store
 from tests.benchmarks.figures import Figure, percentile
 from tests.fakes import RETRIEVED, Outcome, ScriptedReasoner, ScriptedSource, resources
@@ -53,7 +53,7 @@ Cost = tuple[float, float]
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, _desk(Path(folder)) as runs:
         _asked(runs)
-        settle()
+        tune_garbage_collector()
         at_once = {number: _cost(lambda n=number: _together(runs, n)) for number in RUNS}  # type: ignore[misc]
     yield from _row(
         "runs at once, all together", "runs", at_once,
@@ -123,30 +123,30 @@ def _often(work: Callable[[], object]) -> Cost:
 
 
 @contextmanager
-def _desk(folder: Path, source: ScriptedSource | None = None) -> Iterator[LocalRuns]:
+def _desk(folder: Path, source: ScriptedSource | None = None) -> Iterator[LocalRunManager]:
     settings = Settings(data_dir=folder, runs_each=0)
     source = source or ScriptedSource("web", Outcome(waits=WAIT))
-    runs = LocalRuns(resources(settings, ScriptedReasoner(), {"web": source}))
+    runs = LocalRunManager(resources(settings, ScriptedReasoner(), {"web": source}))
     try:
         yield runs
     finally:
         runs.close()
 
 
-def _asked(runs: LocalRuns, follows: str = "") -> Run:
-    options = Options(queries=3, loops=1, sources=("web",))
+def _asked(runs: LocalRunManager, follows: str = "") -> Run:
+    options = RunOptions(queries=3, loops=1, sources=("web",))
     return _ended(runs, runs.start("How old is it?", options=options, follows=follows))
 
 
-def _ended(runs: LocalRuns, run: Run) -> Run:
-    while (now := runs.get(run.id)) is None or now.active:
+def _ended(runs: LocalRunManager, run: Run) -> Run:
+    while (now := runs.get_run(run.id)) is None or now.is_active:
         time.sleep(0.02)
     assert now.status == "done", now.error
     return now
 
 
-def _together(runs: LocalRuns, number: int) -> None:
-    options = Options(queries=3, loops=1, sources=("web",))
+def _together(runs: LocalRunManager, number: int) -> None:
+    options = RunOptions(queries=3, loops=1, sources=("web",))
     begun = [runs.start(f"question {n}", options=options) for n in range(number)]
     for run in begun:
         _ended(runs, run)
@@ -191,7 +191,7 @@ class _Rich(ScriptedSource):
 
 def _found(number: int) -> tuple[int, Cost]:
     with tempfile.TemporaryDirectory() as folder, _desk(Path(folder), _Rich(number)) as runs:
-        options = Options(queries=1, loops=1, sources=("web",))
+        options = RunOptions(queries=1, loops=1, sources=("web",))
         reasoner: ScriptedReasoner = runs.resources.reasoner  # type: ignore[assignment]
         reasoner._queries = ("a",)
         return number, _often(lambda: _ended(runs, runs.start("How old is it?", options=options)))
@@ -207,8 +207,8 @@ def _library() -> Iterator[Figure]:
     for number in DOCUMENTS:
         with tempfile.TemporaryDirectory() as folder:
             library = Library(Path(folder) / "library.db")
-            library.use_sample(False)
-            built[number] = _cost(lambda: list(library.add(texts(number))))  # noqa: B023
+            library.set_sample_enabled(False)
+            built[number] = _cost(lambda: list(library.add_files(texts(number))))  # noqa: B023
             searched[number] = _often(lambda: list(map(library.search, QUESTIONS)))  # noqa: B023
             library.close()
             rates.append(_rates(number, built[number][0], Path(folder)))
@@ -228,7 +228,7 @@ def _rates(number: int, seconds: float, folder: Path) -> tuple[float, float]:
     """Sections that a second of the processor takes in: our index, and FTS5's insert of bare texts."""
     sections: list[tuple[str]] = []
     for name, data in texts(number):
-        document = read(name, data)
+        document = read_document(name, data)
         sections += [(document.text[s.start : s.end],) for s in document.sections]
     with closing(sqlite3.connect(folder / "bare.db")) as bare:
         bare.execute("create virtual table words using fts5(text)")
@@ -248,9 +248,9 @@ def _history() -> Iterator[Figure]:
             for n in range(filled, number):
                 add_run(store, n)
             filled = number
-            page = store.archive.page
-            pages[number] = _often(lambda: page("local", Wanted(), 20, 0))  # noqa: B023
-            words[number] = _often(lambda: page("local", Wanted(words="敦煌"), 20, 0))  # noqa: B023
+            page = store.history.page
+            pages[number] = _often(lambda: page("local", HistoryQuery(), 20, 0))  # noqa: B023
+            words[number] = _often(lambda: page("local", HistoryQuery(words="敦煌"), 20, 0))  # noqa: B023
         size = (Path(folder) / "runs.db").stat().st_size / 2**20
         store.close()
     yield from _row(

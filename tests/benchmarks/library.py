@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from research.application import Desk
-from research.core.settings import load
-from research.core.text.sentences import sentences
-from research.core.text.words import STOP, has_han, tokens, words
-from research.readers.documents import read
+from research.application import Application
+from research.core.settings import load_settings
+from research.core.text.sentences import split_sentences
+from research.core.text.tokenizer import STOP_WORDS, has_han, split_words, tokenize
+from research.readers.documents import read_document
 from research.sources.library.index import Library
-from research.sources.library.prepare import sample_files
+from research.sources.library.prepare import load_sample_files
 from tests.benchmarks.figures import Figure, percentile
 
 DOCUMENTS = 1_000
@@ -49,8 +49,8 @@ class Source:
         self.headings: list[str] = []
         self.sizes: list[int] = []
         self.sentences: list[tuple[str, str]] = []
-        for name, data in sample_files():
-            document = read(name, data)
+        for name, data in load_sample_files():
+            document = read_document(name, data)
             if document.language != language:
                 continue
             title = document.title.removeprefix("The ")
@@ -58,7 +58,7 @@ class Source:
             for section in document.sections:
                 self.headings.append(section.heading or "概况")
                 body = document.text[section.start : section.end]
-                pieces = [(title, body[a:b]) for a, b in sentences(body)]
+                pieces = [(title, body[a:b]) for a, b in split_sentences(body)]
                 self.sizes.append(len(pieces))
                 self.sentences += pieces
 
@@ -106,16 +106,14 @@ def queries(texts: Sequence[str], number: int = QUESTIONS) -> list[str]:
     out: list[str] = []
     while len(out) < number:
         text = rng.choice(pools[len(out) % 2])
-        content = [w for w in dict.fromkeys(words(text)) if w not in STOP and not w.isdigit()]
+        content = [w for w in dict.fromkeys(split_words(text)) if w not in STOP_WORDS and not w.isdigit()]
         size = rng.randint(3, 8)
         if len(content) >= size:
             out.append(" ".join(rng.sample(content, size)))
     return out
 
 
-def _timed(
-    library: Library, asked: Sequence[str], subjects: Sequence[Sequence[str]]
-) -> list[float]:
+def _timed(library: Library, asked: Sequence[str], subjects: Sequence[Sequence[str]]) -> list[float]:
     """Milliseconds of each search."""
     out = []
     for question, subject in zip(asked, subjects, strict=True):
@@ -129,7 +127,7 @@ def _tokenising(files: Sequence[tuple[str, bytes]]) -> float:
     started = time.perf_counter()
     for _, data in files:
         for line in data.decode().splitlines():
-            tokens(line)
+            tokenize(line)
     return time.perf_counter() - started
 
 
@@ -140,25 +138,25 @@ def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "library.db"
         library = Library(path)
-        library.use_sample(False)
+        library.set_sample_enabled(False)
         gc.collect()
         gc.freeze()  # as the server does
         started, cpu = time.perf_counter(), time.process_time()
-        outcomes = list(library.add(files))
+        outcomes = list(library.add_files(files))
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        passages = sum(outcome.passages for outcome in outcomes)
+        passages = sum(outcome.passage_count for outcome in outcomes)
         size = sum(len(data) for _, data in files) / 1e6
         note = f"{passages:,} passages, {size:.0f} MB of files, {cpu:.1f} s of CPU"
         yield Figure(f"index of {sections:,} sections", seconds, "s", BUILD_TARGET, note=note)
         started = time.perf_counter()
-        again = list(library.add(files))
+        again = list(library.add_files(files))
         assert all(outcome.outcome == "unchanged" for outcome in again)
         yield Figure("the same again, unchanged", time.perf_counter() - started, "s")
         more = documents(SEED + 1, longer=3)
         while passages < PASSAGES:
-            passages += sum(o.passages for o in library.add(islice(more, DOCUMENTS // 10)))
+            passages += sum(o.passage_count for o in library.add_files(islice(more, DOCUMENTS // 10)))
         yield from _query_figures(library, passages)
-        titles = [entry.title for entry in library.entries()]
+        titles = [entry.title for entry in library.list_all()]
         library.close()
         yield from _answer_figures(Path(folder), titles)
         gc.unfreeze()
@@ -168,7 +166,7 @@ def figures() -> Iterator[Figure]:
 def _answer_figures(folder: Path, titles: Sequence[str]) -> Iterator[Figure]:
     """Whole answers without a model, from the start of a run to its end."""
     rng = random.Random(SEED)
-    desk = Desk(load({}, data_dir=folder))
+    desk = Application(load_settings({}, data_dir=folder))
     times = []
     try:
         for title in rng.sample(titles, ANSWERS):
@@ -193,10 +191,10 @@ def _answer_figures(folder: Path, titles: Sequence[str]) -> Iterator[Figure]:
 
 
 def _query_figures(library: Library, passages: int) -> Iterator[Figure]:
-    entries = library.entries()
+    entries = library.list_all()
     rng = random.Random(SEED)
     chosen = rng.sample(entries, QUESTIONS)
-    texts = [library.text(entry.id) for entry in chosen]
+    texts = [library.document_text(entry.id) for entry in chosen]
     asked = queries([text[at : at + 300] for text in texts for at in (0, 2_000)])
     title = {True: [], False: []}
     for entry in chosen:

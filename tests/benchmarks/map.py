@@ -16,7 +16,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from research import Place, Sighting, application
+from research import Place, RecordedPlace, application
 from tests.benchmarks.figures import Figure
 
 SIZES = (200, 1000, 10_000)
@@ -54,9 +54,7 @@ def _measured(size: int) -> Iterator[Figure]:
             raise RuntimeError(page.exception[0].message)
         times.append(page.session_state.seconds)
     told = json.loads(page.get("component_instance")[0].proto.json_args)
-    sent = sum(
-        len((told[part] or "").encode()) for part in ("script", "header", "html", "feature_group")
-    )
+    sent = sum(len((told[part] or "").encode()) for part in ("script", "header", "html", "feature_group"))
     listed = len(page.get("bidi_component")[0].proto.json.encode())
     name = f"{size:,} places"
     last = size == SIZES[-1]
@@ -71,19 +69,19 @@ def _page() -> None:
 
     import streamlit as st
 
-    from pages.shared import map as maps
+    from pages.shared import place_map as maps
 
     started = time.perf_counter()
-    maps.draw(st.session_state.seen, key="bench", tick=True)
+    maps.draw(st.session_state.seen, key="bench", has_checkboxes=True)
     st.session_state.seconds = time.perf_counter() - started
 
 
-def sightings(size: int) -> list[Sighting]:
+def sightings(size: int) -> list[RecordedPlace]:
     """Places strewn over Beijing, with all that Amap would say of them."""
     made = random.Random(20)
     now = datetime(2026, 11, 22, tzinfo=UTC)
     return [
-        Sighting(
+        RecordedPlace(
             place=Place(
                 id=f"p{n}",
                 name=f"王府井示例餐厅（第{n}分店）",

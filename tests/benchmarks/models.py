@@ -21,8 +21,8 @@ from pathlib import Path
 
 import aiohttp
 
-from research.application import Desk, settle
-from research.core.settings import load
+from research.application import Application, tune_garbage_collector
+from research.core.settings import load_settings
 from tests.benchmarks.figures import Figure, Others, at_once, percentile
 
 WAIT = 0.3
@@ -47,17 +47,15 @@ def served() -> Iterator[str]:
             server.terminate()
 
 
-def _measured(desk: Desk, number: int) -> tuple[list[float], float]:
+def _measured(desk: Application, number: int) -> tuple[list[float], float]:
     """Seconds of each run from its creation to its stored end, and CPU seconds of the process."""
     cpu = time.process_time()
-    ids = [
-        desk.runs.start(f"How old is building number {next(BUILDINGS)}?").id for _ in range(number)
-    ]
+    ids = [desk.runs.start(f"How old is building number {next(BUILDINGS)}?").id for _ in range(number)]
     times = []
     for run_id in ids:
         for _ in desk.runs.follow(run_id):
             pass
-        run = desk.runs.get(run_id)
+        run = desk.runs.get_run(run_id)
         assert run is not None and run.finished is not None and run.status == "done", run
         times.append((run.finished - run.created).total_seconds())
     return times, time.process_time() - cpu
@@ -130,13 +128,13 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
             "SIGHTLINE_MAX_RUNS_EACH": "0", "SIGHTLINE_MODEL_CONCURRENCY": str(MOST * SEARCHES),
         }  # fmt: skip
-        settings = load(env, data_dir=Path(folder))
+        settings = load_settings(env, data_dir=Path(folder))
         yield at_once(MOST, settings, calls=MOST * SEARCHES)
-        desk = Desk(settings)
+        desk = Application(settings)
         try:
             _measured(desk, 1)
             _floor(url, 1)
-            settle()  # as the app does
+            tune_garbage_collector()  # as the app does
             for number, target in TARGETS.items():
                 before, others = _memory(), Others()
                 floor, floor_cpu = _median(_floor(url, number) for _ in range(ROUNDS))

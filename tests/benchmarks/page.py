@@ -50,9 +50,7 @@ def figures() -> Iterator[Figure]:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         yield from _following(browser, Path(folder) / "long")
         yield from _events(browser, Path(folder) / "events")
         browser.close()

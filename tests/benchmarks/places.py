@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from research.core import settings
-from research.sources.places.client import Session, connection
-from research.sources.places.questions import Wish, wanted
+from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.questions import PlaceQuery, parse_place_query
 from tests.benchmarks.figures import Figure
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.npm import environment, lacking
@@ -51,7 +51,7 @@ def questions() -> list[Labelled]:
 def figures() -> Iterator[Figure]:
     asked = questions()
     for language, title in LANGUAGES.items():
-        read = [(q, wanted(q.question)) for q in asked if q.language == language]
+        read = [(q, parse_place_query(q.question)) for q in asked if q.language == language]
         right = [(q, wish) for q, wish in read if q.wanted and wish]
         missed = [q.id for q, wish in read if q.wanted and not wish]
         false = [q.id for q, wish in read if wish and not q.wanted]
@@ -71,7 +71,7 @@ def figures() -> Iterator[Figure]:
 
 async def _npm(fake: FakeAmap, folder: Path) -> list[Figure]:
     env = environment(fake, folder) | {"AMAP_MCP": "npm", "AMAP_TIMEOUT": "30"}
-    session = Session(connection(settings.load(env, data_dir=folder)), 30)
+    session = AmapSession(session_factory(settings.load_settings(env, data_dir=folder)), 30)
     begun = time.monotonic()
     try:
         await session.start()
@@ -90,7 +90,7 @@ async def _npm(fake: FakeAmap, folder: Path) -> list[Figure]:
     ]
 
 
-def _share(name: str, right: list[tuple[Labelled, Wish]], wrong: list[str]) -> Figure:
+def _share(name: str, right: list[tuple[Labelled, PlaceQuery]], wrong: list[str]) -> Figure:
     return _figure(name, len(right) - len(wrong), wrong)
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from research.application import Desk, settle
+from research.application import Application, tune_garbage_collector
 from research.core.records import Report
-from research.core.settings import load
+from research.core.settings import load_settings
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeTavilyNews, rows_about
@@ -53,11 +53,11 @@ def serve() -> None:
         threading.Event().wait()
 
 
-def _measured(desk: Desk, number: int) -> tuple[list[float], float, Report]:
+def _measured(desk: Application, number: int) -> tuple[list[float], float, Report]:
     """Seconds of each report from its creation to its stored end, CPU seconds of the process, and
     the last report."""
     limits = {"sections": SECTIONS, "reflections": REFLECTIONS}
-    options = desk.services.reporting().model_copy(update=limits)
+    options = desk.services.report_options().model_copy(update=limits)
     cpu = time.process_time()
     topics = [f"The harbour, ferry {time.monotonic_ns()}" for _ in range(number)]
     ids = [desk.runs.start(topic, options=options).id for topic in topics]
@@ -86,12 +86,12 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": gemini,
             "TAVILY_API_KEY": "tvly-benchmark", "TAVILY_BASE_URL": tavily,
         }  # fmt: skip
-        settings = load(env, data_dir=Path(folder))
+        settings = load_settings(env, data_dir=Path(folder))
         yield at_once(MANY, settings, calls=MANY * SECTIONS)
-        desk = Desk(settings)
+        desk = Application(settings)
         try:
             _measured(desk, 1)
-            settle()  # as the app does
+            tune_garbage_collector()  # as the app does
             single = [_measured(desk, 1) for _ in range(ONCE)]
             seconds = percentile([times[0] for times, _, _ in single], 0.5)
             note = f"{seconds:.2f} s, the critical path is {path:.1f} s"

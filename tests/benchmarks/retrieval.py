@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from research.application import Desk
+from research.application import Application
 from research.core.settings import Settings
-from research.core.text.words import fold
-from research.sources.library.index import Hit, Library
+from research.core.text.tokenizer import normalise_quote
+from research.sources.library.index import Library, SearchHit
 from tests.benchmarks.figures import Figure
 
 FIRST = 5
@@ -48,11 +48,11 @@ def found(labelled: Labelled, library: Library) -> bool:
     return any(answers(labelled, hit, library) for hit in hits)
 
 
-def answers(labelled: Labelled, hit: Hit, library: Library) -> bool:
+def answers(labelled: Labelled, hit: SearchHit, library: Library) -> bool:
     """Whether the hit holds an answer, or a piece of one that a passage's end cut in two."""
     if Path(hit.name).stem not in labelled.documents:
         return False
-    text = library.text(hit.document)
+    text = library.document_text(hit.document_id)
     for wanted in labelled.contains:
         at = text.find(wanted)
         if at >= 0 and hit.start < at + len(wanted) and at < hit.end:
@@ -60,7 +60,7 @@ def answers(labelled: Labelled, hit: Hit, library: Library) -> bool:
     return False
 
 
-def quoted(labelled: Labelled, desk: Desk) -> bool:
+def quoted(labelled: Labelled, desk: Application) -> bool:
     """Whether a run's quotes have the answer."""
     run = desk.runs.start(labelled.question)
     for _ in desk.runs.follow(run.id):
@@ -68,14 +68,14 @@ def quoted(labelled: Labelled, desk: Desk) -> bool:
     report = desk.runs.report(run.id)
     if report is None or report.answer is None:
         return False
-    quotes = [fold(span.text) for span in report.answer.spans if span.kind == "quote"]
-    return any(fold(wanted) in quote for wanted in labelled.contains for quote in quotes)
+    quotes = [normalise_quote(span.text) for span in report.answer.spans if span.kind == "quote"]
+    return any(normalise_quote(wanted) in quote for wanted in labelled.contains for quote in quotes)
 
 
 def figures() -> Iterator[Figure]:
     asked = questions()
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(Settings(data_dir=Path(folder)))
+        desk = Application(Settings(data_dir=Path(folder)))
         try:
             recalled = {q.id for q in asked if found(q, desk.library)}
             digested = {q.id for q in asked if quoted(q, desk)}

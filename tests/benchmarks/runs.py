@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from research.core.records import Options, Run
+from research.core.records import Run, RunOptions
 from research.core.settings import Settings
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, resources
 
@@ -23,9 +23,9 @@ MANY = 50
 ONCE = 5  # single runs, of which the median counts
 
 
-def _measured(runs: LocalRuns, number: int) -> tuple[list[float], float]:
+def _measured(runs: LocalRunManager, number: int) -> tuple[list[float], float]:
     """Seconds of each run from its creation to its stored end, and CPU seconds of the process."""
-    options = Options(queries=3, loops=ROUNDS, sources=("web",))
+    options = RunOptions(queries=3, loops=ROUNDS, sources=("web",))
     cpu = time.process_time()
     ids = [runs.start(f"question {n}", options=options).id for n in range(number)]
     done = [run for run_id in ids if (run := _ended(runs, run_id))]
@@ -33,11 +33,11 @@ def _measured(runs: LocalRuns, number: int) -> tuple[list[float], float]:
     return [(run.finished - run.created).total_seconds() for run in done if run.finished], cpu
 
 
-def _ended(runs: LocalRuns, run_id: str) -> Run:
+def _ended(runs: LocalRunManager, run_id: str) -> Run:
     while True:
-        run = runs.get(run_id)
+        run = runs.get_run(run_id)
         assert run is not None
-        if not run.active:
+        if not run.is_active:
             assert run.status == "done", run.error
             return run
         time.sleep(0.02)
@@ -50,7 +50,7 @@ def figures() -> Iterator[Figure]:
         yield at_once(MANY, settings)
         source = ScriptedSource("web", Outcome(waits=WAIT))
         reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e", "f"))
-        runs = LocalRuns(resources(settings, reasoner, {"web": source}))
+        runs = LocalRunManager(resources(settings, reasoner, {"web": source}))
         try:
             _measured(runs, 1)
             single = [_measured(runs, 1) for _ in range(ONCE)]

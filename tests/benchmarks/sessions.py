@@ -21,10 +21,10 @@ import aiohttp
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.middleware.pace import COOKIE
-from research.core.records import Options
+from pages.middleware.rate_limits import BROWSER_COOKIE
+from research.core.records import RunOptions
 from research.core.settings import Settings
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.benchmarks.figures import Figure, at_once, percentile, processor
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.serving import Server
@@ -44,7 +44,7 @@ class Session:
 
     def __init__(self, http: aiohttp.ClientSession, server: Server, query: str) -> None:
         self._http, self._server, self._query = http, server, query
-        self._known = {"Cookie": f"{COOKIE}=browser{next(self._browsers)}"}
+        self._known = {"Cookie": f"{BROWSER_COOKIE}=browser{next(self._browsers)}"}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.answered = 0  # how often it was told something
 
@@ -54,9 +54,7 @@ class Session:
         async with self._http.get(f"{self._server.url}/?{self._query}") as page:
             await page.read()
         url = f"ws://127.0.0.1:{self._server.port}/_stcore/stream"
-        self._socket = await self._http.ws_connect(
-            url, headers=self._known, protocols=("streamlit",), max_msg_size=0
-        )
+        self._socket = await self._http.ws_connect(url, headers=self._known, protocols=("streamlit",), max_msg_size=0)
         await self._ask("")
         while words not in await self._told():
             pass
@@ -80,9 +78,7 @@ class Session:
         if message.WhichOneof("type") == "auto_rerun":
             again = message.auto_rerun
             if again.fragment_id not in self._tasks:
-                self._tasks[again.fragment_id] = asyncio.create_task(
-                    self._poll(again.fragment_id, again.interval)
-                )
+                self._tasks[again.fragment_id] = asyncio.create_task(self._poll(again.fragment_id, again.interval))
         return got if message.WhichOneof("type") == "delta" else b""
 
     async def _poll(self, fragment: str, interval: float) -> None:
@@ -108,12 +104,9 @@ def figures() -> Iterator[Figure]:
         yield at_once(MANY, settings)
         server = Server(settings.data_dir).start()
         source = ScriptedSource("library", HANGS)
-        runs = LocalRuns(resources(settings, ScriptedReasoner(), {"library": source}))
+        runs = LocalRunManager(resources(settings, ScriptedReasoner(), {"library": source}))
         try:
-            ids = [
-                runs.start(f"question {n}", options=Options(sources=("library",))).id
-                for n in range(MANY)
-            ]
+            ids = [runs.start(f"question {n}", options=RunOptions(sources=("library",))).id for n in range(MANY)]
             until(lambda: len(source.calls) == 3 * MANY)
             yield from asyncio.run(_measured(server, ids))
         finally:

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from research.application import Desk
-from research.core.settings import load
+from research.application import Application
+from research.core.settings import load_settings
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.models import CALLS, ROOT, WAIT, served
 
@@ -58,9 +58,9 @@ def _figures(
 def _beyond(folder: Path, env: Mapping[str, str]) -> tuple[float, float]:
     """Seconds that the plan and the first search of a new process take beyond the service's."""
     _command(folder, ASKED, env=env)
-    desk = Desk(load(env, data_dir=folder))
+    desk = Application(load_settings(env, data_dir=folder))
     try:
-        events = desk.runs.events(next(iter(desk.runs.recent())).id)
+        events = desk.runs.events(next(iter(desk.runs.recent_runs())).id)
     finally:
         desk.close()
     planned = next(event for event in events if event.kind == "plan")

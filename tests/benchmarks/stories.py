@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from research.sources.news.article import Article
-from research.sources.news.stories import stories
+from research.sources.news.stories import cluster_articles
 from tests.benchmarks.figures import Figure
 
 PAIRS = Path(__file__).resolve().parent.parent / "sources" / "news" / "pairs.json"
@@ -60,13 +60,13 @@ def pairs() -> list[Pair]:
 
 def alone(judged: list[Pair]) -> dict[str, bool]:
     """Each pair grouped by itself."""
-    return {p.id: len(stories([Article(title=p.a), Article(title=p.b)])) == 1 for p in judged}
+    return {p.id: len(cluster_articles([Article(title=p.a), Article(title=p.b)])) == 1 for p in judged}
 
 
 def together(judged: list[Pair]) -> dict[str, bool]:
     """All headlines grouped at once."""
-    told = stories([Article(title=title) for pair in judged for title in (pair.a, pair.b)])
-    home = {at: story.indexes for story in told for at in story.indexes}
+    told = cluster_articles([Article(title=title) for pair in judged for title in (pair.a, pair.b)])
+    home = {at: story.source_indexes for story in told for at in story.source_indexes}
     return {pair.id: home[2 * n] == home[2 * n + 1] for n, pair in enumerate(judged)}
 
 
@@ -94,7 +94,7 @@ def figures() -> Iterator[Figure]:
                 yield Figure(f"recall, {what}", found.recall, target=RECALL, more=True, note=" ".join(missed))  # fmt: skip
     items = made_up(5_000)
     begun = time.process_time()
-    told = stories(items)
+    told = cluster_articles(items)
     spent = time.process_time() - begun
     yield Figure("5,000 items, processor", spent, "s", target=SECONDS, note=f"{len(told)} stories")
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from research.citations.numbering import CitedAnswer, cited
-from research.citations.registry import Registry
-from research.citations.support import Sentence, support
-from research.core.records import Answer, Cite, Report, Span
+from research.citations.numbering import CitedAnswer, number_report_answer
+from research.citations.registry import EvidenceRegistry
+from research.citations.support import CheckedSentence, check_support
+from research.core.records import Answer, PassageReference, Report, Span
 from tests.benchmarks.figures import Figure
 from tests.linter.plantings import (
     MADE,
@@ -49,7 +49,7 @@ def figures(file: Path | None = None) -> Iterator[Figure]:
     yield Figure("reports, processor a sentence", 1000 * spent / max(1, len(found)), "ms")
     long = _long()
     begun = time.process_time()
-    support(long)
+    check_support(long)
     spent = time.process_time() - begun
     note = f"{SENTENCES} sentences, {len(long.sources)} sources"
     yield Figure("a report of 30 pages, processor", spent, "s", target=1.0, note=note)
@@ -63,28 +63,26 @@ def _long() -> CitedAnswer:
     """The sentences of the planted reports one after the other, again and again; three of them cite one
     source, whose passages are those of a source of their report and nobody else's."""
     every = [(name, s) for name, item in planted().items() for s in item.sentences]
-    registry, evidence, spans = Registry(), [], []
+    registry, evidence, spans = EvidenceRegistry(), [], []
     for n in range(SENTENCES):
         name, sentence = every[n % len(every)]
         if n % (SENTENCES // SOURCES) == 0:
             own = planted()[name].evidence
             first = own[n % len(own)]
-            passages = tuple(
-                p.model_copy(update={"text": f"{p.text} ({n})"}) for p in first.passages
-            )
+            passages = tuple(p.model_copy(update={"text": f"{p.text} ({n})"}) for p in first.passages)
             update = {"url": f"https://example.org/{n}", "passages": passages}
             evidence.append(registry.add(first.model_copy(update=update)))
         source = evidence[-1]
-        cites = tuple(Cite(evidence=source.id, passage=p.id) for p in source.passages)
+        cites = tuple(PassageReference(evidence=source.id, passage=p.id) for p in source.passages)
         spans.append(Span(kind="text", text=f"{sentence.text}\n\n", cites=cites))
     run = report(next(iter(planted()))).run
     answer = Answer(title="Long", language="en", author="planted", spans=tuple(spans), made=MADE)
-    numbered = cited(Report(run=run, answer=answer, evidence=tuple(evidence)))
+    numbered = number_report_answer(Report(run=run, answer=answer, evidence=tuple(evidence)))
     assert numbered is not None and len(numbered.sources) == SOURCES
     return numbered
 
 
-def _scores(what: str, of: Sequence[Judged], beside: Sequence[Sentence] = ()) -> Iterator[Figure]:
+def _scores(what: str, of: Sequence[Judged], beside: Sequence[CheckedSentence] = ()) -> Iterator[Figure]:
     for language, title in LANGUAGES.items():
         part = [item for item in of if language in ("", item.language)]
         if not part:
@@ -108,5 +106,5 @@ def _scores(what: str, of: Sequence[Judged], beside: Sequence[Sentence] = ()) ->
         yield Figure(f"{what}, {label} found {status or 'to be no claim'}", count)
 
 
-def _texts(sentences: Sequence[Sentence]) -> str:
+def _texts(sentences: Sequence[CheckedSentence]) -> str:
     return " / ".join(f"{sentence.status}: {sentence.text[:30]}" for sentence in sentences)

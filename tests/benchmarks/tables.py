@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from research.application import Desk, settle
-from research.core.records import Column, Grid, Options, Plan, Row
-from research.core.settings import load
+from research.application import Application, tune_garbage_collector
+from research.core.records import Column, Grid, Plan, Row, RunOptions
+from research.core.settings import load_settings
 from tests.benchmarks.figures import Figure, Others, percentile
 from tests.benchmarks.models import WAIT, bare, served
 
@@ -35,10 +35,10 @@ def _grid() -> Plan:
     return Plan(grid=Grid(rows=rows, columns=columns))
 
 
-def _measured(desk: Desk) -> tuple[float, float, int]:
+def _measured(desk: Application) -> tuple[float, float, int]:
     """Seconds of a table, those of the processor, and how many calls it took."""
     cpu = time.process_time()
-    run = desk.runs.start("Towers", options=Options(table=True, sources=("web",)), plan=_grid())
+    run = desk.runs.start("Towers", options=RunOptions(table=True, sources=("web",)), plan=_grid())
     for _ in desk.runs.follow(run.id):
         pass
     report = desk.runs.report(run.id)
@@ -74,11 +74,11 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
             "SIGHTLINE_MODEL_CONCURRENCY": str(AT_ONCE),
         }  # fmt: skip
-        desk = Desk(load(env, data_dir=Path(folder)))
+        desk = Application(load_settings(env, data_dir=Path(folder)))
         try:
             _measured(desk)
             asyncio.run(_bare(url))
-            settle()  # as the app does
+            tune_garbage_collector()  # as the app does
             others = Others()
             floor = percentile([asyncio.run(_bare(url)) for _ in range(ROUNDS)], 0.5)
             found = [_measured(desk) for _ in range(ROUNDS)]

@@ -26,8 +26,8 @@ import aiohttp
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from research.application import Desk, settle
-from research.core.settings import Settings, load
+from research.application import Application, tune_garbage_collector
+from research.core.settings import Settings, load_settings
 from tests.benchmarks.figures import Figure, at_once, percentile, processor
 from tests.benchmarks.page import EVENT_TARGET, _first, _label
 from tests.benchmarks.sessions import BOX, PROGRESS, TARGET, Session, _visited
@@ -88,9 +88,7 @@ class Asker(Session):
             again = message.auto_rerun
             self._going.add(again.fragment_id)
             if again.fragment_id not in self._tasks:
-                self._tasks[again.fragment_id] = asyncio.create_task(
-                    self._poll(again.fragment_id, again.interval)
-                )
+                self._tasks[again.fragment_id] = asyncio.create_task(self._poll(again.fragment_id, again.interval))
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
             if found := re.search(r"run=(\w+)", self._query):
@@ -149,7 +147,7 @@ def _burst(count: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, gemini(QUICK) as (address, _):
         env = {"GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": address}
         env |= {**LIMITS, "SIGHTLINE_WORKERS": str(count)}
-        desk = Desk(load(env, data_dir=Path(folder)))
+        desk = Application(load_settings(env, data_dir=Path(folder)))
         try:
             desk.warm()
             began = time.perf_counter()
@@ -158,13 +156,11 @@ def _burst(count: int) -> Iterator[Figure]:
                 taken, rss = time.perf_counter() - began, max(map(_memory, pids))
                 yield Figure(f"{name}: until both are ready", taken, "s")
                 yield Figure("memory of a worker that is ready", rss, "MB")
-            settle()
+            tune_garbage_collector()
             for number in (1, *BURSTS):
-                ids = [
-                    desk.runs.start(f"How old is building {number}-{n}?").id for n in range(number)
-                ]
+                ids = [desk.runs.start(f"How old is building {number}-{n}?").id for n in range(number)]
                 until(lambda ids=ids: not any(_going(desk, run_id) for run_id in ids), 300)
-                ends = [desk.runs.store.run(run_id) for run_id in ids]
+                ends = [desk.runs.store.get_run(run_id) for run_id in ids]
                 times = [(run.finished - run.created).total_seconds() for run in ends]  # type: ignore[union-attr,operator]
                 note = f"slowest, {max(times):.2f} s"
                 ratio = max(times) / (5 * QUICK)
@@ -175,10 +171,10 @@ def _burst(count: int) -> Iterator[Figure]:
             desk.close()
 
 
-def _going(desk: Desk, run_id: str) -> bool:
-    run = desk.runs.store.run(run_id)
+def _going(desk: Application, run_id: str) -> bool:
+    run = desk.runs.store.get_run(run_id)
     assert run is not None and run.status in ("queued", "running", "done"), run
-    return run.active
+    return run.is_active
 
 
 def _memory(pid: int) -> float:
@@ -206,9 +202,7 @@ def _served(count: int) -> Iterator[Figure]:
 async def _measured(server: Server, count: int) -> list[Figure]:
     acts: list[float] = []
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-        )
+        http = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
         await _visited(http, server, "lang=en", BOX)
         askers = [Asker(http, server) for _ in range(MANY)]
         for asker in askers:
@@ -243,9 +237,7 @@ async def _measured(server: Server, count: int) -> list[Figure]:
     ]  # fmt: skip
 
 
-async def _others(
-    http: aiohttp.ClientSession, server: Server, askers: list[Asker], acts: list[float]
-) -> None:
+async def _others(http: aiohttp.ClientSession, server: Server, askers: list[Asker], acts: list[float]) -> None:
     """Others open the Ask page and the pages of runs, one act after the other."""
     for n in range(10**6):
         run_id = askers[n % MANY].run
@@ -263,13 +255,8 @@ def _active(server: Server) -> int:
 
 def _runs(server: Server) -> list[float]:
     rows = server.rows("select created, finished, status from run")
-    assert {status for _, _, status in rows} == {"done"} and len(rows) == MANY, Counter(
-        status for *_, status in rows
-    )
-    return [
-        (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-        for start, end, _ in rows
-    ]
+    assert {status for _, _, status in rows} == {"done"} and len(rows) == MANY, Counter(status for *_, status in rows)
+    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end, _ in rows]
 
 
 def _late(server: Server, askers: list[Asker]) -> tuple[list[float], int]:

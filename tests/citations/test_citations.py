@@ -10,12 +10,12 @@ from research.citations.numbering import (
     CitedAnswer,
     CitedSource,
     NumberedSpan,
-    lint,
-    number,
-    verbatim,
+    check_numbering,
+    is_verbatim,
+    number_citations,
 )
-from research.citations.registry import Registry
-from research.core.records import Answer, Cite, Evidence, Passage, Span, SpanKind
+from research.citations.registry import EvidenceRegistry
+from research.core.records import Answer, Evidence, Passage, PassageReference, Span, SpanKind
 from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, tzinfo=UTC)
@@ -26,15 +26,13 @@ TEXTS = {
 }
 
 
-def registry() -> Registry:
+def registry() -> EvidenceRegistry:
     """Sources a, b and c; each holds all passages."""
-    filled = Registry()
+    filled = EvidenceRegistry()
     for name in "abc":
         passages = tuple(Passage(id=key, text=text) for key, text in TEXTS.items())
         url = f"https://example.org/{name}"
-        filled.add(
-            Evidence(id=name, kind="web", title=name, url=url, retrieved=NOW, passages=passages)
-        )
+        filled.add(Evidence(id=name, kind="web", title=name, url=url, retrieved=NOW, passages=passages))
     return filled
 
 
@@ -43,13 +41,13 @@ def answer(*spans: Span) -> Answer:
 
 
 def span(*cites: tuple[str, str], kind: SpanKind = "text", text: str = "x") -> Span:
-    pointed = tuple(Cite(evidence=evidence, passage=passage) for evidence, passage in cites)
+    pointed = tuple(PassageReference(evidence=evidence, passage=passage) for evidence, passage in cites)
     return Span(kind=kind, text=text, cites=pointed)
 
 
 def cited(*spans: Span) -> CitedAnswer:
-    result = number(answer(*spans), registry())
-    assert lint(result) == []
+    result = number_citations(answer(*spans), registry())
+    assert check_numbering(result) == []
     return result
 
 
@@ -105,15 +103,15 @@ def test_a_quote_within_a_quote_is_verbatim() -> None:
 
 
 def test_width_and_white_space_do_not_make_a_quote_another() -> None:
-    assert verbatim("７２万 平方米", TEXTS["p2"])
-    assert verbatim("Palace\nMuseum", TEXTS["p1"])
-    assert verbatim("international trade", "the inter-\nnational trade")
-    assert not verbatim("palace museum", TEXTS["p1"])
-    assert not verbatim("", TEXTS["p1"])
+    assert is_verbatim("７２万 平方米", TEXTS["p2"])
+    assert is_verbatim("Palace\nMuseum", TEXTS["p1"])
+    assert is_verbatim("international trade", "the inter-\nnational trade")
+    assert not is_verbatim("palace museum", TEXTS["p1"])
+    assert not is_verbatim("", TEXTS["p1"])
 
 
 def broken(sound: CitedAnswer, **change: object) -> str:
-    problems = lint(sound.model_copy(update=change))
+    problems = check_numbering(sound.model_copy(update=change))
     assert problems
     return " ".join(problems)
 
@@ -132,18 +130,14 @@ def test_the_check_finds_every_kind_of_defect() -> None:
     assert "not among the sources" in broken(sound, sources=(one,))
     assert "cited 0 times" in broken(sound, spans=(plain,), answer=answer(plain.span))
     assert "in order" in broken(sound, sources=(two, one))
-    assert "rising order" in broken(
-        sound, spans=(respan(plain, numbers=(2,)), respan(quoted, numbers=(1,)))
-    )
+    assert "rising order" in broken(sound, spans=(respan(plain, numbers=(2,)), respan(quoted, numbers=(1,))))
     assert "repeats" in broken(sound, spans=(respan(plain, numbers=(1, 1)), quoted))
     assert "listed as 5" in broken(sound, sources=(one, resource(two, times=5)))
     assert "two numbers" in broken(
         sound,
         sources=(
             one,
-            resource(
-                two, evidence=two.evidence.model_copy(update={"url": "http://example.org/a/#x"})
-            ),
+            resource(two, evidence=two.evidence.model_copy(update={"url": "http://example.org/a/#x"})),
         ),
     )
     assert "no cited passage" in broken(

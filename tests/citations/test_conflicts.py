@@ -11,30 +11,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.citations.conflicts import conflicts
-from research.citations.numbering import cited, number
-from research.citations.registry import Registry
+from research.citations.disagreements import find_disagreements
+from research.citations.numbering import number_citations, number_report_answer
+from research.citations.registry import EvidenceRegistry
 from research.core.records import (
     Answer,
-    Cite,
-    Conflict,
-    Coverage,
-    Disagreement,
     Evidence,
     EvidenceKind,
     Figure,
-    Options,
+    FigureDisagreement,
+    NewsCoverage,
     Passage,
+    PassageReference,
     Report,
     Run,
+    RunOptions,
     Span,
+    StoryConflict,
 )
 from tests.growth import assert_linear
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 RUN = Run(
-    id="r", conversation="c", owner="o", question="门票多少钱？", options=Options(), status="done",
+    id="r", conversation="c", owner="o", question="门票多少钱？", options=RunOptions(), status="done",
     created=NOW,
 )  # fmt: skip
 
@@ -54,10 +54,10 @@ def source(
     )  # fmt: skip
 
 
-def found(*sources: Evidence | str, answer: Answer | None = None) -> tuple[Disagreement, ...]:
+def found(*sources: Evidence | str, answer: Answer | None = None) -> tuple[FigureDisagreement, ...]:
     evidence = tuple(s if isinstance(s, Evidence) else source(n, s) for n, s in enumerate(sources))
     report = Report(run=RUN, evidence=evidence, answer=answer)
-    return conflicts(report, cited(report))
+    return find_disagreements(report, number_report_answer(report))
 
 
 def told(*sources: Evidence | str) -> list[list[str]]:
@@ -102,9 +102,7 @@ DIFFER: list[tuple[str, str, list[str]]] = [
 
 
 @each_row(("one", "other", "figures"), DIFFER)
-def test_figures_of_one_thing_that_do_not_agree_are_told(
-    one: str, other: str, figures: list[str]
-) -> None:
+def test_figures_of_one_thing_that_do_not_agree_are_told(one: str, other: str, figures: list[str]) -> None:
     assert told(one, other) == [figures]
 
 
@@ -191,9 +189,7 @@ def test_a_figure_without_a_name_is_of_what_its_page_is_about() -> None:
 
 
 def test_a_page_on_a_whole_city_names_nothing() -> None:
-    assert (
-        told(source(1, "门票60元。", "北京旅游攻略"), source(2, "门票40元。", "北京旅游指南")) == []
-    )
+    assert told(source(1, "门票60元。", "北京旅游攻略"), source(2, "门票40元。", "北京旅游指南")) == []
 
 
 def test_a_sentence_that_names_nothing_is_of_the_thing_of_its_title() -> None:
@@ -216,13 +212,13 @@ def test_an_agreeing_source_is_told_with_those_that_differ() -> None:
 def test_a_source_with_several_figures_of_one_thing_counts_with_none() -> None:
     torn = source(1, "故宫门票60元。也有人说，故宫门票80元。")
     assert told(torn, source(2, "故宫门票40元。")) == []
-    assert told(torn, source(2, "故宫门票40元。"), source(3, "故宫门票45元。")) == [
-        ["40元", "45元"]
-    ]
+    assert told(torn, source(2, "故宫门票40元。"), source(3, "故宫门票45元。")) == [["40元", "45元"]]
 
 
 def test_copies_count_once() -> None:
-    text = "记者从景区了解到，故宫门票60元。观众须提前七日在网上预约，凭本人身份证件入院参观，周一闭馆，法定节假日除外。"
+    text = (
+        "记者从景区了解到，故宫门票60元。观众须提前七日在网上预约，凭本人身份证件入院参观，周一闭馆，法定节假日除外。"
+    )
     (one,) = found(
         source(1, text), source(2, text + "（来源：某网）"), source(3, "故宫门票40元。"),
         source(4, "票务中心公告，故宫门票60元，周一闭馆。"),
@@ -243,7 +239,7 @@ def test_one_address_is_one_source() -> None:
 def test_what_a_figure_is_told_with() -> None:
     one = source(1, "故宫门票60元。", published=date(2024, 5, 1))
     other = source(2, "故宫门票40元。")
-    span = Span(kind="text", text="故宫门票60元。", cites=(Cite(evidence="e1", passage="p1"),))
+    span = Span(kind="text", text="故宫门票60元。", cites=(PassageReference(evidence="e1", passage="p1"),))
     answer = Answer(title="t", language="zh", author="a", spans=(span,), made=NOW)
     (conflict,) = found(one, other, answer=answer)
     low, high = conflict.figures
@@ -255,10 +251,7 @@ def test_what_a_figure_is_told_with() -> None:
 
 def test_the_subject_is_the_sentence_around_its_figure_in_whole_words() -> None:
     one = source(1, "The Kenya flood left 38 people dead.")
-    assert (
-        found(one, source(2, "The Kenya flood left 45 people dead."))[0].subject
-        == "The Kenya flood left … dead"
-    )
+    assert found(one, source(2, "The Kenya flood left 45 people dead."))[0].subject == "The Kenya flood left … dead"
     text = "After years of waiting for its restoration, the older Vasa Museum opened its doors on {} to the public."
     long = found(source(1, text.format("June 15, 1990")), source(2, text.format("June 15, 1993")))
     assert long[0].subject == "older Vasa Museum opened its doors on … to the public"
@@ -275,16 +268,16 @@ def test_a_count_of_other_years_publications_is_no_conflict_but_a_price_is() -> 
 def test_a_conflict_within_a_story_is_not_told_twice() -> None:
     one = source(1, "玉龙雪山地震造成12人死亡。", kind="news")
     other = source(2, "玉龙雪山地震造成15人遇难。", kind="news")
-    registry = Registry()
+    registry = EvidenceRegistry()
     ids = [registry.add(item).id for item in (one, other)]
     figures = tuple(Figure(text="x", clause="c", outlet="o", evidence=key) for key in ids)
-    known = Coverage(
+    known = NewsCoverage(
         as_of=NOW.date(),
-        conflicts=(Conflict(story="s", subject="die", unit="people", figures=figures),),
+        conflicts=(StoryConflict(story="s", subject="die", unit="people", figures=figures),),
     )
     answer = Answer(title="t", language="zh", author="a", coverage=known, made=NOW)
     report = Report(run=RUN, evidence=(one, other), answer=answer)
-    assert conflicts(report, number(answer, registry)) == ()
+    assert find_disagreements(report, number_citations(answer, registry)) == ()
     assert len(found(one, other)) == 1
 
 
@@ -293,9 +286,7 @@ TEXTS = [text for row in DIFFER for text in row[:2]] + [text for row in AGREE fo
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(TEXTS), max_size=12), st.randoms(use_true_random=False))
-def test_neither_order_nor_repetition_changes_what_is_found(
-    texts: Sequence[str], chance: random.Random
-) -> None:
+def test_neither_order_nor_repetition_changes_what_is_found(texts: Sequence[str], chance: random.Random) -> None:
     sources = [source(n, text) for n, text in enumerate(texts)]
     mixed = list(sources)
     chance.shuffle(mixed)
@@ -331,6 +322,6 @@ def test_time_grows_with_the_number_of_sources_and_hardly_faster() -> None:
     ]  # fmt: skip
 
     def work(count: int) -> Callable[[], object]:
-        return partial(conflicts, Report(run=RUN, evidence=tuple(sources[:count])), None)
+        return partial(find_disagreements, Report(run=RUN, evidence=tuple(sources[:count])), None)
 
     assert_linear(work, 20)

@@ -5,8 +5,8 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.citations.formulas import Formula, Formulas
-from research.export.inline import escape
+from research.citations.formulas import Formula, FormulaStore
+from research.export.markdown_escaping import escape_markdown
 from tests.growth import assert_linear
 from tests.tables import each_row
 
@@ -21,12 +21,12 @@ FORMULAS = [
 
 @each_row("text", FORMULAS)
 def test_a_formula_is_found_and_can_be_shown_as_it_was_written(text: str) -> None:
-    found = Formulas()
-    hidden = found.hidden(text)
-    (formula,) = [part for part in found.parts(hidden) if isinstance(part, Formula)]
-    assert formula.display == (formula.source[:2] in ("$$", "\\["))
+    found = FormulaStore()
+    hidden = found.hide(text)
+    (formula,) = [part for part in found.split(hidden) if isinstance(part, Formula)]
+    assert formula.is_display == (formula.source_text[:2] in ("$$", "\\["))
     assert formula.tex in text.replace("p<0.05", "p<0.05")
-    assert found.shown(hidden) == text
+    assert found.restore(hidden) == text
 
 
 OTHERS = [
@@ -41,14 +41,12 @@ OTHERS = [
 
 @each_row("text", OTHERS)
 def test_what_is_money_or_could_act_is_no_formula(text: str) -> None:
-    assert Formulas().hidden(text) == text
+    assert FormulaStore().hide(text) == text
 
 
 def test_a_formula_behind_an_amount_of_money_is_found() -> None:
-    found = Formulas()
-    parts = [
-        p if isinstance(p, str) else p.tex for p in found.parts(found.hidden("$5元，合计$x$。"))
-    ]
+    found = FormulaStore()
+    parts = [p if isinstance(p, str) else p.tex for p in found.split(found.hide("$5元，合计$x$。"))]
     assert parts == ["$5元，合计", "x", "。"]
 
 
@@ -61,30 +59,28 @@ def test_a_formula_behind_an_amount_of_money_is_found() -> None:
         ("> $$\n> x = 1\n> + 2\n> $$", "x = 1\n+ 2"),
     ],
 )
-def test_tex_is_kept_but_for_what_could_be_a_tag_and_for_what_lines_add(
-    written: str, tex: str
-) -> None:
-    found = Formulas()
-    (formula,) = [p for p in found.parts(found.hidden(written)) if isinstance(p, Formula)]
+def test_tex_is_kept_but_for_what_could_be_a_tag_and_for_what_lines_add(written: str, tex: str) -> None:
+    found = FormulaStore()
+    (formula,) = [p for p in found.split(found.hide(written)) if isinstance(p, Formula)]
     assert formula.tex == tex
 
 
 @given(st.text(st.sampled_from("$\\[]()ab1 =+^_{}<>|*`@&;\n%元。")))
 def test_whatever_is_hidden_comes_back(text: str) -> None:
-    found = Formulas()
-    assert found.shown(found.hidden(text)) == text
+    found = FormulaStore()
+    assert found.restore(found.hide(text)) == text
 
 
 @each_row("piece", ["$x", "\\[", "\\(", "$$", "$\n", "\\[a\n", "{$}", "$$a", "$a b "])
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
-    assert_linear(lambda times: partial(Formulas().hidden, piece * times), 2_000)
+    assert_linear(lambda times: partial(FormulaStore().hide, piece * times), 2_000)
 
 
 @each_row("text", ["\ue100", "a \ue100 b $x^2$ \uf8ff", "\ue101\ue100 costs $5"])
 def test_a_private_character_of_the_text_is_no_formula_and_breaks_nothing(text: str) -> None:
-    found = Formulas()
-    parts = list(found.parts(found.hidden(text)))
+    found = FormulaStore()
+    parts = list(found.split(found.hide(text)))
     assert [part.tex for part in parts if not isinstance(part, str)] == ["x^2"] * ("x^2" in text)
     assert "\ufffd" in "".join(part for part in parts if isinstance(part, str))
-    assert [part for part in Formulas().parts(text) if not isinstance(part, str)] == []
-    assert "\ufffd" in escape(text) and Formulas().shown(text) == text
+    assert [part for part in FormulaStore().split(text) if not isinstance(part, str)] == []
+    assert "\ufffd" in escape_markdown(text) and FormulaStore().restore(text) == text

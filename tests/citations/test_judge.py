@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from research.citations.judge import judge, model, probability
-from research.core.records import Ruling
-from research.core.text.quantities import derived, measures
+from research.citations.judge import judge_claim, load_model, support_probability
+from research.core.records import SupportAssessment
+from research.core.text.quantities import find_measures, is_derivable
 from tests.tables import each_row
 
 KILIMANJARO = (
@@ -89,15 +89,13 @@ CASES = [
 
 @each_row(("claim", "passages", "status"), CASES)
 def test_a_claim_is_judged_by_what_its_passages_say(claim: str, passages: list[str], status: str) -> None:  # fmt: skip
-    ruling = judge(claim, passages)
+    ruling = judge_claim(claim, passages)
     assert ruling.status == status, ruling
 
 
 @each_row(("claim", "passages", "found"), DIFFERS)
-def test_another_figure_is_told_as_the_passage_has_it(
-    claim: str, passages: list[str], found: str
-) -> None:
-    assert [lack.found.lower() for lack in judge(claim, passages).lacks if lack.found] == [found]
+def test_another_figure_is_told_as_the_passage_has_it(claim: str, passages: list[str], found: str) -> None:
+    assert [lack.found.lower() for lack in judge_claim(claim, passages).lacks if lack.found] == [found]
 
 
 @pytest.mark.parametrize(
@@ -108,30 +106,28 @@ def test_another_figure_is_told_as_the_passage_has_it(
     ],
 )
 def test_between_languages_only_figures_and_dates_are_compared(claim: str, passage: str) -> None:
-    ruling = judge(claim, [passage])
+    ruling = judge_claim(claim, [passage])
     assert (ruling.status, ruling.score, [lack.kind for lack in ruling.lacks]) == ("unclear", 0, ["language"])  # fmt: skip
-    wrong = judge(claim.replace("1925", "1952").replace("5895", "5985"), [passage])
+    wrong = judge_claim(claim.replace("1925", "1952").replace("5895", "5985"), [passage])
     assert {lack.kind for lack in wrong.lacks} & {"figure", "date"}
 
 
 def test_the_score_is_that_of_the_weights_in_the_file() -> None:
     for language in ("zh", "en"):
-        fitted = model(language)
+        fitted = load_model(language)
         names = dict.fromkeys(fitted.weights, 0.0)
-        assert probability(names, language) == pytest.approx(1 / (1 + exp(-fitted.bias)))
-        assert probability({**names, "words": 1.0}, language) > probability(names, language)
+        assert support_probability(names, language) == pytest.approx(1 / (1 + exp(-fitted.bias)))
+        assert support_probability({**names, "words": 1.0}, language) > support_probability(names, language)
 
 
 @each_row("text", [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER])
 def test_a_passage_bears_itself_out(text: str) -> None:
-    ruling = judge(text, [TRAM, text])
+    ruling = judge_claim(text, [TRAM, text])
     assert (ruling.status, ruling.lacks, ruling.score) == ("supported", (), 1.0)
 
 
-def test_what_is_missing_is_named_as_the_claim_has_it_and_what_stands_there_as_the_passage_does() -> (
-    None
-):
-    ruling = judge("旺季（4月1日至10月31日）门票８０元。", [TRAM, PALACE])
+def test_what_is_missing_is_named_as_the_claim_has_it_and_what_stands_there_as_the_passage_does() -> None:
+    ruling = judge_claim("旺季（4月1日至10月31日）门票８０元。", [TRAM, PALACE])
     (lack,) = ruling.lacks
     assert (lack.kind, lack.text, lack.found) == ("figure", "８０元", "60元")
     assert ruling.passage == 1
@@ -139,28 +135,28 @@ def test_what_is_missing_is_named_as_the_claim_has_it_and_what_stands_there_as_t
 
 
 def test_the_words_that_are_missing_are_named() -> None:
-    (lack,) = judge("Volunteers painted the tram line yellow last week.", [TRAM]).lacks
+    (lack,) = judge_claim("Volunteers painted the tram line yellow last week.", [TRAM]).lacks
     assert (lack.kind, lack.text) == ("words", "Volunteers painted … yellow last week")
 
 
 def test_the_nearest_sentence_of_the_nearest_passage_is_pointed_at() -> None:
-    ruling = judge("The line will have 23 stops.", [PALACE, KILIMANJARO, TRAM])
+    ruling = judge_claim("The line will have 23 stops.", [PALACE, KILIMANJARO, TRAM])
     assert ruling.passage == 2
     assert TRAM[ruling.start : ruling.end].startswith("The line will be 14.5")
     assert TRAM[ruling.start : ruling.end].endswith("a day.")
 
 
 def test_without_passages_or_words_nothing_is_supported() -> None:
-    assert judge("The line has 23 stops.", []).status == "unclear"
-    assert judge("The line has 23 stops.", ["", " "]).status == "unclear"
-    assert judge("", [TRAM]).status == "unclear"
-    assert judge("……", [TRAM]).status == "unclear"
+    assert judge_claim("The line has 23 stops.", []).status == "unclear"
+    assert judge_claim("The line has 23 stops.", ["", " "]).status == "unclear"
+    assert judge_claim("", [TRAM]).status == "unclear"
+    assert judge_claim("……", [TRAM]).status == "unclear"
 
 
 ANY_TEXT = st.text(max_size=120) | st.text("0123456789.,:-–~年月日时点%万亿千百十一二三半成倍元约近超 aehmnoty$€'\n", max_size=60)  # fmt: skip
 
 
-def check(ruling: Ruling, claim: str, passages: list[str]) -> None:
+def check(ruling: SupportAssessment, claim: str, passages: list[str]) -> None:
     assert ruling.status in ("supported", "unclear", "unsupported", "differs")
     assert 0 <= ruling.score <= 1
     assert ruling.status != "supported" or not ruling.lacks
@@ -173,21 +169,23 @@ def check(ruling: Ruling, claim: str, passages: list[str]) -> None:
 @settings(deadline=None, max_examples=300)
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3))
 def test_no_text_is_an_error(claim: str, passages: list[str]) -> None:
-    check(judge(claim, passages), claim, passages)
+    check(judge_claim(claim, passages), claim, passages)
 
 
-SIGNS = "×÷ÀØÞßñ·'’&-—“”()[]<>:;,.!?%°²½Ⅻ①㎡〇零一二两十百千万亿年月日元米个第约近不没 0123456789aTheIs\n\u00a0\u3000\u0660"
+SIGNS = (
+    "×÷ÀØÞßñ·'’&-—“”()[]<>:;,.!?%°²½Ⅻ①㎡〇零一二两十百千万亿年月日元米个第约近不没 0123456789aTheIs\n\u00a0\u3000\u0660"
+)
 
 
 @settings(deadline=None, max_examples=400)
 @given(st.text(alphabet=SIGNS, max_size=60), st.text(alphabet=SIGNS, max_size=80))
 def test_no_run_of_signs_and_figures_is_an_error(claim: str, passage: str) -> None:
-    check(judge(claim, [passage, claim]), claim, [passage, claim])
+    check(judge_claim(claim, [passage, claim]), claim, [passage, claim])
 
 
 def test_a_sign_among_the_letters_is_no_letter() -> None:
-    assert judge("×<x>", ["The tower opened in 1925."]).status == "unsupported"
-    assert judge("÷ 3 is no name.", ["The tower opened in 1925."]).status == "unsupported"
+    assert judge_claim("×<x>", ["The tower opened in 1925."]).status == "unsupported"
+    assert judge_claim("÷ 3 is no name.", ["The tower opened in 1925."]).status == "unsupported"
 
 
 HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今年1月", "《", "1 to ", "不", "no ", "from 1 and ", "二分之", "A of ", "than ", "3.")  # fmt: skip
@@ -198,7 +196,7 @@ HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今
 def test_no_text_takes_long(piece: str) -> None:
     text = piece * 4_000
     start = time.process_time()
-    judge(text, [text + "x", text[::-1], "x" + text[:900]])
+    judge_claim(text, [text + "x", text[::-1], "x" + text[:900]])
     assert time.process_time() - start < 5
 
 
@@ -207,7 +205,7 @@ def test_no_text_takes_long(piece: str) -> None:
 @example("0", "0?")
 def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str) -> None:
     assume(any(char.isalnum() for char in claim))
-    assert judge(claim, [rest, claim]).status == "supported"
+    assert judge_claim(claim, [rest, claim]).status == "supported"
 
 
 @each_row(
@@ -226,10 +224,8 @@ def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str
         ("失业率上升了5%。", "失业率上升了5个百分点。"),
     ],
 )
-def test_a_claim_inside_a_sentence_that_takes_it_back_is_not_supported(
-    claim: str, passage: str
-) -> None:
-    assert judge(claim, [passage]).status in ("unclear", "differs")
+def test_a_claim_inside_a_sentence_that_takes_it_back_is_not_supported(claim: str, passage: str) -> None:
+    assert judge_claim(claim, [passage]).status in ("unclear", "differs")
 
 
 def figures() -> list[tuple[str, int]]:
@@ -245,13 +241,11 @@ def figures() -> list[tuple[str, int]]:
 
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(figures()), st.integers(1, 9))
-def test_a_sentence_with_one_digit_changed_is_not_supported(
-    place: tuple[str, int], more: int
-) -> None:
+def test_a_sentence_with_one_digit_changed_is_not_supported(place: tuple[str, int], more: int) -> None:
     sentence, at = place
     digit = str((int(sentence[at]) + more) % 10)
     changed = sentence[:at] + digit + sentence[at + 1 :]
     assume(digit != "0")  # which may be a rounding, or no figure at all
-    given = measures(sentence)
-    assume(not any(derived(figure, given) for figure in measures(changed)))  # as 1.24万 + 320
-    assert judge(changed, [sentence]).status != "supported", changed
+    given = find_measures(sentence)
+    assume(not any(is_derivable(figure, given) for figure in find_measures(changed)))  # as 1.24万 + 320
+    assert judge_claim(changed, [sentence]).status != "supported", changed

@@ -5,17 +5,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.citations.marking import MarkedSentence, marked, pieces
-from research.citations.markup import Node, answer_tree, parse
+from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
 from research.citations.numbering import NumberedSpan
-from research.core.records import Cite
+from research.citations.tree_sentences import TreeSentence, find_sentences, insert_marks
+from research.core.records import PassageReference
 
-HANDLES = {f"ab{n}0": Cite(evidence=f"e{n}", passage=f"p{n}") for n in range(4)}
+HANDLES = {f"ab{n}0": PassageReference(evidence=f"e{n}", passage=f"p{n}") for n in range(4)}
 
 
 def grown(text: str) -> list[Node]:
-    spans = parse(text, HANDLES, {})
-    return answer_tree([NumberedSpan(span=s, numbers=(1,) if s.cites else ()) for s in spans])
+    spans = parse_model_markdown(text, HANDLES, {})
+    return build_answer_tree([NumberedSpan(span=s, numbers=(1,) if s.cites else ()) for s in spans])
 
 
 def without_marks(nodes: list[Node]) -> list[Node]:
@@ -42,50 +42,48 @@ def marks(nodes: list[Node]) -> list[int]:
 
 
 def test_sentences_have_the_citations_that_stand_in_them_and_right_behind_them() -> None:
-    found = pieces(grown("门票60元[@ab00]。周一闭馆[@ab10][@ab20]。没有来源的一句。"))
+    found = find_sentences(grown("门票60元[@ab00]。周一闭馆[@ab10][@ab20]。没有来源的一句。"))
     assert found == [
-        MarkedSentence("门票60元。", (0,)),
-        MarkedSentence("周一闭馆。", (1,)),
-        MarkedSentence("没有来源的一句。", ()),
+        TreeSentence("门票60元。", (0,)),
+        TreeSentence("周一闭馆。", (1,)),
+        TreeSentence("没有来源的一句。", ()),
     ]
 
 
 def test_english_sentences_are_cut_as_people_cut_them() -> None:
-    found = pieces(grown("Dr. Smith paid 3.5 euros, e.g. for tea [@ab00]. It rained [@ab10]."))
+    found = find_sentences(grown("Dr. Smith paid 3.5 euros, e.g. for tea [@ab00]. It rained [@ab10]."))
     assert [piece.text for piece in found] == [
         "Dr. Smith paid 3.5 euros, e.g. for tea.",
         "It rained.",
     ]
-    assert [piece.cites for piece in found] == [(0,), (1,)]
+    assert [piece.span_indices for piece in found] == [(0,), (1,)]
 
 
 def test_a_row_of_a_table_is_one_sentence_and_its_head_is_none() -> None:
     nodes = grown("| What | How much |\n|---|---|\n| Ticket | 60 yuan [@ab00] |\n| Other | |")
-    assert pieces(nodes) == [MarkedSentence("Ticket · 60 yuan", (0,)), MarkedSentence("Other", ())]
-    table: Any = marked(nodes, [0, 1])[0]
+    assert find_sentences(nodes) == [TreeSentence("Ticket · 60 yuan", (0,)), TreeSentence("Other", ())]
+    table: Any = insert_marks(nodes, [0, 1])[0]
     assert [marks(row["c"]) for row in table["c"]] == [[], [0], [1]]
     assert table["c"][1]["c"][1]["c"][-1] == {"t": "mark", "sentence": 0}
 
 
 def test_a_formula_is_part_of_its_sentence_and_by_itself_none() -> None:
-    found = pieces(
-        grown("It is $a^2$ of [@ab00]\n\n$$\nb = 2\n$$\n\nThat is \\(c = 3\\). It rained.")
-    )
+    found = find_sentences(grown("It is $a^2$ of [@ab00]\n\n$$\nb = 2\n$$\n\nThat is \\(c = 3\\). It rained."))
     assert [piece.text for piece in found] == ["It is a^2 of", "That is c = 3.", "It rained."]
 
 
 def test_headings_and_code_have_no_sentences() -> None:
-    assert pieces(grown("# A heading. Of two.\n\n```\ncode. more.\n```\n\n---")) == []
+    assert find_sentences(grown("# A heading. Of two.\n\n```\ncode. more.\n```\n\n---")) == []
 
 
 def test_items_of_nested_lists_are_sentences_each() -> None:
-    found = pieces(grown("- First item\n  - Inner one [@ab00]\n  - Inner two\n- Last"))
+    found = find_sentences(grown("- First item\n  - Inner one [@ab00]\n  - Inner two\n- Last"))
     assert [piece.text for piece in found] == ["First item", "Inner one", "Inner two", "Last"]
 
 
 def test_a_mark_stands_behind_the_citations_of_its_sentence_and_outside_the_next_emphasis() -> None:
     nodes = grown("Short one [@ab00]. **Bold start** goes on [@ab10].")
-    paragraph: Any = marked(nodes, [7], first=7)[0]
+    paragraph: Any = insert_marks(nodes, [7], first_index=7)[0]
     kinds = [node if isinstance(node, str) else node["t"] for node in paragraph["c"]]
     assert kinds == ["Short one.", "cite", "mark", " ", "strong", " goes on.", "cite"]
     assert marks([paragraph]) == [7]
@@ -99,23 +97,21 @@ PARTS = [
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=25), st.integers(0, 50))
-def test_marks_change_nothing_else_and_each_sentence_can_bear_one(
-    parts: list[str], first: int
-) -> None:
+def test_marks_change_nothing_else_and_each_sentence_can_bear_one(parts: list[str], first: int) -> None:
     nodes = grown("".join(parts))
-    count = len(pieces(nodes))
-    found = marked(nodes, range(first, first + count), first)
+    count = len(find_sentences(nodes))
+    found = insert_marks(nodes, range(first, first + count), first)
     assert sorted(marks(found)) == list(range(first, first + count))
     assert without_marks(found) == without_marks(nodes)
-    assert pieces(found) == pieces(nodes)
+    assert find_sentences(found) == find_sentences(nodes)
 
 
 def test_a_row_is_a_sentence_but_quotations_in_its_cells_are_their_own() -> None:
     rows = "| | Fee | Season |\n|---|---|---|\n| **A** | “It is 5 yuan.” [ab00] “Free on Mondays.” [ab10] | none |\n"
-    assert pieces(grown(rows)) == [
-        MarkedSentence("“It is 5 yuan.”", (0,)),
-        MarkedSentence("“Free on Mondays.”", (1,)),
+    assert find_sentences(grown(rows)) == [
+        TreeSentence("“It is 5 yuan.”", (0,)),
+        TreeSentence("“Free on Mondays.”", (1,)),
     ]
     rows = "| | Fee |\n|---|---|\n| A | It costs 5. [ab00] “It is 5 yuan.” [ab10] |\n| B | 5 of “x” yuan [ab20] |\n"
-    told = [piece.text for piece in pieces(grown(rows))]
+    told = [piece.text for piece in find_sentences(grown(rows))]
     assert told == ["It costs 5.", "“It is 5 yuan.”", "B · 5 of “x” yuan"]

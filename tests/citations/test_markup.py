@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.citations.markup import Node, answer_tree, parse
+from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
 from research.citations.numbering import NumberedSpan
-from research.core.records import Cite, Span
+from research.core.records import PassageReference, Span
 from tests.tables import each_row
 
-A, B = Cite(evidence="a", passage="p", end=9), Cite(evidence="b", passage="q")
+A, B = PassageReference(evidence="a", passage="p", end=9), PassageReference(evidence="b", passage="q")
 HANDLES = {"3fa9": A, "77aa": B, "12345678": B}
 URLS = {
     "example.org/a": A,
@@ -30,7 +30,7 @@ Short = tuple[str, str]
 
 def short(text: str, *, partial: bool = False) -> list[Short]:
     """Spans as (text, citations): a and b for the sources, ? for the mark that there is none."""
-    spans = parse(text, HANDLES, URLS, partial=partial)
+    spans = parse_model_markdown(text, HANDLES, URLS, is_partial=partial)
     assert {span.kind for span in spans} <= {"text"}
     return [(s.text, "".join(c.evidence for c in s.cites) + "?" * s.unsourced) for s in spans]
 
@@ -48,7 +48,7 @@ def numbered(spans: tuple[Span, ...]) -> list[NumberedSpan]:
 
 
 def drawn(text: str) -> list[Node]:
-    return answer_tree(numbered(parse(text, HANDLES, URLS)))
+    return build_answer_tree(numbered(parse_model_markdown(text, HANDLES, URLS)))
 
 
 def brief(nodes: list[Node]) -> str:
@@ -199,9 +199,7 @@ def test_a_fence_around_the_whole_answer_goes(info: str) -> None:
     assert short(text) == [("# Title\n\n```py\nx[1]\n```\n\nText", "a")]
 
 
-@pytest.mark.parametrize(
-    "text", ["```py\nx\n```", "```\na\n```\n\ntext\n\n```\nb\n```", "text\n\n```md\nb\n```"]
-)
+@pytest.mark.parametrize("text", ["```py\nx\n```", "```\na\n```\n\ntext\n\n```\nb\n```", "text\n\n```md\nb\n```"])
 def test_other_fences_stay(text: str) -> None:
     assert short(text) == [(text, "")]
 
@@ -286,11 +284,11 @@ def span(text: str, *numbers: int, unsourced: bool = False, part: str = "") -> N
 
 def test_only_spans_with_a_number_or_a_mark_have_a_citation() -> None:
     spans = [span("a ", 1), span("b "), span("c", unsourced=True), span("d", 2, unsourced=True)]
-    assert brief(answer_tree(spans)) == "<p>a {0}b c{2}d{3}</p>"
+    assert brief(build_answer_tree(spans)) == "<p>a {0}b c{2}d{3}</p>"
 
 
 def test_text_for_another_part_begins_a_paragraph() -> None:
-    assert brief(answer_tree([span("a", part="1"), span("b", part="2")])) == "<p>a</p><p>b</p>"
+    assert brief(build_answer_tree([span("a", part="1"), span("b", part="2")])) == "<p>a</p><p>b</p>"
 
 
 @each_row(
@@ -313,7 +311,7 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
     ],
 )  # fmt: skip
 def test_no_markdown_swallows_or_forges_a_citation(spans: list[NumberedSpan], nodes: str) -> None:
-    assert brief(answer_tree(spans)) == nodes
+    assert brief(build_answer_tree(spans)) == nodes
 
 
 @each_row("turn", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
@@ -364,7 +362,7 @@ PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\ud800-\udfff]")
 
 def sound(spans: list[NumberedSpan]) -> None:
     """The tree has known nodes only, harmless strings, and every citation once."""
-    nodes = answer_tree(spans)
+    nodes = build_answer_tree(spans)
     json.dumps(nodes).encode()
     places = []
     for node in walk(nodes):
@@ -398,7 +396,7 @@ def prose(nodes: list[Node]) -> Iterator[Node]:
 @example("**[@3fa9]**[12]`[@beef]`")
 def test_any_text_has_only_citations_that_were_gathered(text: str) -> None:
     for ways in ({}, {"partial": True}, {"partial": True, "awaited": True}):
-        spans = parse(text, HANDLES, URLS, **ways)
+        spans = parse_model_markdown(text, HANDLES, URLS, **ways)
         assert {cite for s in spans for cite in s.cites} <= {A, B}
         assert all(s.text or s.cites or s.unsourced for s in spans)
         assert not any(PRIVATE.search(s.text) for s in spans)
@@ -434,6 +432,6 @@ REPEATED = [
 @each_row("text", REPEATED)
 def test_a_model_that_repeats_itself_holds_nobody_up(text: str) -> None:
     began = time.process_time()
-    answer_tree(numbered(parse(f"x{text}", HANDLES, URLS)))
-    parse(f"x{text}", HANDLES, URLS, partial=True)
+    build_answer_tree(numbered(parse_model_markdown(f"x{text}", HANDLES, URLS)))
+    parse_model_markdown(f"x{text}", HANDLES, URLS, is_partial=True)
     assert time.process_time() - began < 3

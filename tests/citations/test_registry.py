@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from itertools import permutations
 
-from research.citations.registry import Registry, evidence_id, gather
+from research.citations.registry import EvidenceRegistry, collect_evidence, evidence_id
 from research.core.records import Evidence, Finding, Passage, Task, fingerprint
 
 EARLY = datetime(2025, 3, 1, 8, tzinfo=UTC)
@@ -23,13 +23,11 @@ def test_an_id_comes_from_the_address_and_else_from_kind_and_locator() -> None:
 
 
 def test_the_id_of_a_source_is_the_same_with_www_and_without() -> None:
-    assert evidence_id("web", "http://www.example.com/a", "") == evidence_id(
-        "news", "https://example.com/a/", ""
-    )
+    assert evidence_id("web", "http://www.example.com/a", "") == evidence_id("news", "https://example.com/a/", "")
 
 
 def test_evidence_of_one_address_is_united() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     one, two, three = (Passage(id=name, text=name) for name in ("one", "two", "three"))
     registry.add(web("http://example.org/a", title="", retrieved=LATE, passages=(one, two)))
     registered = registry.add(
@@ -58,7 +56,7 @@ def test_evidence_of_one_address_is_united() -> None:
 
 
 def test_what_was_known_first_stands() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     first = date(2024, 1, 1)
     registry.add(web("https://example.org/a", title="First", published=first))
     later = web("https://example.org/a", title="Later", retrieved=LATE, published=date(2023, 1, 1))
@@ -69,7 +67,7 @@ def test_what_was_known_first_stands() -> None:
 
 def test_the_moment_of_publication_goes_with_its_day() -> None:
     def merged(**first: object) -> Evidence:
-        registry = Registry()
+        registry = EvidenceRegistry()
         registry.add(web("https://example.org/a", **first))
         moment = datetime(2024, 5, 2, 8, tzinfo=UTC)
         return registry.add(web("https://example.org/a", published=moment.date(), moment=moment))
@@ -80,7 +78,7 @@ def test_the_moment_of_publication_goes_with_its_day() -> None:
 
 
 def test_a_wrong_id_neither_splits_nor_merges_sources() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     a = registry.add(web("https://example.org/a", id="same"))
     registry.add(web("https://example.org/a", id="other"))
     b = registry.add(web("https://example.org/b", id="mine"))
@@ -92,7 +90,7 @@ def test_a_wrong_id_neither_splits_nor_merges_sources() -> None:
 def test_an_id_given_to_two_sources_finds_neither() -> None:
     addresses = ["https://example.org/a", "https://example.org/a", "https://example.org/b"]
     for order in permutations(addresses):
-        registry = Registry()
+        registry = EvidenceRegistry()
         for address in order:
             registry.add(web(address, id="same"))
         assert len(registry) == 2
@@ -100,14 +98,14 @@ def test_an_id_given_to_two_sources_finds_neither() -> None:
 
 
 def test_documents_are_told_apart_by_locator_and_else_by_title() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     for locator, title in [("a.pdf", "T"), ("b.pdf", "T"), ("", "T"), ("", "U"), ("a.pdf", "X")]:
         registry.add(web("", kind="library", locator=locator, title=title))
     assert len(registry) == 4
 
 
 def test_an_unusable_address_is_not_registered_as_one() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     first = registry.add(web("javascript:alert(1)"))
     registry.add(web("javascript:alert(2)"))
     assert first.url == ""
@@ -115,7 +113,7 @@ def test_an_unusable_address_is_not_registered_as_one() -> None:
 
 
 def test_a_passage_is_found_by_any_known_id_of_its_source() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     passage = Passage(id="p", text="x")
     item = registry.add(web("https://example.org/a", id="old", passages=(passage,)))
     assert registry.passage("old", "p") == registry.passage(item.id, "p") == passage
@@ -133,5 +131,5 @@ def test_findings_are_gathered_in_the_order_they_came() -> None:
     items = [web(f"https://example.org/{name}", id=name) for name in "cab"]
     findings = [Finding(task=task, evidence=(item,), started=EARLY) for item in items]
     failed = Finding(task=task, reason="timeout", started=EARLY)
-    registry = gather([findings[0], failed, *findings[1:], findings[0]])
+    registry = collect_evidence([findings[0], failed, *findings[1:], findings[0]])
     assert [item.url[-1] for item in registry] == ["c", "a", "b"]

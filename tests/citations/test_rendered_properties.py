@@ -16,27 +16,27 @@ from lxml.html import document_fromstring
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.citations.markup import Node, answer_tree, parse
-from research.citations.numbering import CitedAnswer, lint, number
-from research.citations.registry import addresses, evidence_id, gather
+from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
+from research.citations.numbering import CitedAnswer, check_numbering, number_citations
+from research.citations.registry import cites_by_address, collect_evidence, evidence_id
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     EvidenceKind,
     Finding,
-    Options,
     Passage,
+    PassageReference,
     Place,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
 from research.core.urls import canonical_url, url_identity
-from research.export.data import report_json
 from research.export.html import report_html
 from research.export.markdown import answer_markdown, report_markdown
+from research.export.report_json import report_json
 from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
@@ -81,8 +81,7 @@ def pieces(draw: st.DrawFn) -> Evidence:
         retrieved=NOW,
         expires=url.startswith(REDIRECT[:30]),
         passages=tuple(
-            Passage(id=f"{n}-{at}", text=TEXTS[at], end=len(TEXTS[at]), heading=f"row {at + 1}")
-            for at in passages
+            Passage(id=f"{n}-{at}", text=TEXTS[at], end=len(TEXTS[at]), heading=f"row {at + 1}") for at in passages
         ),
         place=place if kind == "place" else None,
     )
@@ -118,30 +117,27 @@ def reports(draw: st.DrawFn) -> tuple[Report, CitedAnswer]:
     return answered(findings, draw(MODEL), draw(st.lists(st.integers(0, 99), max_size=30)))
 
 
-def answered(
-    findings: tuple[Finding, ...], said: list[str], picks: list[int]
-) -> tuple[Report, CitedAnswer]:
-    registry = gather(findings)
+def answered(findings: tuple[Finding, ...], said: list[str], picks: list[int]) -> tuple[Report, CitedAnswer]:
+    registry = collect_evidence(findings)
     known = [(item, passage) for item in registry for passage in item.passages]
     handles = {
-        f"{at:04x}": Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+        f"{at:04x}": PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
         for at, (item, passage) in enumerate(known, 0xA0B0)
     }
     urls = [item.url for finding in findings for item in finding.evidence if item.url] or ["x"]
     turn = iter([*picks, *[0] * 99])
     words = "".join(
-        re.sub(r"\{(.)\}", lambda found: _named(found[1], [*handles], urls, next(turn)), piece)
-        for piece in said
+        re.sub(r"\{(.)\}", lambda found: _named(found[1], [*handles], urls, next(turn)), piece) for piece in said
     )
-    spans = [*parse(words, handles, addresses(registry))]
+    spans = [*parse_model_markdown(words, handles, cites_by_address(registry))]
     for pick in picks[:2]:  # quotes, as a digest has them
         item, passage = known[pick % len(known)] if known else (None, None)
         if item and passage:
-            cites = (Cite(evidence=item.id, passage=passage.id, end=len(passage.text)),)
+            cites = (PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),)
             spans.insert(pick % 2 * len(spans), Span(kind="quote", text=passage.text, cites=cites))
-    run = Run(id="r" * 8, conversation="c", owner="o", question="When?", options=Options(), status="done", created=NOW)  # fmt: skip
+    run = Run(id="r" * 8, conversation="c", owner="o", question="When?", options=RunOptions(), status="done", created=NOW)  # fmt: skip
     answer = Answer(title="", language="en", author="Scripted", spans=tuple(spans), made=NOW)
-    return Report(run=run, findings=findings, answer=answer), number(answer, registry)
+    return Report(run=run, findings=findings, answer=answer), number_citations(answer, registry)
 
 
 def _named(kind: str, handles: list[str], urls: list[str], pick: int) -> str:
@@ -189,7 +185,7 @@ def drawn(cited: CitedAnswer) -> list[int]:
         if item and item.span.kind == "text":
             run.append(item)
             continue
-        out += [n for at in cites_of(answer_tree(run)) for n in run[at].numbers]
+        out += [n for at in cites_of(build_answer_tree(run)) for n in run[at].numbers]
         run = []
         out += item.numbers if item else ()
     return out
@@ -240,7 +236,7 @@ def test_what_markdown_does_not_show_of_an_answer_keeps_its_citations_in_order(
 
 def sound(report: Report, cited: CitedAnswer) -> None:
     """The numbers are 1 to n in the order of reading, each is one source, and all forms agree."""
-    assert lint(cited) == []
+    assert check_numbering(cited) == []
     used, listed = uses(cited), [source.number for source in cited.sources]
     assert list(dict.fromkeys(used)) == listed == list(range(1, len(listed) + 1))
     owners = [url_identity(s.evidence.url) or s.evidence.id for s in cited.sources]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from research.citations.marking import pieces
-from research.citations.markup import answer_tree
+from research.citations.model_markdown import build_answer_tree
 from research.citations.numbering import NumberedSpan
-from research.citations.repair import mended
-from research.core.records import Cite, Span
+from research.citations.repair import repair_spans
+from research.citations.tree_sentences import find_sentences
+from research.core.records import PassageReference, Span
 from tests.tables import each_row
 
-CITE = (Cite(evidence="e1", passage="p1"),)
+CITE = (PassageReference(evidence="e1", passage="p1"),)
 
 
 def spans(text: str) -> tuple[Span, ...]:
@@ -24,7 +24,7 @@ def shown(found: tuple[Span, ...]) -> str:
 
 
 def sentences(found: tuple[Span, ...]) -> list[str]:
-    return [piece.text for piece in pieces(answer_tree([NumberedSpan(span=s) for s in found]))]
+    return [piece.text for piece in find_sentences(build_answer_tree([NumberedSpan(span=s) for s in found]))]
 
 
 CASES = [
@@ -47,12 +47,10 @@ CASES = [
 
 
 @each_row(("text", "changes", "left"), CASES)
-def test_sentences_go_or_are_put_in_other_words(
-    text: str, changes: dict[int, str], left: str
-) -> None:
+def test_sentences_go_or_are_put_in_other_words(text: str, changes: dict[int, str], left: str) -> None:
     before = sentences(spans(text))
-    found = mended(spans(text), changes)
-    assert found.done == set(changes)
+    found = repair_spans(spans(text), changes)
+    assert found.repaired_indices == set(changes)
     told = [line.rstrip() for line in shown(found.spans).strip().split("\n")]
     squeezed = "\n".join(line for n, line in enumerate(told) if line or (n and told[n - 1]))
     assert squeezed == left
@@ -62,19 +60,19 @@ def test_sentences_go_or_are_put_in_other_words(
 
 def test_an_item_with_items_of_its_own_stays_and_that_is_said() -> None:
     text = "- One is.^\n  - Two is.^"
-    found = mended(spans(text), {0: ""})
-    assert (shown(found.spans), found.done) == (text, frozenset())
+    found = repair_spans(spans(text), {0: ""})
+    assert (shown(found.spans), found.repaired_indices) == (text, frozenset())
 
 
 def test_a_row_is_not_put_in_other_words() -> None:
     text = "| a | b |\n|---|---|\n| x | 1^ |"
-    found = mended(spans(text), {0: "x is 2"})
-    assert (shown(found.spans), found.done) == (text, frozenset())
+    found = repair_spans(spans(text), {0: "x is 2"})
+    assert (shown(found.spans), found.repaired_indices) == (text, frozenset())
 
 
 def test_nothing_is_done_where_nothing_is_asked() -> None:
     text = "## H\n\n- A & B\\* is `c`.^\n\n> D is.^"
-    found = mended(spans(text), {})
+    found = repair_spans(spans(text), {})
     assert shown(found.spans) == text
 
 
@@ -85,7 +83,7 @@ def test_each_part_keeps_its_own_text() -> None:
         Span(kind="text", text="\n\n## K\n\n", part="s2"),
         Span(kind="text", text="Two is.", cites=CITE, part="s2"),
     )
-    found = mended(given, {0: ""})
+    found = repair_spans(given, {0: ""})
     assert [(s.part, s.text.strip()) for s in found.spans if s.text.strip()] == [
         ("s2", "## K"), ("s2", "Two is."),
     ]  # fmt: skip

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import pytest
 
-from research.citations.conflicts import conflicts
-from research.core.records import Centre, Evidence, Options, Passage, Place, Report, Run
-from research.sources.places.facts import evidence
+from research.citations.disagreements import find_disagreements
+from research.core.records import Evidence, Passage, Place, Report, Run, RunOptions, SearchArea
+from research.sources.places.evidence import build_place_evidence
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -51,10 +51,10 @@ def page(n: int, text: str, title: str = "") -> Evidence:
 
 def told(*sources: Evidence) -> list[list[str]]:
     run = Run(
-        id="r", conversation="c", owner="o", question="?", options=Options(), status="done",
+        id="r", conversation="c", owner="o", question="?", options=RunOptions(), status="done",
         created=NOW,
     )  # fmt: skip
-    found = conflicts(Report(run=run, evidence=sources), None)
+    found = find_disagreements(Report(run=run, evidence=sources), None)
     return [[figure.text for figure in one.figures] for one in found]
 
 
@@ -62,9 +62,7 @@ def between(pair: Pair) -> bool:
     return bool(told(page(1, pair.one), page(2, pair.other)))
 
 
-@pytest.mark.parametrize(
-    ("half", "false", "shown"), [("seen", 3, 35), ("kept back", 6, 11), ("later", 0, 14)]
-)
+@pytest.mark.parametrize(("half", "false", "shown"), [("seen", 3, 35), ("kept back", 6, 11), ("later", 0, 14)])
 def test_few_statements_about_different_things_differ_and_most_real_differences_are_shown(
     half: str, false: int, shown: int
 ) -> None:
@@ -114,20 +112,20 @@ def place(n: int, name: str, address: str, distance: int) -> Place:
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_places_of_one_answer_are_not_compared_with_each_other(language: str) -> None:
-    centre = Centre(name="天安门", lng=116.0, lat=39.0, radius=2_000)
+    centre = SearchArea(name="天安门", lng=116.0, lat=39.0, radius=2_000)
     listed = [
         place(1, "老北京炸酱面馆", "王府井大街12号", 350),
         place(2, "老北京涮肉馆", "王府井大街88号", 1_200),
         place(3, "星巴克(王府井店)", "王府井大街138号", 900),
         place(4, "星巴克(东方广场店)", "东长安街1号", 700),
     ]
-    found = [evidence(one, centre, language, NOW) for one in listed]  # type: ignore[arg-type]
+    found = [build_place_evidence(one, centre, language, NOW) for one in listed]  # type: ignore[arg-type]
     assert told(*found) == []
 
 
 def test_a_place_of_the_map_differs_from_a_page_that_names_it_alone() -> None:
-    centre = Centre(name="天安门", lng=116.0, lat=39.0, radius=2_000)
-    tower = evidence(place(1, "景山公园", "景山西街44号", 1_500), centre, "zh", NOW)
+    centre = SearchArea(name="天安门", lng=116.0, lat=39.0, radius=2_000)
+    tower = build_place_evidence(place(1, "景山公园", "景山西街44号", 1_500), centre, "zh", NOW)
     text = "距天安门约 {}。"
     assert told(tower, page(2, text.format("900 m"), "景山公园游览指南")) == [["900 m", "1.5 km"]]
     assert told(tower, page(2, text.format("900 m"), "国家博物馆游览指南")) == []
@@ -135,9 +133,7 @@ def test_a_place_of_the_map_differs_from_a_page_that_names_it_alone() -> None:
 
 def test_pages_on_two_things_of_one_sort_are_not_compared_by_what_both_are_near_to() -> None:
     texts = "About {} from Central Square, {} yuan per person.", "距中心广场{}，人均{}元"
-    for text, one, other in zip(
-        texts, ("Blue Teahouse", "悦来茶馆"), ("Red Teahouse", "三和茶馆"), strict=True
-    ):
+    for text, one, other in zip(texts, ("Blue Teahouse", "悦来茶馆"), ("Red Teahouse", "三和茶馆"), strict=True):
         near, far = text.format("350 m", 60), text.format("900 m", 80)
         assert told(page(1, near, one), page(2, far, other)) == []
         assert len(told(page(1, near, one), page(2, far, one))) == 2

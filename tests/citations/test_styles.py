@@ -7,27 +7,25 @@ from collections.abc import Callable
 
 import pytest
 
-from research.citations.marking import pieces
-from research.citations.markup import answer_tree, parse
+from research.citations.model_markdown import build_answer_tree, parse_model_markdown
 from research.citations.numbering import NumberedSpan
-from research.core.records import Cite
+from research.citations.tree_sentences import find_sentences
+from research.core.records import PassageReference
 from tests.growth import assert_linear
 from tests.tables import each_row
 
-A, B, C = (Cite(evidence=name, passage="p", end=9) for name in "abc")
+A, B, C = (PassageReference(evidence=name, passage="p", end=9) for name in "abc")
 HANDLES = {"3fa9": A, "77aa": B}
 URLS = {"example.org/a": A, "example.org/b": B, "example.org/c": C}
 TITLES = {"tower guide": A, "故宫博物院官网": B}
 ONE, TWO = "https://example.org/a", "https://example.org/b"
 LIST = f"\n\n[1] {ONE}\n[2] {TWO}\n"
-RAW = re.compile(
-    r"[\[\]［］【】〔〕†^⁽⁾¹²³]|https?:|\(\s*\)|（\s*）|(?i:source|cite|ref)|来源\d?|<sup|\d\.\s*$"
-)
+RAW = re.compile(r"[\[\]［］【】〔〕†^⁽⁾¹²³]|https?:|\(\s*\)|（\s*）|(?i:source|cite|ref)|来源\d?|<sup|\d\.\s*$")
 
 
 def short(text: str, **more: bool) -> str:
     """The text with its citations: a and b for the sources, ? for the mark that there is none."""
-    spans = parse(text, HANDLES, URLS, TITLES, **more)
+    spans = parse_model_markdown(text, HANDLES, URLS, TITLES, **more)
     marks = ("".join(c.evidence for c in s.cites) + "?" * s.unsourced for s in spans)
     return "".join(s.text + f"<{m}>" * bool(m) for s, m in zip(spans, marks, strict=True))
 
@@ -186,9 +184,7 @@ def test_a_line_with_a_source_is_of_the_item_above_it_and_an_invented_one_goes()
         ("【@beef†source】", "?"), ("[@3fa9 and @beef]", "a?"), ("\\cite{beef}", "?"),
     ],
 )  # fmt: skip
-def test_a_handle_in_any_dress_is_a_citation_and_leaves_nothing_of_it(
-    mark: str, cites: str
-) -> None:
+def test_a_handle_in_any_dress_is_a_citation_and_leaves_nothing_of_it(mark: str, cites: str) -> None:
     assert short(f"It is tall{mark}. It is red.") == f"It is tall.<{cites}> It is red."
     assert short(f"It is tall {mark}.") == f"It is tall.<{cites}>"
 
@@ -200,9 +196,7 @@ def test_words_beside_a_handle_that_say_something_stay() -> None:
 def test_only_what_was_gathered_resolves_a_mark() -> None:
     evil = "It is tall [1]. It is old [2].\n\n## Sources\n1. https://evil.example/a\n"
     assert short(f"{evil}2. {TWO}\n") == "It is tall.<?> It is old.<b>"
-    assert short("It is tall [1].\n\n## References\n1. Smith. The Tower. Nature 2020.") == (
-        "It is tall.<?>"
-    )
+    assert short("It is tall [1].\n\n## References\n1. Smith. The Tower. Nature 2020.") == ("It is tall.<?>")
     assert short(f"It is tall [1].\n\n[1] {ONE}\n[1] {TWO}\n") == "It is tall.<?>"
     assert short("It is tall [1].\n\n## Sources\n1. Tower Guide to Rome\n") == "It is tall.<?>"
 
@@ -239,17 +233,13 @@ def test_what_is_no_mark_stays_beside_a_list_too(text: str) -> None:
 
 def test_an_index_or_an_interval_without_ticks_is_shown_as_code() -> None:
     text = f"So arr[0] and rows[3], 区间[0, 1] and the interval [3, 7] are tall [1].{LIST}"
-    assert short(text) == (
-        "So arr`[0]` and rows`[3]`, 区间`[0, 1]` and the interval `[3, 7]` are tall.<a>"
-    )
+    assert short(text) == ("So arr`[0]` and rows`[3]`, 区间`[0, 1]` and the interval `[3, 7]` are tall.<a>")
     text = f"设x∈[1, 2]，矩阵[1, 2; 2, 1]很小[1]。{LIST}"
     assert short(text) == "设x∈`[1, 2]`，矩阵`[1, 2; 2, 1]`很小。<a>"
 
 
 def test_a_number_that_is_a_link_may_be_what_a_sentence_counts() -> None:
-    assert (
-        short(f"It has [3]({ONE}) floors. 有[5]({TWO})个门。") == "It has 3<a> floors. 有5<b>个门。"
-    )
+    assert short(f"It has [3]({ONE}) floors. 有[5]({TWO})个门。") == "It has 3<a> floors. 有5<b>个门。"
     assert short(f"Tall [1]({ONE}) and old [2]({TWO}) too.") == "Tall<a> and old<b> too."
 
 
@@ -276,9 +266,7 @@ def test_remarks_below_a_heading_of_notes_are_part_of_the_answer(heading: str) -
     remarks = f"{heading}\n1. Except on public holidays.\n2. Up to 12 years."
     text = f"It is closed on Mondays [1]. It is free for children [2].\n\n{remarks}"
     assert short(text) == f"It is closed on Mondays.<?> It is free for children.<?>\n\n{remarks}"
-    assert short(f"It is tall [1].\n\n{remarks}\n\n## Sources\n1. {ONE}\n") == (
-        f"It is tall.<a>\n\n{remarks}"
-    )
+    assert short(f"It is tall [1].\n\n{remarks}\n\n## Sources\n1. {ONE}\n") == (f"It is tall.<a>\n\n{remarks}")
     listed = f"It is tall [1].\n\n{heading}\n1. {ONE}\n"
     assert short(listed) == "It is tall.<a>"
 
@@ -288,9 +276,7 @@ def test_what_stands_behind_the_list_stays() -> None:
     assert short(f"It is tall [1].{LIST}{behind}\n") == f"It is tall.<a>\n\n{behind}"
     ended = short(f"It is tall [1].\n\n## Sources\n1. {ONE}\n\n## In short\n\nIt is tall [1].")
     assert re.sub(r"\n+", "|", ended) == "It is tall.<a>|## In short|It is tall.<a>"
-    assert short("It is tall[^1].\n\n[^1]: Only in summer.") == (
-        "It is tall.<?>\n\nOnly in summer.<?>"
-    )
+    assert short("It is tall[^1].\n\n[^1]: Only in summer.") == ("It is tall.<?>\n\nOnly in summer.<?>")
 
 
 @each_row(
@@ -313,12 +299,10 @@ def test_a_citation_before_its_sentence_belongs_to_it(text: str, spans: str) -> 
 
 
 def sentences_of(text: str) -> list[tuple[str, str]]:
-    spans = parse(text, HANDLES, URLS, TITLES)
-    items = [
-        NumberedSpan(span=s, numbers=(1,) * bool(s.cites), unsourced=s.unsourced) for s in spans
-    ]
+    spans = parse_model_markdown(text, HANDLES, URLS, TITLES)
+    items = [NumberedSpan(span=s, numbers=(1,) * bool(s.cites), unsourced=s.unsourced) for s in spans]
     marks = ["".join(c.evidence for c in s.cites) for s in spans]
-    return [(p.text, "".join(marks[at] for at in p.cites)) for p in pieces(answer_tree(items))]
+    return [(p.text, "".join(marks[at] for at in p.span_indices)) for p in find_sentences(build_answer_tree(items))]
 
 
 def test_the_check_reads_each_citation_with_the_sentence_that_it_belongs_to() -> None:
@@ -365,6 +349,6 @@ REPEATED = [
 def test_the_time_grows_with_the_length_of_a_text_and_no_faster(piece: str) -> None:
     def work(size: int) -> Callable[[], object]:
         text = f"{piece * (size * 40)}\n\n{LIST}"
-        return lambda: parse(text, HANDLES, URLS, TITLES)
+        return lambda: parse_model_markdown(text, HANDLES, URLS, TITLES)
 
     assert_linear(work, 4)

@@ -5,12 +5,12 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.citations.claims import is_claim
-from research.citations.markup import parse
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import Registry
-from research.citations.support import Sentence, answer_stretches, support
-from research.core.records import Answer, Cite, Evidence, Passage, Span
-from research.core.text.words import place_of
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import EvidenceRegistry
+from research.citations.support import CheckedSentence, check_support, mark_doubtful_sentences
+from research.core.records import Answer, Evidence, Passage, PassageReference, Span
+from research.core.text.tokenizer import find_quote
 from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ PASSAGES = {
 
 
 def answered(text: str, *before: Span) -> CitedAnswer:
-    registry = Registry()
+    registry = EvidenceRegistry()
     handles = {}
     for handle, (title, words) in PASSAGES.items():
         item = registry.add(
@@ -40,18 +40,18 @@ def answered(text: str, *before: Span) -> CitedAnswer:
                 passages=(Passage(id=f"p{handle}", text=words, end=len(words)),),
             )
         )
-        handles[handle] = Cite(evidence=item.id, passage=f"p{handle}", end=len(words))
-    spans = (*before, *parse(text, handles, {}))
+        handles[handle] = PassageReference(evidence=item.id, passage=f"p{handle}", end=len(words))
+    spans = (*before, *parse_model_markdown(text, handles, {}))
     answer = Answer(title="", language="zh", author="model", spans=spans, made=NOW)
-    return number(answer, registry)
+    return number_citations(answer, registry)
 
 
-def only(text: str) -> Sentence:
-    (sentence,) = support(answered(text)).sentences
+def only(text: str) -> CheckedSentence:
+    (sentence,) = check_support(answered(text)).sentences
     return sentence
 
 
-def cut(sentence: Sentence) -> str:
+def cut(sentence: CheckedSentence) -> str:
     words = next(w for _, w in PASSAGES.values() if sentence.passage in {f"p{h}" for h in PASSAGES if PASSAGES[h][1] == w})  # fmt: skip
     return words[sentence.start : sentence.end]
 
@@ -88,7 +88,7 @@ def test_a_real_source_beside_an_invented_one_is_not_enough() -> None:
 
 def test_what_claims_nothing_is_not_counted() -> None:
     text = "主要规定如下：\n\n- 故宫旺季门票60元[@ab00]\n\n还有别的问题吗？\n\n# 标题\n\n所查资料中未找到开放时间。"
-    found = support(answered(text))
+    found = check_support(answered(text))
     assert [sentence.text for sentence in found.sentences] == ["故宫旺季门票60元"]
     assert found.counts.total == 1
 
@@ -109,7 +109,7 @@ def test_a_part_of_a_longer_sentence_is_no_quote_of_it() -> None:
 def test_a_sentence_over_broken_lines_is_quoted(text: str) -> None:
     sentence = only(f"{text} [@ab20].")
     assert sentence.status == "quoted"
-    assert place_of(text, cut(sentence)) == (0, len(cut(sentence).rstrip(".。")))
+    assert find_quote(text, cut(sentence)) == (0, len(cut(sentence).rstrip(".。")))
 
 
 def test_the_end_of_a_sentence_in_a_line_of_its_own_is_no_quote_of_it() -> None:
@@ -117,9 +117,9 @@ def test_the_end_of_a_sentence_in_a_line_of_its_own_is_no_quote_of_it() -> None:
 
 
 def test_a_quote_is_found_in_the_part_of_the_passage_that_is_cited() -> None:
-    cite = Cite(evidence="ab10", passage="pab10", start=39, end=61)
+    cite = PassageReference(evidence="ab10", passage="pab10", start=39, end=61)
     quote = Span(kind="quote", text="It covers\n12 hectares.", cites=(cite,))
-    (sentence,) = support(answered("", quote)).sentences
+    (sentence,) = check_support(answered("", quote)).sentences
     assert (sentence.status, cut(sentence)) == ("quoted", "It covers 12 hectares.")
 
 
@@ -134,29 +134,29 @@ def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> Non
 
 
 def test_quotes_are_quoted_or_without_source() -> None:
-    cite = Cite(evidence="ab10", passage="pab10")
+    cite = PassageReference(evidence="ab10", passage="pab10")
     real = Span(kind="quote", text="It covers 12 hectares.", cites=(cite,))
     false = Span(kind="quote", text="It covers 13 hectares.", cites=(cite,))
     heading = Span(kind="heading", text="Size")
-    found = support(answered("", heading, real, false)).sentences
+    found = check_support(answered("", heading, real, false)).sentences
     assert [sentence.status for sentence in found] == ["quoted", "none"]
 
 
 def test_places_count_on_over_quotes_and_markdown_and_marks_stand_where_they_say() -> None:
-    cite = Cite(evidence="ab10", passage="pab10")
+    cite = PassageReference(evidence="ab10", passage="pab10")
     real = Span(kind="quote", text="It covers 12 hectares.", cites=(cite,))
     cited = answered("没有来源的第一句话。故宫周一闭馆[@ab00]。没有来源的第二句话。", real)
-    found = support(cited)
-    assert [(s.at, s.status) for s in found.doubtful] == [(1, "none"), (3, "none")]
-    _, written = answer_stretches(cited, found)
+    found = check_support(cited)
+    assert [(s.at, s.status) for s in found.doubtful_sentences] == [(1, "none"), (3, "none")]
+    _, written = mark_doubtful_sentences(cited, found)
     assert [n["sentence"] for n in written.nodes[0]["c"] if not isinstance(n, str) and n["t"] == "mark"] == [1, 3]  # type: ignore[index]  # fmt: skip
 
 
 def test_counts_and_the_sentences_of_a_source() -> None:
-    found = support(answered("The park opened to the public in 1987 [@ab10]. 没有来源的一句话。"))
+    found = check_support(answered("The park opened to the public in 1987 [@ab10]. 没有来源的一句话。"))
     assert found.counts == (2, 1, 0, 0, 0, 0, 1)
-    assert [sentence.at for sentence in found.of(1)] == [0]
-    assert found.of(2) == ()
+    assert [sentence.at for sentence in found.citing(1)] == [0]
+    assert found.citing(2) == ()
 
 
 @each_row(

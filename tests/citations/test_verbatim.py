@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from research.citations.judge import judge
-from research.citations.quotes import stands_in
+from research.citations.judge import judge_claim
+from research.citations.verbatim import find_verbatim_sentence
 from tests.tables import each_row
 
 ENGLISH = "The tower was\n   finished in 1889 for a fair. It is 330 metres\nhigh and belongs to the\ncity."
-CHINESE = (
-    "故宫博物院建立于\n1925年。藏\n品超过 186 万件，其中\n　　多数是清宫旧藏\n。旺季门票60元。"
-)
+CHINESE = "故宫博物院建立于\n1925年。藏\n品超过 186 万件，其中\n　　多数是清宫旧藏\n。旺季门票60元。"
 WRAPPED = (
     "有人认为故宫博物院在旺季的时候对所有人门票免费\n"
     "的说法并不属实，因为这个说法没有任何的根据可言\n"
@@ -30,9 +28,9 @@ WRAPPED = (
     ],
 )
 def test_a_quote_goes_over_the_end_of_a_line(claim: str, passage: str, said: str) -> None:
-    span = stands_in(claim, passage)
+    span = find_verbatim_sentence(claim, passage)
     assert span is not None and passage[slice(*span)] == said
-    ruling = judge(claim, [passage])
+    ruling = judge_claim(claim, [passage])
     assert (ruling.status, ruling.start, ruling.end) == ("supported", *span)
 
 
@@ -45,10 +43,10 @@ def test_a_quote_goes_over_the_end_of_a_line(claim: str, passage: str, said: str
     ],
 )  # fmt: skip
 def test_a_line_that_goes_on_is_no_sentence(claim: str, passage: str) -> None:
-    assert stands_in(claim, passage) is None
+    assert find_verbatim_sentence(claim, passage) is None
 
 
 def test_a_line_of_its_own_is_one() -> None:
-    assert stands_in("门票免费", "故宫博物院\n门票免费\n每周一闭馆") == (6, 10)
-    assert stands_in("Open all day", "Museum\nOpen all day\nClosed on Mondays") == (7, 19)
-    assert stands_in("门票免费", "故宫博物院\n门票\n\n免费") is None
+    assert find_verbatim_sentence("门票免费", "故宫博物院\n门票免费\n每周一闭馆") == (6, 10)
+    assert find_verbatim_sentence("Open all day", "Museum\nOpen all day\nClosed on Mondays") == (7, 19)
+    assert find_verbatim_sentence("门票免费", "故宫博物院\n门票\n\n免费") is None

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from research import MAX_QUESTION
-from research.citations.numbering import verbatim
-from research.cli import COMMANDS, exits, main, parsed, serve, usage
-from research.cli.told import TELL
+from research import MAX_QUESTION_CHARS
+from research.citations.numbering import is_verbatim
+from research.cli import COMMANDS, exit_codes, main, options, parse_arguments, serve
+from research.cli.event_lines import LINES_BY_EVENT
 from research.core.records import Event
 from tests.servers.gemini import MODELS as GEMINI_MODELS
 from tests.servers.gemini import FakeGemini
@@ -70,9 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", [ENGLISH, CHINESE])
-def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
-    folder: Path, question: str
-) -> None:
+def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(folder: Path, question: str) -> None:
     code, report = asked(folder, question)
     assert code == ANSWERED
     assert report["question"] == question
@@ -81,7 +79,7 @@ def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
     texts = documents(folder)
     for quote, title in found:
         assert quote in texts[title]
-        assert verbatim(quote, texts[title])
+        assert is_verbatim(quote, texts[title])
 
 
 @pytest.mark.slow
@@ -158,9 +156,7 @@ def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["报告.md", "report.json"])
-def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
-    folder: Path, tmp_path: Path, name: str
-) -> None:
+def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(folder: Path, tmp_path: Path, name: str) -> None:
     done = terminal(folder, ENGLISH, "-o", str(tmp_path / name))
     assert (done.returncode, done.stdout) == (ANSWERED, "")
     text = (tmp_path / name).read_text(encoding="utf-8")
@@ -178,9 +174,7 @@ def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
         (("--citations", "numbers"), " [1]"),
     ],
 )
-def test_markdown_cites_as_it_is_asked_to(
-    folder: Path, tmp_path: Path, args: Sequence[str], mark: str
-) -> None:
+def test_markdown_cites_as_it_is_asked_to(folder: Path, tmp_path: Path, args: Sequence[str], mark: str) -> None:
     done = terminal(folder, ENGLISH, *args, "-o", str(tmp_path / "a.md"))
     assert done.returncode == ANSWERED
     assert mark in (tmp_path / "a.md").read_text(encoding="utf-8")
@@ -201,17 +195,13 @@ def test_markdown_cites_as_it_is_asked_to(
         ("a.txt", b"# When was"),
     ],
 )
-def test_a_file_is_of_the_format_that_its_suffix_names(
-    folder: Path, tmp_path: Path, name: str, start: bytes
-) -> None:
+def test_a_file_is_of_the_format_that_its_suffix_names(folder: Path, tmp_path: Path, name: str, start: bytes) -> None:
     done = terminal(folder, ENGLISH, "--out", str(tmp_path / name))
     assert (done.returncode, done.stdout) == (ANSWERED, "")
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_a_suffix_of_no_format_ends_with_2_before_anything_is_searched(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_suffix_of_no_format_ends_with_2_before_anything_is_searched(folder: Path, tmp_path: Path) -> None:
     before = run_ids(folder)
     done = terminal(folder, ENGLISH, "-o", str(tmp_path / "report.exe"))
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
@@ -299,9 +289,7 @@ def test_the_sources_can_be_chosen(folder: Path) -> None:
     report = json.loads(done.stdout)
     assert report["run"]["options"]["sources"] == ["web", "library"]
     assert done.returncode == ANSWERED  # the library has it
-    assert {(f["source"], f["reason"], f["hint"]) for f in report["failures"]} == {
-        ("web", "no key", "key")
-    }
+    assert {(f["source"], f["reason"], f["hint"]) for f in report["failures"]} == {("web", "no key", "key")}
     assert "a setting is missing (GEMINI_API_KEY" in done.stderr
 
 
@@ -315,9 +303,7 @@ def test_a_question_can_be_limited_to_a_notebook(tmp_path: Path) -> None:
     for name, price in (("old", 3), ("new", 40)):
         report = json.loads(terminal(tmp_path, *ask, name).stdout)
         assert report["run"]["options"]["notebook"] == name
-        assert [source["locator"] for source in report["evidence"]] == [
-            str(tmp_path / f"{name}.md")
-        ]
+        assert [source["locator"] for source in report["evidence"]] == [str(tmp_path / f"{name}.md")]
         assert f"{price} yuan" in report["answer"]
     done = terminal(tmp_path, *ask, "Old")
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
@@ -329,9 +315,7 @@ def test_a_question_can_be_limited_to_a_notebook(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", ["web,maps", ",", "Library"])
-def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
-    folder: Path, names: str
-) -> None:
+def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(folder: Path, names: str) -> None:
     done = terminal(folder, CHINESE, "--sources", names)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert (
@@ -340,9 +324,7 @@ def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
     )
 
 
-def test_the_data_folder_of_the_command_line_beats_the_environment(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_the_data_folder_of_the_command_line_beats_the_environment(folder: Path, tmp_path: Path) -> None:
     done = terminal(folder, "library", "list", "--data-dir", str(tmp_path / "other"))
     assert done.returncode == ANSWERED
     assert (tmp_path / "other" / "library.db").exists()
@@ -397,9 +379,7 @@ def test_a_question_without_an_answer_ends_with_3(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("question", ["你好", "thanks"])
-def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(
-    folder: Path, question: str
-) -> None:
+def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(folder: Path, question: str) -> None:
     done = terminal(folder, question, "--json")
     assert done.returncode == ANSWERED
     assert "round 1" not in done.stderr
@@ -412,13 +392,11 @@ def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(
     ("question", "words"),
     [
         (" \n\t ", "The question is empty"),
-        ("问" * 20_000, f"20,000 characters; the limit is {MAX_QUESTION:,}"),
+        ("问" * 20_000, f"20,000 characters; the limit is {MAX_QUESTION_CHARS:,}"),
         ("😀😀！？", "no searchable words"),
     ],
 )
-def test_an_unusable_question_ends_with_2_and_says_why(
-    folder: Path, question: str, words: str
-) -> None:
+def test_an_unusable_question_ends_with_2_and_says_why(folder: Path, question: str, words: str) -> None:
     done = terminal(folder, question)
     assert done.returncode == UNUSABLE
     assert words in done.stderr
@@ -464,9 +442,7 @@ def test_wrong_usage_ends_with_2(args: Sequence[str], capsys: pytest.CaptureFixt
         (("x", "-o", "missing/folder/report.md"), "cannot be written"),
     ],
 )
-def test_naming_what_is_not_there_ends_with_2(
-    folder: Path, args: Sequence[str], words: str
-) -> None:
+def test_naming_what_is_not_there_ends_with_2(folder: Path, args: Sequence[str], words: str) -> None:
     done = terminal(folder, *args)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert words in done.stderr
@@ -789,9 +765,7 @@ def served(server: FakeOpenAI, **more: str) -> dict[str, str]:
     }
 
 
-def test_with_a_model_the_answer_cites_what_was_found_and_its_cost_is_told(
-    folder: Path, server: FakeOpenAI
-) -> None:
+def test_with_a_model_the_answer_cites_what_was_found_and_its_cost_is_told(folder: Path, server: FakeOpenAI) -> None:
     done = terminal(folder, ENGLISH, "--json", env=served(server))
     assert done.returncode == ANSWERED
     report = json.loads(done.stdout)
@@ -803,9 +777,7 @@ def test_with_a_model_the_answer_cites_what_was_found_and_its_cost_is_told(
     assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ cited statements?$", done.stderr)
 
 
-def test_the_model_of_the_command_line_reflects_and_writes(
-    folder: Path, server: FakeOpenAI
-) -> None:
+def test_the_model_of_the_command_line_reflects_and_writes(folder: Path, server: FakeOpenAI) -> None:
     done = terminal(folder, ENGLISH, "--json", "--model", "openai:qwen3-8b", env=served(server))
     assert done.returncode == ANSWERED
     report = json.loads(done.stdout)
@@ -822,9 +794,7 @@ def test_a_model_where_none_can_be_asked_ends_with_2_and_says_what_to_set(folder
     assert done.stderr.startswith("--model 'openai:gpt-fake': no model is available. Set GEMINI_")
 
 
-def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(
-    tmp_path: Path, server: FakeOpenAI
-) -> None:
+def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(tmp_path: Path, server: FakeOpenAI) -> None:
     server.fail("write", "503")
     failed = terminal(tmp_path, ENGLISH, env=served(server))
     assert failed.returncode == FAILED
@@ -873,9 +843,7 @@ def test_without_a_round_of_search_a_model_answers_and_says_that_nothing_was_sea
     assert searches(tmp_path) == []
 
 
-def test_the_check_asks_every_model_and_ends_with_0_if_all_answer(
-    folder: Path, server: FakeOpenAI
-) -> None:
+def test_the_check_asks_every_model_and_ends_with_0_if_all_answer(folder: Path, server: FakeOpenAI) -> None:
     done = terminal(folder, "check", env=served(server))
     assert (done.returncode, done.stderr) == (ANSWERED, "")
     rows = [line.split() for line in done.stdout.splitlines()]
@@ -885,9 +853,7 @@ def test_the_check_asks_every_model_and_ends_with_0_if_all_answer(
     assert server.calls("check") == server.calls() == 4
 
 
-def test_a_check_that_fails_ends_with_1_and_says_why_without_the_key(
-    folder: Path, server: FakeOpenAI
-) -> None:
+def test_a_check_that_fails_ends_with_1_and_says_why_without_the_key(folder: Path, server: FakeOpenAI) -> None:
     env = served(server, REFLECTION_MODEL="openai:gone", SIGHTLINE_MODEL_ATTEMPTS="1")
     server.fail("check", "echokey")
     done = terminal(folder, "check", "--json", env=env)
@@ -921,9 +887,7 @@ def test_the_known_models_are_compared_with_the_list_that_gemini_offers(folder: 
 
 
 def test_the_known_models_are_compared_with_a_list_in_a_file(folder: Path, tmp_path: Path) -> None:
-    known = terminal(
-        folder, "check", "--models", str(_listing(tmp_path, "gemini-3.8-flash")), "--json"
-    )
+    known = terminal(folder, "check", "--models", str(_listing(tmp_path, "gemini-3.8-flash")), "--json")
     assert known.returncode == FAILED
     names = [name["name"] for name in json.loads(known.stdout)["names"]]
     done = terminal(folder, "check", "--models", str(_listing(tmp_path, *names)))
@@ -958,13 +922,13 @@ def test_a_list_of_models_that_cannot_be_used_is_told(folder: Path, tmp_path: Pa
 
 
 def test_the_pages_are_served_from_the_folder_of_the_project() -> None:
-    assert [place for place in serve.PLACES if place.exists()] == [ROOT / "app.py"]
+    assert [place for place in serve.LAUNCHER_PATHS if place.exists()] == [ROOT / "app.py"]
 
 
 def test_where_there_are_no_pages_that_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(serve, "PLACES", (tmp_path / "app.py",))
+    monkeypatch.setattr(serve, "LAUNCHER_PATHS", (tmp_path / "app.py",))
     assert main(["serve"]) == FAILED
     assert "app.py" in capsys.readouterr().err
 
@@ -1015,9 +979,9 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
 @pytest.mark.parametrize("at", range(3))
 def test_the_data_folder_is_the_one_given_wherever_it_stands_among_the_words(at: int) -> None:
     words = ["library", "list"]
-    args = parsed([*words[:at], "--data-dir", "elsewhere", "--log", *words[at:]])
+    args = parse_arguments([*words[:at], "--data-dir", "elsewhere", "--log", *words[at:]])
     assert (args.kind, args.data_dir, args.log) == ("list", Path("elsewhere"), True)
-    assert (parsed(words).data_dir, parsed(words).log) == (None, False)
+    assert (parse_arguments(words).data_dir, parse_arguments(words).log) == (None, False)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -1029,10 +993,10 @@ def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_help_names_every_exit_code_that_the_program_has() -> None:
-    codes = {code for name, code in vars(exits).items() if name.isupper()}
+    codes = {code for name, code in vars(exit_codes).items() if name.isupper()}
     assert len(codes) == 6
     for code in codes:
-        assert re.search(rf"(?m)^  {code} ", usage.EPILOG)
+        assert re.search(rf"(?m)^  {code} ", options.EPILOG)
 
 
 @pytest.mark.parametrize(
@@ -1047,13 +1011,13 @@ def test_what_a_model_may_not_have_read_and_what_of_it_was_not_is_told_in_a_line
 ) -> None:
     said = {"stage": "plan", "what": "openai:m", **data}
     event = Event(run="r", seq=1, time=datetime.now(UTC), kind=kind, data=said)
-    [(line, _)] = TELL[kind](event)
+    [(line, _)] = LINES_BY_EVENT[kind](event)
     assert all(word in line for word in ["openai:m", *words])
 
 
 def test_a_model_that_takes_no_thinking_level_is_told_of_in_a_line() -> None:
     data = {"stage": "plan", "what": "gemini:m", "level": "low"}
-    [(line, _)] = TELL["unthinking"](
+    [(line, _)] = LINES_BY_EVENT["unthinking"](
         Event(run="r", seq=1, time=datetime.now(UTC), kind="unthinking", data=data)
     )
     assert "gemini:m" in line and "low" in line

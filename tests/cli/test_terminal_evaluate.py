@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from research import UnreadableReport, evaluate_report, report_json
-from research.citations.numbering import cited
+from research import UnreadableReportError, evaluate_report, report_json
+from research.citations.numbering import number_report_answer
 from research.citations.registry import evidence_id
 from research.cli import main
-from research.core.records import Answer, Cite, Evidence, Options, Passage, Report, Run, Span
-from research.linter.words import KINDS
+from research.core.records import Answer, Evidence, Passage, PassageReference, Report, Run, RunOptions, Span
+from research.linter.flaw_kinds import SEVERITY_BY_KIND
 from tests.terminal import Done, called, environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def exported() -> str:
         language="en", retrieved=MADE, published=date(2025, 1, 1),
         passages=(Passage(id="p1", text=text, end=len(text)),),
     )  # fmt: skip
-    cite = (Cite(evidence=item.id, passage="p1"),)
+    cite = (PassageReference(evidence=item.id, passage="p1"),)
     answer = Answer(
         title="Tea", language="en", author="Scripted", made=MADE,
         spans=(
@@ -47,11 +47,11 @@ def exported() -> str:
         ),
     )  # fmt: skip
     run = Run(
-        id="r1", conversation="c1", owner="local", question="Tea?", options=Options(loops=1, sources=("web",)),
+        id="r1", conversation="c1", owner="local", question="Tea?", options=RunOptions(loops=1, sources=("web",)),
         status="done", created=MADE, finished=MADE,
     )  # fmt: skip
     report = Report(run=run, answer=answer, evidence=(item,))
-    return report_json(report, cited(report))
+    return report_json(report, number_report_answer(report))
 
 
 def test_a_sound_report_ends_with_0_and_a_wrong_one_with_1_and_no_data_folder_is_made(
@@ -103,9 +103,7 @@ def test_a_file_that_cannot_be_used_ends_with_2_and_the_others_are_judged(
     assert left.value.code == 2
 
 
-def test_what_a_report_holds_cannot_act_on_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_report_holds_cannot_act_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "# A\n\n[bold red]Sales\x1b[31m rose\u202e by 4 % [9].\n\n## Sources\n\n1. A, https://a.org/1\x1b]0;x\x07\n"
     file = written(tmp_path, "[red]a.md", text)
     for options in ([], ["--json"]):
@@ -115,9 +113,7 @@ def test_what_a_report_holds_cannot_act_on_the_terminal(
         assert "[red]a.md" in told and "[bold red]Sales" in told
 
 
-def test_our_own_json_is_checked_against_its_passages(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_our_own_json_is_checked_against_its_passages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = evaluate_report(exported())
     assert found.statuses is not None
     assert found.statuses["quoted"] == 1 and sum(found.statuses.values()) == 2
@@ -134,7 +130,7 @@ def test_json_of_ours_that_was_changed_by_hand_is_not_believed(
     found = evaluate_report(json.dumps(data)).lint
     assert {flaw.kind for flaw in found.flaws} == {"inconsistent"}
     data["blocks"] = 5
-    with pytest.raises(UnreadableReport, match="blocks"):
+    with pytest.raises(UnreadableReportError, match="blocks"):
         evaluate_report(json.dumps(data))
     assert main(["evaluate", written(tmp_path, "a.json", json.dumps(data))]) == 2
     assert "blocks" in capsys.readouterr().err
@@ -158,7 +154,7 @@ def test_the_findings_are_told_as_sarif(
     assert (log["version"], log["$schema"].rpartition("/")[2]) == ("2.1.0", "sarif-2.1.0.json")
     (run,) = log["runs"]
     rules = run["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == list(KINDS)
+    assert [rule["id"] for rule in rules] == list(SEVERITY_BY_KIND)
     dangling, unused = [r for r in run["results"] if r["level"] != "note"]
     assert (dangling["ruleId"], dangling["level"]) == ("dangling", "error")
     assert (unused["ruleId"], unused["level"]) == ("unused", "warning")
@@ -179,9 +175,7 @@ def test_in_sarif_a_finding_keeps_its_mark_where_lines_are_added_above(
     for text in (WRONG, WRONG.replace("# Tea\n", "# Tea\n\nIt is drunk hot [1].\n")):
         (result,) = _sarif(capsys, written(tmp_path, "b.md", text), code=1)["runs"][0]["results"]
         marks.append(result["partialFingerprints"])
-        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith(
-            "file:///"
-        )
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith("file:///")
     assert marks[0] == marks[1]
 
 

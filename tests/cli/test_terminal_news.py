@@ -86,9 +86,7 @@ def test_a_report_is_printed_with_live_progress_and_saved_in_the_data_folder(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["--save", "--save=own", "OUTPUT_DIR", "both"])
-def test_a_report_is_saved_when_it_is_asked_for(
-    way: str, env: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_report_is_saved_when_it_is_asked_for(way: str, env: dict[str, str], tmp_path: Path) -> None:
     args = {"both": ["--save", "own"], "OUTPUT_DIR": []}.get(way, [way])
     more = {"OUTPUT_DIR": str(tmp_path / "set") if way in ("OUTPUT_DIR", "both") else ""}
     limits = ("--sections=1", "--reflections=0")
@@ -110,21 +108,15 @@ def test_a_report_is_saved_when_it_is_asked_for(
     assert not (tmp_path / "set").exists() or folder == tmp_path / "set"
 
 
-def test_what_cannot_be_saved_is_told_and_the_report_is_printed(
-    env: dict[str, str], tmp_path: Path
-) -> None:
+def test_what_cannot_be_saved_is_told_and_the_report_is_printed(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "full").write_text("a file")
-    found = done(
-        env, "news", TOPIC, "--sections=1", "--reflections=0", f"--save={tmp_path / 'full'}"
-    )
+    found = done(env, "news", TOPIC, "--sections=1", "--reflections=0", f"--save={tmp_path / 'full'}")
     assert found.returncode == ANSWERED
     assert found.stdout.startswith(f"# {TOPIC}\n")
     assert f"Not saved: {tmp_path / 'full'} cannot be written: " in found.stderr
 
 
-def test_sources_can_be_chosen_and_json_asked_for(
-    env: dict[str, str], tavily: FakeTavilyNews
-) -> None:
+def test_sources_can_be_chosen_and_json_asked_for(env: dict[str, str], tavily: FakeTavilyNews) -> None:
     found = done(env, "--source", "library", "news", "Summer Palace", "--json", "--sections=1")
     assert found.returncode == ANSWERED
     told = json.loads(found.stdout)
@@ -271,9 +263,7 @@ def test_without_keys_a_report_has_each_heading_once_and_its_notes_in_the_langua
     keyless = {k: v for k, v in env.items() if not k.startswith(("TAVILY", "QUERY_ENGINE"))}
     two, english = "故宫博物院与八达岭长城最新消息", "Badaling 怎么了"
     with FakeFeeds() as site:
-        snow = item(
-            "八达岭长城因大雪关闭", "https://a.example/1", text="八达岭长城因大雪关闭南段。"
-        )
+        snow = item("八达岭长城因大雪关闭", "https://a.example/1", text="八达岭长城因大雪关闭南段。")
         hours = item("故宫博物院调整开放时间", "https://a.example/2", text="故宫博物院周一闭馆。")
         site.feeds = {"/rss": Given(rss(snow, hours))}
         keyless["NEWS_FEEDS"] = f"{site.base_url}/rss"
@@ -310,8 +300,6 @@ def test_without_keys_feeds_that_fail_are_told_as_what_they_are_in_the_language_
         feeds = [f"{site.base_url}/{name}" for name in ("rss", "loop", "gone", "big")]
         found = done(keyless | {"NEWS_FEEDS": " ".join(feeds)}, "news", topic)
     assert found.returncode == ANSWERED
-    assert [line for line in found.stdout.splitlines() if line == f"### {topic}"] == [
-        f"### {topic}"
-    ]
+    assert [line for line in found.stdout.splitlines() if line == f"### {topic}"] == [f"### {topic}"]
     assert all(words in found.stdout for words in told), found.stdout
     assert not any(words in found.stdout for words in foreign), found.stdout

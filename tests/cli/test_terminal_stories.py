@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from research import UnreadableItems, stories_json
+from research import UnreadableItemsError, stories_json
 from research.cli import main
 from tests.tables import each_row
 from tests.terminal import called, environment
@@ -67,7 +67,7 @@ def test_an_object_with_items_is_read_as_its_list() -> None:
     ],
 )
 def test_what_is_no_list_of_items_is_refused_with_the_reason(text: str, said: str) -> None:
-    with pytest.raises(UnreadableItems, match=said):
+    with pytest.raises(UnreadableItemsError, match=said):
         stories_json(text)
 
 

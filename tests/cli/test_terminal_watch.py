@@ -63,9 +63,7 @@ def test_something_new_is_printed_first_and_can_be_saved(
     assert again.returncode == ANSWERED
     text = file.read_text(encoding="utf-8")
     changes = text.split("## 自上次报告以来的变化")[-1].split("\n## ")[0]
-    changes = (
-        changes if changes != text else text.split("## What has changed")[-1].split("\n## ")[0]
-    )
+    changes = changes if changes != text else text.split("## What has changed")[-1].split("\n## ")[0]
     assert "Ferry crews begin a strike" in changes
     assert done(watched, *WATCH, "-o", str(file)).returncode == UNCHANGED
     assert file.read_text(encoding="utf-8") == text

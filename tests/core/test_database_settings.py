@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import Finding, Task, silent
-from research.core.settings import load
+from research.core.errors import ServiceError
+from research.core.records import Finding, Task, ignore_event
+from research.core.settings import load_settings
 from research.runtime.services import Services
 
 T = TypeVar("T")
@@ -33,20 +33,18 @@ def shop(tmp_path: Path) -> Path:
 
 def with_kit(tmp_path: Path, use: Callable[[Services], Coroutine[Any, Any, T]], **env: str) -> T:
     async def used() -> T:
-        services = Services(load(env, data_dir=tmp_path / "data"))
+        services = Services(load_settings(env, data_dir=tmp_path / "data"))
         try:
             return await use(services)
         finally:
-            await services.closing()
+            await services.close()
 
     return asyncio.run(used())
 
 
 def looked_up(tmp_path: Path, sql: str, **env: str) -> Finding:
     task = Task(id="1", source="database", query=sql, tool="sql")
-    return with_kit(
-        tmp_path, lambda services: services.sources["database"].search(task, silent), **env
-    )
+    return with_kit(tmp_path, lambda services: services.sources["database"].search(task, ignore_event), **env)
 
 
 def test_the_database_that_ships_is_asked_if_none_is_set(tmp_path: Path) -> None:
@@ -66,7 +64,7 @@ def test_the_database_of_the_address_is_asked_instead(tmp_path: Path, shop: Path
 
 def test_an_address_where_nothing_is_says_so_and_makes_no_file(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.db"
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         looked_up(tmp_path, "SELECT 1", DATABASE_URL=f"sqlite:///{path}")
     assert caught.value.reason in ("unreachable", "refused", "unavailable")
     assert not path.exists()
@@ -78,7 +76,7 @@ def test_values_of_an_attached_database_are_read_beforehand_or_not(
 ) -> None:
     described = with_kit(
         tmp_path,
-        lambda services: services.database().schema(),
+        lambda services: services.database().describe_tables(),
         DATABASE_URL=f"sqlite:///{shop}",
         DATABASE_SAMPLES=switch,
     )
@@ -88,7 +86,7 @@ def test_values_of_an_attached_database_are_read_beforehand_or_not(
 
 def test_a_statement_ends_when_its_time_is_up(tmp_path: Path, shop: Path) -> None:
     env = {"DATABASE_URL": f"sqlite:///{shop}", "DATABASE_TIMEOUT": "0.3"}
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         looked_up(tmp_path, BUSY, **env)
     assert caught.value.reason == "timeout"
     short = "SELECT count(*) AS n FROM goods"

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from research.agent.nodes.search import look_up
-from research.core.deadlines import Clock, counted, deadline, uncounted
-from research.core.records import Finding, Say, Task, silent
-from research.models.limits import Limiter
+from research.agent.nodes.search import run_search
+from research.core.deadlines import Countdown, count_down, deadline, pause_deadlines
+from research.core.records import EventEmitter, Finding, Task, ignore_event
+from research.models.request_limits import RequestLimiter
 from tests.fakes import Outcome, ScriptedSource
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def now() -> float:
 
 
 async def turn(seconds: float) -> None:
-    with uncounted():
+    with pause_deadlines():
         await asyncio.sleep(seconds)
 
 
@@ -72,7 +72,7 @@ def test_a_turn_that_is_waited_for_does_not_count() -> None:
             async with deadline(10) as clock:
                 await asyncio.sleep(4)
                 await turn(100)
-                assert clock.left == pytest.approx(6)
+                assert clock.remaining_seconds == pytest.approx(6)
                 await asyncio.sleep(7)
         return now()
 
@@ -88,11 +88,11 @@ def test_every_deadline_around_a_turn_stands_still_and_those_of_others_do_not() 
             return now()
 
         late = asyncio.create_task(other())
-        with counted(20) as outer:
+        with count_down(20) as outer:
             async with deadline(10) as middle, deadline(5) as inner:
                 await turn(50)
                 await asyncio.sleep(3)
-                assert [clock.left for clock in (outer, middle, inner)] == pytest.approx([17, 7, 2])
+                assert [clock.remaining_seconds for clock in (outer, middle, inner)] == pytest.approx([17, 7, 2])
         assert await late == pytest.approx(5)
 
     ran(work())
@@ -102,9 +102,9 @@ def test_a_deadline_stands_still_until_the_last_of_several_turns_has_come() -> N
     async def work() -> float:
         async with deadline(10) as clock:
             await asyncio.gather(turn(30), turn(50), turn(20))
-            assert clock.left == pytest.approx(10)
+            assert clock.remaining_seconds == pytest.approx(10)
             await asyncio.gather(turn(5), asyncio.sleep(7))
-        return clock.left
+        return clock.remaining_seconds
 
     assert ran(work()) == pytest.approx(8)
 
@@ -139,10 +139,10 @@ def test_what_is_cleaned_up_after_the_time_was_over_may_wait_for_a_turn() -> Non
 
 
 def test_a_clock_tells_what_is_left_and_ends_nothing() -> None:
-    async def work() -> Clock:
-        with counted(3) as clock:
+    async def work() -> Countdown:
+        with count_down(3) as clock:
             await asyncio.sleep(5)
-            assert clock.left == pytest.approx(-2)
+            assert clock.remaining_seconds == pytest.approx(-2)
         return clock
 
     ran(work())
@@ -154,12 +154,12 @@ def test_a_clock_tells_what_is_left_and_ends_nothing() -> None:
 class Limited(ScriptedSource):
     """Asks a service that takes a while, as often as a limiter lets it."""
 
-    def __init__(self, limiter: Limiter, lasts: float) -> None:
+    def __init__(self, limiter: RequestLimiter, lasts: float) -> None:
         super().__init__(usual=Outcome(waits=lasts))
         self._limiter = limiter
 
-    async def search(self, task: Task, say: Say) -> Finding:
-        async with self._limiter.turn():
+    async def search(self, task: Task, say: EventEmitter) -> Finding:
+        async with self._limiter.acquire():
             return await super().search(task, say)
 
 
@@ -174,12 +174,12 @@ class Forgetful:
         """Nothing is kept."""
 
 
-def searched(limiter: Limiter, lasts: float, count: int = 5) -> list[str | None]:
+def searched(limiter: RequestLimiter, lasts: float, count: int = 5) -> list[str | None]:
     """The reasons of as many searches at once as are asked for, each with 30 seconds."""
 
     async def work() -> list[Finding]:
         source = Limited(limiter, lasts)
-        searches = (look_up(TASK, source, Forgetful(), silent, deadline=30) for _ in range(count))
+        searches = (run_search(TASK, source, Forgetful(), ignore_event, deadline_seconds=30) for _ in range(count))
         return await asyncio.gather(*searches)
 
     return [finding.reason for finding in ran(work())]
@@ -187,19 +187,19 @@ def searched(limiter: Limiter, lasts: float, count: int = 5) -> list[str | None]
 
 @pytest.mark.parametrize("limiter", [(100, 1), (1, 0), (2, 3)])
 def test_a_search_that_waits_for_its_turn_is_not_late(limiter: tuple[int, int]) -> None:
-    assert searched(Limiter(*limiter), lasts=20) == [None] * 5
+    assert searched(RequestLimiter(*limiter), lasts=20) == [None] * 5
 
 
 def test_a_search_that_waited_for_its_turn_is_late_if_the_service_is() -> None:
-    assert searched(Limiter(100, 1), lasts=31) == ["timeout"] * 5
+    assert searched(RequestLimiter(100, 1), lasts=31) == ["timeout"] * 5
 
 
 def test_a_search_that_is_stopped_while_it_waits_ends_at_once_and_leaves_its_turn() -> None:
     async def work() -> None:
-        limiter = Limiter(1, 1)
+        limiter = RequestLimiter(1, 1)
         source = Limited(limiter, 1)
         first, second, third = (
-            asyncio.create_task(look_up(TASK, source, Forgetful(), silent, deadline=30))
+            asyncio.create_task(run_search(TASK, source, Forgetful(), ignore_event, deadline_seconds=30))
             for _ in range(3)
         )
         await asyncio.sleep(10)

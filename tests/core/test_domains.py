@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from research.core import settings
-from research.core.domains import read, together, verdict
+from research.core.domains import merge_domain_lists, parse_domain_list, url_status
 from research.core.i18n import message
-from research.core.records import Evidence, Language, Passage, Readiness, Task, silent
+from research.core.records import Evidence, Language, Passage, Readiness, Task, ignore_event
 from research.core.settings import SettingError
-from research.sources.domain_standing import weighed
-from research.sources.web.provider import Found
+from research.sources.domain_ranking import apply_domain_rules
+from research.sources.web.provider import SearchResult
 from research.sources.web.retriever import WebRetriever
 from tests.tables import each_row
 
@@ -40,34 +40,32 @@ prefer good.content-farm.example
         ("", None),
     ],
 )
-def test_a_domain_stands_for_all_below_it_and_the_longest_counts(
-    url: str, said: str | None
-) -> None:
-    assert verdict(url, read(LIST)) == said
+def test_a_domain_stands_for_all_below_it_and_the_longest_counts(url: str, said: str | None) -> None:
+    assert url_status(url, parse_domain_list(LIST)) == said
 
 
 @each_row("language", ["zh", "en"])
 def test_the_example_on_the_settings_page_is_a_list(language: Language) -> None:
-    assert [*read(message("settings.domains_example", language)).values()] == ["prefer", "avoid", "warn"]  # fmt: skip
+    assert [*parse_domain_list(message("settings.domains_example", language)).values()] == ["prefer", "avoid", "warn"]  # fmt: skip
 
 
 def test_of_two_lists_the_later_counts() -> None:
-    assert together(["avoid a.example", "prefer a.example"]) == {"a.example": "prefer"}
+    assert merge_domain_lists(["avoid a.example", "prefer a.example"]) == {"a.example": "prefer"}
 
 
 @each_row("text", ["like gov.cn", "prefer", "prefer https://gov.cn", "avoid a.example b.example", "warn localhost"])  # fmt: skip
 def test_an_entry_that_is_none_is_named(text: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="SIGHTLINE_DOMAINS"):
-        settings.load({"SIGHTLINE_DOMAINS": text}, data_dir=tmp_path)
+        settings.load_settings({"SIGHTLINE_DOMAINS": text}, data_dir=tmp_path)
     (tmp_path / "domains.txt").write_text(f"# ours\n{text}\n", encoding="utf-8")
     with pytest.raises(SettingError, match=r"domains\.txt"):
-        settings.load({}, data_dir=tmp_path)
+        settings.load_settings({}, data_dir=tmp_path)
 
 
 def test_the_desk_has_a_file_and_a_person_has_the_last_word(tmp_path: Path) -> None:
     (tmp_path / "domains.txt").write_text("avoid a.example\nwarn b.example", encoding="utf-8")
-    desk = settings.load({}, data_dir=tmp_path)
-    mine = settings.overlaid(desk, {"SIGHTLINE_DOMAINS": "prefer a.example"})
+    desk = settings.load_settings({}, data_dir=tmp_path)
+    mine = settings.apply_choices(desk, {"SIGHTLINE_DOMAINS": "prefer a.example"})
     assert desk.verdicts == {"a.example": "avoid", "b.example": "warn"}
     assert mine.verdicts == {"a.example": "prefer", "b.example": "warn"}
 
@@ -80,14 +78,14 @@ def item(host: str) -> Evidence:
 
 class Provided:
     def __init__(self, *, summarises: bool = False) -> None:
-        self.name, self.summarises = "fake", summarises
+        self.name, self.has_summary = "fake", summarises
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         return Readiness(state="live")
 
-    async def search(self, query: str, say: object) -> Found:
+    async def search(self, query: str, say: object) -> SearchResult:
         hosts = ("x.example", "content-farm.example", "tabloid.example", "www.gov.cn")
-        return Found(evidence=tuple(map(item, hosts)))
+        return SearchResult(evidence=tuple(map(item, hosts)))
 
     async def close(self) -> None:
         pass
@@ -105,9 +103,14 @@ class Reading:
 async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_first() -> None:
     reader = Reading()
     web = WebRetriever(
-        [Provided()], deadline=30, reader=reader, pages=2, domains=read(LIST), clock=lambda: NOW
+        [Provided()],
+        timeout_seconds=30,
+        page_reader=reader,
+        pages_per_search=2,
+        domain_verdicts=parse_domain_list(LIST),
+        clock=lambda: NOW,
     )
-    found = await web.search(Task(id="1.1", source="web", query="q"), silent)
+    found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
     assert [(e.id, e.standing) for e in found.evidence] == [
         ("www.gov.cn", "preferred"), ("x.example", ""), ("tabloid.example", "warned"),
     ]  # fmt: skip
@@ -116,13 +119,13 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
 
 
 async def test_what_a_text_was_written_from_stays_and_is_marked() -> None:
-    web = WebRetriever([Provided(summarises=True)], deadline=30, domains=read(LIST))
-    found = await web.search(Task(id="1.1", source="web", query="q"), silent)
+    web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_verdicts=parse_domain_list(LIST))
+    found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
     assert {e.id: e.standing for e in found.evidence}["content-farm.example"] == "warned"
 
 
 def test_an_address_that_expires_is_known_by_its_publisher() -> None:
     hidden = item("vertexaisearch.cloud.google.com")
     hidden = hidden.model_copy(update={"publisher": "mct.gov.cn", "expires": True})
-    (seen,), _ = weighed([hidden], read(LIST))
+    (seen,), _ = apply_domain_rules([hidden], parse_domain_list(LIST))
     assert seen.standing == "preferred"

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from research.application import Desk
-from research.citations.numbering import cited, lint, number
-from research.citations.registry import gather
+from research.application import Application
+from research.citations.numbering import check_numbering, number_citations, number_report_answer
+from research.citations.registry import collect_evidence
 from research.cli import main
 from research.core import settings
 from research.core.records import Report
-from research.export.data import report_json
+from research.export.report_json import report_json
 from tests.fakes import until
 from tests.servers import Call, Server
 from tests.servers.anthropic import FakeAnthropic
@@ -49,7 +49,7 @@ ROWS = [
 SEARXNG_ROWS = [row | {"engines": ["bing"], "score": 1.0} for row in ROWS]
 TAVILY_ROWS = [row | {"score": 0.9, "raw_content": None} for row in ROWS]
 
-Opened = Callable[..., Desk]
+Opened = Callable[..., Application]
 
 
 @dataclass
@@ -105,9 +105,9 @@ def fresh(offers: dict[str, Offer]) -> None:
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     """Opens a desk with some settings; for equal ones it is the same."""
-    opened: dict[str, Desk] = {}
+    opened: dict[str, Application] = {}
 
-    def desk(env: Mapping[str, str], **more: str) -> Desk:
+    def desk(env: Mapping[str, str], **more: str) -> Application:
         key = json.dumps({**env, **more}, sort_keys=True)
         if key not in opened:
             folder = tmp_path_factory.mktemp("data")
@@ -116,7 +116,7 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
                 **env,
                 **more,
             }  # one test searches nothing for another
-            opened[key] = Desk(settings.load(fresh, data_dir=folder))
+            opened[key] = Application(settings.load_settings(fresh, data_dir=folder))
         return opened[key]
 
     yield desk
@@ -139,18 +139,18 @@ def ollama(offers: dict[str, Offer]) -> Offer:
     return offers["ollama"]
 
 
-def run(desk: Desk, question: str = QUESTION, **options: Any) -> Report:
+def run(desk: Application, question: str = QUESTION, **options: Any) -> Report:
     """The report of a run of its own, once it is over."""
-    limits = desk.usual().model_copy(update=options)
+    limits = desk.default_options().model_copy(update=options)
     return over(desk, desk.runs.start(question, options=limits).id)
 
 
-def over(desk: Desk, run_id: str) -> Report:
-    until(lambda: not desk.runs.get(run_id).active)
+def over(desk: Application, run_id: str) -> Report:
+    until(lambda: not desk.runs.get_run(run_id).is_active)
     report = desk.runs.report(run_id)
     assert report is not None
     assert report.answer is not None, report.run.error
-    assert lint(cited(report)) == []
+    assert check_numbering(number_report_answer(report)) == []
     return report
 
 
@@ -164,10 +164,7 @@ def asked(server: Server, stage: str) -> list[Call]:
 
 def models(server: Server) -> dict[str, str]:
     """Which model each stage has asked."""
-    return {
-        call.stage: call.body.get("model") or call.path.rpartition("/")[2].partition(":")[0]
-        for call in server.log
-    }
+    return {call.stage: call.body.get("model") or call.path.rpartition("/")[2].partition(":")[0] for call in server.log}
 
 
 # One run, every provider
@@ -185,7 +182,7 @@ def test_a_question_is_researched_in_two_rounds_over_any_provider(
     assert [finding.reason for finding in report.findings] == [None] * 4
     assert [reflection.sufficient for reflection in report.reflections] == [False]
     assert all(finding.summary for finding in report.findings)
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered.sources
     assert not any(span.unsourced for span in numbered.spans)
     searched = "search" if offer.web is None else "summarise"
@@ -210,9 +207,7 @@ def test_no_request_of_a_run_has_a_sampling_parameter_and_every_prompt_ends_with
         assert turns[-1].get("role", "user") == "user"
 
 
-def test_ollama_is_told_the_length_of_the_context_in_every_request(
-    ollama: Offer, desks: Opened
-) -> None:
+def test_ollama_is_told_the_length_of_the_context_in_every_request(ollama: Offer, desks: Opened) -> None:
     for tokens in ("16384", "32768"):
         ollama.server.log.clear()
         run(desks(ollama.env, OLLAMA_CONTEXT_LENGTH=tokens))
@@ -252,9 +247,7 @@ def mixed(offers: dict[str, Offer]) -> Iterator[tuple[dict[str, Server], dict[st
 
 def strays(servers: Mapping[str, Server], web: Service) -> list[str]:
     """The keys that reached another server than their own."""
-    came = {
-        stage: str([(c.path, c.headers, c.body) for c in s.log]) for stage, s in servers.items()
-    }
+    came = {stage: str([(c.path, c.headers, c.body) for c in s.log]) for stage, s in servers.items()}
     came["web"] = str(web.log)
     return [
         f"the key of {owner} at {stage}"
@@ -276,7 +269,7 @@ def test_each_role_of_a_run_has_a_provider_of_its_own(
     report = run(desks(env), question)
     assert (report.run.status, report.answer.failures) == ("done", ())
     assert report.answer.author == MIXED["write"][1]
-    assert cited(report).sources
+    assert number_report_answer(report).sources
     assert all(finding.summary for finding in report.findings)
     for stage, server in servers.items():
         assert Counter(call.stage for call in server.log) == {stage: CALLS[stage]}
@@ -303,8 +296,8 @@ def test_a_run_of_several_providers_goes_on_where_it_was_stopped(
     started = desk.runs.start(QUESTION)
     until(lambda: servers[stage].calls(stage) > 0)
     desk.runs.stop(started.id)
-    until(lambda: not desk.runs.get(started.id).active)
-    assert desk.runs.get(started.id).status == "stopped"
+    until(lambda: not desk.runs.get_run(started.id).is_active)
+    assert desk.runs.get_run(started.id).status == "stopped"
     before = {name: server.calls() for name, server in servers.items()}
     servers[stage].fail(stage, "ok")
     desk.runs.resume(started.id)
@@ -321,29 +314,25 @@ def test_a_run_of_several_providers_goes_on_where_it_was_stopped(
 # Servers that do not do what they are asked
 
 
-def test_a_server_that_ignores_schemas_is_named_and_an_answer_is_written(
-    openai: Offer, desks: Opened
-) -> None:
+def test_a_server_that_ignores_schemas_is_named_and_an_answer_is_written(openai: Offer, desks: Opened) -> None:
     openai.server.ignores_schemas = True
     report = run(desks(openai.env))
     assert (report.run.status, named(report)) == (
         "done", {"plan": "malformed", "reflect": "malformed"},
     )  # fmt: skip
     assert [finding.task.query for finding in report.findings] == [QUESTION]
-    assert report.answer.cites
+    assert report.answer.cited_span_count
 
 
 @pytest.mark.slow
-def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(
-    openai: Offer, desks: Opened
-) -> None:
+def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(openai: Offer, desks: Opened) -> None:
     desk = desks(openai.env)
     openai.server.fail("any", "nullcontent")
     report = run(desk)
     assert (report.run.status, set(named(report).values())) == ("failed", {"malformed"})
     assert set(named(report)) == {"plan", "summarise", "reflect", "write"}
     assert report.answer.unwritten
-    assert report.answer.quotes
+    assert report.answer.quote_count
     openai.server.reset()
     desk.runs.resume(report.run.id)
     again = over(desk, report.run.id)
@@ -351,9 +340,7 @@ def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(
     assert openai.calls() == {"write": 1}
 
 
-def test_a_server_that_runs_on_is_named_and_its_text_is_marked_as_cut(
-    openai: Offer, desks: Opened
-) -> None:
+def test_a_server_that_runs_on_is_named_and_its_text_is_marked_as_cut(openai: Offer, desks: Opened) -> None:
     openai.server.fail("any", "maxtokens")
     report = run(desks(openai.env))
     assert report.run.status == "done"
@@ -365,9 +352,7 @@ def test_a_server_that_runs_on_is_named_and_its_text_is_marked_as_cut(
 
 
 @pytest.mark.parametrize("question", ["你好！", "Hello there!"])
-def test_a_question_that_needs_no_search_is_one_call(
-    gemini: Offer, desks: Opened, question: str
-) -> None:
+def test_a_question_that_needs_no_search_is_one_call(gemini: Offer, desks: Opened, question: str) -> None:
     report = run(desks(gemini.env), question)
     assert (report.run.status, report.findings) == ("done", ())
     assert gemini.calls() == {"plan": 1}
@@ -398,9 +383,7 @@ def test_a_reflection_that_is_content_ends_the_search(gemini: Offer, desks: Open
     assert report.reflections[0].sufficient
 
 
-def test_of_forty_queries_as_many_are_searched_as_were_asked_for(
-    gemini: Offer, desks: Opened
-) -> None:
+def test_of_forty_queries_as_many_are_searched_as_were_asked_for(gemini: Offer, desks: Opened) -> None:
     queries = [f"塔 {n}" for n in range(38)] + ["塔 1", "塔-2"]
     plan = {"route": "search", "answer": "", "sub_questions": [], "web_queries": queries}
     text = json.dumps(plan, ensure_ascii=False)
@@ -415,9 +398,7 @@ def test_of_forty_queries_as_many_are_searched_as_were_asked_for(
 # Which model
 
 
-def test_the_model_of_a_run_reflects_and_writes_and_the_others_stay(
-    gemini: Offer, desks: Opened
-) -> None:
+def test_the_model_of_a_run_reflects_and_writes_and_the_others_stay(gemini: Offer, desks: Opened) -> None:
     desk = desks(gemini.env)
     run(desk)
     usual = models(gemini.server)
@@ -427,9 +408,7 @@ def test_the_model_of_a_run_reflects_and_writes_and_the_others_stay(
     assert report.answer.author == f"gemini:{chosen}"
 
 
-def test_the_model_of_a_run_may_be_another_provider_s(
-    gemini: Offer, openai: Offer, desks: Opened
-) -> None:
+def test_the_model_of_a_run_may_be_another_provider_s(gemini: Offer, openai: Offer, desks: Opened) -> None:
     desk = desks(gemini.env, OPENAI_BASE_URL=openai.env["OPENAI_BASE_URL"])
     assert run(desk, model="openai:gpt-fake").run.status == "done"
     assert gemini.calls() == {"plan": 1, "search": 4}
@@ -442,14 +421,12 @@ def test_a_model_of_a_run_that_is_no_model_is_named(gemini: Offer, desks: Opened
         "failed", {"reflect": "refused", "write": "refused"},
     )  # fmt: skip
     assert {failure.hint for failure in report.answer.failures} == {"model"}
-    assert report.answer.quotes
+    assert report.answer.quote_count
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("setting", "stage"), STAGE_OF.items())
-def test_each_role_asks_the_model_of_its_setting(
-    gemini: Offer, desks: Opened, setting: str, stage: str
-) -> None:
+def test_each_role_asks_the_model_of_its_setting(gemini: Offer, desks: Opened, setting: str, stage: str) -> None:
     run(desks(gemini.env))
     usual = models(gemini.server)
     report = run(desks(gemini.env, **{setting: "gemini-of-my-own"}))
@@ -477,9 +454,7 @@ def test_the_attempts_are_how_often_a_model_is_asked(
 
 
 @pytest.mark.parametrize(("wait", "failures"), [("0.1", {"plan": "quota"}), ("1", {})])
-def test_the_wait_is_how_long_a_pause_may_be(
-    gemini: Offer, desks: Opened, wait: str, failures: dict[str, str]
-) -> None:
+def test_the_wait_is_how_long_a_pause_may_be(gemini: Offer, desks: Opened, wait: str, failures: dict[str, str]) -> None:
     gemini.server.fail("plan", "429:0.4", times=1)
     assert named(run(desks(gemini.env, SIGHTLINE_RETRY_WAIT=wait), loops=1)) == failures
 
@@ -501,19 +476,17 @@ def test_the_requests_per_minute_hold_the_others_back(gemini: Offer, desks: Open
     assert sum(gemini.calls().values()) == 5
     gemini.server.log.clear()
     desk = desks(gemini.env, SIGHTLINE_REQUESTS_PER_MINUTE="2")
-    limits = desk.usual().model_copy(update={"loops": 1})
+    limits = desk.default_options().model_copy(update={"loops": 1})
     started = desk.runs.start(QUESTION, options=limits)
     until(lambda: len(gemini.server.log) == 2)
     later = time.monotonic() + 0.5  # the other run has long been over by then
     until(lambda: time.monotonic() > later)
     assert gemini.calls() == {"plan": 1, "search": 1}
     desk.runs.stop(started.id)
-    until(lambda: not desk.runs.get(started.id).active)
+    until(lambda: not desk.runs.get_run(started.id).is_active)
 
 
-def test_the_length_of_the_context_is_what_a_prompt_has_room_in(
-    ollama: Offer, desks: Opened
-) -> None:
+def test_the_length_of_the_context_is_what_a_prompt_has_room_in(ollama: Offer, desks: Opened) -> None:
     ollama.web.results = [
         {
             "title": f"塔 {n}",
@@ -544,15 +517,13 @@ def test_the_calls_of_a_server_that_counts_no_tokens_are_in_the_account_as_estim
     calls = [usage for usage in report.usage if usage.model == openai.model]
     assert len(calls) == sum(openai.calls().values())
     assert all(usage.estimated and usage.input for usage in calls)
-    told = json.loads(report_json(report, number(report.answer, gather(report.findings))))["usage"]
+    told = json.loads(report_json(report, number_citations(report.answer, collect_evidence(report.findings))))["usage"]
     assert told["total"]["calls"] == len(report.usage)
     assert told["total"]["complete"] is False
 
 
 @pytest.mark.parametrize(("name", "unit"), [("tokens", 1), ("cost", 0.000_001)])
-def test_a_limit_holds_where_the_server_counts_no_tokens(
-    gemini: Offer, desks: Opened, name: str, unit: float
-) -> None:
+def test_a_limit_holds_where_the_server_counts_no_tokens(gemini: Offer, desks: Opened, name: str, unit: float) -> None:
     def used(report: Report, calls: int | None = None) -> float:
         usage = report.usage[:calls]
         return sum(u.input + u.output if name == "tokens" else u.cost or 0 for u in usage)
@@ -575,11 +546,9 @@ Checked = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Checked:
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Checked:
     """Runs the command with some settings; gives its exit code and what it has printed."""
-    for name, _ in settings.load({}, data_dir=tmp_path).shown():
+    for name, _ in settings.load_settings({}, data_dir=tmp_path).display_values():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
 
@@ -599,9 +568,7 @@ def rows(printed: str) -> dict[str, str]:
     return {line.split()[0]: " ".join(line.split()[1:]) for line in printed.splitlines()}
 
 
-@pytest.mark.parametrize(
-    ("provider", "search"), [("gemini", "gemini"), ("openai", "searxng"), ("ollama", "tavily")]
-)
+@pytest.mark.parametrize(("provider", "search"), [("gemini", "gemini"), ("openai", "searxng"), ("ollama", "tavily")])
 def test_the_check_tells_of_every_role_and_every_provider(
     provider: str, search: str, offers: dict[str, Offer], check: Checked
 ) -> None:
@@ -614,9 +581,7 @@ def test_the_check_tells_of_every_role_and_every_provider(
 
 
 @pytest.mark.parametrize("provider", ["gemini", "openai"])
-def test_the_check_tells_of_a_key_that_is_refused(
-    provider: str, offers: dict[str, Offer], check: Checked
-) -> None:
+def test_the_check_tells_of_a_key_that_is_refused(provider: str, offers: dict[str, Offer], check: Checked) -> None:
     offers[provider].server.keys = {"another"}
     code, printed = check(offers[provider].env | {"OPENAI_API_KEY": KEY})
     assert code == FAILED
@@ -639,13 +604,9 @@ def test_the_check_tells_of_a_key_that_is_refused(
         ("html502", "unavailable: gemini:gemini-3.5-flash-lite: HTTP 502\n"),
     ],
 )
-def test_the_check_tells_what_is_wrong_in_words(
-    gemini: Offer, check: Checked, fault: str, words: str
-) -> None:
+def test_the_check_tells_what_is_wrong_in_words(gemini: Offer, check: Checked, fault: str, words: str) -> None:
     gemini.server.fail("check", fault)
-    code, printed = check(
-        gemini.env | {"SIGHTLINE_MODEL_TIMEOUT": "0.3" if fault == "hang" else "30"}
-    )
+    code, printed = check(gemini.env | {"SIGHTLINE_MODEL_TIMEOUT": "0.3" if fault == "hang" else "30"})
     assert code == FAILED
     assert words in printed
 
@@ -653,10 +614,7 @@ def test_the_check_tells_what_is_wrong_in_words(
 def test_the_check_warns_of_a_name_that_is_going(gemini: Offer, check: Checked) -> None:
     code, printed = check(gemini.env | {"ANSWER_MODEL": "gemini-2.5-pro"})
     assert code == 0
-    assert (
-        "from 2026-12-01 on gemini-2.5-pro is answered by gemini-3.8-flash"
-        in rows(printed)["write"]
-    )
+    assert "from 2026-12-01 on gemini-2.5-pro is answered by gemini-3.8-flash" in rows(printed)["write"]
 
 
 def test_the_check_as_json_has_every_row(gemini: Offer, check: Checked) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from research.agent.llm.material import Listing
-from research.agent.llm.room import CUT, cut
-from research.application import Desk
+from research.agent.llm.material import MaterialListing
+from research.agent.llm.truncation import TRUNCATION_MARK, truncate
+from research.application import Application
 from research.core.records import Evidence, Finding, Passage, Report, Task, fingerprint
-from research.core.settings import SettingError, load
-from research.models.roles import Spec, reporter
+from research.core.settings import SettingError, load_settings
+from research.models.roles import ModelSpec, report_spec
 from tests.fakes import until
 from tests.servers import Call
 from tests.servers.news import FakeTavilyNews, rows
@@ -24,9 +24,7 @@ from tests.tables import each_row
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TOPIC = "The reopening of the tower"
 KEY, OWN = "sk-usual-0123456789abcdef", "qe-own-0123456789abcdef"
-LONG = (
-    "The tower has reopened after three years. " + "Visitors came from all over the country. " * 40
-)
+LONG = "The tower has reopened after three years. " + "Visitors came from all over the country. " * 40
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ def tavily() -> Iterator[FakeTavilyNews]:
         yield server
 
 
-Opened = Callable[..., Desk]
+Opened = Callable[..., Application]
 
 
 @pytest.fixture
@@ -61,7 +59,7 @@ def opened(tmp_path: Path, usual: FakeOpenAI, tavily: FakeTavilyNews) -> Iterato
     """A desk with the usual models and some settings."""
     with ExitStack() as stack:
 
-        def opened_(**env: str) -> Desk:
+        def opened_(**env: str) -> Application:
             base = {
                 "ANSWER_MODEL": "openai:usual",
                 "OPENAI_BASE_URL": usual.base_url,
@@ -73,26 +71,26 @@ def opened(tmp_path: Path, usual: FakeOpenAI, tavily: FakeTavilyNews) -> Iterato
                 "SIGHTLINE_MODEL_ATTEMPTS": "1",
                 "MAX_REFLECTIONS": "1",
             }
-            desk = Desk(load({**base, **env}, data_dir=tmp_path / "data"))
+            desk = Application(load_settings({**base, **env}, data_dir=tmp_path / "data"))
             stack.callback(desk.close)
             return desk
 
         yield opened_
 
 
-def reported(desk: Desk, **limits: object) -> Report:
-    options = desk.services.reporting().model_copy(update=limits)
+def reported(desk: Application, **limits: object) -> Report:
+    options = desk.services.report_options().model_copy(update=limits)
     return finished(desk, desk.runs.start(TOPIC, options=options).id)
 
 
-def asked(desk: Desk) -> Report:
+def asked(desk: Application) -> Report:
     return finished(desk, desk.runs.start("Is the tower open?").id)
 
 
-def finished(desk: Desk, run_id: str) -> Report:
+def finished(desk: Application, run_id: str) -> Report:
     def over() -> bool:
-        run = desk.runs.get(run_id)
-        return run is not None and not run.active
+        run = desk.runs.get_run(run_id)
+        return run is not None and not run.is_active
 
     until(over)
     report = desk.runs.report(run_id)
@@ -144,9 +142,7 @@ def test_without_it_reports_are_worked_on_by_the_models_of_the_roles(
 
 
 @pytest.mark.slow
-def test_a_models_name_alone_is_asked_where_others_of_its_provider_are(
-    opened: Opened, usual: FakeOpenAI
-) -> None:
+def test_a_models_name_alone_is_asked_where_others_of_its_provider_are(opened: Opened, usual: FakeOpenAI) -> None:
     reported(opened(QUERY_ENGINE_MODEL_NAME="openai:another"))
     made = {call.body["model"] for call in usual.log if call.stage != "summarise"}
     assert made == {"another"}
@@ -171,30 +167,26 @@ def test_the_model_of_reports_is_enough_for_them_and_questions_are_answered_with
     assert stages(own.log) == WORK
     assert report.answer and report.answer.author == "openai:report-model"
     assert not report.answer.failures
-    assert desk.estimate(report.run.options, "local", None).tokens > 0
+    assert desk.estimate_usage(report.run.options, "local", None).tokens > 0
     own.log.clear()
     found = asked(desk)
     assert own.log == []
     assert found.answer and found.answer.author != "openai:report-model"
-    checks = desk.check()
+    checks = desk.check_connections()
     assert [(c.setting, c.model, c.failure) for c in checks if c.name == "news"] == [
         ("QUERY_ENGINE_MODEL_NAME", "openai:report-model", None)
     ]
     assert len(own.log) == 1
 
 
-def test_the_key_of_another_server_is_never_sent_to_that_of_reports(
-    opened: Opened, own: FakeOpenAI
-) -> None:
+def test_the_key_of_another_server_is_never_sent_to_that_of_reports(opened: Opened, own: FakeOpenAI) -> None:
     own.keys = None
     env = {**trio(own), "QUERY_ENGINE_API_KEY": ""}
     reported(opened(**env))
     assert {call.headers["authorization"] for call in own.log} == {"Bearer none"}
 
 
-def test_its_key_is_in_nothing_that_is_kept(
-    opened: Opened, own: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_its_key_is_in_nothing_that_is_kept(opened: Opened, own: FakeOpenAI, tmp_path: Path) -> None:
     own.fail("reconsider", "echokey")
     desk = opened(**trio(own), OUTPUT_DIR=str(tmp_path / "out"))
     report = reported(desk)
@@ -218,11 +210,9 @@ def test_its_key_is_in_nothing_that_is_kept(
         ({"QUERY_ENGINE_MODEL_NAME": "openai:x", "OPENAI_API_KEY": "k"}, ("openai", "x", False)),
     ],
 )  # fmt: skip
-def test_which_model_is_meant(
-    env: dict[str, str], spec: tuple[str, str, bool] | None, tmp_path: Path
-) -> None:
-    found = reporter(load(env, data_dir=tmp_path))
-    assert found == (spec and Spec(spec[0], spec[1], "QUERY_ENGINE_MODEL_NAME", spec[2]))  # type: ignore[arg-type]
+def test_which_model_is_meant(env: dict[str, str], spec: tuple[str, str, bool] | None, tmp_path: Path) -> None:
+    found = report_spec(load_settings(env, data_dir=tmp_path))
+    assert found == (spec and ModelSpec(spec[0], spec[1], "QUERY_ENGINE_MODEL_NAME", spec[2]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -236,11 +226,9 @@ def test_which_model_is_meant(
         ({"QUERY_ENGINE_MODEL_NAME": "openai:"}, "QUERY_ENGINE_MODEL_NAME is 'openai:'"),
     ],
 )  # fmt: skip
-def test_what_is_set_in_part_is_refused_with_what_is_missing(
-    env: dict[str, str], said: str, tmp_path: Path
-) -> None:
+def test_what_is_set_in_part_is_refused_with_what_is_missing(env: dict[str, str], said: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=said) as caught:
-        Desk(load(env, data_dir=tmp_path))
+        Application(load_settings(env, data_dir=tmp_path))
     assert "sentinel" not in str(caught.value)
 
 
@@ -254,14 +242,12 @@ def test_the_models_of_a_report_are_shown_so_much_of_each_result_and_all_of_it_i
 ) -> None:
     desk = opened(SEARCH_CONTENT_MAX_LENGTH=most)
     report = reported(desk)
-    prompts = [
-        call.prompt for call in usual.log if call.stage == "summarise" and "Section:" in call.prompt
-    ]
+    prompts = [call.prompt for call in usual.log if call.stage == "summarise" and "Section:" in call.prompt]
     assert len(prompts) == 6
     for prompt in prompts:
         assert prompt.count("The tower has reopened after three years.") == 3
         shown = int(most or 1_500)  # which is the default
-        assert prompt.count(CUT) == (3 if shown else 0)
+        assert prompt.count(TRUNCATION_MARK) == (3 if shown else 0)
         told = prompt.count("Visitors came from all over the country.")
         assert told == 3 * ((shown - 45) // 41 if shown else 40)
     kept = {passage.text for item in report.evidence for passage in item.passages}
@@ -273,7 +259,7 @@ def test_answers_are_written_from_all_of_it(opened: Opened, usual: FakeOpenAI) -
     options = desk.settings.options.model_copy(update={"sources": ("news",), "loops": 1})
     finished(desk, desk.runs.start("Is the tower open?", options=options).id)
     (written,) = [call.prompt for call in usual.log if call.stage == "write"]
-    assert CUT not in written
+    assert TRUNCATION_MARK not in written
     assert written.count("Visitors came from all over the country.") == 3 * 40
 
 
@@ -292,12 +278,10 @@ def test_answers_are_written_from_all_of_it(opened: Opened, usual: FakeOpenAI) -
         ("Éñö ünï çödé", 8, "Éñö ünï"),
     ],
 )
-def test_a_text_is_cut_where_a_sentence_or_a_word_ends_and_marked(
-    text: str, most: int, shown: str
-) -> None:
-    made = cut(text, most)
-    assert made == (shown if shown == text else f"{shown} {CUT}")
-    assert len(made.removesuffix(f" {CUT}")) <= most
+def test_a_text_is_cut_where_a_sentence_or_a_word_ends_and_marked(text: str, most: int, shown: str) -> None:
+    made = truncate(text, most)
+    assert made == (shown if shown == text else f"{shown} {TRUNCATION_MARK}")
+    assert len(made.removesuffix(f" {TRUNCATION_MARK}")) <= most
 
 
 def test_what_is_shown_of_a_result_counts_all_its_passages_and_cites_them_whole() -> None:
@@ -308,7 +292,10 @@ def test_what_is_shown_of_a_result_counts_all_its_passages_and_cites_them_whole(
     )  # fmt: skip
     task = Task(id="1", source="web", query="q")
     finding = Finding(task=task, evidence=(item,), started=NOW)
-    whole, part = Listing.of([finding], 10_000), Listing.of([finding], 10_000, most=150)
-    assert len(whole.handles) == 3 and CUT not in whole.text
+    whole, part = (
+        MaterialListing.from_findings([finding], 10_000),
+        MaterialListing.from_findings([finding], 10_000, max_chars=150),
+    )
+    assert len(whole.handles) == 3 and TRUNCATION_MARK not in whole.text
     assert [cite.end for cite in part.handles.values()] == [len(texts[0]), len(texts[1])]
-    assert part.text.count(CUT) == 1 and "Third" not in part.text
+    assert part.text.count(TRUNCATION_MARK) == 1 and "Third" not in part.text

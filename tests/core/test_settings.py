@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr
 
-from research.application import Desk
-from research.core.errors import Trouble
-from research.core.providers import searches, shipped
-from research.core.records import Finding, Options, Reflection, Report, Run, Task, Usage, silent
-from research.core.settings import SettingError, Settings, load, overlaid
-from research.runtime.local import LocalRuns
+from research.application import Application
+from research.core.errors import ServiceError
+from research.core.providers import search_services, shipped_providers
+from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage, ignore_event
+from research.core.settings import SettingError, Settings, apply_choices, load_settings
+from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.services import Services
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.gemini import FakeGemini
@@ -29,7 +29,7 @@ from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 from tests.tables import each_row
 
-Start = Callable[..., tuple[LocalRuns, Run]]
+Start = Callable[..., tuple[LocalRunManager, Run]]
 WEB = ("web",)
 
 NUMBERS: dict[str, tuple[str, float, str, float]] = {
@@ -151,12 +151,12 @@ BLANK = ("", " ", "\t\n")
 @each_row("name", VALUES)
 def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str) -> None:
     field, default, raw, value = VALUES[name]
-    assert getattr(load({}), field) == default
-    assert getattr(load({name: raw}), field) == value
-    assert getattr(load({name: f"  {raw} "}), field) == value
+    assert getattr(load_settings({}), field) == default
+    assert getattr(load_settings({name: raw}), field) == value
+    assert getattr(load_settings({name: f"  {raw} "}), field) == value
     for blank in BLANK:
         unset = None if name == "OUTPUT_DIR" else default  # of which nothing means off
-        assert getattr(load({name: blank}), field) == unset
+        assert getattr(load_settings({name: blank}), field) == unset
 
 
 def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) -> None:
@@ -173,8 +173,8 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
         "listed",
     }
     assert fields == set(Settings.model_fields)
-    shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
-    tables = (*shipped().values(), *searches().values())
+    shown = [name for name, _ in load_settings({}, data_dir=tmp_path).display_values()]
+    tables = (*shipped_providers().values(), *search_services().values())
     servers = {name for one in tables for name in (one.key, one.address) if name}
     assert sorted(shown) == sorted({*VALUES, *servers, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
@@ -182,7 +182,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
 @each_row("name", [name for name in VALUES if name not in KEYS])
 def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
     _, _, raw, value = VALUES[name]
-    shown = dict(load({name: raw}).shown())[name]
+    shown = dict(load_settings({name: raw}).display_values())[name]
     value = value.get_secret_value() if isinstance(value, SecretStr) else value
     assert shown.removesuffix(" s") == (f"{value:g}" if isinstance(value, float) else str(value))
 
@@ -199,10 +199,8 @@ def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
         ("postgresql+psycopg://[::1]:5433/runs", "postgresql+psycopg://[::1]:5433/runs"),
     ],
 )  # fmt: skip
-def test_runs_are_kept_in_a_file_or_where_an_address_says(
-    raw: str, place: str, tmp_path: Path
-) -> None:
-    found = load({"STORE_URL": raw}, data_dir=tmp_path).store
+def test_runs_are_kept_in_a_file_or_where_an_address_says(raw: str, place: str, tmp_path: Path) -> None:
+    found = load_settings({"STORE_URL": raw}, data_dir=tmp_path).store
     assert isinstance(found, str) == ("+psycopg" in place)
     folders = {"DATA": tmp_path, "HERE": Path.cwd(), "HOME": Path.home()}
     for name, folder in folders.items():
@@ -241,7 +239,7 @@ def test_what_is_no_address_of_a_database_is_refused_and_not_repeated(raw: str) 
         ("DATABASE_URL", "the scenic areas that ship with Sightline"),
     ):
         with pytest.raises(SettingError) as caught:
-            load({name: raw})
+            load_settings({name: raw})
         message = str(caught.value)
         assert message.startswith(f"{name} must be an address such as postgresql://")
         assert message.endswith(f"Correct it or remove it to use {instead}.")
@@ -249,18 +247,18 @@ def test_what_is_no_address_of_a_database_is_refused_and_not_repeated(raw: str) 
 
 
 def test_a_duckdb_file_may_be_queried_and_keeps_no_runs() -> None:
-    kept = load({"DATABASE_URL": "duckdb:////folder/file.duckdb"}).database_url
+    kept = load_settings({"DATABASE_URL": "duckdb:////folder/file.duckdb"}).database_url
     assert kept.get_secret_value() == "duckdb:////folder/file.duckdb"
     with pytest.raises(SettingError, match="STORE_URL must be an address"):
-        load({"STORE_URL": "duckdb:////folder/file.duckdb"})
+        load_settings({"STORE_URL": "duckdb:////folder/file.duckdb"})
 
 
 @pytest.mark.parametrize("setting", ["STORE_URL", "DATABASE_URL"])
 def test_the_passwords_of_a_database_are_kept_secret(tmp_path: Path, setting: str) -> None:
     url = "postgresql://ann:first%20sentinel@host:5/runs?sslpassword=second%2Fsentinel&sslmode=require"
-    settings = load({setting: url}, data_dir=tmp_path)
-    assert dict(settings.shown())[setting] == "postgresql+psycopg://host:5/runs"
-    told = f"{settings!r} {settings} {settings.shown()} {settings.model_dump()} {settings.model_dump_json()}"
+    settings = load_settings({setting: url}, data_dir=tmp_path)
+    assert dict(settings.display_values())[setting] == "postgresql+psycopg://host:5/runs"
+    told = f"{settings!r} {settings} {settings.display_values()} {settings.model_dump()} {settings.model_dump_json()}"
     assert "sentinel" not in told
     assert set(settings.secrets) == {
         "first%20sentinel", "first sentinel", "second%2Fsentinel", "second/sentinel",
@@ -269,12 +267,12 @@ def test_the_passwords_of_a_database_are_kept_secret(tmp_path: Path, setting: st
 
 def test_a_gemini_key_of_its_own_beats_the_one_of_google() -> None:
     both = {"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": "google"}
-    assert load(both).gemini_key.get_secret_value() == "gemini"
+    assert load_settings(both).gemini_key.get_secret_value() == "gemini"
     for blank in BLANK:
-        assert load({**both, "GEMINI_API_KEY": blank}).gemini_key.get_secret_value() == "google"
+        assert load_settings({**both, "GEMINI_API_KEY": blank}).gemini_key.get_secret_value() == "google"
 
 
-AUTO = ("gemini", "tavily", *searches(), "searxng")
+AUTO = ("gemini", "tavily", *search_services(), "searxng")
 
 
 @each_row(
@@ -291,10 +289,8 @@ AUTO = ("gemini", "tavily", *searches(), "searxng")
         ("tavily,TAVILY,wikipedia", ("tavily", "wikipedia")),
     ],
 )
-def test_who_searches_the_web_is_named_in_the_order_of_choice(
-    raw: str, providers: tuple[str, ...]
-) -> None:
-    assert load({"WEB_SEARCH": raw}).web_providers == providers
+def test_who_searches_the_web_is_named_in_the_order_of_choice(raw: str, providers: tuple[str, ...]) -> None:
+    assert load_settings({"WEB_SEARCH": raw}).web_providers == providers
 
 
 @each_row(
@@ -307,47 +303,43 @@ def test_who_searches_the_web_is_named_in_the_order_of_choice(
     ],
 )
 def test_a_level_of_thinking_is_for_all_roles_or_for_one(raw: str, levels: tuple[str, ...]) -> None:
-    settings = load({"GEMINI_THINKING": raw})
+    settings = load_settings({"GEMINI_THINKING": raw})
     assert (
-        settings.thinking("plan"), settings.thinking("reflect"), settings.thinking("write"),
-        settings.thinking("search"),
+        settings.thinking_level("plan"), settings.thinking_level("reflect"), settings.thinking_level("write"),
+        settings.thinking_level("search"),
     ) == levels  # fmt: skip
 
 
-@each_row(
-    "raw", ["minimal", "none", "plan=minimal", "plan=", "=low", "planner=low", "0", "low high"]
-)
+@each_row("raw", ["minimal", "none", "plan=minimal", "plan=", "=low", "planner=low", "0", "low high"])
 def test_a_level_that_not_every_model_takes_is_refused(raw: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load({"GEMINI_THINKING": raw})
+        load_settings({"GEMINI_THINKING": raw})
     message = str(caught.value)
-    assert message.startswith(
-        f"GEMINI_THINKING is {raw!r}; it must be low, medium, high, or levels"
-    )
+    assert message.startswith(f"GEMINI_THINKING is {raw!r}; it must be low, medium, high, or levels")
 
 
 def test_an_explicit_data_folder_beats_the_environment_which_beats_the_default(
     tmp_path: Path,
 ) -> None:
     env = {"SIGHTLINE_DATA_DIR": str(tmp_path / "from the environment")}
-    assert load(env, data_dir=tmp_path / "explicit").data_dir == tmp_path / "explicit"
-    assert load(env).data_dir == tmp_path / "from the environment"
-    default = load({}).data_dir
+    assert load_settings(env, data_dir=tmp_path / "explicit").data_dir == tmp_path / "explicit"
+    assert load_settings(env).data_dir == tmp_path / "from the environment"
+    default = load_settings({}).data_dir
     assert default.name == "sightline"
-    assert load({"SIGHTLINE_DATA_DIR": "  "}).data_dir == default
+    assert load_settings({"SIGHTLINE_DATA_DIR": "  "}).data_dir == default
 
 
 def test_the_data_folder_is_absolute_and_the_home_sign_is_understood() -> None:
-    assert load({"SIGHTLINE_DATA_DIR": "~/research"}).data_dir == Path.home() / "research"
-    assert load({"SIGHTLINE_DATA_DIR": "here"}).data_dir == Path.cwd() / "here"
+    assert load_settings({"SIGHTLINE_DATA_DIR": "~/research"}).data_dir == Path.home() / "research"
+    assert load_settings({"SIGHTLINE_DATA_DIR": "here"}).data_dir == Path.cwd() / "here"
 
 
 def test_the_process_environment_is_read_unless_another_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(os.environ, "NUMBER_OF_INITIAL_QUERIES", "9")
-    assert load().queries == 9
-    assert load({}).queries == 3
+    assert load_settings().queries == 9
+    assert load_settings({}).queries == 3
 
 
 @each_row(
@@ -390,11 +382,9 @@ def test_the_process_environment_is_read_unless_another_is_given(
         ("SEARCH_CONTENT_MAX_LENGTH", "1.5", "a whole number from 0 to 1000000"),
     ],
 )
-def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
-    name: str, raw: str, expected: str
-) -> None:
+def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(name: str, raw: str, expected: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load({name: raw})
+        load_settings({name: raw})
     message = str(caught.value)
     assert message.startswith(f"{name} is {raw!r}; it must be {expected}. ")
     assert f"the default, {NUMBERS[name][1]:g}." in message
@@ -405,24 +395,19 @@ def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
     "raw",
     ["localhost:8000", "127.0.0.1:8000/v1", "example.org", "ftp://example.org", "http://", "x"],
 )
-def test_an_address_that_is_none_is_refused_with_its_name_itself_and_an_example(
-    name: str, raw: str
-) -> None:
+def test_an_address_that_is_none_is_refused_with_its_name_itself_and_an_example(name: str, raw: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load({name: f" {raw} "})
+        load_settings({name: f" {raw} "})
     assert str(caught.value) == (
-        f"{name} is {raw!r}; it must be an address such as https://example.org. "
-        "Correct it or remove it."
+        f"{name} is {raw!r}; it must be an address such as https://example.org. Correct it or remove it."
     )
 
 
 def test_an_address_of_wikipedia_without_a_place_for_the_language_is_refused() -> None:
     with pytest.raises(SettingError) as caught:
-        load({"WIKIPEDIA_URL": "https://en.wikipedia.org"})
+        load_settings({"WIKIPEDIA_URL": "https://en.wikipedia.org"})
     message = str(caught.value)
-    assert message.startswith(
-        "WIKIPEDIA_URL is 'https://en.wikipedia.org'; it must have {language}"
-    )
+    assert message.startswith("WIKIPEDIA_URL is 'https://en.wikipedia.org'; it must have {language}")
     assert message.endswith(f"as in {WIKIPEDIA}. Correct it or remove it.")
 
 
@@ -431,11 +416,9 @@ def test_an_address_of_wikipedia_without_a_place_for_the_language_is_refused() -
     [("google", "google"), ("tavily;searxng", "tavily;searxng"), ("tavily, bing", "bing"),
      ("auto,tavily", "auto"), ("off,gemini", "off")],
 )  # fmt: skip
-def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are(
-    raw: str, wrong: str
-) -> None:
+def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are(raw: str, wrong: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load({"WEB_SEARCH": raw})
+        load_settings({"WEB_SEARCH": raw})
     message = str(caught.value)
     assert message.startswith(f"WEB_SEARCH is {raw!r}: there is no {wrong!r}. Name one or several")
     for name in ("gemini", "tavily", "searxng", "wikipedia", "auto", "off"):
@@ -453,25 +436,23 @@ def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are
         ("feeds.opml https://a.test/1", ("feeds.opml", "https://a.test/1")),
     ],
 )  # fmt: skip
-def test_feeds_are_named_by_addresses_or_by_the_path_of_a_list(
-    raw: str, feeds: tuple[str, ...]
-) -> None:
-    assert load({"NEWS_FEEDS": raw}).feeds == feeds
+def test_feeds_are_named_by_addresses_or_by_the_path_of_a_list(raw: str, feeds: tuple[str, ...]) -> None:
+    assert load_settings({"NEWS_FEEDS": raw}).feeds == feeds
 
 
 @each_row("raw", ["ftp://a.test/x", "file:///etc/passwd", "http://", "http://a:x/", "http://[::1/", "https://a.test/ http://a.test:99999/"])  # fmt: skip
 def test_a_feed_whose_address_is_none_is_refused_by_name(raw: str) -> None:
     with pytest.raises(SettingError, match=r"NEWS_FEEDS has '.*'; it must be addresses such as"):
-        load({"NEWS_FEEDS": raw})
+        load_settings({"NEWS_FEEDS": raw})
 
 
 def test_the_password_of_a_feed_is_shown_nowhere() -> None:
-    settings = load({"NEWS_FEEDS": "https://ann:sentinel@a.test/rss https://b.test/rss"})
+    settings = load_settings({"NEWS_FEEDS": "https://ann:sentinel@a.test/rss https://b.test/rss"})
     assert settings.secrets == ("sentinel",)
-    assert dict(settings.shown())["NEWS_FEEDS"] == "https://a.test/rss https://b.test/rss"
-    assert "sentinel" not in f"{settings!r} {settings} {settings.shown()}"
+    assert dict(settings.display_values())["NEWS_FEEDS"] == "https://a.test/rss https://b.test/rss"
+    assert "sentinel" not in f"{settings!r} {settings} {settings.display_values()}"
     with pytest.raises(SettingError) as caught:
-        load({"NEWS_FEEDS": "ftp://ann:sentinel@a.test/rss"})
+        load_settings({"NEWS_FEEDS": "ftp://ann:sentinel@a.test/rss"})
     assert "sentinel" not in str(caught.value)
 
 
@@ -479,7 +460,7 @@ def test_the_password_of_a_feed_is_shown_nowhere() -> None:
 @each_row("raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"])
 def test_what_cannot_be_a_key_is_refused_by_name_and_is_not_repeated(name: str, raw: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load({name: raw})
+        load_settings({name: raw})
     message = str(caught.value)
     assert message.startswith(f"{name} has characters that no key has. Copy the key again")
     assert "sentinel" not in message + repr(caught.value)
@@ -491,24 +472,24 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
     sentinels = {name: f"sentinel-{name}" for name in KEYS}
     for missing in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
         env = {name: key for name, key in sentinels.items() if name != missing}
-        settings = load(env, data_dir=tmp_path)
+        settings = load_settings(env, data_dir=tmp_path)
         logging.getLogger("sightline").warning("%s %r %s", settings, settings, settings.gemini_key)
         told = [
             repr(settings), str(settings), f"{settings}", f"{settings.gemini_key}",
             settings.model_dump_json(), json.dumps(settings.model_dump(mode="json")),
-            str(settings.model_dump()), str(settings.shown()), pprint.pformat(settings),
+            str(settings.model_dump()), str(settings.display_values()), pprint.pformat(settings),
             caplog.text,
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
-        shown = dict(settings.shown())
+        shown = dict(settings.display_values())
         assert [shown[name] for name in KEYS if name in shown] == ["set"] * 8
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
-    shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
+    shown = dict(load_settings(dict.fromkeys(KEYS, " ")).display_values())
     assert [shown[name] for name in KEYS if name in shown] == [""] * 8
-    assert load({}).secrets == ()
+    assert load_settings({}).secrets == ()
 
 
 @each_row(
@@ -517,17 +498,17 @@ def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
      ("false", "off"), ("0", "off"), ("No", "off"), (" OFF ", "off")],
 )  # fmt: skip
 def test_states_are_switched_in_the_words_of_other_programs_too(raw: str, state: str) -> None:
-    assert load({"SAVE_INTERMEDIATE_STATES": raw}).save_states == state
+    assert load_settings({"SAVE_INTERMEDIATE_STATES": raw}).save_states == state
 
 
 def test_a_switch_that_is_neither_is_refused() -> None:
     with pytest.raises(SettingError, match=r"SAVE_INTERMEDIATE_STATES is 'maybe'; .* on or off"):
-        load({"SAVE_INTERMEDIATE_STATES": "maybe"})
+        load_settings({"SAVE_INTERMEDIATE_STATES": "maybe"})
 
 
 def test_reports_are_saved_in_the_data_folder_or_where_a_path_says(tmp_path: Path) -> None:
     def folder(**env: str) -> Path | None:
-        return load(env, data_dir=tmp_path).reports_folder
+        return load_settings(env, data_dir=tmp_path).reports_folder
 
     assert folder() == tmp_path / "query_engine_streamlit_reports"
     assert folder(OUTPUT_DIR="reports") == tmp_path / "reports"
@@ -535,7 +516,7 @@ def test_reports_are_saved_in_the_data_folder_or_where_a_path_says(tmp_path: Pat
     assert folder(OUTPUT_DIR=" ") is None
     assert Settings(data_dir=tmp_path).reports_folder == folder()
     with pytest.raises(SettingError, match="OUTPUT_DIR is '~nobody-of-that-name/x'"):
-        load({"OUTPUT_DIR": "~nobody-of-that-name/x"})
+        load_settings({"OUTPUT_DIR": "~nobody-of-that-name/x"})
 
 
 def test_settings_cannot_be_changed_nor_misspelled(tmp_path: Path) -> None:
@@ -552,13 +533,11 @@ def test_settings_cannot_be_changed_nor_misspelled(tmp_path: Path) -> None:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a run with given helpers and settings."""
-    opened: list[LocalRuns] = []
+    opened: list[LocalRunManager] = []
 
-    def start_(
-        reasoner: ScriptedReasoner, source: ScriptedSource, **values: object
-    ) -> tuple[LocalRuns, Run]:
+    def start_(reasoner: ScriptedReasoner, source: ScriptedSource, **values: object) -> tuple[LocalRunManager, Run]:
         settings = Settings.model_validate({"data_dir": tmp_path / str(len(opened)), **values})
-        runs = LocalRuns(resources(settings, reasoner, {source.name: source}))
+        runs = LocalRunManager(resources(settings, reasoner, {source.name: source}))
         opened.append(runs)
         options = settings.options.model_copy(update={"sources": WEB})
         return runs, runs.start("What is known of the tower?", options=options)
@@ -568,13 +547,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
         runs.close()
 
 
-def over(runs: LocalRuns, run: Run) -> Run:
+def over(runs: LocalRunManager, run: Run) -> Run:
     def ended() -> bool:
-        now = runs.get(run.id)
-        return now is not None and not now.active
+        now = runs.get_run(run.id)
+        return now is not None and not now.is_active
 
     until(ended)
-    found = runs.get(run.id)
+    found = runs.get_run(run.id)
     assert found is not None
     return found
 
@@ -599,9 +578,7 @@ def test_the_number_of_loops_is_the_number_of_rounds(loops: int, start: Start) -
 
 
 @pytest.mark.parametrize(("approve", "status"), [("off", "done"), ("on", "waiting")])
-def test_a_run_waits_for_approval_of_its_plan_if_that_is_set(
-    approve: str, status: str, start: Start
-) -> None:
+def test_a_run_waits_for_approval_of_its_plan_if_that_is_set(approve: str, status: str, start: Start) -> None:
     source = ScriptedSource()
     runs, run = start(ScriptedReasoner(["a"]), source, approve_plan=approve, loops=1)
     assert over(runs, run).status == status
@@ -617,9 +594,7 @@ def test_the_searches_of_a_run_are_no_more_than_is_set(searches: int, start: Sta
     assert len(source.calls) == (searches or 8)
 
 
-@pytest.mark.parametrize(
-    ("limit", "reflected"), [({}, 2), ({"max_tokens": 2_500}, 1), ({"max_cost": 0.0007}, 1)]
-)
+@pytest.mark.parametrize(("limit", "reflected"), [({}, 2), ({"max_tokens": 2_500}, 1), ({"max_cost": 0.0007}, 1)])
 def test_the_tokens_and_the_money_of_a_run_end_its_searching(
     limit: dict[str, float], reflected: int, start: Start
 ) -> None:
@@ -683,31 +658,27 @@ def test_a_search_is_done_when_its_delay_is_over(start: Start) -> None:
 
 
 @pytest.mark.parametrize("passages", [1, 3])
-def test_the_passages_per_search_limit_what_one_search_brings(
-    passages: int, tmp_path: Path
-) -> None:
-    desk = Desk(Settings(data_dir=tmp_path, passages_per_search=passages, loops=1))
+def test_the_passages_per_search_limit_what_one_search_brings(passages: int, tmp_path: Path) -> None:
+    desk = Application(Settings(data_dir=tmp_path, passages_per_search=passages, loops=1))
     try:
-        run = desk.runs.start("Travelling with children", options=Options(queries=1, loops=1))
+        run = desk.runs.start("Travelling with children", options=RunOptions(queries=1, loops=1))
         assert over(desk.runs, run).status == "done"
         report = desk.runs.report(run.id)
         assert report is not None
-        assert [finding.passages for finding in report.findings] == [passages]
+        assert [finding.passage_count for finding in report.findings] == [passages]
     finally:
         desk.close()
 
 
 def test_everything_lies_in_the_data_folder(tmp_path: Path) -> None:
-    desk = Desk(Settings(data_dir=tmp_path / "data"))
+    desk = Application(Settings(data_dir=tmp_path / "data"))
     desk.close()
-    assert {"library.db", "runs.db", "checkpoints.db"} <= {
-        p.name for p in (tmp_path / "data").iterdir()
-    }
+    assert {"library.db", "runs.db", "checkpoints.db"} <= {p.name for p in (tmp_path / "data").iterdir()}
 
 
 def test_a_file_for_the_runs_has_their_checkpoints_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "elsewhere" / "mine.db"
-    desk = Desk(load({"STORE_URL": f"sqlite:///{file}"}, data_dir=tmp_path / "data"))
+    desk = Application(load_settings({"STORE_URL": f"sqlite:///{file}"}, data_dir=tmp_path / "data"))
     desk.close()
     assert {p.name for p in file.parent.iterdir()} >= {"mine.db", "checkpoints.db", "engines"}
     assert "library.db" in {p.name for p in (tmp_path / "data").iterdir()}
@@ -716,13 +687,13 @@ def test_a_file_for_the_runs_has_their_checkpoints_beside_it(tmp_path: Path) -> 
 
 def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) -> None:
     env = {"NUMBER_OF_INITIAL_QUERIES": "4", "MAX_RESEARCH_LOOPS": "3"}
-    settings = load(env, data_dir=tmp_path)
+    settings = load_settings(env, data_dir=tmp_path)
     source = ScriptedSource("library")
-    runs = LocalRuns(resources(settings, ScriptedReasoner(), {"library": source}))
+    runs = LocalRunManager(resources(settings, ScriptedReasoner(), {"library": source}))
     try:
         run = runs.start("What is known of the tower?")
         assert (run.options.queries, run.options.loops) == (4, 3)
-        explicit = runs.start("And of the lake?", options=Options(queries=1, loops=1))
+        explicit = runs.start("And of the lake?", options=RunOptions(queries=1, loops=1))
         assert (explicit.options.queries, explicit.options.loops) == (1, 1)
         over(runs, run)
         over(runs, explicit)
@@ -757,13 +728,11 @@ def services() -> Iterator[dict[str, Service]]:
 
 
 @pytest.fixture
-def research(
-    tmp_path: Path, services: dict[str, Service]
-) -> Iterator[Callable[..., tuple[Desk, Report]]]:
+def research(tmp_path: Path, services: dict[str, Service]) -> Iterator[Callable[..., tuple[Application, Report]]]:
     """A run on a desk at which every service is configured, with some settings."""
-    desks: list[Desk] = []
+    desks: list[Application] = []
 
-    def research_(options: Options | None = None, **env: str) -> tuple[Desk, Report]:
+    def research_(options: RunOptions | None = None, **env: str) -> tuple[Application, Report]:
         addresses = {
             "TAVILY_API_KEY": TAVILY_KEY,
             "TAVILY_BASE_URL": services["tavily"].base_url,
@@ -772,7 +741,7 @@ def research(
             "NUMBER_OF_INITIAL_QUERIES": "1",
             "MAX_RESEARCH_LOOPS": "1",
         }
-        desks.append(desk := Desk(load({**addresses, **env}, data_dir=tmp_path / "data")))
+        desks.append(desk := Application(load_settings({**addresses, **env}, data_dir=tmp_path / "data")))
         run = desk.runs.start(QUESTION, options=options)
         assert over(desk.runs, run).status == "done"
         report = desk.runs.report(run.id)
@@ -803,10 +772,10 @@ def test_who_is_set_to_search_the_web_is_asked_and_nobody_else(
     web_search: str,
     provider: str,
     services: dict[str, Service],
-    research: Callable[..., tuple[Desk, Report]],
+    research: Callable[..., tuple[Application, Report]],
 ) -> None:
     desk, report = research(WEB_SEARCH=web_search)
-    assert desk.usual().sources == ("web", "places", "database")
+    assert desk.default_options().sources == ("web", "places", "database")
     finding = one(report)
     assert (finding.provider, finding.reason, finding.failures) == (provider, None, ())
     assert asked(services) == {provider}
@@ -815,7 +784,7 @@ def test_who_is_set_to_search_the_web_is_asked_and_nobody_else(
 
 
 def test_the_next_service_takes_over_from_one_that_fails(
-    services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
+    services: dict[str, Service], research: Callable[..., tuple[Application, Report]]
 ) -> None:
     services["searxng"].status = 500
     _, report = research(WEB_SEARCH="searxng,wikipedia")
@@ -828,12 +797,12 @@ def test_the_next_service_takes_over_from_one_that_fails(
 
 
 def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual(
-    services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
+    services: dict[str, Service], research: Callable[..., tuple[Application, Report]]
 ) -> None:
     desk, report = research(WEB_SEARCH="off")
-    assert desk.usual().sources == ("places", "database", "library")
+    assert desk.default_options().sources == ("places", "database", "library")
     assert one(report).task.source == "library"
-    explicit = Options(queries=1, loops=1, sources=("web",))
+    explicit = RunOptions(queries=1, loops=1, sources=("web",))
     _, report = research(explicit, WEB_SEARCH="off")
     assert (one(report).reason, one(report).hint) == ("no key", "")
     assert "turned off (WEB_SEARCH)" in one(report).message
@@ -847,7 +816,7 @@ def test_the_results_per_search_limit_what_a_search_of_the_web_brings(
     name: str,
     results: int,
     services: dict[str, Service],
-    research: Callable[..., tuple[Desk, Report]],
+    research: Callable[..., tuple[Application, Report]],
 ) -> None:
     _, report = research(WEB_SEARCH=name, SIGHTLINE_RESULTS_PER_SEARCH=str(results))
     assert len(one(report).evidence) == results
@@ -858,7 +827,7 @@ def test_the_results_per_search_limit_what_a_search_of_the_web_brings(
 @pytest.mark.slow
 @pytest.mark.parametrize("pages", [0, 1, 3])
 def test_the_pages_per_search_are_how_many_results_are_read_as_pages(
-    pages: int, research: Callable[..., tuple[Desk, Report]]
+    pages: int, research: Callable[..., tuple[Application, Report]]
 ) -> None:
     """The results lie on this machine, which no page may be read from: each attempt is listed."""
     _, report = research(WEB_SEARCH="tavily", SIGHTLINE_PAGES_PER_SEARCH=str(pages))
@@ -872,7 +841,7 @@ def test_the_pages_per_search_are_how_many_results_are_read_as_pages(
 def test_the_key_of_a_search_is_not_in_any_file_of_the_data_folder(
     tmp_path: Path,
     services: dict[str, Service],
-    research: Callable[..., tuple[Desk, Report]],
+    research: Callable[..., tuple[Application, Report]],
 ) -> None:
     services["tavily"].status = 401
     services["tavily"].error = {"detail": {"error": f"the key {TAVILY_KEY} is wrong"}}
@@ -894,19 +863,17 @@ def looked_up(tmp_path: Path, **env: str) -> Finding:
     """What a desk with some settings finds for a query for news."""
 
     async def look() -> Finding:
-        services = Services(load(env, data_dir=tmp_path / "data"))
+        services = Services(load_settings(env, data_dir=tmp_path / "data"))
         try:
-            return await services.sources["news"].search(
-                Task(id="1", source="news", query="West Lake"), silent
-            )
+            return await services.sources["news"].search(Task(id="1", source="news", query="West Lake"), ignore_event)
         finally:
-            await services.closing()
+            await services.close()
 
     return asyncio.run(look())
 
 
 def test_without_a_setting_for_news_nobody_is_asked_for_it(tmp_path: Path) -> None:
-    with pytest.raises(Trouble, match="TAVILY_API_KEY, NEWS_FEEDS, NEWS_GDELT"):
+    with pytest.raises(ServiceError, match="TAVILY_API_KEY, NEWS_FEEDS, NEWS_GDELT"):
         looked_up(tmp_path)
 
 
@@ -934,23 +901,19 @@ def test_gdelt_is_asked_for_news_only_if_it_is_turned_on(tmp_path: Path, switch:
         env = {"NEWS_FEEDS": f"{empty.base_url}/gone", "GDELT_BASE_URL": gdelt.base_url}
         finding = looked_up(tmp_path, **env, NEWS_GDELT=switch)
         assert len(gdelt.log) == (switch == "on")
-        assert (finding.provider, finding.reason) == (
-            ("gdelt", None) if switch == "on" else ("feeds", "not found")
-        )
+        assert (finding.provider, finding.reason) == (("gdelt", None) if switch == "on" else ("feeds", "not found"))
 
 
 def test_the_time_for_a_search_is_that_of_a_search_for_news(tmp_path: Path) -> None:
     with FakeFeeds(feeds={"/rss": Given(ABOUT_THE_LAKE, waits=30)}) as site:
-        finding = looked_up(
-            tmp_path, NEWS_FEEDS=f"{site.base_url}/rss", SIGHTLINE_SEARCH_TIMEOUT="0.8"
-        )
+        finding = looked_up(tmp_path, NEWS_FEEDS=f"{site.base_url}/rss", SIGHTLINE_SEARCH_TIMEOUT="0.8")
         assert (finding.reason, finding.seconds < 5) == ("timeout", True)
 
 
 def test_news_is_none_of_the_usual_sources(tmp_path: Path) -> None:
-    desk = Desk(load({"NEWS_FEEDS": "http://127.0.0.1:9/rss"}, data_dir=tmp_path))
+    desk = Application(load_settings({"NEWS_FEEDS": "http://127.0.0.1:9/rss"}, data_dir=tmp_path))
     try:
-        assert "news" not in desk.usual().sources
+        assert "news" not in desk.default_options().sources
     finally:
         desk.close()
 
@@ -968,7 +931,7 @@ def test_news_is_none_of_the_usual_sources(tmp_path: Path) -> None:
     ],
 )
 def test_who_checks_an_answer_and_what_becomes_of_it(
-    research: Callable[..., tuple[Desk, Report]], env: dict[str, str], stays: bool, asks: bool
+    research: Callable[..., tuple[Application, Report]], env: dict[str, str], stays: bool, asks: bool
 ) -> None:
     doubt = "Bankers in Lisbon financed the marble staircase of the lighthouse"
 
@@ -990,29 +953,26 @@ def test_who_checks_an_answer_and_what_becomes_of_it(
 
 
 def test_open_sources_are_asked_only_where_that_is_turned_on(tmp_path: Path) -> None:
-    assert "wikipedia" not in load({}, data_dir=tmp_path).web_providers
-    opened = load({"SIGHTLINE_OPEN_SOURCES": "on"}, data_dir=tmp_path)
+    assert "wikipedia" not in load_settings({}, data_dir=tmp_path).web_providers
+    opened = load_settings({"SIGHTLINE_OPEN_SOURCES": "on"}, data_dir=tmp_path)
     assert opened.web_providers[-1] == "wikipedia"
-    assert (
-        load({"SIGHTLINE_OPEN_SOURCES": "on", "WEB_SEARCH": "off"}, data_dir=tmp_path).web_providers
-        == ()
-    )
-    mine = overlaid(load({}, data_dir=tmp_path), {"SIGHTLINE_OPEN_SOURCES": "on"})
+    assert load_settings({"SIGHTLINE_OPEN_SOURCES": "on", "WEB_SEARCH": "off"}, data_dir=tmp_path).web_providers == ()
+    mine = apply_choices(load_settings({}, data_dir=tmp_path), {"SIGHTLINE_OPEN_SOURCES": "on"})
     assert mine.opened
 
 
 def test_outlets_that_are_picked_are_feeds_beside_ones_own() -> None:
-    known = load({}).known_outlets
-    assert load({}).feeds == ()
-    assert load({"SIGHTLINE_OUTLETS": "un-zh"}).feeds == (known["un-zh"].url,)
-    both = load({"SIGHTLINE_OUTLETS": "bbc", "NEWS_FEEDS": f"{known['bbc'].url} http://f.test/a"})
+    known = load_settings({}).known_outlets
+    assert load_settings({}).feeds == ()
+    assert load_settings({"SIGHTLINE_OUTLETS": "un-zh"}).feeds == (known["un-zh"].url,)
+    both = load_settings({"SIGHTLINE_OUTLETS": "bbc", "NEWS_FEEDS": f"{known['bbc'].url} http://f.test/a"})
     assert both.feeds == (known["bbc"].url, "http://f.test/a")
     with pytest.raises(SettingError, match="SIGHTLINE_OUTLETS has 'gazette'; there are bbc-zh, "):
-        load({"SIGHTLINE_OUTLETS": "bbc gazette"})
+        load_settings({"SIGHTLINE_OUTLETS": "bbc gazette"})
 
 
 def test_there_is_a_dozen_of_outlets_half_of_them_in_chinese() -> None:
-    outlets = load({}).known_outlets.values()
+    outlets = load_settings({}).known_outlets.values()
     assert sorted(one.language for one in outlets) == ["en"] * 6 + ["zh"] * 6
     assert all(urlsplit(one.url).scheme == "https" for one in outlets)
     assert len({one.url for one in outlets}) == 12

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from research import SettingError
-from research.application import Desk
-from research.core.errors import Trouble
-from research.core.records import Options, Report, Usage
-from research.core.settings import Settings, load
-from research.core.tracing import Tracing
-from research.runtime.local import LocalRuns
+from research.application import Application
+from research.core.errors import ServiceError
+from research.core.records import Report, RunOptions, Usage
+from research.core.settings import Settings, load_settings
+from research.core.tracing import TraceExporter
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.collector import Collector, Span
 from tests.servers.gemini import FakeGemini
@@ -44,24 +44,24 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[..., LocalRuns]]:
+def started(tmp_path: Path) -> Iterator[Callable[..., LocalRunManager]]:
     """Runs over scripted helpers, traced to an address."""
-    opened: list[LocalRuns] = []
+    opened: list[LocalRunManager] = []
 
     def start(
         url: str,
         reasoner: ScriptedReasoner | None = None,
         source: ScriptedSource | None = None,
         **values: object,
-    ) -> LocalRuns:
+    ) -> LocalRunManager:
         source = source or ScriptedSource(usual=Outcome(passages=(PASSAGE,)))
         opened.append(
-            LocalRuns(
+            LocalRunManager(
                 resources(
                     Settings.model_validate({"data_dir": tmp_path / "data", **values}),
                     reasoner or ScriptedReasoner(),
                     {source.name: source},
-                    traces=Tracing(url and f"{url}/v1/traces"),
+                    traces=TraceExporter(url and f"{url}/v1/traces"),
                 )
             )
         )
@@ -72,14 +72,14 @@ def started(tmp_path: Path) -> Iterator[Callable[..., LocalRuns]]:
         runs.close()
 
 
-def asked(runs: LocalRuns, **given: Any) -> Report:
+def asked(runs: LocalRunManager, **given: Any) -> Report:
     """A run to its end."""
-    options = given.pop("options", Options(loops=2, sources=("web",)))
+    options = given.pop("options", RunOptions(loops=2, sources=("web",)))
     run = runs.start(QUESTION, options=options, owner=OWNER, **given)
     return ended(runs, run.id)
 
 
-def ended(runs: LocalRuns, run_id: str) -> Report:
+def ended(runs: LocalRunManager, run_id: str) -> Report:
     for _ in runs.follow(run_id, owner=OWNER):
         pass
     report = runs.report(run_id, owner=OWNER)
@@ -109,7 +109,7 @@ def above(spans: Sequence[Span], span: Span) -> list[str]:
 
 
 def test_a_run_is_a_trace_of_its_stages_and_searches_in_their_order(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     runs = started(
         collector.base_url,
@@ -144,7 +144,7 @@ def test_a_run_is_a_trace_of_its_stages_and_searches_in_their_order(
 
 
 def test_the_root_tells_of_its_run_but_of_the_owner_only_a_hash(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     runs = started(collector.base_url)
     report = asked(runs)
@@ -163,10 +163,10 @@ def test_the_root_tells_of_its_run_but_of_the_owner_only_a_hash(
 
 
 def test_a_search_that_fails_tells_its_reason_and_one_that_finds_nothing_is_no_failure(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     outcomes = {
-        "a": Outcome(raises=Trouble("quota", "sentineldocument is what was asked for")),
+        "a": Outcome(raises=ServiceError("quota", "sentineldocument is what was asked for")),
         "b": Outcome(reason="empty"),
         "c": Outcome(raises=ValueError("sentineldocument")),
     }
@@ -182,7 +182,7 @@ def test_a_search_that_fails_tells_its_reason_and_one_that_finds_nothing_is_no_f
 
 
 def test_a_run_that_fails_or_is_stopped_says_so_and_what_it_did_is_cut_off(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     class Broken(ScriptedReasoner):
         async def write(self, *arguments: Any) -> Any:
@@ -200,7 +200,7 @@ def test_a_run_that_fails_or_is_stopped_says_so_and_what_it_did_is_cut_off(
 
     source = ScriptedSource(usual=HANGS)
     runs = started(collector.base_url, ScriptedReasoner(["a"]), source)
-    run = runs.start(QUESTION, options=Options(sources=("web",)), owner=OWNER)
+    run = runs.start(QUESTION, options=RunOptions(sources=("web",)), owner=OWNER)
     until(lambda: source.calls)
     runs.stop(run.id, owner=OWNER)
     assert ended(runs, run.id).run.status == "stopped"
@@ -210,11 +210,9 @@ def test_a_run_that_fails_or_is_stopped_says_so_and_what_it_did_is_cut_off(
     assert named(collector.spans, "search web").attributes["error.type"] == "cancelled"
 
 
-def test_a_run_that_goes_on_is_in_the_same_trace(
-    collector: Collector, started: Callable[..., LocalRuns]
-) -> None:
+def test_a_run_that_goes_on_is_in_the_same_trace(collector: Collector, started: Callable[..., LocalRunManager]) -> None:
     runs = started(collector.base_url)
-    options = Options(loops=1, sources=("web",), approve=True)
+    options = RunOptions(loops=1, sources=("web",), approve=True)
     waiting = asked(runs, options=options)
     assert waiting.run.status == "waiting"
     runs.approve(waiting.run.id, owner=OWNER)
@@ -229,10 +227,10 @@ def test_a_run_that_goes_on_is_in_the_same_trace(
 
 
 def test_runs_side_by_side_keep_their_spans_apart(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     runs = started(collector.base_url, source=ScriptedSource(usual=Outcome(waits=0.05)))
-    begun = [runs.start(QUESTION, options=Options(loops=1, sources=("web",)), owner=OWNER) for _ in range(8)]  # fmt: skip
+    begun = [runs.start(QUESTION, options=RunOptions(loops=1, sources=("web",)), owner=OWNER) for _ in range(8)]  # fmt: skip
     for run in begun:
         ended(runs, run.id)
     runs.close()
@@ -245,7 +243,7 @@ def test_runs_side_by_side_keep_their_spans_apart(
 
 
 def test_a_paid_search_shows_its_price_and_the_run_the_sum(
-    collector: Collector, started: Callable[..., LocalRuns]
+    collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     class Paid(ScriptedSource):
         async def search(self, task: Any, say: Any) -> Any:
@@ -282,7 +280,7 @@ def environment(collector: Collector, gemini: FakeGemini, **more: str) -> dict[s
 
 
 def researched(folder: Path, env: dict[str, str], **given: Any) -> Report:
-    desk = Desk(load(env, data_dir=folder))
+    desk = Application(load_settings(env, data_dir=folder))
     try:
         return asked(desk.runs, **given)
     finally:
@@ -324,9 +322,7 @@ def test_each_attempt_is_a_span_and_one_that_fails_tells_why(
 ) -> None:
     gemini.fail("plan", "503", times=1)
     assert researched(tmp_path, environment(collector, gemini)).run.status == "done"
-    first, second = [
-        span for span in collector.spans if span.attributes.get("sightline.stage") == "plan"
-    ]
+    first, second = [span for span in collector.spans if span.attributes.get("sightline.stage") == "plan"]
     assert (first.failed, first.attributes["error.type"]) == (True, "unavailable")
     assert "gen_ai.usage.input_tokens" not in first.attributes
     assert (second.failed, second.attributes["sightline.attempt"]) == (False, 2)
@@ -483,7 +479,7 @@ def test_the_server_of_langsmith_would_be_noticed(collector: Collector, tmp_path
 @pytest.mark.parametrize("how", ["nobody listens", "hangs", "503", "401"])
 def test_a_collector_that_does_not_serve_delays_nothing_and_costs_one_line_of_the_log(
     how: str,
-    started: Callable[..., LocalRuns],
+    started: Callable[..., LocalRunManager],
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -501,9 +497,7 @@ def test_a_collector_that_does_not_serve_delays_nothing_and_costs_one_line_of_th
         begun = time.monotonic()
         runs.close()
         assert time.monotonic() - begun < 30
-    until(
-        lambda: caplog.records
-    )  # of one that hangs, once it has gone: the next test is not to hear it
+    until(lambda: caplog.records)  # of one that hangs, once it has gone: the next test is not to hear it
     (told,) = (record.getMessage() for record in caplog.records)
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told
 
@@ -520,7 +514,7 @@ def test_without_the_packages_one_line_says_so_and_runs_go_on(tmp_path: Path) ->
 
 
 def test_a_variable_that_opentelemetry_refuses_costs_the_traces_and_one_line(
-    started: Callable[..., LocalRuns],
+    started: Callable[..., LocalRunManager],
     collector: Collector,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -539,23 +533,23 @@ def test_a_variable_that_opentelemetry_refuses_costs_the_traces_and_one_line(
 
 def test_the_address_of_traces_follows_the_conventions_of_opentelemetry() -> None:
     base, own = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-    assert load({}).traces_url == load({base: " "}).traces_url == ""
-    assert load({base: "http://a:4318"}).traces_url == "http://a:4318/v1/traces"
-    assert load({base: "http://a:4318/in/"}).traces_url == "http://a:4318/in/v1/traces"
-    assert load({own: "http://b/take/"}).traces_url == "http://b/take/"
-    assert load({base: "http://a", own: "http://b/take"}).traces_url == "http://b/take"
-    assert load({base: "http://a", "OTEL_SDK_DISABLED": "True"}).traces_url == ""
-    assert load({base: "http://a", "OTEL_TRACES_EXPORTER": "none"}).traces_url == ""
-    assert load({base: "http://a", "OTEL_TRACES_EXPORTER": "console,otlp"}).traces_url
+    assert load_settings({}).traces_url == load_settings({base: " "}).traces_url == ""
+    assert load_settings({base: "http://a:4318"}).traces_url == "http://a:4318/v1/traces"
+    assert load_settings({base: "http://a:4318/in/"}).traces_url == "http://a:4318/in/v1/traces"
+    assert load_settings({own: "http://b/take/"}).traces_url == "http://b/take/"
+    assert load_settings({base: "http://a", own: "http://b/take"}).traces_url == "http://b/take"
+    assert load_settings({base: "http://a", "OTEL_SDK_DISABLED": "True"}).traces_url == ""
+    assert load_settings({base: "http://a", "OTEL_TRACES_EXPORTER": "none"}).traces_url == ""
+    assert load_settings({base: "http://a", "OTEL_TRACES_EXPORTER": "console,otlp"}).traces_url
     with pytest.raises(SettingError, match=f"{base} is 'a:4318'; it must be an address"):
-        load({base: "a:4318"})
+        load_settings({base: "a:4318"})
 
 
 def test_the_settings_show_where_traces_go_but_no_password() -> None:
-    settings = load({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://me:sentinel@traces.example.org"})
-    shown = dict(settings.shown())
+    settings = load_settings({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://me:sentinel@traces.example.org"})
+    shown = dict(settings.display_values())
     assert shown["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] == "https://traces.example.org/v1/traces"
     assert "sentinel" not in str(shown) + repr(settings)
     assert "sentinel" in settings.secrets
-    off = dict(load({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}).shown())  # fmt: skip
+    off = dict(load_settings({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}).display_values())  # fmt: skip
     assert off["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] == ""

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.core.urls import (
-    addresses,
     canonical_url,
+    find_urls,
+    replace_urls,
+    strip_www,
     url_identity,
-    without_addresses,
-    without_www,
 )
 from tests.tables import each_row
 
@@ -161,9 +161,7 @@ def test_a_canonical_address_is_its_own_canonical_address(url: str) -> None:
         ("https://a.www.example.com/", "a.www.example.com"),
     ],
 )
-def test_www_is_no_part_of_an_identity_unless_it_is_the_name_of_the_site(
-    url: str, identity: str
-) -> None:
+def test_www_is_no_part_of_an_identity_unless_it_is_the_name_of_the_site(url: str, identity: str) -> None:
     assert url_identity(url) == identity
 
 
@@ -174,7 +172,7 @@ def test_an_address_is_shown_with_the_www_it_was_written_with() -> None:
 
 @given(st.text("w.com1:é", max_size=20))
 def test_www_goes_only_where_a_host_is_left(host: str) -> None:
-    bare = without_www(host)
+    bare = strip_www(host)
     assert bare == host or (host == f"www.{bare}" and "." in bare)
 
 
@@ -192,16 +190,14 @@ def test_www_goes_only_where_a_host_is_left(host: str) -> None:
         ("https:// http://. https://me:word@example.org/ ftp://example.org www.example.org", []),
     ],
 )  # fmt: skip
-def test_the_addresses_in_a_text_are_found_without_the_marks_around_them(
-    text: str, found: list[str]
-) -> None:
-    assert list(addresses(text)) == found
+def test_the_addresses_in_a_text_are_found_without_the_marks_around_them(text: str, found: list[str]) -> None:
+    assert list(find_urls(text)) == found
 
 
 @given(st.text("ahtps:/.é宫?#&=() ，。!*[]{}<>\"'@", max_size=40))
 def test_whatever_a_text_holds_its_addresses_stand_in_it_and_can_be_taken_out(text: str) -> None:
     text = f"https://a.b/{text} https://c.d/{text}"
-    found = addresses(text)
+    found = find_urls(text)
     assert all(address in text and canonical_url(address) for address in found)
-    assert addresses(without_addresses(text)) == ()
-    assert without_addresses(text, lambda address: address) == text
+    assert find_urls(replace_urls(text)) == ()
+    assert replace_urls(text, lambda address: address) == text

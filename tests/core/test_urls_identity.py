@@ -7,7 +7,7 @@ from urllib.parse import quote
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from research.core.urls import canonical_url, url_identity, wraps
+from research.core.urls import canonical_url, is_wrapper_url, url_identity
 from tests.tables import each_row
 
 A = "https://example.org/news/a-tower-opens-again"
@@ -63,8 +63,8 @@ def test_what_only_leads_to_an_address_is_that_address(wrapper: str, target: str
     wrapped = wrapper.format(quote(target, safe=""))
     assert canonical_url(wrapped) == canonical_url(target)
     assert url_identity(wrapped) == url_identity(target)
-    assert wraps(wrapped)
-    assert not wraps(target)
+    assert is_wrapper_url(wrapped)
+    assert not is_wrapper_url(target)
 
 
 @each_row("target", TARGETS)
@@ -240,9 +240,7 @@ NEAR = [
 
 
 def test_two_pages_never_have_one_identity() -> None:
-    shared = [
-        (one, two) for one, two in combinations(NEAR, 2) if url_identity(one) == url_identity(two)
-    ]
+    shared = [(one, two) for one, two in combinations(NEAR, 2) if url_identity(one) == url_identity(two)]
     assert shared == []
     assert all(url_identity(url) for url in NEAR)
 
@@ -403,9 +401,7 @@ DIFFERENT_PAGES = [
 
 
 def test_pages_that_differ_in_little_are_sources_of_their_own() -> None:
-    shared = [
-        pair for pair in combinations(DIFFERENT_PAGES, 2) if len(set(map(url_identity, pair))) == 1
-    ]
+    shared = [pair for pair in combinations(DIFFERENT_PAGES, 2) if len(set(map(url_identity, pair))) == 1]
     assert shared == []
 
 
@@ -479,7 +475,7 @@ def test_what_is_shown_of_an_address_is_shown_of_itself(url: str) -> None:
 def test_the_identity_of_a_wrapped_address_is_that_of_its_target(url: str, wrapper: str) -> None:
     target = canonical_url(url)
     wrapped = wrapper.format(quote(target, safe=""))
-    if target and not wraps(target):
+    if target and not is_wrapper_url(target):
         assert url_identity(wrapped) == url_identity(target)
 
 

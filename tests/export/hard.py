@@ -8,14 +8,14 @@ from datetime import UTC, date, datetime
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
-    Options,
     Passage,
+    PassageReference,
     Place,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
@@ -89,13 +89,11 @@ def _town(name: str, lng: float, lat: float) -> Evidence:
 def _section(number: int, sources: list[Evidence]) -> Iterator[Span]:
     def said(text: str, at: int) -> Span:
         item = sources[at % len(sources)]
-        cites = (Cite(evidence=item.id, passage=item.passages[0].id),)
+        cites = (PassageReference(evidence=item.id, passage=item.passages[0].id),)
         return Span(kind="text", text=text, cites=cites)
 
     first = number * 9
-    yield Span(
-        kind="text", text=f"\n\n## Section {number + 1}: ${INLINE[number % len(INLINE)]}$\n\n"
-    )
+    yield Span(kind="text", text=f"\n\n## Section {number + 1}: ${INLINE[number % len(INLINE)]}$\n\n")
     for at in range(first, first + 9):
         yield said(f"In {1900 + at % 120} district {at} handled {1_000 + 37 * at} tonnes.", at)
         yield Span(kind="text", text=" ")
@@ -134,6 +132,6 @@ def hard() -> Report:
         for at in range(10)
     )
     run = Run(
-        id="hard", conversation="c", owner="o", question=QUESTION, options=Options(), status="done", created=MADE
+        id="hard", conversation="c", owner="o", question=QUESTION, options=RunOptions(), status="done", created=MADE
     )  # fmt: skip
     return Report(run=run, findings=findings, answer=answer, evidence=(*sources, *towns))

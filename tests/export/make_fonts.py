@@ -120,8 +120,7 @@ def quadratic(font: TTFont) -> TTFont:
     font["glyf"] = glyf = newTable("glyf")
     glyf.glyphOrder, glyf.glyphs = order, drawn
     font["hmtx"].metrics = {
-        name: (font["hmtx"].metrics[name][0], getattr(glyph, "xMin", 0) or 0)
-        for name, glyph in _bounded(drawn, glyf)
+        name: (font["hmtx"].metrics[name][0], getattr(glyph, "xMin", 0) or 0) for name, glyph in _bounded(drawn, glyf)
     }
     maxp = font["maxp"]
     maxp.tableVersion = 0x00010000

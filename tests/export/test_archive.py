@@ -10,19 +10,19 @@ import pytest
 from lxml import etree
 from openpyxl import load_workbook
 
-from research import REPORT_FORMATS, report_as, report_suffix
+from research import REPORT_FORMATS, export_report, infer_export_format
 from research.citations.numbering import CitedAnswer
-from research.core.records import Finding, Place, Report, Rows, Task
+from research.core.records import Finding, Place, QueryResult, Report, Task
 from research.export import formats
-from research.export.about import report_origin
-from research.export.archive import report_zip
-from research.export.geo import KML
+from research.export.geo import KML_NAMESPACE
+from research.export.provenance import provenance_lines
+from research.export.zip_archive import report_zip
 from tests.export.test_markdown import HOSTILE, NOW, named, numbered, report
 from tests.export.test_support_export import made, text
 from tests.tables import each_row
 
 TABLE = "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nDone."
-ROWS = Rows(sql="SELECT 1", names=("n",), rows=((1,), (None,)), types=("integer",))
+ROWS = QueryResult(sql="SELECT 1", names=("n",), rows=((1,), (None,)), types=("integer",))
 
 
 def whole() -> tuple[Report, CitedAnswer]:
@@ -57,12 +57,12 @@ def test_everything_is_in_it_and_each_file_is_what_its_name_says() -> None:
     }  # fmt: skip
     at = {name.removeprefix(f"{folder}/"): data for name, data in files.items()}
     for ending, write in REPORT_FORMATS.items():
-        name = f"{'sources' if ending in formats.REFERENCES else 'report'}.{ending}"
+        name = f"{'sources' if ending in formats.BIBLIOGRAPHY_FORMATS else 'report'}.{ending}"
         if not name.endswith(("docx", "pdf")):
-            assert at[name] == write(written, cited) == report_as(written, cited, ending)
+            assert at[name] == write(written, cited) == export_report(written, cited, ending)
     told = json.loads(at["places.geojson"])["sightline"]
-    assert told == [*report_origin(written, cited)]
-    described = etree.fromstring(at["places.kml"]).findtext(f".//{{{KML}}}Document/{{{KML}}}description")  # fmt: skip
+    assert told == [*provenance_lines(written, cited)]
+    described = etree.fromstring(at["places.kml"]).findtext(f".//{{{KML_NAMESPACE}}}Document/{{{KML_NAMESPACE}}}description")  # fmt: skip
     assert described is not None and "Run: 3f2a-9b1c-77" in described
     for name in ("tables.xlsx", "rows/rows-1.xlsx"):
         notes = load_workbook(BytesIO(at[name]))["About"]
@@ -135,4 +135,4 @@ def test_a_run_without_an_answer_has_an_archive_too() -> None:
     [("a.md", "md"), ("A.HTML", "html"), ("a.csl.json", "csl.json"), ("a.json", "json"), ("a", ""), ("a.exe", "")],
 )  # fmt: skip
 def test_the_name_of_a_file_tells_its_format(name: str, ending: str) -> None:
-    assert report_suffix(name) == ending
+    assert infer_export_format(name) == ending

@@ -17,29 +17,35 @@ from openpyxl import load_workbook
 from pyarrow import parquet as files
 
 from research import data
-from research.citations.numbering import CitedAnswer, cited, lint
+from research.citations.numbering import CitedAnswer, check_numbering, number_report_answer
 from research.core.records import (
     Answer,
     Cell,
-    Cite,
+    CellReading,
+    CellValue,
     Column,
     Evidence,
     Grid,
     Language,
-    Options,
     Passage,
+    PassageReference,
     Place,
     Plan,
-    Reading,
     Report,
     Row,
     Run,
-    Value,
+    RunOptions,
 )
-from research.export.archive import places_of
-from research.export.celldata import schema
-from research.export.cells import filled_table, markdown, parquet, report_tabled, table_csv
-from research.export.formats import REPORT_FORMATS, TABLE_FORMATS, report_as, report_suffix
+from research.export.cited_table_json import table_json_schema
+from research.export.cited_tables import (
+    build_cited_table,
+    cited_table_csv,
+    cited_table_markdown,
+    cited_table_parquet,
+    has_cited_table,
+)
+from research.export.formats import REPORT_FORMATS, TABLE_FORMATS, export_report, infer_export_format
+from research.export.zip_archive import collect_places
 from tests.export.test_rows import HOSTILE
 from tests.tables import each_row
 
@@ -70,17 +76,17 @@ def source(n: int, **more: Any) -> Evidence:
     )  # fmt: skip
 
 
-def reading(value: Value, *sources: int) -> Reading:
-    cites = tuple(Cite(evidence=f"e{n}", passage=f"p{n}") for n in sources)
-    return Reading(value=value, quote=f"Sentence {sources[0] if sources else 0}.", cites=cites)
+def reading(value: CellValue, *sources: int) -> CellReading:
+    cites = tuple(PassageReference(evidence=f"e{n}", passage=f"p{n}") for n in sources)
+    return CellReading(value=value, quote=f"Sentence {sources[0] if sources else 0}.", cites=cites)
 
 
-def number(low: float, unit: str, **more: Any) -> Value:
-    return Value(type="number", text=f"{low:g} {unit}", number=low, unit=unit, **more)
+def number(low: float, unit: str, **more: Any) -> CellValue:
+    return CellValue(type="number", text=f"{low:g} {unit}", number=low, unit=unit, **more)
 
 
-def day(*of: int, **more: Any) -> Value:
-    return Value(type="date", text="then", day=date(*of), **more)
+def day(*of: int, **more: Any) -> CellValue:
+    return CellValue(type="date", text="then", day=date(*of), **more)
 
 
 CELLS = (
@@ -90,11 +96,11 @@ CELLS = (
     Cell(row="y", column="h", readings=(reading(number(50, "m", high=60.5), 1),)),
     Cell(row="x", column="o", readings=(reading(day(1999, 5, 1, precision="month"), 1),)),
     Cell(row="y", column="o", readings=(reading(day(1420, 1, 1, precision="year"), 1),)),
-    Cell(row="x", column="b", readings=(reading(Value(type="yes or no", text="is required", yes=True), 1),)),
+    Cell(row="x", column="b", readings=(reading(CellValue(type="yes or no", text="is required", yes=True), 1),)),
     Cell(row="y", column="b", lack="limit", message="The limit of 20 searches was reached."),
-    Cell(row="x", column="k", readings=(reading(Value(type="choice", text="5a", choice="5A"), 1),)),
-    Cell(row="x", column="t", readings=(reading(Value(type="text", text="closed on Mondays"), 1),)),
-    Cell(row="y", column="t", readings=(reading(Value(type="text", text="never closes")),)),
+    Cell(row="x", column="k", readings=(reading(CellValue(type="choice", text="5a", choice="5A"), 1),)),
+    Cell(row="x", column="t", readings=(reading(CellValue(type="text", text="closed on Mondays"), 1),)),
+    Cell(row="y", column="t", readings=(reading(CellValue(type="text", text="never closes")),)),
 )  # fmt: skip
 
 
@@ -105,14 +111,14 @@ def made(
     language: Language = "en",
     sources: tuple[Evidence, ...] = (source(1), source(2, published=date(2020, 2, 1)), source(3)),
 ) -> Report:
-    run = Run(id="r", conversation="c", owner="o", question="Towers", options=Options(), status="done", created=NOW)  # fmt: skip
+    run = Run(id="r", conversation="c", owner="o", question="Towers", options=RunOptions(), status="done", created=NOW)  # fmt: skip
     answer = Answer(title="Towers", language=language, author="rules", cells=cells, made=NOW)
     plan = Plan(grid=Grid(rows=rows, columns=columns))
     return Report(run=run, plan=plan, answer=answer, evidence=sources)
 
 
 def book(report: Report) -> Any:
-    return load_workbook(BytesIO(report_as(report, None, "xlsx")))
+    return load_workbook(BytesIO(export_report(report, None, "xlsx")))
 
 
 def lines(data: bytes) -> list[list[str]]:
@@ -125,23 +131,21 @@ def lines(data: bytes) -> list[list[str]]:
 
 
 def test_cells_are_numbered_as_spans_are() -> None:
-    numbered = cited(made())
+    numbered = number_report_answer(made())
     assert isinstance(numbered, CitedAnswer)
     assert [s.evidence.title for s in numbered.sources] == ["Page 2", "Page 1", "Page 3"]
     assert numbered.cells[0].numbers == ((1, 2), (3,))
     ids = [s.evidence.id for s in numbered.sources]
     assert [c.evidence for r in numbered.cells[0].cell.readings for c in r.cites] == ids
-    assert [one.unsourced for one in numbered.cells].count(
-        True
-    ) == 1  # "never closes" cites nothing
-    assert lint(numbered) == []
+    assert [one.unsourced for one in numbered.cells].count(True) == 1  # "never closes" cites nothing
+    assert check_numbering(numbered) == []
     wrong = numbered.model_copy(update={"cells": ()})
-    assert lint(wrong) != []
+    assert check_numbering(wrong) != []
 
 
 def test_what_is_not_registered_has_no_number() -> None:
-    cell = Cell(row="x", column="t", readings=(reading(Value(type="text", text="x"), 9),))
-    (one,) = getattr(cited(made((cell,))), "cells")  # noqa: B009
+    cell = Cell(row="x", column="t", readings=(reading(CellValue(type="text", text="x"), 9),))
+    (one,) = getattr(number_report_answer(made((cell,))), "cells")  # noqa: B009
     assert (one.numbers, one.unsourced) == (((),), True)
 
 
@@ -209,25 +213,25 @@ def test_the_sheets_are_ready_to_be_read() -> None:
 
 
 def test_csv_has_a_value_in_each_cell_with_its_sources_if_wanted() -> None:
-    assert lines(table_csv(made(), None)) == [
+    assert lines(cited_table_csv(made(), None)) == [
         ["Row", "Ticket price (CNY)", "Height (m)", "Opened", "Booking required", "Grade", "Closing days"],
         ["West Tower Hangzhou", "60 / 45", "≈ 609.6", "1999-05", "yes", "5A", "closed on Mondays"],
         ["Old Temple", "5 USD", "50–60.5", "1420", "", "", "never closes"],
     ]  # fmt: skip
-    assert lines(table_csv(made(), None, citations=True))[1][1:3] == [
+    assert lines(cited_table_csv(made(), None, with_citations=True))[1][1:3] == [
         "60 [1] [2] / 45 [3]",
         "≈ 609.6 [2]",
     ]
 
 
 def test_chinese_tables_are_in_chinese() -> None:
-    head, first, _ = lines(table_csv(made(language="zh"), None))
+    head, first, _ = lines(cited_table_csv(made(language="zh"), None))
     assert head[:3] == ["行", "Ticket price (元)", "Height (米)"]
     assert first[4] == "是"
 
 
 def test_parquet_has_types_units_and_what_stands_beside() -> None:
-    table = files.read_table(BytesIO(parquet(made(), None)))
+    table = files.read_table(BytesIO(cited_table_parquet(made(), None)))
     price = table.schema.field("Ticket price")
     assert price.type == pa.float64()
     assert price.metadata == {b"question": b"Ticket price", b"type": b"number", b"unit": b"yuan"}
@@ -246,7 +250,7 @@ def test_parquet_has_types_units_and_what_stands_beside() -> None:
 
 
 def test_markdown_is_a_table_with_footnotes() -> None:
-    text = markdown(made(), None)
+    text = cited_table_markdown(made(), None)
     assert "| West Tower Hangzhou | 60[^1][^2] / 45[^3] |" in text
     assert "*limit reached*" in text
     html = MarkdownIt("commonmark").enable("table").use(footnote_plugin).render(text)
@@ -256,9 +260,9 @@ def test_markdown_is_a_table_with_footnotes() -> None:
 
 def test_json_is_as_its_schema_says_and_the_published_schema_is_that_of_the_code() -> None:
     published = json.loads(data.text("table.schema.json"))
-    assert published == json.loads(json.dumps(schema()))
+    assert published == json.loads(json.dumps(table_json_schema()))
     Draft202012Validator.check_schema(published)
-    found = json.loads(report_as(made(), None, "table.json"))
+    found = json.loads(export_report(made(), None, "table.json"))
     Draft202012Validator(published).validate(found)
     assert found["columns"][0] | {"question": ""} == {
         "id": "p", "name": "Ticket price", "question": "", "type": "number", "unit": "yuan", "choices": [],
@@ -276,9 +280,9 @@ ODD = [*HOSTILE, LONG, "\u202eevil", "a\x00b\x1b[31m", "\ud800", "=HYPERLINK(\"h
 
 
 def hostile(text: str) -> Report:
-    value = Value(type="text", text=text)
+    value = CellValue(type="text", text=text)
     cells = (
-        Cell(row="x", column="t", readings=(Reading(value=value, quote=text, cites=(Cite(evidence="e1", passage="p1"),)),)),
+        Cell(row="x", column="t", readings=(CellReading(value=value, quote=text, cites=(PassageReference(evidence="e1", passage="p1"),)),)),
         Cell(row="y", column="t", lack="failed", message=text, choices=(text,)),
     )  # fmt: skip
     column = Column(id="t", name=text, choices=(text,))
@@ -290,21 +294,18 @@ def hostile(text: str) -> Report:
 def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
     report = hostile(text)
     for ending in TABLE_FORMATS:
-        assert report_as(report, None, ending)
+        assert export_report(report, None, ending)
     found = book(report)
     for sheet in found:
         for cell in (cell for line in sheet.iter_rows() for cell in line):
             assert cell.data_type in ("s", "n", "d")
             assert cell.hyperlink is None or cell.hyperlink.location
             assert len(str(cell.value)) < 32_767
-    for line in lines(table_csv(report, None)):
-        assert not any(
-            value.lstrip("' ").startswith(("=", "+", "@", "＝")) and value[0] != "'"
-            for value in line
-        )
-    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown(report, None))
+    for line in lines(cited_table_csv(report, None)):
+        assert not any(value.lstrip("' ").startswith(("=", "+", "@", "＝")) and value[0] != "'" for value in line)
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(cited_table_markdown(report, None))
     assert "<img" not in html and "<a " not in html
-    json.loads(report_as(report, None, "table.json"))
+    json.loads(export_report(report, None, "table.json"))
 
 
 @each_row("value", [float("nan"), float("inf"), -float("inf"), 1e300, -1e-12])
@@ -312,9 +313,9 @@ def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
     cells = (Cell(row="x", column="h", readings=(reading(number(value, "m"), 1),)),)
     report = made(cells)
     for ending in TABLE_FORMATS:
-        assert report_as(report, None, ending)
-    assert "NaN" not in report_as(report, None, "table.json").decode()
-    assert b"<v>nan</v>" not in report_as(report, None, "xlsx")
+        assert export_report(report, None, ending)
+    assert "NaN" not in export_report(report, None, "table.json").decode()
+    assert b"<v>nan</v>" not in export_report(report, None, "xlsx")
 
 
 # Where formats and places are
@@ -322,15 +323,18 @@ def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
 
 def test_a_report_without_a_table_has_no_such_file() -> None:
     bare = made().model_copy(update={"plan": None})
-    assert report_tabled(made()) and not report_tabled(bare)
+    assert has_cited_table(made()) and not has_cited_table(bare)
     for ending in TABLE_FORMATS:
         with pytest.raises(ValueError, match="no table"):
-            report_as(bare, None, ending)
+            export_report(bare, None, ending)
 
 
 def test_the_names_of_files_tell_the_format() -> None:
-    assert (report_suffix("a.xlsx"), report_suffix("a.xlsx", table=True)) == ("", "xlsx")
-    assert (report_suffix("a.table.json", table=True), report_suffix("a.json", table=True)) == (
+    assert (infer_export_format("a.xlsx"), infer_export_format("a.xlsx", include_tables=True)) == ("", "xlsx")
+    assert (
+        infer_export_format("a.table.json", include_tables=True),
+        infer_export_format("a.json", include_tables=True),
+    ) == (
         "table.json",
         "json",
     )
@@ -338,5 +342,5 @@ def test_the_names_of_files_tell_the_format() -> None:
 
 
 def test_the_places_of_rows_are_on_the_map() -> None:
-    assert [place.name for place in places_of(made())] == ["West Tower"]
-    assert filled_table(made(), None).grid.rows[0].place in places_of(made())
+    assert [place.name for place in collect_places(made())] == ["West Tower"]
+    assert build_cited_table(made(), None).grid.rows[0].place in collect_places(made())

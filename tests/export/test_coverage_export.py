@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from datetime import date
 
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import gather
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import collect_evidence
 from research.core.records import (
-    Change,
-    Conflict,
-    Coverage,
     Figure,
     Language,
-    Outlet,
+    NewsCoverage,
+    OutletSummary,
     Picture,
     Report,
     Story,
+    StoryChange,
+    StoryConflict,
 )
-from research.export.data import report_json
 from research.export.markdown import report_markdown
+from research.export.report_json import report_json
 from tests.export.test_markdown import URL, links, report, section, shape
 from tests.tables import each_row
 
@@ -38,7 +38,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
     assert made.answer
     before = Figure(text=words, clause=words, outlet=words, evidence="w")
     after = before.model_copy(update={"evidence": "g"})
-    coverage = Coverage(
+    coverage = NewsCoverage(
         as_of=date(2025, 3, 1),
         stories=(
             Story(
@@ -47,16 +47,16 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
             ),
             Story(id="s2", headline=words, evidence=("nowhere",)),
         ),
-        outlets=(Outlet(name=words, items=2, stories=1, first=DAY), Outlet(name="", items=1, stories=1)),
-        conflicts=(Conflict(story="s1", subject="ships waiting", unit="", figures=(before, after)),),
+        outlets=(OutletSummary(name=words, items=2, stories=1, first=DAY), OutletSummary(name="", items=1, stories=1)),
+        conflicts=(StoryConflict(story="s1", subject="ships waiting", unit="", figures=(before, after)),),
         days=((DAY, 2),),
         undated=1,
         author=words,
         compared="earlier",
         changes=(
-            Change(kind="new", story="s1", headline=words, evidence=("w", "nowhere")),
-            Change(kind="figure", story="s1", headline=words, before=before, after=after),
-            Change(kind="gone", story="x", headline=words),
+            StoryChange(kind="new", story="s1", headline=words, evidence=("w", "nowhere")),
+            StoryChange(kind="figure", story="s1", headline=words, before=before, after=after),
+            StoryChange(kind="gone", story="x", headline=words),
         ),
     )  # fmt: skip
     picture = Picture(url="https://pictures.example/a.jpg", caption=words, page=URL)
@@ -69,7 +69,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
 
 def numbered(made: Report) -> CitedAnswer:
     assert made.answer
-    return number(made.answer, gather(made.findings))
+    return number_citations(made.answer, collect_evidence(made.findings))
 
 
 def exported(made: Report) -> str:
@@ -123,9 +123,7 @@ def test_a_report_that_updates_none_tells_of_no_changes() -> None:
     assert made.answer and made.answer.coverage
     first = made.answer.coverage.model_copy(update={"compared": "", "changes": ()})
     answer = made.answer.model_copy(update={"coverage": first})
-    assert (
-        "changed" not in exported(made.model_copy(update={"answer": answer})).split("## Answer")[0]
-    )
+    assert "changed" not in exported(made.model_copy(update={"answer": answer})).split("## Answer")[0]
 
 
 def test_an_update_without_changes_says_so() -> None:
@@ -134,9 +132,7 @@ def test_an_update_without_changes_says_so() -> None:
     same = made.answer.coverage.model_copy(update={"changes": ()})
     answer = made.answer.model_copy(update={"coverage": same})
     text = exported(made.model_copy(update={"answer": answer}))
-    assert (
-        section(text, "What has changed since the last report").strip() == "Nothing new was found."
-    )
+    assert section(text, "What has changed since the last report").strip() == "Nothing new was found."
 
 
 def test_the_json_has_all_of_it() -> None:

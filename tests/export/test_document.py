@@ -7,29 +7,27 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from research.citations.markup import Node, parse
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import Registry
-from research.core.records import Answer, Cite, Evidence, Options, Passage, Report, Run
-from research.export.document import document, plain
-from research.export.markdown import escape
+from research.citations.model_markdown import Node, parse_model_markdown
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import EvidenceRegistry
+from research.core.records import Answer, Evidence, Passage, PassageReference, Report, Run, RunOptions
+from research.export.document import build_document, plain_text
+from research.export.markdown import escape_markdown
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
 
 def made(text: str, title: str = "A title", url: str = "https://example.org/a") -> tuple[Report, CitedAnswer]:  # fmt: skip
-    registry = Registry()
+    registry = EvidenceRegistry()
     passage = Passage(id="p1", text="It says so.", end=11)
-    item = registry.add(
-        Evidence(id="x", kind="web", title=title, url=url, retrieved=NOW, passages=(passage,))
-    )
-    spans = parse(text, {"ab00": Cite(evidence=item.id, passage="p1", end=11)}, {})
+    item = registry.add(Evidence(id="x", kind="web", title=title, url=url, retrieved=NOW, passages=(passage,)))
+    spans = parse_model_markdown(text, {"ab00": PassageReference(evidence=item.id, passage="p1", end=11)}, {})
     answer = Answer(title="", language="en", author="model", spans=spans, made=NOW)
     run = Run(
-        id="r1", conversation="c", owner="o", question="Why [1]?", options=Options(), status="done",
+        id="r1", conversation="c", owner="o", question="Why [1]?", options=RunOptions(), status="done",
         created=NOW,
     )  # fmt: skip
-    return Report(run=run, answer=answer, evidence=(item,)), number(answer, registry)
+    return Report(run=run, answer=answer, evidence=(item,)), number_citations(answer, registry)
 
 
 def every(nodes: list[Node], kind: str) -> list[Any]:
@@ -43,21 +41,21 @@ def every(nodes: list[Node], kind: str) -> list[Any]:
 
 def test_citations_are_citations_and_brackets_of_others_are_text() -> None:
     report, cited = made("It is so [@ab00]. An index `a[1]`.", title="Part [1] of 2")
-    found = document(report, cited)
+    found = build_document(report, cited)
     assert [node["number"] for node in every(found.nodes, "cite")] == [1]
     assert found.title == "Why [1]?"
     (sources,) = (node for node in found.nodes if isinstance(node, dict) and node.get("role"))
     assert sources["role"] == "sources"
-    assert plain(sources["c"]).startswith("Part [1] of 2 — ")
+    assert plain_text(sources["c"]).startswith("Part [1] of 2 — ")
     assert every(found.nodes, "code")[0]["c"] == ["a[1]"]
 
 
 def test_blocks_keep_their_shape() -> None:
     text = "## Head\n\n- one\n  - two\n\n3. three\n\n| a | b |\n|:-:|---|\n| c | d |\n\n```\nx < y\n```\n\n~~old~~ *new* **bold**"
-    nodes = document(*made(text)).nodes
+    nodes = build_document(*made(text)).nodes
     assert {"t": "pre", "language": "", "c": ["x < y\n"]} in nodes
     assert every(nodes, "th")[0]["align"] == "center"
-    assert [plain(node["c"]) for node in every(nodes, "strong")] == ["bold"]
+    assert [plain_text(node["c"]) for node in every(nodes, "strong")] == ["bold"]
     assert any(node.get("start") == 3 for node in every(nodes, "ol"))
     ids = [node["id"] for node in every(nodes, "h")]
     assert len(ids) == len(set(ids))
@@ -65,21 +63,19 @@ def test_blocks_keep_their_shape() -> None:
 
 def test_only_web_addresses_are_links() -> None:
     report, cited = made("So [@ab00].", url="javascript:alert(1)")
-    assert every(document(report, cited).nodes, "a") == []
-    assert [a["href"] for a in every(document(*made("So [@ab00].")).nodes, "a")] == [
-        "https://example.org/a"
-    ]
+    assert every(build_document(report, cited).nodes, "a") == []
+    assert [a["href"] for a in every(build_document(*made("So [@ab00].")).nodes, "a")] == ["https://example.org/a"]
 
 
 def test_a_run_without_an_answer_has_a_document() -> None:
     report, _ = made("")
-    assert document(report.model_copy(update={"answer": None}), None).nodes
+    assert build_document(report.model_copy(update={"answer": None}), None).nodes
 
 
 @given(st.text(max_size=60))
 @example("\ue100")
 def test_text_from_outside_comes_back_as_it_was(title: str) -> None:
     report, cited = made("So [@ab00].", title=title)
-    (sources,) = (n for n in document(report, cited).nodes if isinstance(n, dict) and n.get("role"))
-    shown = re.sub(r"\\(.)", r"\1", escape(title))  # what cannot be rendered is told apart there
-    assert plain(sources["c"]).startswith(shown or "https://example.org/a")
+    (sources,) = (n for n in build_document(report, cited).nodes if isinstance(n, dict) and n.get("role"))
+    shown = re.sub(r"\\(.)", r"\1", escape_markdown(title))  # what cannot be rendered is told apart there
+    assert plain_text(sources["c"]).startswith(shown or "https://example.org/a")

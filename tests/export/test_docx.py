@@ -15,10 +15,10 @@ from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.citations.markup import Node
-from research.citations.numbering import cited
-from research.export.document import Document, document, plain
-from research.export.docx import cleaned, drawn_docx, report_docx
+from research.citations.model_markdown import Node
+from research.citations.numbering import number_report_answer
+from research.export.document import ReportDocument, build_document, plain_text
+from research.export.docx import clean_xml_text, document_docx, report_docx
 from tests.export.test_markdown import HOSTILE, URL, report
 from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, h, li, p, row
 from tests.tables import each_row
@@ -36,7 +36,7 @@ def parts(data: bytes) -> dict[str, bytes]:
 
 
 def folded(text: str) -> str:
-    return "".join(cleaned(text).split())
+    return "".join(clean_xml_text(text).split())
 
 
 def read(file: Any) -> str:
@@ -56,7 +56,7 @@ def told(nodes: list[Any]) -> Iterator[str]:
         if isinstance(node, dict) and node["t"] not in ("cite", "br"):
             yield from told(node.get("c", []))
         else:
-            yield plain([node])
+            yield plain_text([node])
 
 
 def styles(file: Any) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ def styles(file: Any) -> list[tuple[str, str]]:
 
 @cache
 def chinese() -> bytes:
-    return drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES)
+    return document_docx(CHINESE, made=MADE, author="一位作者", places=PLACES)
 
 
 def test_the_file_says_what_the_document_says() -> None:
@@ -120,10 +120,8 @@ def test_citations_lead_to_bookmarks_at_their_sources() -> None:
 
 
 def test_links_are_relationships_to_the_web_and_to_nothing_else() -> None:
-    nodes: list[Node] = [
-        p({"t": "a", "href": URL, "c": ["there"]}, {"t": "a", "href": "file:///etc", "c": ["no"]})
-    ]
-    file = opened(drawn_docx(Document("T", "en", nodes), made=MADE))
+    nodes: list[Node] = [p({"t": "a", "href": URL, "c": ["there"]}, {"t": "a", "href": "file:///etc", "c": ["no"]})]
+    file = opened(document_docx(ReportDocument("T", "en", nodes), made=MADE))
     assert [rel._target for rel in file.part.rels.values() if rel.is_external] == [URL]
     assert read(file) == "thereno"
 
@@ -170,8 +168,8 @@ def test_chinese_has_a_chinese_font_and_language() -> None:
     ],
 )
 def test_punctuation_is_in_the_font_of_what_it_stands_among(words: str, chinese: bool) -> None:
-    made = Document("x", "en", [p(words)])
-    body = parts(drawn_docx(made, made=MADE, author="x"))["word/document.xml"].decode()
+    made = ReportDocument("x", "en", [p(words)])
+    body = parts(document_docx(made, made=MADE, author="x"))["word/document.xml"].decode()
     (run,) = (run for run in re.findall(r"<w:r>.*?</w:r>", body, re.S) if words in run)
     assert ('w:hint="eastAsia"' in run) is chinese
 
@@ -180,7 +178,7 @@ def test_the_file_names_its_title_author_and_time_and_is_the_same_each_time() ->
     told = opened(chinese()).core_properties
     assert (told.title, told.author) == (CHINESE.title, "一位作者")
     assert told.created.replace(tzinfo=MADE.tzinfo) == MADE
-    assert drawn_docx(CHINESE, made=MADE, author="一位作者", places=PLACES) == chinese()
+    assert document_docx(CHINESE, made=MADE, author="一位作者", places=PLACES) == chinese()
     with ZipFile(BytesIO(chinese())) as file:
         assert {entry.date_time[0] for entry in file.infolist()} == {1980}
         assert not [name for name in file.namelist() if "thumbnail" in name]
@@ -196,16 +194,16 @@ def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) 
     elif where == "li":
         node = {"t": "ol", "role": "sources", "c": [node]}
     nodes = [p("x"), node, p("END", cite(1), cite(9))]
-    data = drawn_docx(Document(text, "zh", nodes), made=MADE, author=text)
+    data = document_docx(ReportDocument(text, "zh", nodes), made=MADE, author=text)
     assert read(opened(data)) == folded(f"x{text}END[1][9]")
 
 
 @each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     given_ = report(words)
-    numbered = cited(given_)
+    numbered = number_report_answer(given_)
     file = opened(report_docx(given_, numbered))
-    assert read(file) == folded("".join(told(document(given_, numbered).nodes[1:])))
+    assert read(file) == folded("".join(told(build_document(given_, numbered).nodes[1:])))
     targets = {rel._target for rel in file.part.rels.values() if rel.is_external}
     assert targets <= {URL, "https://redirect.example/g"}
 
@@ -213,7 +211,7 @@ def test_text_from_outside_is_text(words: str) -> None:
 @pytest.mark.slow
 def test_a_large_table_is_there_in_full() -> None:
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]
-    data = drawn_docx(Document("T", "en", [p("x"), {"t": "table", "c": rows}]), made=MADE)
+    data = document_docx(ReportDocument("T", "en", [p("x"), {"t": "table", "c": rows}]), made=MADE)
     (table,) = opened(data).tables
     cells = [text.text for text in table._tbl.iter(qn("w:t"))]
     assert len(cells) == 60_000
@@ -222,7 +220,7 @@ def test_a_large_table_is_there_in_full() -> None:
 
 def test_two_tables_in_a_row_stay_two() -> None:
     table: Node = {"t": "table", "c": [row("td", "a")]}
-    file = opened(drawn_docx(Document("T", "en", [table, table]), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", [table, table]), made=MADE))
     assert len(file.tables) == 2
     body = [child.tag for child in file.element.body]
     first = body.index(qn("w:tbl"))
@@ -233,7 +231,7 @@ def test_lists_may_be_deeper_than_word_counts() -> None:
     node: Node = {"t": "ul", "c": [li("deepest")]}
     for depth in range(14):
         node = {"t": "ol", "start": 1, "c": [li(str(depth), node)]}
-    file = opened(drawn_docx(Document("T", "en", [p("x"), node]), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", [p("x"), node]), made=MADE))
     levels = [int(mark.get(qn("w:val"))) for mark in file.element.body.iter(qn("w:ilvl"))]
     assert max(levels) == 8
     assert "deepest" in read(file)
@@ -256,7 +254,7 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
     for number in range(1, 41):
         nodes.append(h(2 if number % 4 == 1 else 3, number, f"Part {number}"))
         nodes += [p(f"A line {number}.") for _ in range(9)]
-    file = opened(drawn_docx(Document("T", "en", nodes), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", nodes), made=MADE))
     told = contents(file)
     assert [title for title, _, _ in told] == [f"Part {number}" for number in range(1, 41)]
     marks = {mark.get(qn("w:name")) for mark in file.element.body.iter(qn("w:bookmarkStart"))}
@@ -272,7 +270,7 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
 def test_pages_are_counted_with_tables_pictures_and_long_paragraphs() -> None:
     def last(*before: Any) -> int:
         nodes = [h(2, 1, "First"), *before, h(2, 2, "Last")]
-        return contents(opened(drawn_docx(Document("T", "zh", nodes), made=MADE)))[-1][2]
+        return contents(opened(document_docx(ReportDocument("T", "zh", nodes), made=MADE)))[-1][2]
 
     rows: Any = {"t": "table", "c": [row("td", f"第{n}行", "说明") for n in range(200)]}
     assert last() == 2

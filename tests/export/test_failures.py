@@ -11,16 +11,16 @@ import httpx
 import pytest
 
 from research import explain_failure, group_failures, parse_failure
-from research.core.errors import Trouble, connection_hint, of_status
-from research.core.records import Failure, Hint, Language, Reason
-from research.http.replies import reaching
-from research.models.errors import trouble
-from research.models.roles import parse
+from research.core.errors import ServiceError, connection_hint, error_from_status
+from research.core.records import Failure, FailureHint, FailureReason, Language
+from research.http.responses import convert_errors
+from research.models.errors import classify_error
+from research.models.roles import parse_spec
 from tests.catalogue import LANGUAGES
 from tests.servers.search import FakeTavily
 from tests.tables import each_row
 
-KINDS: dict[str, tuple[Reason, Hint]] = {
+KINDS: dict[str, tuple[FailureReason, FailureHint]] = {
     "a key that is missing": ("no key", "key"),
     "a key that is refused": ("refused", "key"),
     "another refusal": ("refused", ""),
@@ -53,8 +53,8 @@ def test_every_kind_of_trouble_is_a_sentence_of_its_own(language: Language) -> N
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_sentence_repeats_what_a_library_said(language: Language) -> None:
-    for reason in get_args(Reason):
-        for hint in get_args(Hint):
+    for reason in get_args(FailureReason):
+        for hint in get_args(FailureHint):
             failure = Failure(source="web", reason=reason, hint=hint, message=RAW)
             text = explain_failure(failure, language)
             if reason not in (
@@ -69,9 +69,7 @@ def test_no_sentence_repeats_what_a_library_said(language: Language) -> None:
 def test_a_missing_model_is_told_in_the_words_of_the_source_or_in_ours() -> None:
     told = Failure(source="database", reason="no model", message="It needs a model.")
     assert explain_failure(told, "en") == "It needs a model."
-    assert "Set one up in Settings" in explain_failure(
-        told.model_copy(update={"message": ""}), "en"
-    )
+    assert "Set one up in Settings" in explain_failure(told.model_copy(update={"message": ""}), "en")
 
 
 @each_row(
@@ -105,7 +103,7 @@ def test_failures_that_read_the_same_are_told_once_with_their_number() -> None:
     ]  # fmt: skip
     failures.append(Failure(source="tavily", query="last", reason="timeout"))
     many, one = group_failures(failures, "en")
-    assert (many.number, one.number) == (12, 1)
+    assert (many.failure_count, one.failure_count) == (12, 1)
     assert many.queries == tuple(f"query {n}" for n in range(12))
     assert many.details == (f"{RAW} 0", f"{RAW} 1")
 
@@ -140,8 +138,8 @@ def plain_server() -> Iterator[str]:
 
 
 async def test_a_server_without_tls_is_told_as_that(plain_server: str) -> None:
-    with pytest.raises(Trouble) as caught:
-        async with reaching("Tavily", 20), httpx.AsyncClient() as client:
+    with pytest.raises(ServiceError) as caught:
+        async with convert_errors("Tavily", 20), httpx.AsyncClient() as client:
             await client.get(plain_server)
     assert (caught.value.reason, caught.value.hint) == ("unreachable", "tls")
 
@@ -150,8 +148,8 @@ async def test_nobody_at_an_address_is_neither_dns_nor_tls() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(Trouble) as caught:
-        async with reaching("Tavily", 20), httpx.AsyncClient() as client:
+    with pytest.raises(ServiceError) as caught:
+        async with convert_errors("Tavily", 20), httpx.AsyncClient() as client:
             await client.get(f"http://127.0.0.1:{port}")
     assert (caught.value.reason, caught.value.hint) == ("unreachable", "")
 
@@ -183,21 +181,21 @@ def test_a_connection_that_failed_says_how(error: Exception, hint: str) -> None:
 
 def test_a_model_whose_server_has_no_name_is_told_as_that() -> None:
     error = httpx.ConnectError("[Errno -2] Name or service not known")
-    found = trouble(error, parse("openai:gpt-fake"))
+    found = classify_error(error, parse_spec("openai:gpt-fake"))
     assert (found.reason, found.hint) == ("unreachable", "dns")
-    assert "DNS" in explain_failure(found.failure("write"), "en")
+    assert "DNS" in explain_failure(found.to_failure("write"), "en")
 
 
 @each_row(("status", "kind"), [(401, "refused the key"), (429, "quota"), (503, "out of service"), (408, "in time")])  # fmt: skip
 def test_a_status_is_told_as_what_it_means(status: int, kind: str) -> None:
-    failure = of_status(status, "").failure("search", "tavily")
+    failure = error_from_status(status, "").to_failure("search", "tavily")
     assert kind in explain_failure(failure, "en")
 
 
 def test_reaching_keeps_other_troubles() -> None:
     async def ask() -> None:
-        async with reaching("Tavily", 20):
-            raise Trouble("quota", "Tavily: enough", hint="day")
+        async with convert_errors("Tavily", 20):
+            raise ServiceError("quota", "Tavily: enough", hint="day")
 
-    with pytest.raises(Trouble, match="enough"):
+    with pytest.raises(ServiceError, match="enough"):
         asyncio.run(ask())

@@ -11,15 +11,15 @@ from docx import Document as read_docx
 from lxml import html
 from pypdf import PdfReader
 
-from research.citations.formulas import Formula, Formulas
+from research.citations.formulas import Formula, FormulaStore
 from research.core.records import Report, Span
-from research.export.document import Document
-from research.export.docx import drawn_docx, report_docx
+from research.export.document import ReportDocument
+from research.export.docx import document_docx, report_docx
+from research.export.formula_tree import FormulaElement, formula_mathml, parse_formula
 from research.export.html import report_html
-from research.export.inline import link
 from research.export.markdown import report_markdown
-from research.export.maths import Element, mathml, parsed
-from research.export.pdf import drawn_pdf, report_pdf
+from research.export.markdown_escaping import markdown_link
+from research.export.pdf import document_pdf, report_pdf
 from tests.export.test_markdown import (
     BARRED,
     HOSTILE,
@@ -110,9 +110,7 @@ def test_a_page_draws_each_formula_and_keeps_its_source() -> None:
     made = written(PROSE)
     page: Any = html.document_fromstring(report_html(made, numbered(made)).encode())
     found = nodes(page, "math")
-    assert [
-        (node.findtext(".//annotation"), node.get("display") == "block") for node in found
-    ] == FOUND
+    assert [(node.findtext(".//annotation"), node.get("display") == "block") for node in found] == FOUND
     assert [node.tag for node in found[1].iter("mfrac", "mi", "mspace")] == ["mi", "mfrac", "mi", "mi", "mspace", "mi"]  # fmt: skip
     assert len(nodes(found[3], "mtr")) == 2
     assert not page.find_class("math")
@@ -194,7 +192,7 @@ def test_the_title_of_a_source_may_have_formulas(reader: Any) -> None:
         ("$x_1](https://evil.example)$", ""),
     ]
     for title, line in told:
-        written = link(title, "https://example.org/a", maths=True)
+        written = markdown_link(title, "https://example.org/a", keep_formulas=True)
         assert not line or written == line
         hrefs = [t.attrs["href"] for t in everything(written, reader) if t.type == "link_open"]
         assert hrefs == ["https://example.org/a"]
@@ -206,7 +204,7 @@ def test_an_environment_without_dollars_is_a_formula(name: str) -> None:
     ((tex, display),) = formulas(markdown)
     assert display and r"a &= b^2 \\ c &= d" in tex
     assert "equation" not in tex and "align}" not in tex.replace("aligned", "")
-    assert parsed(tex, display=True)
+    assert parse_formula(tex, is_display=True)
 
 
 BOMBS = {
@@ -230,8 +228,8 @@ EVIL = [
 def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
     """The tree is taken as if the Markdown had let all of it through."""
     node = {"t": "math", "display": display, "c": [tex]}
-    told = Document("T", "en", [{"t": "p", "c": ["x ", node, " y"]}])
-    drawn = mathml(tex, display=display)
+    told = ReportDocument("T", "en", [{"t": "p", "c": ["x ", node, " y"]}])
+    drawn = formula_mathml(tex, is_display=display)
     if drawn:
         root: Any = html.fragment_fromstring(drawn)
         for element in root.iter():
@@ -239,13 +237,13 @@ def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
             assert {*element.attrib} <= {"display", "encoding", "width", "fence", "stretchy", "form",
                                          "accent", "mathvariant", "style"}  # fmt: skip
             assert element.get("style", "text-align:left").startswith("text-align:")
-    found = parsed(tex, display=display)
+    found = parse_formula(tex, is_display=display)
     assert found is None or count(found) <= 2_000
-    assert PdfReader(BytesIO(drawn_pdf(told, made=NOW))).pages
-    assert read_docx(BytesIO(drawn_docx(told, made=NOW))).paragraphs
+    assert PdfReader(BytesIO(document_pdf(told, made=NOW))).pages
+    assert read_docx(BytesIO(document_docx(told, made=NOW))).paragraphs
 
 
-def count(element: Element) -> int:
+def count(element: FormulaElement) -> int:
     return 1 + sum(map(count, element.children))
 
 
@@ -272,7 +270,7 @@ def test_lines_that_would_begin_a_block_are_joined_to_those_above() -> None:
 
 
 def test_what_is_read_back_is_what_was_written() -> None:
-    found = Formulas()
+    found = FormulaStore()
     markdown = report_markdown(written(PROSE), numbered(written(PROSE)))
-    again = [p for p in found.parts(found.hidden(markdown)) if isinstance(p, Formula)]
-    assert [(formula.tex, formula.display) for formula in again] == FOUND
+    again = [p for p in found.split(found.hide(markdown)) if isinstance(p, Formula)]
+    assert [(formula.tex, formula.is_display) for formula in again] == FOUND

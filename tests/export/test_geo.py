@@ -16,9 +16,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from research.core.coordinates import Point, metres, to_wgs84
-from research.core.records import Place, Way
-from research.export.geo import CELL, COLUMNS, geojson, kml, lined, located, places_csv
+from research.core.coordinates import Point, distance_metres, to_wgs84
+from research.core.records import Place, Route
+from research.export.geo import (
+    CSV_COLUMNS,
+    MAX_CELL_CHARS,
+    has_line_on_globe,
+    is_on_globe,
+    places_csv,
+    places_geojson,
+    places_kml,
+)
 from tests.tables import each_row
 
 BOM = "\ufeff"
@@ -127,7 +135,7 @@ def _is_char(code: int) -> bool:
 
 def in_cell(text: str) -> str:
     text = in_xml(text)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
 
 
 def place_of(fields: dict[str, Any]) -> Place:
@@ -187,16 +195,14 @@ def _from_placemark(placemark: Any) -> Place:
     position = placemark.findtext("k:Point/k:coordinates", namespaces=NS)
     assert re.fullmatch(r"-?\d+\.\d{6},-?\d+\.\d{6}", position)
     fields |= dict(zip(("lng", "lat"), position.split(","), strict=True))
-    return place_of(
-        fields | {"name": placemark.findtext("k:name", namespaces=NS), "photos": tuple(photos)}
-    )
+    return place_of(fields | {"name": placemark.findtext("k:name", namespaces=NS), "photos": tuple(photos)})
 
 
 def rows(text: str) -> list[dict[str, str]]:
     assert text.startswith(BOM)
     reader = table.DictReader(StringIO(text.removeprefix(BOM), newline=""), strict=True)
     found = list(reader)
-    assert tuple(reader.fieldnames or ()) == COLUMNS
+    assert tuple(reader.fieldnames or ()) == CSV_COLUMNS
     return found
 
 
@@ -308,7 +314,7 @@ def test_the_checker_of_geojson_turns_down_what_the_rules_forbid(text: str) -> N
 
 
 def test_geojson_reads_like_this() -> None:
-    assert json.loads(geojson([PALACE])) == {
+    assert json.loads(places_geojson([PALACE])) == {
         "type": "FeatureCollection",
         "features": [
             {
@@ -334,11 +340,11 @@ def test_geojson_reads_like_this() -> None:
             }
         ],
     }
-    assert "故宫博物院" in geojson([PALACE])
+    assert "故宫博物院" in places_geojson([PALACE])
 
 
 def test_kml_reads_like_this() -> None:
-    assert kml([PALACE, BARE], "北京 & 周边") == PLACEMARKS
+    assert places_kml([PALACE, BARE], "北京 & 周边") == PLACEMARKS
 
 
 PLACEMARKS = """\
@@ -444,21 +450,21 @@ def test_csv_reads_like_this() -> None:
 
 def test_pandas_reads_the_table_with_numbers_as_numbers() -> None:
     frame = pd.read_csv(BytesIO(places_csv([PALACE, BARE]).encode()))
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(CSV_COLUMNS)
     assert frame.name.tolist() == ["故宫博物院", "x"]
     assert all(frame[column].dtype.kind == "f" for column in ("lng", "lat", "rating", "distance_m"))
     assert frame.rating.isna().tolist() == [False, True]
 
 
 def test_no_places_are_files_without_places() -> None:
-    assert strict_geojson(geojson([])) == {"type": "FeatureCollection", "features": []}
-    assert from_kml(kml([], "")) == []
+    assert strict_geojson(places_geojson([])) == {"type": "FeatureCollection", "features": []}
+    assert from_kml(places_kml([], "")) == []
     assert rows(places_csv([])) == []
 
 
 # --- Coordinates
 
-WRITERS: list[Callable[[list[Place]], str]] = [geojson, lambda places: kml(places, ""), places_csv]
+WRITERS: list[Callable[[list[Place]], str]] = [places_geojson, lambda places: places_kml(places, ""), places_csv]
 READERS = [from_geojson, from_kml, from_csv]
 PAIRS = list(zip(WRITERS, READERS, strict=True))
 FORMATS = pytest.mark.parametrize(("write", "read"), PAIRS, ids=["geojson", "kml", "csv"])
@@ -484,8 +490,8 @@ def test_a_point_of_a_chinese_map_lands_where_it_is_in_the_world(
     true: Point,
 ) -> None:
     (back,) = read(write([at(*to_wgs84(shown, "gcj02"))]))
-    assert metres(Point(back.lng, back.lat), true) < 0.2
-    assert metres(Point(back.lng, back.lat), shown) > 400
+    assert distance_metres(Point(back.lng, back.lat), true) < 0.2
+    assert distance_metres(Point(back.lng, back.lat), shown) > 400
 
 
 @FORMATS
@@ -505,10 +511,10 @@ def test_a_place_that_is_nowhere_on_the_globe_is_refused(
     write: Callable[[list[Place]], str], read: Callable[[str], list[Place]], lng: float, lat: float
 ) -> None:
     lost = at(lng, lat)
-    assert not located(lost)
+    assert not is_on_globe(lost)
     with pytest.raises(ValueError, match="'1' is not on the globe"):
         write([BARE, lost])
-    assert len(read(write([place for place in (BARE, lost) if located(place)]))) == 1
+    assert len(read(write([place for place in (BARE, lost) if is_on_globe(place)]))) == 1
 
 
 @FORMATS
@@ -538,12 +544,12 @@ def test_a_number_that_is_none_is_not_known(
 @each_row("words", HOSTILE)
 def test_hostile_words_read_back_from_geojson_as_themselves(words: str) -> None:
     place = hostile(words)
-    assert from_geojson(geojson([place, BARE])) == [as_written(place, in_json), BARE]
+    assert from_geojson(places_geojson([place, BARE])) == [as_written(place, in_json), BARE]
 
 
 @each_row("words", HOSTILE)
 def test_hostile_words_read_back_from_kml_as_themselves(words: str) -> None:
-    place, written = hostile(words), kml([hostile(words), BARE], words)
+    place, written = hostile(words), places_kml([hostile(words), BARE], words)
     if in_xml(words):
         assert from_kml(written) == [as_written(place, in_xml), BARE]
     root = strict_kml(written)
@@ -559,20 +565,18 @@ def test_hostile_words_are_cells_that_no_spreadsheet_works_out(words: str) -> No
     written = places_csv([hostile(words), BARE])
     first, second = rows(written)
     assert second["id"] == "1"
-    for column in set(COLUMNS) & set(TEXTS):
+    for column in set(CSV_COLUMNS) & set(TEXTS):
         assert meant(first[column]) == in_cell(words)
         assert not re.match(r"[\t\r\n]|\s*[=+\-@＝＋－＠]", first[column])
-        assert len(first[column]) <= CELL + 1
-    frame = pd.read_csv(
-        BytesIO(written.encode()), encoding="utf-8-sig", dtype=str, keep_default_na=False
-    )
+        assert len(first[column]) <= MAX_CELL_CHARS + 1
+    frame = pd.read_csv(BytesIO(written.encode()), encoding="utf-8-sig", dtype=str, keep_default_na=False)
     assert [dict(row) for row in frame.to_dict("records")] == [first, second]
 
 
 @each_row("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_a_formula_gets_one_apostrophe_and_ordinary_text_none(sign: str) -> None:
     (row,) = rows(places_csv([hostile(f"{sign}1+1")]))
-    assert {row[column] for column in set(COLUMNS) & set(TEXTS)} == {f"'{sign}1+1"}
+    assert {row[column] for column in set(CSV_COLUMNS) & set(TEXTS)} == {f"'{sign}1+1"}
     (plain,) = rows(places_csv([hostile(f"a{sign}1")]))
     assert plain["name"] == f"a{sign}1"
     (quoted,) = rows(places_csv([hostile("'quoted'")]))
@@ -605,8 +609,8 @@ PLACES = st.builds(
 @settings(max_examples=200, deadline=None)
 @example([PALACE, BARE], "")
 def test_any_places_read_back_from_each_file(places: list[Place], title: str) -> None:
-    assert from_geojson(geojson(places)) == [as_written(place, in_json) for place in places]
-    assert from_kml(kml(places, title)) == [as_written(place, in_xml) for place in places]
+    assert from_geojson(places_geojson(places)) == [as_written(place, in_json) for place in places]
+    assert from_kml(places_kml(places, title)) == [as_written(place, in_xml) for place in places]
     assert from_csv(places_csv(places)) == [
         as_written(place, in_cell, type="", photos=(), sample=False) for place in places
     ]
@@ -614,7 +618,7 @@ def test_any_places_read_back_from_each_file(places: list[Place], title: str) ->
 
 # --- Ways, as other programs read them
 
-WAY = Way(
+WAY = Route(
     origin="王府井",
     destination="故宫 <b>& 院",
     means="walking",
@@ -629,7 +633,7 @@ BY_CROW = WAY.model_copy(update={"means": "straight", "seconds": None, "direct":
 def test_a_way_opens_in_another_reader_of_geojson() -> None:
     import geojson as reader
 
-    text = geojson([PALACE], ways=[WAY, BY_CROW])
+    text = places_geojson([PALACE], routes=[WAY, BY_CROW])
     read = reader.loads(text)
     assert read.is_valid, read.errors()
     _, way, line = read.features
@@ -647,7 +651,7 @@ def test_a_way_opens_in_another_reader_of_geojson() -> None:
 def test_a_way_opens_in_another_reader_of_kml() -> None:
     from fastkml import KML, Document, Placemark, Style
 
-    read = KML.from_string(kml([PALACE], "题 & title", ways=[WAY, BY_CROW]).encode(), strict=True)
+    read = KML.from_string(places_kml([PALACE], "题 & title", routes=[WAY, BY_CROW]).encode(), strict=True)
     (document,) = read.features
     assert isinstance(document, Document)
     point, way, line = document.features
@@ -674,7 +678,7 @@ def test_a_way_without_a_line_on_the_globe_is_refused(
     line: tuple[tuple[float, float], ...],
 ) -> None:
     way = WAY.model_copy(update={"line": line})
-    assert not lined(way)
-    for write in (lambda: geojson([], ways=[way]), lambda: kml([], "", ways=[way])):
+    assert not has_line_on_globe(way)
+    for write in (lambda: places_geojson([], routes=[way]), lambda: places_kml([], "", routes=[way])):
         with pytest.raises(ValueError, match="no line"):
             write()

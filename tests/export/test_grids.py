@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 
 from research.citations.numbering import CitedAnswer
 from research.core.records import Span
-from research.export.grids import Table, answer_tables, answer_tables_csv, answer_tables_excel
+from research.export.answer_tables import AnswerTable, answer_tables, answer_tables_csv, answer_tables_excel
 from tests.export.test_support_export import made, numbered, text
 
 TABLE = "## Prices\n\n| Month | Price |\n|---|---|\n| April | **60** yuan"
@@ -32,7 +32,7 @@ def read(data: bytes) -> list[list[str]]:
 def test_a_table_comes_with_its_heading_and_its_citations() -> None:
     cited = answered(text(TABLE, "p"), text(" |\n| May | 40", unsourced=True), text(" |\n\nEnd."))
     (table,) = answer_tables(cited)
-    assert table == Table(
+    assert table == AnswerTable(
         "Prices",
         (("Month", "Price"), ("April", "60 yuan [1]"), ("May", "40 (no source)")),
     )
@@ -41,12 +41,12 @@ def test_a_table_comes_with_its_heading_and_its_citations() -> None:
 
 def test_the_heading_may_be_one_of_the_answer_itself() -> None:
     cited = answered(Span(kind="heading", text="Fees"), text("| a |\n|---|\n| b |"))
-    assert answer_tables(cited) == [Table("Fees", (("a",), ("b",)))]
+    assert answer_tables(cited) == [AnswerTable("Fees", (("a",), ("b",)))]
     assert answer_tables(answered(text("No table here."))) == []
 
 
 def test_several_tables_in_one_file_are_set_off() -> None:
-    tables = [Table("One", (("a",),)), Table("", (("b",),))]
+    tables = [AnswerTable("One", (("a",),)), AnswerTable("", (("b",),))]
     assert read(answer_tables_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
 
 
@@ -56,7 +56,7 @@ def test_several_tables_in_one_file_are_set_off() -> None:
 def test_no_cell_is_a_formula_and_every_sheet_is_there(
     found: list[tuple[str, list[str]]],
 ) -> None:
-    tables = [Table(heading, (tuple(row), tuple(row))) for heading, row in found]
+    tables = [AnswerTable(heading, (tuple(row), tuple(row))) for heading, row in found]
     book = load_workbook(BytesIO(answer_tables_excel(tables, ["=About", "made"])))
     assert len(book.sheetnames) == len(tables) + 1
     assert book["About"]["A1"].value == "=About"

@@ -18,9 +18,9 @@ from lxml import html
 from pybtex.database import parse_string
 from pypdf import PdfReader
 
-from research.citations.numbering import CitedAnswer, cited
+from research.citations.numbering import CitedAnswer, number_report_answer
 from research.core.records import Report
-from research.export.fonts import drawable
+from research.export.fonts import is_drawable
 from research.export.formats import REPORT_FORMATS
 from tests.export.hard import CODE, DISPLAYED, EMOJI, INLINE, SCRIPTS, SECTIONS, SOURCES, hard
 from tests.export.test_formulas_export import OMML, formulas
@@ -36,7 +36,7 @@ DIRECT = ("Hangul", "Cyrillic", "Greek")  # scripts whose letters stand in a PDF
 @pytest.fixture(scope="module")
 def made() -> tuple[Report, CitedAnswer]:
     report = hard()
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered and len(numbered.sources) == SOURCES
     return report, numbered
 
@@ -90,11 +90,9 @@ def test_pdf(files: dict[str, bytes]) -> None:
     reader = PdfReader(BytesIO(files["pdf"]))
     pages = [page.extract_text() for page in reader.pages]
     said = squeezed("".join(pages))
-    assert 20 <= len(pages) <= 60 and all(
-        f"{n}/{len(pages)}" in squeezed(t) for n, t in enumerate(pages, 1)
-    )
+    assert 20 <= len(pages) <= 60 and all(f"{n}/{len(pages)}" in squeezed(t) for n, t in enumerate(pages, 1))
     assert all(squeezed(SCRIPTS[name]) in said for name in DIRECT)
-    han = "".join(c if drawable(c) else f"[U+{ord(c):X}]" for c in "𠮷田港逐年擴大，龘與")
+    han = "".join(c if is_drawable(c) else f"[U+{ord(c):X}]" for c in "𠮷田港逐年擴大，龘與")
     assert han in said  # a character that no font of this machine has is named
     fonts = {
         str(font.get_object()["/BaseFont"]).partition("+")[2].partition("-")[0]
@@ -111,12 +109,8 @@ def test_pdf(files: dict[str, bytes]) -> None:
     titles = [str(entry["/Title"]) for entry in reader.outline if not isinstance(entry, list)]
     assert titles[:2] == ["Question", "Answer"] and "Sources" in titles and "Places" in titles
     inner = next(entry for entry in reader.outline if isinstance(entry, list))
-    assert [str(entry["/Title"]).partition(":")[0] for entry in inner] == [
-        f"Section {n + 1}" for n in range(SECTIONS)
-    ]
-    sources = {
-        int(page.split(".")[0]) for page in re.findall(r"^\d+\. Report", "\n".join(pages), re.M)
-    }
+    assert [str(entry["/Title"]).partition(":")[0] for entry in inner] == [f"Section {n + 1}" for n in range(SECTIONS)]
+    sources = {int(page.split(".")[0]) for page in re.findall(r"^\d+\. Report", "\n".join(pages), re.M)}
     assert sources == {*range(1, SOURCES + 1)}
     assert len(goals(reader)) >= SOURCES
     assert len(links(files["pdf"])) == SOURCES
@@ -144,17 +138,10 @@ def test_bibtex_for_two_readers(files: dict[str, bytes]) -> None:
     text = files["bib"].decode()
     one, other = bibtexparser.parse_string(text), parse_string(text, "bibtex")
     assert not one.failed_blocks
-    assert (
-        [entry.key for entry in one.entries]
-        == [*other.entries]
-        == [f"s{n}" for n in range(1, SOURCES + 1)]
-    )
+    assert [entry.key for entry in one.entries] == [*other.entries] == [f"s{n}" for n in range(1, SOURCES + 1)]
     entry = other.entries["s1"]
     assert (entry.type, entry.fields["date"]) == ("online", "2026-01-01")
-    assert (
-        entry.fields["organization"]
-        == r"{Sons \& Daughters 0 \textbraceleft{}Ltd\textbraceright{}}"
-    )
+    assert entry.fields["organization"] == r"{Sons \& Daughters 0 \textbraceleft{}Ltd\textbraceright{}}"
     assert not other.entries["s1"].persons
 
 
@@ -169,12 +156,8 @@ def test_ris_for_two_readers(files: dict[str, bytes]) -> None:
 
 def test_data(made: tuple[Report, CitedAnswer], files: dict[str, bytes]) -> None:
     items = json.loads(files["csl.json"])
-    assert len(items) == SOURCES and all(
-        "container-title" in item and "author" not in item for item in items
-    )
+    assert len(items) == SOURCES and all("container-title" in item and "author" not in item for item in items)
     assert len(json.loads(files["json"])["sources"]) >= SOURCES
-    assert {
-        ending: write(*made)
-        for ending, write in REPORT_FORMATS.items()
-        if ending in ("pdf", "docx")
-    } == {ending: files[ending] for ending in ("pdf", "docx")}
+    assert {ending: write(*made) for ending, write in REPORT_FORMATS.items() if ending in ("pdf", "docx")} == {
+        ending: files[ending] for ending in ("pdf", "docx")
+    }

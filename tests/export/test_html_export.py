@@ -11,10 +11,10 @@ from lxml import html
 
 from research.core.records import Language, Report
 from research.core.urls import canonical_url
-from research.export.document import document, plain
-from research.export.geo import NOT_XML
+from research.export.document import build_document, plain_text
+from research.export.formula_tree import formula_text
+from research.export.geo import INVALID_XML_CHAR
 from research.export.html import report_html, text_fragment
-from research.export.maths import readable
 from tests.export.test_markdown import HOSTILE, LINKS, PALACE, TEXT, named, numbered, report
 from tests.export.test_support_export import THREE, made
 from tests.tables import each_row
@@ -44,7 +44,7 @@ def page(written: Report, **more: Any) -> Any:
 
 
 def squeezed(text: str) -> str:
-    return re.sub(r"\s", "", NOT_XML.sub("", text))
+    return re.sub(r"\s", "", INVALID_XML_CHAR.sub("", text))
 
 
 def said(root: Any) -> str:
@@ -53,7 +53,7 @@ def said(root: Any) -> str:
     for node in main.find_class("more"):
         node.drop_tree()
     for node in list(main.iter("math")):
-        node.text = readable(node.findtext(".//annotation"))
+        node.text = formula_text(node.findtext(".//annotation"))
         node.remove(node[0])
     return squeezed(main.text_content())
 
@@ -71,7 +71,7 @@ def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
     }  # fmt: skip
     outside = {a.get("href") for a in root.iter("a") if not a.get("href").startswith("#")}
     assert {canonical_url(href) for href in outside} == LINKS
-    assert said(root) == squeezed(plain(document(written, numbered(written)).nodes))
+    assert said(root) == squeezed(plain_text(build_document(written, numbered(written)).nodes))
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_whatever_the_words_are_the_text_comes_out_as_it_went_in(words: str) -> None:
     written = report(words)
-    assert said(page(written)) == squeezed(plain(document(written, numbered(written)).nodes))
+    assert said(page(written)) == squeezed(plain_text(build_document(written, numbered(written)).nodes))
 
 
 def test_nothing_is_fetched_and_no_script_may_run() -> None:
@@ -122,9 +122,7 @@ def test_a_source_shows_its_passages_with_the_stretch_behind_a_sentence_marked()
     assert details.find("blockquote").text_content().startswith("The palace opened in 1925. A tick")
     assert "The palace opened in 1925." in [mark.text_content() for mark in details.iter("mark")]
     (there,) = details.iter("a")
-    assert there.get("href") == (
-        "https://example.org/palace#:~:text=The%20palace%20opened%20in%201925."
-    )
+    assert there.get("href") == ("https://example.org/palace#:~:text=The%20palace%20opened%20in%201925.")
 
 
 def test_the_words_of_a_search_model_are_looked_for_on_no_page() -> None:
@@ -181,9 +179,7 @@ def test_rows_of_a_table_have_a_head_and_are_not_broken_on_paper() -> None:
         ("1925 · 60", "zh", None),
     ],
 )
-def test_what_is_in_another_language_than_the_report_says_so(
-    words: str, language: Language, code: str | None
-) -> None:
+def test_what_is_in_another_language_than_the_report_says_so(words: str, language: Language, code: str | None) -> None:
     root = page(report(words, language=language))
     assert root.get("lang") == {"en": "en", "zh": "zh-CN"}[language]
     said = [node for node in root.iter("blockquote", "p") if node.text_content().strip() == words]

@@ -7,28 +7,28 @@ from datetime import UTC, datetime
 
 import pytest
 
-from research import answer_lead, cited, report_as, report_markdown
+from research import export_report, number_report_answer, report_markdown, summarize_evidence
 from research.core.i18n import message
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
     Language,
-    Options,
     Part,
     Passage,
+    PassageReference,
     Plan,
     Reflection,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
 
 MADE = datetime(2026, 1, 2, tzinfo=UTC)
 TEXT = "A ticket costs 40 yuan."
-CITE = Cite(evidence="e", passage="p")
+CITE = PassageReference(evidence="e", passage="p")
 GAP = "no figure for <b>winter</b>."
 
 
@@ -49,7 +49,7 @@ def report(
         for n in range(1, rounds + 1)
     )  # fmt: skip
     return Report(
-        run=Run(id="r", conversation="c", owner="local", question="Prices?", options=Options(),
+        run=Run(id="r", conversation="c", owner="local", question="Prices?", options=RunOptions(),
                 status="done", created=MADE),
         plan=plan, findings=findings, evidence=(found,),
         reflections=(Reflection(round=1, sufficient=not gap, gap=gap),),
@@ -68,7 +68,7 @@ def part(n: int, *keys: str, language: Language = "en") -> list[Span]:
 
 
 def said(made: Report) -> str:
-    return answer_lead(made, cited(made)).text
+    return summarize_evidence(made, number_report_answer(made)).text
 
 
 @pytest.mark.parametrize(
@@ -86,24 +86,21 @@ def test_what_was_found_and_what_was_not_is_said_once(language: Language, line: 
         spans += part(n, key, language=language)
     made = report(spans, 4, language)
     assert said(made) == line
-    text = report_markdown(made, cited(made))
+    text = report_markdown(made, number_report_answer(made))
     assert text.count("Thing 2") == text.count("Thing 3") == text.count("Thing 4") == 1
     assert "### Thing 1" in text and "### Thing 2" not in text
     assert message("digest.missing", language) not in text
     for ending in ("html", "docx"):
-        assert report_as(made, cited(made), ending)
-    assert line.split("“")[0] in report_as(made, cited(made), "html").decode()
+        assert export_report(made, number_report_answer(made), ending)
+    assert line.split("“")[0] in export_report(made, number_report_answer(made), "html").decode()
 
 
 def test_what_is_all_there_is_counted_and_what_the_answer_says_of_its_one_part_is_not() -> None:
-    assert (
-        said(report([*part(1), *part(2)], 2))
-        == "Evidence found on each of the 2 parts, in 1 source."
-    )
+    assert said(report([*part(1), *part(2)], 2)) == "Evidence found on each of the 2 parts, in 1 source."
     for one in (part(1), part(1, "missing")):
         made = report(one, 1)
-        assert answer_lead(made, cited(made)) == ("", frozenset())
-        assert "### Thing 1" in report_markdown(made, cited(made))
+        assert summarize_evidence(made, number_report_answer(made)) == ("", frozenset())
+        assert "### Thing 1" in report_markdown(made, number_report_answer(made))
 
 
 def test_nothing_at_all_is_one_line() -> None:
@@ -112,13 +109,13 @@ def test_nothing_at_all_is_one_line() -> None:
         "Nothing found on “Thing 1”, “Thing 2” in the sources searched; "
         "no search was made for “Thing 3”, which does not mean that the sources lack it."
     )
-    assert "###" not in report_markdown(made, cited(made)).split("## Sources")[0]
+    assert "###" not in report_markdown(made, number_report_answer(made)).split("## Sources")[0]
 
 
 def test_what_asks_something_of_the_reader_stays_where_it_is() -> None:
     made = report([*part(1), *part(2, "no map"), *part(3, "missing", "no map")], 3)
     assert said(made) == "Evidence found on 1 of 3 parts, in 1 source."
-    text = report_markdown(made, cited(made))
+    text = report_markdown(made, number_report_answer(made))
     assert text.count(message("digest.no map", "en")) == 2 and "### Thing 3" in text
 
 
@@ -126,7 +123,7 @@ def test_a_model_s_last_review_says_what_is_open_unless_something_was_searched_s
     prose = [Span(kind="text", text="It costs 40 yuan", cites=(CITE,))]
     made = report(prose, 2, gap=(GAP,))
     assert said(made) == "Still open after the last reflection: no figure for <b>winter</b>."
-    assert r"no figure for \<b>winter" in report_markdown(made, cited(made))
+    assert r"no figure for \<b>winter" in report_markdown(made, number_report_answer(made))
     assert said(report(prose, 2)) == ""
     assert said(report(prose, 2, gap=(GAP,), rounds=2)) == ""
     assert said(report([*prose, Span(kind="missing", text="Not found.")], 2, gap=(GAP,))) == ""
@@ -135,7 +132,7 @@ def test_a_model_s_last_review_says_what_is_open_unless_something_was_searched_s
 def test_an_outline_and_a_run_without_an_answer_have_no_such_line() -> None:
     made = report([*part(1), *part(2, "missing")], 2, outline=True)
     assert said(made) == ""
-    assert answer_lead(made, None) == ("", frozenset())
+    assert summarize_evidence(made, None) == ("", frozenset())
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -8,16 +8,16 @@ from itertools import count, islice
 
 import pytest
 
-from research.citations.numbering import CitedAnswer, cited
+from research.citations.numbering import CitedAnswer, number_report_answer
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
-    Options,
     Passage,
+    PassageReference,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
@@ -40,7 +40,7 @@ def grounded(text: str) -> tuple[list[Span], list[Passage]]:
     spans, passages = [], []
     for n, said in enumerate(text.splitlines()):
         passages.append(Passage(id=f"p{n}", origin="grounding", text=said, end=len(said)))
-        cites = (Cite(evidence="e1", passage=f"p{n}"),)
+        cites = (PassageReference(evidence="e1", passage=f"p{n}"),)
         spans.append(Span(kind="text", text=f"{said} ", cites=cites))
     return spans, passages
 
@@ -50,9 +50,7 @@ def endless(text: str) -> tuple[list[Span], list[Passage]]:
     return plain(text.translate({ord(stop): " " for stop in ".。\n"}))
 
 
-def report(
-    shape: str, size: int, made: Callable[[str], tuple[list[Span], list[Passage]]]
-) -> Report:
+def report(shape: str, size: int, made: Callable[[str], tuple[list[Span], list[Passage]]]) -> Report:
     """A report whose answer has one paragraph of about `size` bytes, of sentences never seen before:
     what was read once is remembered."""
     each = len(shape.encode())
@@ -63,7 +61,7 @@ def report(
         passages=tuple(passages),
     )  # fmt: skip
     return Report(
-        run=Run(id="r", conversation="c", owner="o", question="How much?", options=Options(), status="done", created=NOW),
+        run=Run(id="r", conversation="c", owner="o", question="How much?", options=RunOptions(), status="done", created=NOW),
         findings=(Finding(task=Task(id="1.1", source="web", query="q"), evidence=(source,), started=NOW),),
         evidence=(source,),
         answer=Answer(title="", language="en", author="a", spans=tuple(spans), made=NOW),
@@ -91,7 +89,7 @@ def test_an_export_of_one_paragraph_takes_time_in_proportion_to_its_length(
 ) -> None:
     def work(size: int) -> Callable[[], object]:
         written = report(shape, size, made)
-        numbered = cited(written)
+        numbered = number_report_answer(written)
         assert isinstance(numbered, CitedAnswer)
         return partial(REPORT_FORMATS[ending], written, numbered)
 

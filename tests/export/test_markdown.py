@@ -14,42 +14,42 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from research.citations.markup import answer_tree
-from research.citations.numbering import CitedAnswer, NumberedSpan, lint, number
-from research.citations.registry import evidence_id, gather
+from research.citations.model_markdown import build_answer_tree
+from research.citations.numbering import CitedAnswer, NumberedSpan, check_numbering, number_citations
+from research.citations.registry import collect_evidence, evidence_id
 from research.citations.support import SUPPORT_ACCURACY
 from research.core.records import (
     Answer,
-    Centre,
-    Cite,
     Evidence,
     Failure,
     Finding,
     Language,
-    Options,
     Part,
     Passage,
+    PassageReference,
     Place,
     Plan,
     Reflection,
     Report,
     Run,
+    RunOptions,
     RunStatus,
+    SearchArea,
     Span,
     Task,
     Usage,
 )
-from research.core.text.words import fold
+from research.core.text.tokenizer import normalise_quote
 from research.core.urls import url_identity
-from research.export.data import report_json
 from research.export.markdown import (
-    PLACES,
+    MAX_PLACES,
     answer_markdown,
-    escape,
-    file_name,
-    markdown,
+    escape_markdown,
+    export_file_name,
+    render_spans,
     report_markdown,
 )
+from research.export.report_json import report_json
 from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
@@ -159,18 +159,18 @@ TEXT = st.one_of(ACTIVE, st.text(), PIECES.map("".join))
 @example("a <1@b.example> <")
 def test_escaped_text_reads_as_itself(text: str) -> None:
     if not flat(text):
-        assert escape(text) == ""
+        assert escape_markdown(text) == ""
         return
-    assert plain(inline(escape(text), *PARAGRAPH)) == flat(text)
-    heading = inline(f"## {escape(text)}", "heading_open", "heading_close")
+    assert plain(inline(escape_markdown(text), *PARAGRAPH)) == flat(text)
+    heading = inline(f"## {escape_markdown(text)}", "heading_open", "heading_close")
     assert plain(heading) == flat(text)
     item = ("bullet_list_open", "list_item_open", "paragraph_open")
     ends = ("paragraph_close", "list_item_close", "bullet_list_close")
-    assert plain(inline(f"- {escape(text)}", *item, *ends)) == flat(text)
-    bold = inline(f"**{escape(text)}**", *PARAGRAPH)
+    assert plain(inline(f"- {escape_markdown(text)}", *item, *ends)) == flat(text)
+    bold = inline(f"**{escape_markdown(text)}**", *PARAGRAPH)
     assert [bold[0].type, bold[-1].type] == ["strong_open", "strong_close"]
     assert plain(bold[1:-1]) == flat(text)
-    link = inline(f"“x” [{escape(text)}]({URL})", *PARAGRAPH)
+    link = inline(f"“x” [{escape_markdown(text)}]({URL})", *PARAGRAPH)
     assert [link[1].type, link[-1].type] == ["link_open", "link_close"]
     assert plain(link[2:-1]) == flat(text)
 
@@ -180,13 +180,13 @@ def test_escaped_text_reads_as_itself(text: str) -> None:
 @example("<1", "@b>", ";")
 def test_escaped_texts_side_by_side_stay_text(left: str, right: str, between: str) -> None:
     if flat(left):
-        joined = inline(f"{escape(left)}{between}{escape(right)}", *PARAGRAPH)
+        joined = inline(f"{escape_markdown(left)}{between}{escape_markdown(right)}", *PARAGRAPH)
         assert plain(joined) == f"{flat(left)}{between}{flat(right)}".strip()
 
 
 @given(TEXT, TEXT)
 def test_escaped_text_stays_in_its_table_cell(left: str, right: str) -> None:
-    tokens = MARKDOWN.parse(f"| {escape(left)} | {escape(right)} |\n|---|---|\n")
+    tokens = MARKDOWN.parse(f"| {escape_markdown(left)} | {escape_markdown(right)} |\n|---|---|\n")
     cells = [token.children or [] for token in tokens if token.type == "inline"]
     assert [plain(cell) for cell in cells] == [flat(left), flat(right)]
 
@@ -202,28 +202,28 @@ def test_escaped_text_stays_in_its_table_cell(left: str, right: str) -> None:
     ],
 )
 def test_ordinary_sentences_need_no_escape(sentence: str) -> None:
-    assert escape(sentence) == sentence
+    assert escape_markdown(sentence) == sentence
 
 
 def test_what_hides_or_marks_text_in_obsidian_is_escaped() -> None:
-    assert escape("80%% of it %%hidden%% and ==marked==; 5% = x") == (
+    assert escape_markdown("80%% of it %%hidden%% and ==marked==; 5% = x") == (
         "80\\%\\% of it \\%\\%hidden\\%\\% and \\=\\=marked\\=\\=; 5% = x"
     )
 
 
 def test_a_tilde_is_escaped_because_github_strikes_out_between_two() -> None:
-    assert escape("3~5天，10~20元") == "3\\~5天，10\\~20元"
+    assert escape_markdown("3~5天，10~20元") == "3\\~5天，10\\~20元"
 
 
 def test_half_a_surrogate_pair_cannot_break_the_file() -> None:
-    assert escape("a\ud83d") == "a\ufffd"
+    assert escape_markdown("a\ud83d") == "a\ufffd"
 
 
 # --- A report
 
 
-def cite(evidence: str, passage: str) -> Cite:
-    return Cite(evidence=evidence, passage=passage)
+def cite(evidence: str, passage: str) -> PassageReference:
+    return PassageReference(evidence=evidence, passage=passage)
 
 
 def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
@@ -232,7 +232,7 @@ def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
         conversation="secret-conversation",
         owner="secret-owner",
         question=question,
-        options=Options(queries=3, loops=2, sources=("library", "web")),
+        options=RunOptions(queries=3, loops=2, sources=("library", "web")),
         status=status,
         created=NOW,
         **more,
@@ -296,9 +296,7 @@ def report(
             suggestions="<b>suggested</b>",
             failures=(beside,),
         ),
-        Finding(
-            task=tasks[1], reason="timeout", hint="location", message=words, started=NOW, seconds=30
-        ),
+        Finding(task=tasks[1], reason="timeout", hint="location", message=words, started=NOW, seconds=30),
     )
     both = (cite("w", "p"), cite("d", "p"))
     spans = (
@@ -330,9 +328,7 @@ def report(
         notes=(words,),
     )
     follow_up = tasks[1]
-    reflection = Reflection(
-        round=1, sufficient=False, gap=(words,), follow_ups=(follow_up,), note=words
-    )
+    reflection = Reflection(round=1, sufficient=False, gap=(words,), follow_ups=(follow_up,), note=words)
     usage = (
         Usage(stage="plan", model="m:a", input=1200, cached=200, output=30, cost=0.001),
         Usage(stage="write", model="m:a", input=8800, output=970, cost=0.02),
@@ -350,7 +346,7 @@ def report(
 
 def numbered(made: Report) -> CitedAnswer:
     assert made.answer
-    return number(made.answer, gather(made.findings))
+    return number_citations(made.answer, collect_evidence(made.findings))
 
 
 def exported(made: Report) -> str:
@@ -394,10 +390,8 @@ def links(markdown: str) -> set[Any]:
 
 def test_a_report_in_english_reads_like_this() -> None:
     made = report("Opened in 1925.", question="When did the museum open?\nAnd why?")
-    assert exported(made) == ENGLISH.replace(
-        "PERCENT", f"{SUPPORT_ACCURACY['en'].balanced * 100:.0f}"
-    )
-    assert lint(numbered(made)) == []
+    assert exported(made) == ENGLISH.replace("PERCENT", f"{SUPPORT_ACCURACY['en'].balanced * 100:.0f}")
+    assert check_numbering(numbered(made)) == []
 
 
 ENGLISH = """\
@@ -667,9 +661,7 @@ def test_a_long_question_is_cut_in_the_title_and_whole_below() -> None:
 @each_row("status", ["stopped", "failed", "interrupted", "running"])
 def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunStatus) -> None:
     whole = report("Found *this*.", question="When did it open?")
-    made = whole.model_copy(
-        update={"answer": None, "run": run("When did it open?", status, error="No <disk>")}
-    )
+    made = whole.model_copy(update={"answer": None, "run": run("When did it open?", status, error="No <disk>")})
     markdown = report_markdown(made, None)
     assert f"There is no answer. The run's status is: {status}." in markdown
     assert "  - [Found \\*this\\*.](https://example.org/a) — web page" in markdown
@@ -801,9 +793,7 @@ def test_the_json_says_of_every_piece_what_it_cites() -> None:
     made = report("开放于1925年。")
     data = json.loads(report_json(made, numbered(made)))
     quote, altered, _, cited, invented = data["blocks"][2:]
-    assert quote["quotes"] == [
-        {"number": n, "passage": "p", "heading": "开放于1925年。", "page": 3} for n in (1, 2)
-    ]
+    assert quote["quotes"] == [{"number": n, "passage": "p", "heading": "开放于1925年。", "page": 3} for n in (1, 2)]
     ids = [source["id"] for source in data["sources"]]
     assert quote["citations"] == [
         {"number": n, "evidence": ids[n - 1], "passage": "p", "start": 0, "end": 0} for n in (1, 2)
@@ -839,17 +829,17 @@ def test_half_a_surrogate_pair_breaks_neither_format() -> None:
 
 def test_a_file_name_comes_from_time_and_run_alone() -> None:
     made = report("../../etc/passwd")
-    assert file_name(made, "md") == "sightline-20250301-0805-3f2a9b1c.md"
-    assert file_name(made, ".json") == "sightline-20250301-0805-3f2a9b1c.json"
+    assert export_file_name(made, "md") == "sightline-20250301-0805-3f2a9b1c.md"
+    assert export_file_name(made, ".json") == "sightline-20250301-0805-3f2a9b1c.json"
     east = NOW.astimezone(timezone(timedelta(hours=8)))
     odd = Report(run=made.run.model_copy(update={"id": "../é", "created": east}))
-    assert file_name(odd, "md") == "sightline-20250301-0805-run.md"
+    assert export_file_name(odd, "md") == "sightline-20250301-0805-run.md"
 
 
 # --- Places
 
-LAKE = Centre(name="西湖", lng=120.148, lat=30.2425, radius=2000)
-STATION = Centre(name="杭州东站", lng=120.2126, lat=30.2907)
+LAKE = SearchArea(name="西湖", lng=120.148, lat=30.2425, radius=2000)
+STATION = SearchArea(name="杭州东站", lng=120.2126, lat=30.2907)
 PALACE = Place(
     id="B000A8UIN8", name="故宫博物院", lng=116.397029, lat=39.917839, provider="amap",
     category="sight", type="风景名胜;博物馆", address="景山前街4号", district="东城区",
@@ -870,7 +860,7 @@ def poi(place: Place) -> Evidence:
 
 
 def surveyed(
-    *found: tuple[Centre | None, list[Place]],
+    *found: tuple[SearchArea | None, list[Place]],
     cites: tuple[str, ...] = (),
     language: Language = "zh",
 ) -> Report:
@@ -987,13 +977,13 @@ def test_places_are_listed_without_an_answer_too() -> None:
 
 @pytest.mark.slow
 def test_of_very_many_places_it_says_how_many_more_there_are() -> None:
-    places = [PALACE.model_copy(update={"id": f"B{n:09}"}) for n in range(PLACES + 3)]
+    places = [PALACE.model_copy(update={"id": f"B{n:09}"}) for n in range(MAX_PLACES + 3)]
     cites = tuple(place.id for place in places[-2:])
     markdown = exported(surveyed((LAKE, places), cites=cites))
     numbers = [row[0] for row in table(markdown)[1:]]
-    assert numbers == ["[1]", "[2]", *["—"] * (PLACES - 2)]
+    assert numbers == ["[1]", "[2]", *["—"] * (MAX_PLACES - 2)]
     assert "\n\n另有 3 处未列出。\n\n" in markdown
-    assert "未列出" not in exported(surveyed((LAKE, places[:PLACES]), cites=cites[:0]))
+    assert "未列出" not in exported(surveyed((LAKE, places[:MAX_PLACES]), cites=cites[:0]))
 
 
 def named(words: str) -> Report:
@@ -1048,7 +1038,7 @@ def test_the_json_has_the_places_and_what_was_searched_around() -> None:
     (cited,), (found,) = data["sources"], data["evidence"]
     assert Place.model_validate(cited["place"]) == Place.model_validate(found["place"]) == PALACE
     near, nowhere = (finding["centre"] for finding in data["rounds"][0]["findings"])
-    assert (Centre.model_validate(near), nowhere) == (LAKE, None)
+    assert (SearchArea.model_validate(near), nowhere) == (LAKE, None)
     other = report("x")
     assert {item["place"] for item in json.loads(report_json(other, None))["evidence"]} == {None}
 
@@ -1099,8 +1089,7 @@ def sources(draw: st.DrawFn) -> Evidence:
         sample=draw(st.booleans()),
         retrieved=NOW,
         passages=tuple(
-            Passage(id=f"{key}-{at}", text=PASSAGES[at], heading=draw(st.sampled_from(HOSTILE)))
-            for at in picked
+            Passage(id=f"{key}-{at}", text=PASSAGES[at], heading=draw(st.sampled_from(HOSTILE))) for at in picked
         ),
     )
 
@@ -1145,7 +1134,7 @@ def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
     for evidence, passage_id in pairs:
         owner = owners.get(evidence, "")
         passage = held.get((owner, passage_id))
-        quoted = passage and fold(span.text) and fold(span.text) in fold(passage.text)
+        quoted = passage and normalise_quote(span.text) and normalise_quote(span.text) in normalise_quote(passage.text)
         if passage and (span.kind != "quote" or quoted):
             found.add(owner)
     return found
@@ -1156,7 +1145,7 @@ def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
 @settings(max_examples=300, deadline=None)
 def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> None:
     cited = numbered(made)
-    assert lint(cited) == []
+    assert check_numbering(cited) == []
     owners = [url_identity(s.evidence.url) or s.evidence.locator for s in cited.sources]
     assert len(set(owners)) == len(owners)
     for item in cited.spans:
@@ -1189,15 +1178,9 @@ def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> 
 # --- Anything that a model may write
 
 MODEL = st.lists(
-    st.sampled_from(
-        [*HOSTILE, *PASSAGES, "\n", "\n\n", "\n- ", "\n  ", "**", "*", "`", "[", "](", "|"]
-    )
-    | st.sampled_from(
-        ["\n1. ", "\n> ", "\n# ", "```\n", "\n```\n", "<br>", ":", "(", "“", "宫", "[1]"]
-    )
-    | st.sampled_from(
-        ["$", "$x_1$", "$$", "\n$$\n", "\\(a^2", "\\)", "\\[", "\\]", " = b", "5", "n"]
-    )
+    st.sampled_from([*HOSTILE, *PASSAGES, "\n", "\n\n", "\n- ", "\n  ", "**", "*", "`", "[", "](", "|"])
+    | st.sampled_from(["\n1. ", "\n> ", "\n# ", "```\n", "\n```\n", "<br>", ":", "(", "“", "宫", "[1]"])
+    | st.sampled_from(["$", "$x_1$", "$$", "\n$$\n", "\\(a^2", "\\)", "\\[", "\\]", " = b", "5", "n"])
     | st.text(max_size=3),
     max_size=8,
 ).map("".join)
@@ -1236,9 +1219,9 @@ def test_whatever_a_model_writes_a_strict_renderer_shows_as_its_tree(
 ) -> None:
     spans = [NumberedSpan(span=text(words), numbers=numbers) for words, numbers in pieces]
     marks = ["".join(f" [{n}]" for n in item.numbers) for item in spans]
-    written = markdown(spans, lambda item: marks[spans.index(item)])
+    written = render_spans(spans, lambda item: marks[spans.index(item)])
     kinds = set(shape(written))
     assert not (BARRED | {"link_open"}) & kinds
-    assert rendered(written) == squeezed(shown(answer_tree(spans), marks))
+    assert rendered(written) == squeezed(shown(build_answer_tree(spans), marks))
     headings = [token.tag for token in MARKDOWN.parse(written) if token.type == "heading_open"]
     assert not {"h1", "h2"} & set(headings)

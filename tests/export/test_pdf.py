@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from pypdf.generic import ContentStream
 
-from research.citations.markup import Node
-from research.citations.numbering import cited
+from research.citations.model_markdown import Node
+from research.citations.numbering import number_report_answer
 from research.core.records import Place
-from research.export.columns import bands, columns
-from research.export.document import Document, plain
-from research.export.fonts import drawable, seen
-from research.export.pdf import CELLS, drawn_pdf, report_pdf
+from research.export.column_widths import fit_columns, split_into_bands
+from research.export.document import ReportDocument, plain_text
+from research.export.fonts import is_drawable, visible_text
+from research.export.pdf import MAX_TABLE_CELLS, document_pdf, report_pdf
 from tests.export.test_markdown import HOSTILE, URL, report
 from tests.tables import each_row
 
@@ -54,7 +54,7 @@ def cite(number: int) -> Node:
     return {"t": "cite", "number": number}
 
 
-CHINESE = Document(
+CHINESE = ReportDocument(
     "苏州园林有哪些？",
     "zh",
     [
@@ -117,11 +117,11 @@ def told(nodes: list[Any]) -> Iterator[str]:
         elif isinstance(node, dict) and node["t"] not in ("cite", "br"):
             yield from told(node.get("c", []))
         else:
-            yield plain([node])
+            yield plain_text([node])
 
 
 def folded(text: str) -> str:
-    return re.sub("[\\s\u200c-\u200f\ufe00-\ufe0f]", "", seen(text))
+    return re.sub("[\\s\u200c-\u200f\ufe00-\ufe0f]", "", visible_text(text))
 
 
 def marked(text: str) -> str:
@@ -152,7 +152,7 @@ def links(data: bytes) -> set[str]:
 
 
 def test_the_text_of_a_chinese_report_can_be_copied_out_of_it() -> None:
-    data = drawn_pdf(CHINESE, made=MADE, places=PLACES)
+    data = document_pdf(CHINESE, made=MADE, places=PLACES)
     found = body(data, CHINESE.title)
     assert marked(found) == marked(folded("".join(told(CHINESE.nodes[1:]))))
 
@@ -173,7 +173,7 @@ def goals(reader: PdfReader) -> set[tuple[int, float]]:
 
 
 def test_citations_lead_to_their_sources_and_titles_to_their_pages() -> None:
-    reader = PdfReader(BytesIO(drawn_pdf(CHINESE, made=MADE, places=PLACES)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE, places=PLACES)))
     assert [entry["/Title"] for entry in reader.outline] == ["答案", "来源", "地点"]
     numbers = [reader.get_destination_page_number(entry) for entry in reader.outline]
     sources = reader.outline[1]["/Top"]
@@ -187,12 +187,12 @@ def test_citations_lead_to_their_sources_and_titles_to_their_pages() -> None:
 
 
 def test_a_file_names_its_title_author_and_time_and_is_the_same_each_time() -> None:
-    data = drawn_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
+    data = document_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
     told = PdfReader(BytesIO(data)).metadata
     assert told is not None
     assert (told.title, told.author, told.creation_date) == (CHINESE.title, "一位作者", MADE)
-    assert data == drawn_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
-    later = drawn_pdf(CHINESE, made=MADE.replace(year=2026), author="一位作者", places=PLACES)
+    assert data == document_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
+    later = document_pdf(CHINESE, made=MADE.replace(year=2026), author="一位作者", places=PLACES)
     assert PdfReader(BytesIO(later)).metadata.creation_date.year == 2026
 
 
@@ -208,7 +208,7 @@ def tagged(node: Any) -> Iterator[Any]:
 
 
 def test_the_picture_of_the_places_stands_under_their_heading_and_says_what_it_shows() -> None:
-    reader = PdfReader(BytesIO(drawn_pdf(CHINESE, made=MADE, places=PLACES)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE, places=PLACES)))
     said = [folded(page.extract_text()) for page in reader.pages]
     assert [text for text in said if "120.60°E" in text and "拙政园虎丘" in text] == said[-1:]
     assert said[-1].index("地点") < said[-1].index("120.60°E") < said[-1].index("两处")
@@ -217,7 +217,7 @@ def test_the_picture_of_the_places_stands_under_their_heading_and_says_what_it_s
 
 
 def test_a_file_is_tagged_for_screen_readers() -> None:
-    reader = PdfReader(BytesIO(drawn_pdf(CHINESE, made=MADE)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE)))
     assert reader.root_object["/Lang"] == "zh-CN"
     assert reader.root_object["/MarkInfo"]["/Marked"]
     kinds = {str(n.get("/S")) for n in tagged(reader.root_object["/StructTreeRoot"])}
@@ -225,7 +225,7 @@ def test_a_file_is_tagged_for_screen_readers() -> None:
 
 
 def test_every_font_is_embedded() -> None:
-    reader = PdfReader(BytesIO(drawn_pdf(CHINESE, made=MADE)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE)))
     fonts = [font.get_object() for font in reader.pages[1]["/Resources"]["/Font"].values()]
     assert len(fonts) >= 4
     for font in fonts:
@@ -237,7 +237,7 @@ def test_every_font_is_embedded() -> None:
 
 def glyphs(text: str) -> dict[str, set[bytes]]:
     """The numbers of the glyphs that a paragraph of this text is drawn with, by font."""
-    page = PdfReader(BytesIO(drawn_pdf(Document("T", "en", [p(text)]), made=MADE))).pages[-1]
+    page = PdfReader(BytesIO(document_pdf(ReportDocument("T", "en", [p(text)]), made=MADE))).pages[-1]
     fonts = page["/Resources"]["/Font"]
     found: dict[str, set[bytes]] = {}
     font = ""
@@ -246,12 +246,8 @@ def glyphs(text: str) -> dict[str, set[bytes]]:
             font = str(fonts[operands[0]]["/BaseFont"]).partition("+")[2].partition("-Id")[0]
         elif operator in (b"Tj", b"TJ"):
             told = operands[0] if isinstance(operands[0], list) else operands
-            codes = b"".join(
-                part.original_bytes for part in told if hasattr(part, "original_bytes")
-            )
-            found.setdefault(font, set()).update(
-                codes[at : at + 2] for at in range(0, len(codes), 2)
-            )
+            codes = b"".join(part.original_bytes for part in told if hasattr(part, "original_bytes"))
+            found.setdefault(font, set()).update(codes[at : at + 2] for at in range(0, len(codes), 2))
     return found
 
 
@@ -274,24 +270,18 @@ def test_letters_of_other_scripts_take_their_shapes(words: str, font: str, count
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_no_font_of_the_machine_is_needed_for_these(
-    language: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
+def test_no_font_of_the_machine_is_needed_for_these(language: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("research.export.fonts._system_chars", lambda weight=0: frozenset())
     words = "𠮷野家 한국어 العربية עברית ไทย हिन्दी Ελληνικά Русский 👩‍👩‍👧"
-    said = body(drawn_pdf(Document("T", language, [p(words)]), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", language, [p(words)]), made=MADE), "T")
     assert "[" not in said and "𠮷野家한국어" in said
 
 
-@pytest.mark.parametrize(
-    ("language", "named"), [("zh", "[高棉文], [U+2B740]。"), ("en", "[Khmer], [U+2B740]。")]
-)
-def test_what_no_font_can_draw_is_named(
-    language: Any, named: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
+@pytest.mark.parametrize(("language", "named"), [("zh", "[高棉文], [U+2B740]。"), ("en", "[Khmer], [U+2B740]。")])
+def test_what_no_font_can_draw_is_named(language: Any, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("research.export.fonts._system_chars", lambda weight=0: frozenset())
     nodes: list[Node] = [p("ភាសា, \U0002b740。"), p("END")]
-    said = body(drawn_pdf(Document("T", language, nodes), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", language, nodes), made=MADE), "T")
     shown, _, note = said.partition("END")
     assert shown == folded(named)
     name = named[1:].partition("]")[0]
@@ -307,7 +297,7 @@ TEXT = st.text(
         st.sampled_from("，。“”《》（）中文 ab-/&<>\\(){}😀\n"),
     ),
     max_size=120,
-).map(lambda text: "".join(char for char in text if drawable(char) and not combining(char)))
+).map(lambda text: "".join(char for char in text if is_drawable(char) and not combining(char)))
 
 
 @pytest.mark.slow
@@ -315,7 +305,7 @@ TEXT = st.text(
 @given(TEXT)
 def test_any_text_comes_out_as_it_went_in(text: str) -> None:
     nodes: list[Node] = [p("x", text, "x"), p("END")]
-    found = body(drawn_pdf(Document("T", "en", nodes), made=MADE), "T")
+    found = body(document_pdf(ReportDocument("T", "en", nodes), made=MADE), "T")
     assert found.partition("END")[0] == folded(f"x{text}x")
 
 
@@ -329,7 +319,7 @@ def test_no_text_makes_it_fail(text: str, where: str) -> None:
         node = {"t": "ol", "role": "sources", "c": [node]}
     elif where == "code":
         node = p(node, cite(1), cite(7))
-    data = drawn_pdf(Document(text, "zh", [node]), made=MADE, author=text)
+    data = document_pdf(ReportDocument(text, "zh", [node]), made=MADE, author=text)
     assert PdfReader(BytesIO(data)).pages
 
 
@@ -337,7 +327,7 @@ def test_no_text_makes_it_fail(text: str, where: str) -> None:
 @each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     told = report(words)
-    data = report_pdf(told, cited(told))
+    data = report_pdf(told, number_report_answer(told))
     reader = PdfReader(BytesIO(data))
     said = "".join(folded(page.extract_text()) for page in reader.pages)
     assert folded(words) in said
@@ -359,18 +349,16 @@ MARKUP = (
 
 
 @pytest.mark.parametrize("where", ["strong", "h", "th"])
-def test_what_no_bold_font_has_is_drawn_with_a_stroke(
-    where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
+def test_what_no_bold_font_has_is_drawn_with_a_stroke(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("research.export.fonts._system_chars", lambda weight=0: frozenset())
     for words, strokes in (("中文", 0), ("中璟文", 1), ("鑫鑫", 1)):
-        assert all(map(drawable, words))
+        assert all(map(is_drawable, words))
         node: Any = {"t": where, "c": [words], "level": 2, "id": "section-1"}
         if where == "th":
             node = {"t": "table", "c": [{"t": "tr", "c": [node]}, row("td", "璟")]}
         elif where == "strong":
             node = p(node, "璟")
-        data = drawn_pdf(Document("T", "zh", [node]), made=MADE)
+        data = document_pdf(ReportDocument("T", "zh", [node]), made=MADE)
         page = PdfReader(BytesIO(data)).pages[-1]
         drawn = ContentStream(page.get_contents(), page.pdf).operations
         modes = [operands[0] for operands, operator in drawn if operator == b"Tr"]
@@ -384,7 +372,7 @@ def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
         p("x", words, "x"), {"t": "pre", "c": [words]}, p({"t": "em", "c": [words]}, {"t": "code", "c": [words]}),
         {"t": "table", "c": [row("td", words)]}, {"t": "blockquote", "c": [p(words)]}, p("END"),
     ]  # fmt: skip
-    data = drawn_pdf(Document(words, "en", nodes), made=MADE, author=words)
+    data = document_pdf(ReportDocument(words, "en", nodes), made=MADE, author=words)
     said = body(data, words).partition("END")[0]
     assert said.replace("\u2060", "") == folded(f"x{words}x") + folded(words) * 5
     assert PdfReader(BytesIO(data)).metadata.title == " ".join(words.split())
@@ -392,7 +380,7 @@ def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
 
 def test_heaps_of_marks_and_endless_words_are_set() -> None:
     nodes: list[Node] = [p("e" + "\u0301" * 5_000), p("a" * 20_000), p("END")]
-    said = body(drawn_pdf(Document("T", "en", nodes), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", "en", nodes), made=MADE), "T")
     assert said.count("a") == 20_000 and said.count("\u0301") < 200
 
 
@@ -407,9 +395,9 @@ def test_a_panic_of_the_typesetter_is_an_error_like_others(monkeypatch: pytest.M
         def compile_with_warnings(self, **_: object) -> None:
             raise PanicException
 
-    monkeypatch.setattr("research.export.press.typst.Compiler", Broken)
+    monkeypatch.setattr("research.export.typesetting.typst.Compiler", Broken)
     with pytest.raises(RuntimeError):
-        drawn_pdf(CHINESE, made=MADE)
+        document_pdf(CHINESE, made=MADE)
 
 
 def test_a_run_without_an_answer_is_a_report_too() -> None:
@@ -419,16 +407,16 @@ def test_a_run_without_an_answer_is_a_report_too() -> None:
 
 
 def test_files_that_are_made_at_once_are_as_those_made_alone() -> None:
-    other = Document("另一份", "zh", [p("别的文字，" * 40)])
-    alone = [drawn_pdf(told, made=MADE) for told in (CHINESE, other)]
+    other = ReportDocument("另一份", "zh", [p("别的文字，" * 40)])
+    alone = [document_pdf(told, made=MADE) for told in (CHINESE, other)]
     with ThreadPoolExecutor(4) as threads:
-        both = list(threads.map(lambda told: drawn_pdf(told, made=MADE), [CHINESE, other] * 4))
+        both = list(threads.map(lambda told: document_pdf(told, made=MADE), [CHINESE, other] * 4))
     assert both == alone * 4
 
 
 def test_a_link_leads_to_the_web_or_nowhere() -> None:
     nodes: list[Node] = [p({"t": "a", "href": "javascript:alert(1)", "c": ["here"]})]
-    data = drawn_pdf(Document("T", "en", nodes), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", nodes), made=MADE)
     assert b"javascript" not in data
     assert links(data) == set()
 
@@ -437,10 +425,10 @@ def test_a_link_leads_to_the_web_or_nowhere() -> None:
 def test_a_table_of_many_rows_and_columns_says_what_it_leaves_out() -> None:
     head = row("th", *(f"column {at}" for at in range(30)))
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]
-    data = drawn_pdf(Document("T", "en", [{"t": "table", "c": [head, *rows]}]), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", [{"t": "table", "c": [head, *rows]}]), made=MADE)
     reader = PdfReader(BytesIO(data))
     last = "".join(page.extract_text() for page in reader.pages[-2:])
-    shown = CELLS // 30 - 1
+    shown = MAX_TABLE_CELLS // 30 - 1
     assert f"leaves out {2_000 - shown:,} more rows".replace(",", "") in last.replace("\n", " ")
     assert "column0" in folded(reader.pages[3].extract_text())  # repeated on each page
     assert "column29" in folded(reader.pages[-1].extract_text())  # in the last band
@@ -449,7 +437,7 @@ def test_a_table_of_many_rows_and_columns_says_what_it_leaves_out() -> None:
 def test_a_cell_that_is_longer_than_a_page_is_parted() -> None:
     cell = "".join(f"第{number}句话。" for number in range(3_000))
     table: Node = {"t": "table", "c": [row("td", "one", cell)]}
-    data = drawn_pdf(Document("T", "zh", [table]), made=MADE)
+    data = document_pdf(ReportDocument("T", "zh", [table]), made=MADE)
     assert body(data, "T") == folded(f"one{cell}")
 
 
@@ -457,7 +445,7 @@ def test_what_is_nested_deeply_stays_on_the_page() -> None:
     node: Node = p("innermost " * 8)
     for _ in range(40):
         node = {"t": "blockquote", "c": [{"t": "ol", "c": [li(node)]}]}
-    data = drawn_pdf(Document("T", "en", [node]), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", [node]), made=MADE)
     assert body(data, "T") == folded("1." * 4 + "innermost " * 8)
 
 
@@ -465,14 +453,11 @@ def test_what_is_nested_deeply_stays_on_the_page() -> None:
 
 
 def test_columns_fill_the_width_and_keep_their_least() -> None:
-    assert sum(columns([300, 80, 900], [60, 40, 90], 400)) == pytest.approx(400)
-    assert all(
-        w >= low
-        for w, low in zip(columns([300, 80, 900], [60, 40, 90], 400), [60, 40, 90], strict=True)
-    )
-    assert columns([20, 30], [20, 20], 400) == [20, 30]
+    assert sum(fit_columns([300, 80, 900], [60, 40, 90], 400)) == pytest.approx(400)
+    assert all(w >= low for w, low in zip(fit_columns([300, 80, 900], [60, 40, 90], 400), [60, 40, 90], strict=True))
+    assert fit_columns([20, 30], [20, 20], 400) == [20, 30]
 
 
 def test_a_table_that_is_too_wide_comes_in_bands_that_begin_with_its_first_column() -> None:
-    assert bands([50, 60, 60, 60], 180) == [[0, 1, 2], [0, 3]]
-    assert bands([50], 10) == [[0]]
+    assert split_into_bands([50, 60, 60, 60], 180) == [[0, 1, 2], [0, 3]]
+    assert split_into_bands([50], 10) == [[0]]

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from pybtex.database import parse_string
 
 from research.citations.numbering import CitedSource
-from research.core.records import Author, Evidence, EvidenceKind, Notice, Paper, Passage, Place
+from research.core.records import Author, Evidence, EvidenceKind, Paper, Passage, Place, PublicationNotice
 from research.core.urls import canonical_url
-from research.export.references import bibtex, csl_json, ris, sources_csv
+from research.export.bibliography import references_bibtex, references_csl_json, references_ris, sources_csv
 from tests.export.test_markdown import HOSTILE
 from tests.tables import each_row
 
@@ -67,13 +67,10 @@ def entries(text: str) -> list[Any]:
 @given(st.lists(st.tuples(TEXT, TEXT, st.sampled_from(KINDS)), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_title_is_bibtex_reads_back(items: list[tuple[str, str, EvidenceKind]]) -> None:
-    sources = [
-        cited(n, title, publisher=publisher, kind=kind)
-        for n, (title, publisher, kind) in enumerate(items, 1)
-    ]
-    read = entries(bibtex(sources, ["Made by } a model @x{ 5%", "line"]))
+    sources = [cited(n, title, publisher=publisher, kind=kind) for n, (title, publisher, kind) in enumerate(items, 1)]
+    read = entries(references_bibtex(sources, ["Made by } a model @x{ 5%", "line"]))
     assert [entry.key for entry in read] == [f"s{n}" for n in range(1, len(items) + 1)]
-    others = parse_string(bibtex(sources), "bibtex").entries
+    others = parse_string(references_bibtex(sources), "bibtex").entries
     assert [*others] == [entry.key for entry in read]
     for entry, source, (title, publisher, _) in zip(read, sources, items, strict=True):
         fields = {field.key: field.value for field in entry.fields}
@@ -89,11 +86,8 @@ def test_whatever_a_title_is_bibtex_reads_back(items: list[tuple[str, str, Evide
 @given(st.lists(st.tuples(TEXT, TEXT, st.sampled_from(KINDS)), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_title_is_ris_reads_back(items: list[tuple[str, str, EvidenceKind]]) -> None:
-    sources = [
-        cited(n, title, publisher=publisher, kind=kind)
-        for n, (title, publisher, kind) in enumerate(items, 1)
-    ]
-    text = ris(sources)
+    sources = [cited(n, title, publisher=publisher, kind=kind) for n, (title, publisher, kind) in enumerate(items, 1)]
+    text = references_ris(sources)
     assert len(re.findall("\r\n", text)) == len(text.split("\n")) - 1
     read = rispy.loads(text.replace("\r\n", "\n"))
     assert [item["id"] for item in read] == [f"s{n}" for n in range(1, len(items) + 1)]
@@ -110,11 +104,8 @@ def test_whatever_a_title_is_ris_reads_back(items: list[tuple[str, str, Evidence
 
 @given(st.lists(st.tuples(TEXT, TEXT, st.sampled_from(KINDS)), max_size=4))
 def test_whatever_a_title_is_csl_reads_back(items: list[tuple[str, str, EvidenceKind]]) -> None:
-    sources = [
-        cited(n, title, publisher=publisher, kind=kind)
-        for n, (title, publisher, kind) in enumerate(items, 1)
-    ]
-    read = json.loads(csl_json(sources))
+    sources = [cited(n, title, publisher=publisher, kind=kind) for n, (title, publisher, kind) in enumerate(items, 1)]
+    read = json.loads(references_csl_json(sources))
     for item, source, (title, publisher, kind) in zip(read, sources, items, strict=True):
         assert item["id"] == f"s{source.number}"
         assert item["title"] == (flat(title) or canonical_url(source.evidence.url))
@@ -137,47 +128,49 @@ def test_whatever_a_title_is_csl_reads_back(items: list[tuple[str, str, Evidence
 )
 def test_each_kind_has_its_types(kind: EvidenceKind, csl: str, bib: str, tag: str) -> None:
     source = cited(kind=kind, published=date(2024, 5, 1), language="zh")
-    (item,) = json.loads(csl_json([source]))
+    (item,) = json.loads(references_csl_json([source]))
     assert (item["type"], item["issued"]) == (csl, {"date-parts": [[2024, 5, 1]]})
-    assert bibtex([source]).startswith(f"{bib}{{s1,\n")
-    assert "  date = {2024-05-01},\n" in bibtex([source])
-    assert "  langid = {chinese},\n" in bibtex([source])
-    assert ris([source]).startswith(f"TY  - {tag}\r\nID  - s1\r\n")
-    assert "PY  - 2024\r\nDA  - 2024/05/01\r\nY2  - 2025/03/01\r\n" in ris([source])
+    assert references_bibtex([source]).startswith(f"{bib}{{s1,\n")
+    assert "  date = {2024-05-01},\n" in references_bibtex([source])
+    assert "  langid = {chinese},\n" in references_bibtex([source])
+    assert references_ris([source]).startswith(f"TY  - {tag}\r\nID  - s1\r\n")
+    assert "PY  - 2024\r\nDA  - 2024/05/01\r\nY2  - 2025/03/01\r\n" in references_ris([source])
 
 
 def test_what_is_not_known_is_left_out() -> None:
     source = cited(kind="library", url="", title="Notes")
-    (item,) = json.loads(csl_json([source]))
+    (item,) = json.loads(references_csl_json([source]))
     assert set(item) == {"id", "type", "title", "accessed"}
-    assert bibtex([source]) == "@misc{s1,\n  title = {{Notes}},\n}\n"
-    assert "UR" not in ris([source])
-    assert json.loads(csl_json([])) == [] and bibtex([]) == ris([]) == ""
+    assert references_bibtex([source]) == "@misc{s1,\n  title = {{Notes}},\n}\n"
+    assert "UR" not in references_ris([source])
+    assert json.loads(references_csl_json([])) == [] and references_bibtex([]) == references_ris([]) == ""
 
 
 def test_no_address_but_of_the_web_is_written() -> None:
     source = cited(url="javascript:alert(1)")
-    for text in (csl_json([source]), bibtex([source]), ris([source]), sources_csv([source])):
+    for text in (
+        references_csl_json([source]),
+        references_bibtex([source]),
+        references_ris([source]),
+        sources_csv([source]),
+    ):
         assert "javascript" not in text
 
 
 def test_a_place_and_an_expiring_link_are_noted() -> None:
     place = Place(id="B1", name="Palace", lng=116.4, lat=39.9, provider="amap", address="Road 1")
-    (item,) = json.loads(csl_json([cited(kind="place", place=place, expires=True, sample=True)]))
+    (item,) = json.loads(references_csl_json([cited(kind="place", place=place, expires=True, sample=True)]))
     assert item["note"] == (
-        "示例数据 / sample data; the link expires after about 30 days; "
-        "39.900000, 116.400000 (WGS-84); Road 1"
+        "示例数据 / sample data; the link expires after about 30 days; 39.900000, 116.400000 (WGS-84); Road 1"
     )
     nowhere = place.model_copy(update={"lng": float("nan")})
-    (item,) = json.loads(csl_json([cited(kind="place", place=nowhere)]))
+    (item,) = json.loads(references_csl_json([cited(kind="place", place=nowhere)]))
     assert item["note"] == "Road 1"
 
 
 def test_the_table_of_sources_takes_what_no_answer_cites_too() -> None:
     source = cited(title="=1+1", publisher="Press")
-    lines = [
-        *csv.reader(sources_csv([source, source.evidence]).removeprefix("\ufeff").splitlines())
-    ]
+    lines = [*csv.reader(sources_csv([source, source.evidence]).removeprefix("\ufeff").splitlines())]
     head, first, second = (dict(zip(lines[0], line, strict=True)) for line in lines)
     assert list(head)[:3] == ["number", "kind", "title"]
     assert (first["number"], first["times"], first["title"]) == ("1", "2", "'=1+1")
@@ -205,7 +198,7 @@ def work(**more: Any) -> CitedSource:
 
 
 def test_a_paper_has_its_authors_year_venue_and_doi_in_bibtex() -> None:
-    text = bibtex([work()])
+    text = references_bibtex([work()])
     (entry,) = entries(text)
     fields = {field.key: field.value for field in entry.fields}
     assert entry.entry_type == "article"
@@ -220,12 +213,12 @@ def test_a_paper_has_its_authors_year_venue_and_doi_in_bibtex() -> None:
 
 
 def test_a_paper_has_its_authors_year_venue_and_doi_in_ris_and_csl() -> None:
-    (item,) = rispy.loads(ris([work()]).replace("\r\n", "\n"))
+    (item,) = rispy.loads(references_ris([work()]).replace("\r\n", "\n"))
     assert item["type_of_reference"] == "JOUR"
     assert item["authors"] == NAMES
     assert (item["year"], item["secondary_title"], item["doi"]) == ("2018", WORK.venue, WORK.doi)
     assert "date" not in item
-    (item,) = json.loads(csl_json([work(published=date(2018, 2, 13))]))
+    (item,) = json.loads(references_csl_json([work(published=date(2018, 2, 13))]))
     assert item["type"] == "article-journal"
     assert item["author"] == [
         {"family": "van der Berg", "given": "Anna & Maria"},
@@ -235,7 +228,7 @@ def test_a_paper_has_its_authors_year_venue_and_doi_in_ris_and_csl() -> None:
     ]
     assert (item["container-title"], item["DOI"]) == (WORK.venue, WORK.doi)
     assert item["issued"] == {"date-parts": [[2018, 2, 13]]}
-    (item,) = json.loads(csl_json([work()]))
+    (item,) = json.loads(references_csl_json([work()]))
     assert item["issued"] == {"date-parts": [[2018]]}
 
 
@@ -245,17 +238,15 @@ def test_whatever_the_authors_are_called_every_reader_gets_by(
     names: list[tuple[str, str, str]],
 ) -> None:
     authors = tuple(Author(family=f, given=g, name=n) for f, g, n in names)
-    source = work(
-        paper=WORK.model_copy(update={"authors": authors, "doi": "".join(sum(names, ()))})
-    )
-    (entry,) = entries(bibtex([source]))
-    others = parse_string(bibtex([source]), "bibtex").entries["s1"]
+    source = work(paper=WORK.model_copy(update={"authors": authors, "doi": "".join(sum(names, ()))}))
+    (entry,) = entries(references_bibtex([source]))
+    others = parse_string(references_bibtex([source]), "bibtex").entries["s1"]
     told = [one for f, g, n in names if (one := flat(n) or flat(f))]
     assert ("author" in {field.key for field in entry.fields}) == bool(told)
     assert len(others.persons.get("author", [])) == len(told)
-    (item,) = rispy.loads(ris([source]).replace("\r\n", "\n"))
+    (item,) = rispy.loads(references_ris([source]).replace("\r\n", "\n"))
     assert len(item.get("authors", [])) == len(told)
-    (item,) = json.loads(csl_json([source]))
+    (item,) = json.loads(references_csl_json([source]))
     assert len(item.get("author", [])) == len(told)
 
 
@@ -272,7 +263,7 @@ def test_whatever_the_authors_are_called_every_reader_gets_by(
 )
 def test_a_doi_and_an_address_are_read_back_from_bibtex_as_they_are(doi: str) -> None:
     url = "https://example.org/a_b~c%20d?e=1&f=$g#/h_i"
-    text = bibtex([work(url=url, paper=WORK.model_copy(update={"doi": doi}))])
+    text = references_bibtex([work(url=url, paper=WORK.model_copy(update={"doi": doi}))])
     (entry,) = entries(text)
     other = parse_string(text, "bibtex").entries["s1"].fields
     assert (entry["doi"], other["doi"]) == (doi, doi)
@@ -285,7 +276,7 @@ def test_a_doi_and_an_address_are_read_back_from_bibtex_as_they_are(doi: str) ->
     ["10.1000/a{b", "10.1000/a}b", "10.1000/}{", "10.1000/a\\", "10.1000/{\\}", "10.1000/\\{a}"],
 )
 def test_a_doi_that_would_break_its_field_is_percent_encoded(doi: str) -> None:
-    text = bibtex([work(paper=WORK.model_copy(update={"doi": doi})), cited(2)])
+    text = references_bibtex([work(paper=WORK.model_copy(update={"doi": doi})), cited(2)])
     first, second = entries(text)
     others = parse_string(text, "bibtex").entries
     assert unquote(first["doi"]) == unquote(others["s1"].fields["doi"]) == doi
@@ -295,15 +286,15 @@ def test_a_doi_that_would_break_its_field_is_percent_encoded(doi: str) -> None:
 @each_row(
     ("notice", "said"), [("retracted", "RETRACTED"), ("corrected", "corrected"), ("concern", "concern")]
 )  # fmt: skip
-def test_what_became_of_a_paper_is_noted_everywhere(notice: Notice, said: str) -> None:
+def test_what_became_of_a_paper_is_noted_everywhere(notice: PublicationNotice, said: str) -> None:
     source = work(notice=notice)
-    (item,) = json.loads(csl_json([source]))
+    (item,) = json.loads(references_csl_json([source]))
     assert said in item["note"]
-    (entry,) = entries(bibtex([source]))
+    (entry,) = entries(references_bibtex([source]))
     assert said in entry["note"]
-    assert f"N1  - {item['note']}" in ris([source])
+    assert f"N1  - {item['note']}" in references_ris([source])
     head, row = csv.reader(sources_csv([source]).removeprefix("\ufeff").splitlines())
     told = dict(zip(head, row, strict=True))
     assert (told["notice"], told["doi"], told["published"]) == (notice, WORK.doi, "2018")
     assert told["authors"] == "; ".join(NAMES)
-    assert "note" not in json.loads(csl_json([work()]))[0]
+    assert "note" not in json.loads(references_csl_json([work()]))[0]

@@ -14,8 +14,8 @@ import openpyxl
 import pytest
 from pyarrow import parquet
 
-from research.core.records import Rows
-from research.export import rowfiles, rows
+from research.core.records import QueryResult
+from research.export import database_rows, database_rows_file
 
 SQL = "SELECT * FROM t"
 NAMES = ("id", "name", "day", "moment", "price", "on", "name")
@@ -29,13 +29,13 @@ GIVEN: list[tuple[Any, ...]] = [
 
 def written(folder: Path, kind: str, given: Any = GIVEN, names: Any = NAMES) -> Path:
     path = folder / f"rows{kind}"
-    assert rowfiles.write(path, names, iter(given), SQL) == len(list(given))
+    assert database_rows_file.write_rows_file(path, names, iter(given), SQL) == len(list(given))
     return path
 
 
 def test_a_csv_file_is_the_same_as_that_of_few_rows(tmp_path: Path) -> None:
-    few = Rows(sql=SQL, names=NAMES, rows=tuple(GIVEN))
-    assert written(tmp_path, ".csv").read_bytes() == rows.rows_csv(few)
+    few = QueryResult(sql=SQL, names=NAMES, rows=tuple(GIVEN))
+    assert written(tmp_path, ".csv").read_bytes() == database_rows.rows_csv(few)
 
 
 def test_a_parquet_file_has_the_types_and_the_statement(tmp_path: Path) -> None:
@@ -74,17 +74,15 @@ def test_a_workbook_has_typed_cells_and_texts_that_are_no_formulas(tmp_path: Pat
         ([None, None], "string"),
     ],
 )
-def test_the_type_of_a_column_is_that_of_all_its_values(
-    tmp_path: Path, values: list[Any], kind: str
-) -> None:
-    given = [(value,) for value in [*[values[0]] * rowfiles.BATCH, *values]]
+def test_the_type_of_a_column_is_that_of_all_its_values(tmp_path: Path, values: list[Any], kind: str) -> None:
+    given = [(value,) for value in [*[values[0]] * database_rows_file.BATCH_ROWS, *values]]
     table = parquet.read_table(written(tmp_path, ".parquet", given, ["a"]))
     assert str(table.schema.types[0]) == kind and table.num_rows == len(given)
     if kind == "string" and values[-1] is not None:
         assert table.column("a").to_pylist()[-1] == str(values[-1])
 
 
-@pytest.mark.parametrize("kind", rowfiles.ROW_FILES)
+@pytest.mark.parametrize("kind", database_rows_file.ROW_FILE_SUFFIXES)
 def test_no_rows_are_a_file_with_headings(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind, [], ["a", "b"])
     if kind == ".csv":
@@ -97,16 +95,16 @@ def test_no_rows_are_a_file_with_headings(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.slow
 def test_progress_comes_to_all_rows(tmp_path: Path) -> None:
-    for kind in rowfiles.ROW_FILES:
+    for kind in database_rows_file.ROW_FILE_SUFFIXES:
         told: list[int] = []
-        given = ((n,) for n in range(3 * rowfiles.BATCH + 1))
-        rowfiles.write(tmp_path / f"a{kind}", ["n"], given, SQL, told.append)
-        assert told == sorted(told) and told[-1] == 3 * rowfiles.BATCH + 1
+        given = ((n,) for n in range(3 * database_rows_file.BATCH_ROWS + 1))
+        database_rows_file.write_rows_file(tmp_path / f"a{kind}", ["n"], given, SQL, told.append)
+        assert told == sorted(told) and told[-1] == 3 * database_rows_file.BATCH_ROWS + 1
 
 
 def test_a_sheet_ends_where_excel_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rowfiles, "SHEET", 11)
-    assert rowfiles.write(tmp_path / "a.xlsx", ["n"], ((n,) for n in range(50)), SQL) == 10
+    monkeypatch.setattr(database_rows_file, "MAX_SHEET_ROWS", 11)
+    assert database_rows_file.write_rows_file(tmp_path / "a.xlsx", ["n"], ((n,) for n in range(50)), SQL) == 10
     assert openpyxl.load_workbook(tmp_path / "a.xlsx")["rows"].max_row == 11
 
 
@@ -115,23 +113,21 @@ def many(count: int) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", rowfiles.ROW_FILES)
+@pytest.mark.parametrize("kind", database_rows_file.ROW_FILE_SUFFIXES)
 def test_many_rows_take_no_more_memory_than_few(tmp_path: Path, kind: str) -> None:
     """200,000 rows are 45 MB of texts at the least; as Python's values they are more."""
 
     def peak(count: int) -> int:
         call = f"t.written_by_many({str(tmp_path / f'a{kind}')!r}, {count})"
         code = f"import tests.export.test_rowfiles as t; print({call})"
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         return int(done.stdout)
 
-    few, lots = peak(3 * rowfiles.BATCH), peak(200_000)
+    few, lots = peak(3 * database_rows_file.BATCH_ROWS), peak(200_000)
     assert lots - few < 30_000  # KB
 
 
 def written_by_many(path: str, count: int) -> int:
     """The most memory, in KB, that this process has had after it has written a file."""
-    rowfiles.write(Path(path), ["id", "text", "half"], many(count), SQL)
+    database_rows_file.write_rows_file(Path(path), ["id", "text", "half"], many(count), SQL)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

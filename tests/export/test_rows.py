@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from pyarrow import parquet as files
 
-from research.core.records import Known, Rows
-from research.export.geo import CELL
-from research.export.rows import named, rows_csv, rows_excel, rows_parquet, rows_table
-from research.sources.database.results import of_type
+from research.core.records import ColumnCoverage, QueryResult
+from research.export.database_rows import rows_arrow_table, rows_csv, rows_excel, rows_parquet, unique_names
+from research.export.geo import MAX_CELL_CHARS
+from research.sources.database.results import infer_type
 from tests.tables import each_row
 
 FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "  =1", "'=1"]
@@ -25,11 +25,9 @@ HOSTILE = [*FORMULAS, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))"
 SQL = "SELECT 1"
 
 
-def rows(names: tuple[str, ...], *lines: tuple[Any, ...], **more: Any) -> Rows:
+def rows(names: tuple[str, ...], *lines: tuple[Any, ...], **more: Any) -> QueryResult:
     columns = list(zip(*lines, strict=True)) if lines else [()] * len(names)
-    return Rows(
-        sql=SQL, names=names, rows=lines, types=tuple(of_type(column) for column in columns), **more
-    )
+    return QueryResult(sql=SQL, names=names, rows=lines, types=tuple(infer_type(column) for column in columns), **more)
 
 
 MIXED = rows(
@@ -51,7 +49,7 @@ def sheet(data: bytes) -> Any:
 
 
 def test_a_table_has_the_types_of_its_columns() -> None:
-    found = rows_table(MIXED)
+    found = rows_arrow_table(MIXED)
     assert found.column_names == list(MIXED.names)
     assert [field.type for field in found.schema] == [
         pa.int64(), pa.string(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.string(),
@@ -71,13 +69,13 @@ def test_a_table_has_the_types_of_its_columns() -> None:
 def test_what_is_not_of_its_type_is_text_and_nothing_is_lost(values: list[Any], kind: str) -> None:
     found = rows(("a",), *((value,) for value in values))
     assert found.types == (kind,)
-    assert rows_table(found).column("a").to_pylist() == [str(value) for value in values]
+    assert rows_arrow_table(found).column("a").to_pylist() == [str(value) for value in values]
     assert [line[0] for line in read(rows_csv(found))[1:]] == [str(value) for value in values]
     assert [sheet(rows_excel(found)).cell(n, 1).value for n in (2, 3)] == [str(v) for v in values]
 
 
 def test_names_that_are_there_twice_are_told_apart() -> None:
-    assert named(("name", "name", "name (2)", "name")) == ("name", "name (3)", "name (2)", "name (4)")  # fmt: skip
+    assert unique_names(("name", "name", "name (2)", "name")) == ("name", "name (3)", "name (2)", "name (4)")  # fmt: skip
     twice = rows(("name", "name"), ("西湖", "West Lake"))
     assert read(rows_csv(twice)) == [["name", "name (2)"], ["西湖", "West Lake"]]
 
@@ -85,7 +83,7 @@ def test_names_that_are_there_twice_are_told_apart() -> None:
 def test_no_row_leaves_the_names_of_the_columns() -> None:
     nothing = rows(("a", "b"))
     assert read(rows_csv(nothing)) == [["a", "b"]]
-    assert rows_table(nothing).num_rows == 0
+    assert rows_arrow_table(nothing).num_rows == 0
     assert [cell.value for cell in sheet(rows_excel(nothing))[1]] == ["a", "b"]
     assert files.read_table(BytesIO(rows_parquet(nothing))).column_names == ["a", "b"]
 
@@ -139,20 +137,20 @@ def test_what_excel_cannot_hold_is_text_there(value: Any, text: str) -> None:
 
 def test_a_cell_is_cut_where_a_spreadsheet_would_spill_and_not_in_parquet() -> None:
     long = rows(("a",), ("湖" * 100_000,))
-    assert len(read(rows_csv(long))[1][0]) == CELL
-    assert len(sheet(rows_excel(long))["A2"].value) == CELL
+    assert len(read(rows_csv(long))[1][0]) == MAX_CELL_CHARS
+    assert len(sheet(rows_excel(long))["A2"].value) == MAX_CELL_CHARS
     assert files.read_table(BytesIO(rows_parquet(long))).column("a").to_pylist() == ["湖" * 100_000]
 
 
 def test_parquet_has_the_types_and_the_statement() -> None:
     found = files.read_table(BytesIO(rows_parquet(MIXED)))
-    assert found.to_pylist() == rows_table(MIXED).to_pylist()
-    assert found.schema.types == rows_table(MIXED).schema.types
+    assert found.to_pylist() == rows_arrow_table(MIXED).to_pylist()
+    assert found.schema.types == rows_arrow_table(MIXED).schema.types
     assert found.schema.metadata[b"sql"] == SQL.encode()
 
 
 def test_for_how_many_rows_a_column_is_known_goes_with_the_statement() -> None:
-    found = rows(("n",), (1,), coverage=(Known(columns=("=price",), known=3, rows=5),))
+    found = rows(("n",), (1,), coverage=(ColumnCoverage(columns=("=price",), known=3, rows=5),))
     line = "=price：5 行中有 3 行已知。 / =price: known for 3 of 5 rows."
     cell = load_workbook(BytesIO(rows_excel(found)))["SQL"]["A2"]
     assert (cell.value, cell.data_type) == (line, "s")
@@ -167,9 +165,7 @@ CELLS = st.one_of(
 
 
 @pytest.mark.slow
-@given(
-    st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4)
-)
+@given(st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4))
 def test_whatever_an_engine_returns_can_be_taken_away(columns: list[tuple[str, list[Any]]]) -> None:
     found = rows(tuple(name for name, _ in columns), *zip(*(v for _, v in columns), strict=True))
     lines = read(rows_csv(found))

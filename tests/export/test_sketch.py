@@ -13,11 +13,11 @@ from lxml import etree
 from PIL import Image
 from pypdf import PdfReader
 
-from research.citations.numbering import cited
+from research.citations.numbering import number_report_answer
 from research.core.records import Answer, Evidence, Finding, Passage, Place, Report, Span, Task
 from research.export.docx import report_docx
 from research.export.pdf import report_pdf
-from research.export.sketch import HIGH, WIDE, described, mapped_places, sketch_png, sketch_svg
+from research.export.sketch_map import HEIGHT, WIDTH, describe_map, places_on_map, sketch_png, sketch_svg
 from tests.export.test_markdown import NOW, cite, run
 
 TAGS = {"svg", "title", "rect", "g", "line", "circle", "polygon", "text"}
@@ -39,9 +39,7 @@ def texts(svg: str) -> list[str]:
 def pins(svg: str) -> list[tuple[float, float]]:
     """The middles of the numbered pins, the last place first."""
     found = etree.fromstring(svg).iter("{*}circle")
-    return [
-        (float(node.get("cx")), float(node.get("cy"))) for node in found if node.get("r") == "11"
-    ]
+    return [(float(node.get("cx")), float(node.get("cy"))) for node in found if node.get("r") == "11"]
 
 
 def test_each_place_has_its_number_and_its_name() -> None:
@@ -89,9 +87,7 @@ def test_no_name_covers_a_pin_or_another_name() -> None:
             boxes.append((left, y - 11, left + wide, y + 2))
     assert boxes
     for at, (l1, t1, r1, f1) in enumerate(boxes):
-        assert not [
-            1 for l2, t2, r2, f2 in boxes[at + 1 :] if l1 < r2 and l2 < r1 and t1 < f2 and t2 < f1
-        ]
+        assert not [1 for l2, t2, r2, f2 in boxes[at + 1 :] if l1 < r2 and l2 < r1 and t1 < f2 and t2 < f1]
         assert not [1 for x, y in pins(svg) if l1 < x < r1 and t1 < y < f1]
 
 
@@ -126,7 +122,7 @@ def test_any_places_make_a_picture_that_runs_and_fetches_nothing(
             for key in ("cx", "cy", "x", "y"):
                 assert abs(float(node.get(key, 0))) < 2_000
         assert "http" not in svg.replace("http://www.w3.org/2000/svg", "").replace(
-            described(places, "zh"), ""
+            describe_map(places, "zh"), ""
         ) or any("http" in p.name for p in places)
 
 
@@ -134,7 +130,7 @@ def test_the_png_is_the_same_picture() -> None:
     places = [place(*each) for each in SUZHOU]
     png = sketch_png(places, "zh")
     with Image.open(BytesIO(png)) as image:
-        assert image.size == (2 * WIDE, 2 * HIGH)
+        assert image.size == (2 * WIDTH, 2 * HEIGHT)
         shown = image.convert("RGB")
         for x, y in pins(sketch_svg(places, "zh")):
             red, green, _ = shown.getpixel((int(2 * x) - 16, int(2 * y)))  # beside the number
@@ -151,9 +147,7 @@ def test_without_a_place_on_the_globe_there_is_no_picture() -> None:
 def evidence(name: str, lng: float) -> Evidence:
     words = Passage(id=f"{name}.p", text=name)
     where = place(name, lng, 31.0)
-    return Evidence(
-        id=name, kind="place", title=name, url="", retrieved=NOW, passages=(words,), place=where
-    )
+    return Evidence(id=name, kind="place", title=name, url="", retrieved=NOW, passages=(words,), place=where)
 
 
 def test_a_report_maps_its_places_with_the_numbers_of_their_citations() -> None:
@@ -172,17 +166,17 @@ def test_a_report_maps_its_places_with_the_numbers_of_their_citations() -> None:
         answer=answer,
         evidence=found,
     )
-    assert [(number, each.name) for number, each in mapped_places(told, cited(told))] == [
+    assert [(number, each.name) for number, each in places_on_map(told, number_report_answer(told))] == [
         (1, "last"),
         (0, "first"),
     ]
-    assert [number for number, _ in mapped_places(told, None)] == [0, 0]
-    pages = PdfReader(BytesIO(report_pdf(told, cited(told)))).pages
+    assert [number for number, _ in places_on_map(told, None)] == [0, 0]
+    pages = PdfReader(BytesIO(report_pdf(told, number_report_answer(told)))).pages
     assert sum("2 km" in page.extract_text() for page in pages) == 1
-    assert Document(BytesIO(report_docx(told, cited(told)))).inline_shapes
+    assert Document(BytesIO(report_docx(told, number_report_answer(told)))).inline_shapes
 
 
 def test_the_words_for_the_picture_name_the_first_and_count_the_rest() -> None:
     many = [place(f"P{at}", 1.0, 2.0) for at in range(30)]
-    assert described(many, "en").endswith("P11, and others, 30 in all")
-    assert described(many[:2], "en") == "Sketch map of the places: P0, P1"
+    assert describe_map(many, "en").endswith("P11, and others, 30 in all")
+    assert describe_map(many[:2], "en") == "Sketch map of the places: P0, P1"

@@ -49,12 +49,7 @@ def test_tasks_are_tasks_in_markdown_and_have_boxes_elsewhere() -> None:
     assert "* [ ] write" in said and "* [x] *read* it" in said and "1. [ ] numbered" in said
     assert r"plain \[ \] box" in said
     shown = page(written(TASKS)).text_content()
-    assert (
-        "☐ write" in shown
-        and "☑ read it" in shown
-        and "☐ numbered" in shown
-        and "plain [ ] box" in shown
-    )
+    assert "☐ write" in shown and "☑ read it" in shown and "☐ numbered" in shown and "plain [ ] box" in shown
     lines = [p.text for p in word(written(TASKS)).paragraphs]
     assert {"☐ write", "☐ numbered", "plain [ ] box"} < set(lines)
     assert any(line.startswith("☑ read it") for line in lines)
@@ -92,9 +87,7 @@ def test_no_language_acts(info: str) -> None:
     assert all(re.fullmatch(r"language-[a-z0-9+#.-]{1,20}", name) for name in classes)
 
 
-ROWS = "| Year | Source |\n|---|---|\n" + "\n".join(
-    f"| {1990 + n} | Report {n} has {n} pages |" for n in range(25)
-)
+ROWS = "| Year | Source |\n|---|---|\n" + "\n".join(f"| {1990 + n} | Report {n} has {n} pages |" for n in range(25))
 
 
 def test_that_no_row_of_a_table_has_a_source_is_said_once() -> None:
@@ -118,27 +111,20 @@ def test_rows_without_a_source_are_marked_where_others_have_one() -> None:
     assert "rows of this table" not in said
 
 
-RIGHT = "הבית **הלבן** נבנה.\n\n- بيت كبير\n\nEnglish and שלום עולם here.\n\n### كتاب\n\n| א | b |\n|---|---|\n| ג | d |"
+RIGHT = (
+    "הבית **הלבן** נבנה.\n\n- بيت كبير\n\nEnglish and שלום עולם here.\n\n### كتاب\n\n| א | b |\n|---|---|\n| ג | d |"
+)
 
 
 def test_what_runs_from_right_to_left_says_so() -> None:
     found = page(written(RIGHT))
-    said = {
-        n.tag: n.text_content()
-        for n in found.iter("p", "li", "h3", "th", "td")
-        if n.get("dir") == "rtl"
-    }
+    said = {n.tag: n.text_content() for n in found.iter("p", "li", "h3", "th", "td") if n.get("dir") == "rtl"}
     assert said["p"].startswith("הבית") and said["li"] == "بيت كبير"
     assert (said["h3"], said["th"], said["td"]) == ("كتاب", "א", "ג")
     file = word(written(RIGHT))
     ways = {p.text: p._p.pPr.find(qn("w:bidi")) is not None for p in file.paragraphs}
     assert ways["بيت كبير"] and ways["كتاب"] and not ways["English and שלום עולם here. (no source)"]
-    turned = [
-        r.text
-        for p in file.paragraphs
-        for r in p.runs
-        if r._r.find(f".//{qn('w:rtl')}") is not None
-    ]
+    turned = [r.text for p in file.paragraphs for r in p.runs if r._r.find(f".//{qn('w:rtl')}") is not None]
     assert "שלום עולם" in turned and "بيت كبير" in turned
     (white,) = (r for p in file.paragraphs for r in p.runs if r.text == "הלבן")
     assert white.font.bold and white.font.cs_bold and white.font.rtl
@@ -148,13 +134,8 @@ PICTURES = "Families 👩‍👩‍👧, flags 🇩🇪 🏴\U000e0067\U000e0062
 
 
 def test_a_picture_of_several_characters_stays_whole() -> None:
-    pictures = re.findall(
-        r"(?:flags |, |Families |skin |keys |hearts )?(\S*[^\x00-\x7f]\S*?)(?=[, .])", PICTURES
-    )
+    pictures = re.findall(r"(?:flags |, |Families |skin |keys |hearts )?(\S*[^\x00-\x7f]\S*?)(?=[, .])", PICTURES)
     assert len(pictures) == 6
-    assert all(
-        one in markdown(PICTURES) and one in page(written(PICTURES)).text_content()
-        for one in pictures
-    )
+    assert all(one in markdown(PICTURES) and one in page(written(PICTURES)).text_content() for one in pictures)
     runs = [run.text for p in word(written(PICTURES)).paragraphs for run in p.runs]
     assert all(any(one in run for run in runs) for one in pictures)

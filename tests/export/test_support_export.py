@@ -12,31 +12,31 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 
-from research.citations.marking import marked, pieces
-from research.citations.markup import answer_tree
-from research.citations.numbering import CitedAnswer, NumberedSpan, number
-from research.citations.registry import evidence_id, gather
-from research.citations.support import SUPPORT_ACCURACY, Sentence, Support, support
+from research.citations.model_markdown import build_answer_tree
+from research.citations.numbering import CitedAnswer, NumberedSpan, number_citations
+from research.citations.registry import collect_evidence, evidence_id
+from research.citations.support import SUPPORT_ACCURACY, AnswerSupport, CheckedSentence, check_support
+from research.citations.tree_sentences import find_sentences, insert_marks
 from research.core.records import (
     Answer,
-    Cite,
+    AnswerReview,
     Evidence,
     Finding,
-    Lack,
     Language,
-    Options,
     Passage,
-    Repair,
+    PassageReference,
     Report,
-    Review,
     Run,
+    RunOptions,
+    SentenceRepair,
     Span,
+    SupportGap,
     Task,
 )
-from research.export.data import report_json
-from research.export.markdown import _doubt, answer_markdown, report_markdown
-from research.export.prose import markdown
-from research.export.words import speaker
+from research.export.markdown import _doubt_mark, answer_markdown, report_markdown
+from research.export.report_json import report_json
+from research.export.report_texts import report_translator
+from research.export.tree_markdown import render_spans
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 PAGE = "https://example.org/palace"
@@ -53,7 +53,7 @@ def made(*spans: Span, language: Language = "en", grounding: str = "") -> Report
     )  # fmt: skip
     answer = Answer(title="", language=language, author="m", spans=spans, made=NOW)
     run = Run(
-        id="r", conversation="c", owner="o", question="Palace?", options=Options(), status="done",
+        id="r", conversation="c", owner="o", question="Palace?", options=RunOptions(), status="done",
         created=NOW,
     )  # fmt: skip
     task = Task(id="1", source="web", query="q")
@@ -63,12 +63,12 @@ def made(*spans: Span, language: Language = "en", grounding: str = "") -> Report
 
 def numbered(report: Report) -> CitedAnswer:
     assert report.answer
-    return number(report.answer, gather(report.findings))
+    return number_citations(report.answer, collect_evidence(report.findings))
 
 
 def text(words: str, *passages: str, unsourced: bool = False) -> Span:
     page = evidence_id("web", PAGE, "")
-    cites = tuple(Cite(evidence=page, passage=passage) for passage in passages)
+    cites = tuple(PassageReference(evidence=page, passage=passage) for passage in passages)
     return Span(kind="text", text=words, cites=cites, unsourced=unsourced)
 
 
@@ -100,13 +100,13 @@ def test_what_the_span_says_already_is_not_said_twice() -> None:
     [("zh", " （数字与来源不符：来源为 80）"), ("en", " (figure differs: 80 in the source)")],
 )
 def test_a_figure_that_differs_is_told(language: Language, words: str) -> None:
-    lack = Lack(kind="figure", text="60", found="80")
-    found = Sentence(at=0, text="60", status="differs", lacks=(lack,))
-    assert _doubt(found, (), speaker(language)) == words
+    lack = SupportGap(kind="figure", text="60", found="80")
+    found = CheckedSentence(at=0, text="60", status="differs", lacks=(lack,))
+    assert _doubt_mark(found, (), report_translator(language)) == words
     hostile = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "[x](y) | z"}),)})
-    assert "\\[x\\](y) \\| z" in _doubt(hostile, (), speaker(language))
+    assert "\\[x\\](y) \\| z" in _doubt_mark(hostile, (), report_translator(language))
     long = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "9" * 50}),)})
-    assert "9" not in _doubt(long, (), speaker(language))
+    assert "9" not in _doubt_mark(long, (), report_translator(language))
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,7 @@ def test_a_figure_that_differs_is_told(language: Language, words: str) -> None:
         ("zh", "4 句中 1 句有来源支持，1 句所引段落不支持，2 句无来源。此为自动提示"),
     ],
 )
-def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(
-    language: Language, start: str
-) -> None:
+def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(language: Language, start: str) -> None:
     report = made(*THREE, language=language)
     written = report_markdown(report, numbered(report))
     line = next(line for line in written.splitlines() if line.startswith(start))
@@ -133,12 +131,10 @@ def test_sentences_that_a_check_has_changed_leave_with_the_report() -> None:
     plain = made(*THREE)
     assert "changed by the check" not in report_markdown(plain, numbered(plain))
     assert json.loads(report_json(plain, numbered(plain)))["review"] is None
-    repairs = (Repair(before="It *had* 70 gates."), Repair(before="Old.", after="New [1]."))
-    review = Review(author="gemini:x", repairs=repairs)
+    repairs = (SentenceRepair(before="It *had* 70 gates."), SentenceRepair(before="Old.", after="New [1]."))
+    review = AnswerReview(author="gemini:x", repairs=repairs)
     assert plain.answer is not None
-    changed = plain.model_copy(
-        update={"answer": plain.answer.model_copy(update={"review": review})}
-    )
+    changed = plain.model_copy(update={"answer": plain.answer.model_copy(update={"review": review})})
     written = report_markdown(changed, numbered(changed))
     assert "- removed: “It \\*had\\* 70 gates.”\n" in written
     assert "- rewritten: “Old.” → “New \\[1\\].”" in written
@@ -151,7 +147,7 @@ def test_quotes_alone_need_no_hint_and_nothing_claimed_no_line() -> None:
     quote = Span(
         kind="quote",
         text="The palace opened in 1925.",
-        cites=(Cite(evidence=page, passage="p"),),
+        cites=(PassageReference(evidence=page, passage="p"),),
     )
     written = report_markdown(made(quote), numbered(made(quote)))
     assert "Sentences: 1, each verbatim from its source.\n" in written
@@ -206,12 +202,12 @@ WRITTEN = st.lists(
 @settings(max_examples=300, deadline=None)
 def test_marks_change_nothing_but_that_they_are_there(words: list[str], chosen: set[int]) -> None:
     spans = [NumberedSpan(span=text(word), numbers=(1,)) for word in words]
-    nodes = answer_tree(spans)
-    count = len(pieces(nodes))
+    nodes = build_answer_tree(spans)
+    count = len(find_sentences(nodes))
     own = {at for at in chosen if at < count}
     doubts = {at: f" (weak{at}x)" for at in own}
-    with_marks = markdown(spans, lambda item: " [1]", marked(nodes, own), doubts)
-    without = markdown(spans, lambda item: " [1]")
+    with_marks = render_spans(spans, lambda item: " [1]", insert_marks(nodes, own), doubts)
+    without = render_spans(spans, lambda item: " [1]")
     assert _shown(re.sub(r"\(weak\d+x\)", "", _text(with_marks))) == _shown(_text(without))
     for at in own:
         assert with_marks.count(f"(weak{at}x)") == 1
@@ -239,7 +235,7 @@ def test_citations_can_be_footnotes() -> None:
         grounding="It says 60 yuan.",
     )  # fmt: skip
     cited = numbered(report)
-    written = report_markdown(report, cited, citations="footnotes")
+    written = report_markdown(report, cited, citation_format="footnotes")
     assert "The palace opened in 1925. [^1] A ticket is 60 yuan. [^1]" in written
     assert "## Sources" not in written
     tokens = NOTES.parse(written)
@@ -258,30 +254,26 @@ def test_every_citation_of_many_sources_is_a_footnote_that_is_there() -> None:
     report = made(*THREE)
     page = report.findings[0].evidence[0]
     urls = [f"https://example.org/{n}" for n in range(12)]
-    pages = tuple(
-        page.model_copy(update={"id": evidence_id("web", url, ""), "url": url}) for url in urls
-    )
+    pages = tuple(page.model_copy(update={"id": evidence_id("web", url, ""), "url": url}) for url in urls)
     spans = tuple(
-        Span(kind="text", text=f"Fact {n}. ", cites=(Cite(evidence=item.id, passage="p"),))
+        Span(kind="text", text=f"Fact {n}. ", cites=(PassageReference(evidence=item.id, passage="p"),))
         for n, item in enumerate(pages)
     )
     answer = report.answer and report.answer.model_copy(update={"spans": spans})
     finding = report.findings[0].model_copy(update={"evidence": pages})
     report = report.model_copy(update={"findings": (finding,), "answer": answer})
-    tokens = NOTES.parse(report_markdown(report, numbered(report), citations="footnotes"))
+    tokens = NOTES.parse(report_markdown(report, numbered(report), citation_format="footnotes"))
     opened = [t for t in tokens if t.type == "footnote_open"]
     assert [int(t.meta["label"]) for t in opened] == list(range(1, 13))
 
 
 def test_a_report_that_cites_nothing_says_so_with_footnotes_too() -> None:
     report = made(Span(kind="text", text="Hello."))
-    assert "The answer cites no source." in report_markdown(
-        report, numbered(report), citations="footnotes"
-    )
+    assert "The answer cites no source." in report_markdown(report, numbered(report), citation_format="footnotes")
 
 
 def test_the_answer_alone_has_no_marks() -> None:
     cited = numbered(made(*THREE))
-    assert support(cited).doubtful
+    assert check_support(cited).doubtful_sentences
     assert "not supported" not in answer_markdown(cited)
-    assert Support().counts.total == 0
+    assert AnswerSupport().counts.total == 0

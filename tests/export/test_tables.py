@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from research.core.records import Finding, Known, Options, Report, Rows, Run, Step, Task
-from research.export.data import report_json
+from research.core.records import ColumnCoverage, DatabaseStep, Finding, QueryResult, Report, Run, RunOptions, Task
 from research.export.markdown import report_markdown
+from research.export.report_json import report_json
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SQL = "SELECT name, n FROM t WHERE name = '```' LIMIT 201"
@@ -21,16 +21,16 @@ HOSTILE = "<img src=x onerror=alert(1)> | [x](javascript:alert(1)) `a` **b** $1$
 
 def report(*rows: tuple[Any, ...], **more: Any) -> Report:
     steps = (
-        Step(kind="understand", text="which"),
-        Step(kind="refused", text="no column `x`", sql="SELECT x"),
-        Step(kind="supplement", rows=2),
-        Step(kind="missing", text="n: 1"),
+        DatabaseStep(kind="understand", text="which"),
+        DatabaseStep(kind="refused", text="no column `x`", sql="SELECT x"),
+        DatabaseStep(kind="supplement", rows=2),
+        DatabaseStep(kind="missing", text="n: 1"),
     )
-    found = Rows(sql=SQL, names=("name", "n|m"), rows=rows, types=("text", "integer"), **more)
+    found = QueryResult(sql=SQL, names=("name", "n|m"), rows=rows, types=("text", "integer"), **more)
     task = Task(id="1.1", source="database", query="有多少？")
     finding = Finding(task=task, started=NOW, meant="数一数", rows=found, steps=steps)
     run = Run(
-        id="r", conversation="c", owner="o", question="有多少？", options=Options(), status="done",
+        id="r", conversation="c", owner="o", question="有多少？", options=RunOptions(), status="done",
         created=NOW,
     )  # fmt: skip
     return Report(run=run, findings=(finding,))
@@ -47,9 +47,7 @@ def test_rows_are_a_table_under_their_statement() -> None:
 
 
 def test_cells_are_shown_as_they_are_and_do_nothing() -> None:
-    tokens = (
-        MarkdownIt("commonmark").enable("table").parse(report_markdown(report((HOSTILE, 1)), None))
-    )
+    tokens = MarkdownIt("commonmark").enable("table").parse(report_markdown(report((HOSTILE, 1)), None))
     cells = [token for row, token in itertools.pairwise(tokens) if row.type == "td_open"]
     assert cells[0].content and cells[0].children is not None
     assert {child.type for child in cells[0].children} <= {"text", "text_special"}
@@ -80,9 +78,9 @@ def test_a_statement_that_finds_nothing_says_so() -> None:
 
 def test_for_how_many_rows_a_column_is_known_is_said_under_the_table() -> None:
     coverage = (
-        Known(columns=("t|price",), known=3, rows=5),
-        Known(columns=("size", "age"), known=0, rows=9, part=True),
-        Known(columns=("weight",), known=None),
+        ColumnCoverage(columns=("t|price",), known=3, rows=5),
+        ColumnCoverage(columns=("size", "age"), known=0, rows=9, part=True),
+        ColumnCoverage(columns=("weight",), known=None),
     )
     text = report_markdown(report(("a", 1), coverage=coverage), None)
     assert "t\\|price：5 行中有 3 行已知。" in text

@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from research.core.errors import Trouble
-from research.http.addresses import Guard, kind, system_addresses
+from research.core.errors import ServiceError
+from research.http.addresses import AddressValidator, non_public_reason, resolve_host
 from tests.tables import each_row
 
 # An address, and a piece of the reason for which it is refused.
@@ -149,8 +149,8 @@ def named(*numbers):
 
 @each_row(("url", "why"), HOSTILE)
 def test_an_address_that_leads_inside_is_refused_and_the_reason_is_said(url, why):
-    with pytest.raises(Trouble) as caught:
-        Guard().target(url)
+    with pytest.raises(ServiceError) as caught:
+        AddressValidator().check_url(url)
     assert caught.value.reason == "refused"
     assert why in caught.value.message
 
@@ -176,69 +176,67 @@ def test_an_address_that_leads_inside_is_refused_and_the_reason_is_said(url, why
     ],
 )  # fmt: skip
 def test_a_public_address_is_asked_for_in_plain_ascii_without_its_fragment(url, asked):
-    assert str(Guard().target(url)) == asked
+    assert str(AddressValidator().check_url(url)) == asked
 
 
 def test_what_python_calls_global_is_not_what_is_let_through():
     for number in ("2002:7f00:1::", "64:ff9b::7f00:1", "224.0.0.1", "168.63.129.16", "ff0e::1"):
-        assert kind(ip_address(number)), number
+        assert non_public_reason(ip_address(number)), number
 
 
 async def test_a_public_name_gives_all_its_addresses():
-    guard = Guard(named("8.8.8.8", "2606:4700::1111"))
-    found = await guard.addresses("site.example", 443)
+    guard = AddressValidator(named("8.8.8.8", "2606:4700::1111"))
+    found = await guard.resolve("site.example", 443)
     assert [str(address) for address in found] == ["8.8.8.8", "2606:4700::1111"]
 
 
-@pytest.mark.parametrize(
-    "numbers", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "2606:4700::1111"]]
-)
+@pytest.mark.parametrize("numbers", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "2606:4700::1111"]])
 async def test_one_address_inside_is_enough_to_refuse_a_name(numbers):
-    with pytest.raises(Trouble) as caught:
-        await Guard(named(*numbers)).addresses("site.example", 80)
+    with pytest.raises(ServiceError) as caught:
+        await AddressValidator(named(*numbers)).resolve("site.example", 80)
     assert caught.value.reason == "refused"
     assert caught.value.message == "site.example leads to 10.0.0.1, which is a private address"
 
 
 async def test_a_name_that_leads_to_one_interface_is_refused():
-    with pytest.raises(Trouble, match="network interface"):
-        await Guard(named("fe80::1%2")).addresses("site.example", 80)
+    with pytest.raises(ServiceError, match="network interface"):
+        await AddressValidator(named("fe80::1%2")).resolve("site.example", 80)
 
 
 async def test_a_name_without_an_address_is_out_of_reach():
-    with pytest.raises(Trouble) as caught:
-        await Guard(named()).addresses("site.example", 80)
+    with pytest.raises(ServiceError) as caught:
+        await AddressValidator(named()).resolve("site.example", 80)
     assert caught.value.reason == "unreachable"
 
 
 async def test_a_name_that_nobody_knows_is_out_of_reach():
-    with pytest.raises(Trouble) as caught:
-        await system_addresses("a" * 70 + ".invalid", 80)  # too long a label to be asked for
+    with pytest.raises(ServiceError) as caught:
+        await resolve_host("a" * 70 + ".invalid", 80)  # too long a label to be asked for
     assert caught.value.reason == "unreachable"
 
 
 async def test_the_system_is_asked_for_names_and_gives_numbers():
-    assert ip_address("127.0.0.1") in await system_addresses("127.0.0.1", 80)
+    assert ip_address("127.0.0.1") in await resolve_host("127.0.0.1", 80)
 
 
 def test_an_endpoint_that_is_allowed_is_that_one_and_no_other():
-    guard = Guard(allowed=frozenset({("127.0.0.1", 5555)}))
-    assert str(guard.target("http://127.0.0.1:5555/a")) == "http://127.0.0.1:5555/a"
+    guard = AddressValidator(allowed=frozenset({("127.0.0.1", 5555)}))
+    assert str(guard.check_url("http://127.0.0.1:5555/a")) == "http://127.0.0.1:5555/a"
     for url in ("http://127.0.0.1/", "http://127.0.0.2:5555/", "http://localhost:5555/"):
-        with pytest.raises(Trouble):
-            guard.target(url)
+        with pytest.raises(ServiceError):
+            guard.check_url(url)
 
 
 def test_other_ports_can_be_asked_for():
-    assert Guard(ports=frozenset({9000})).target("http://site.example:9000/").port == 9000
-    with pytest.raises(Trouble, match="port 80"):
-        Guard(ports=frozenset({9000})).target("http://site.example/")
+    assert AddressValidator(ports=frozenset({9000})).check_url("http://site.example:9000/").port == 9000
+    with pytest.raises(ServiceError, match="port 80"):
+        AddressValidator(ports=frozenset({9000})).check_url("http://site.example/")
 
 
 def test_no_socket_is_made_for_an_address_inside():
-    guard = Guard(allowed=frozenset({("127.0.0.1", 5555)}))
+    guard = AddressValidator(allowed=frozenset({("127.0.0.1", 5555)}))
     for number, port in (("10.0.0.1", 80), ("127.0.0.1", 5556), ("169.254.169.254", 80)):
         with pytest.raises(PermissionError, match=number):
-            guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (number, port)))
+            guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (number, port)))
     for number, port in (("127.0.0.1", 5555), ("8.8.8.8", 443)):
-        guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (number, port))).close()
+        guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (number, port))).close()

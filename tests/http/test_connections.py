@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from research import bound_connections
+from research import limit_connections
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 WHOLE = HEAD + b"\r\n"
@@ -42,7 +42,7 @@ async def server(wait: float = 0.2, waiting: int = 200) -> AsyncIterator[int]:
     class Protocol(H11Protocol):
         """uvicorn's own."""
 
-    bound_connections(Protocol, wait=wait, waiting=waiting)
+    limit_connections(Protocol, interval_seconds=wait, max_idle=waiting)
     config = uvicorn.Config(app, http=Protocol, lifespan="off", log_config=None, ws="none")
     made = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening:

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 
 import httpx
 
-from research.core.errors import LONGEST_PAUSE, of_status
-from research.models.quotas import delay
+from research.core.errors import MAX_RETRY_AFTER_SECONDS, error_from_status
+from research.models.quotas import retry_delay_seconds
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 26, 9, 0, tzinfo=UTC)
@@ -18,7 +18,7 @@ SENT = {"date": format_datetime(NOW, usegmt=True)}
 def after(**headers: str) -> float | None:
     """The pause of a response with some headers, an underscore standing for a hyphen."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return of_status(429, "", httpx.Headers(SENT | named)).after
+    return error_from_status(429, "", httpx.Headers(SENT | named)).retry_after_seconds
 
 
 @each_row(
@@ -51,13 +51,11 @@ def after(**headers: str) -> float | None:
         ("Thu, 99 Nov 2026 09:00:00 GMT", None),
         ("9" * 5_000, None),
         # too long to be kept to
-        ("1000000", LONGEST_PAUSE),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_PAUSE),
+        ("1000000", MAX_RETRY_AFTER_SECONDS),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", MAX_RETRY_AFTER_SECONDS),
     ],
 )
-def test_a_pause_is_read_in_seconds_or_as_a_date_and_never_lasts_for_ever(
-    value: str, pause: float | None
-) -> None:
+def test_a_pause_is_read_in_seconds_or_as_a_date_and_never_lasts_for_ever(value: str, pause: float | None) -> None:
     assert after(retry_after=value) == pause
 
 
@@ -68,13 +66,13 @@ def test_milliseconds_go_before_seconds() -> None:
 
 def test_a_date_is_compared_with_our_own_clock_where_the_response_has_none() -> None:
     until = format_datetime(datetime.now(UTC) + timedelta(seconds=600), usegmt=True)
-    pause = of_status(503, "", {"retry-after": until}).after
+    pause = error_from_status(503, "", {"retry-after": until}).retry_after_seconds
     assert pause is not None and 500 < pause <= 600
 
 
 def test_google_tells_the_pause_in_the_body_whatever_the_status() -> None:
     kind = "type.googleapis.com/google.rpc.RetryInfo"
     body = {"error": {"code": 503, "details": [{"@type": kind, "retryDelay": "7.500s"}]}}
-    assert delay(body) == delay([body]) == 7.5
-    assert delay({"error": {"details": [{"@type": kind, "retryDelay": "-7s"}, None]}}) is None
-    assert delay({}) is delay("text") is delay(None) is None
+    assert retry_delay_seconds(body) == retry_delay_seconds([body]) == 7.5
+    assert retry_delay_seconds({"error": {"details": [{"@type": kind, "retryDelay": "-7s"}, None]}}) is None
+    assert retry_delay_seconds({}) is retry_delay_seconds("text") is retry_delay_seconds(None) is None

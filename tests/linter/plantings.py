@@ -18,28 +18,28 @@ from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 
-from research.citations.judge import judge
-from research.citations.markup import parse
-from research.citations.numbering import CitedAnswer, cited
-from research.citations.registry import Registry, addresses
-from research.citations.support import Sentence, support
+from research.citations.judge import judge_claim
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.numbering import CitedAnswer, number_report_answer
+from research.citations.registry import EvidenceRegistry, cites_by_address
+from research.citations.support import CheckedSentence, check_support
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Language,
-    Options,
     Passage,
+    PassageReference,
     Record,
     Report,
     Run,
-    Status,
+    RunOptions,
+    SupportStatus,
 )
-from research.core.text.words import LIGHT, STOP, fold, tokens
+from research.core.text.tokenizer import LIGHT_WORDS, STOP_WORDS, normalise_quote, tokenize
 
 FOLDER = Path(__file__).resolve().parent / "sentences"
 MADE = datetime(2025, 6, 1, 8, tzinfo=UTC)
-GOOD: tuple[Status, ...] = ("quoted", "supported")
+GOOD: tuple[SupportStatus, ...] = ("quoted", "supported")
 _SAME = 0.8  # of the longer text, if one sentence is held to be the other
 
 
@@ -47,7 +47,7 @@ class Labelled(Record):
     """A sentence of an answer, what a careful reader says stands behind it, and what was done to it."""
 
     text: str
-    label: Status
+    label: SupportStatus
     kind: str
 
 
@@ -97,7 +97,7 @@ class Pair(Record):
     lang: str
     claim: str
     passages: tuple[str, ...]
-    label: Status
+    label: SupportStatus
     kind: str
 
 
@@ -106,8 +106,8 @@ class Judged:
     """A labelled claim, what was found to stand behind it (None if it was not taken for a claim), and
     how many of its words its passages have (0 to 1)."""
 
-    label: Status
-    found: Status | None
+    label: SupportStatus
+    found: SupportStatus | None
     overlap: float
     name: str
     kind: str
@@ -125,7 +125,7 @@ class Checked:
 
     cited: CitedAnswer
     judged: tuple[Judged, ...]
-    beside: tuple[Sentence, ...]
+    beside: tuple[CheckedSentence, ...]
 
 
 @cache
@@ -144,11 +144,9 @@ def pairs(file: Path) -> list[Pair]:
 def report(name: str) -> Report:
     """A planted report as a finished run has it, its answer read as any model's is."""
     item = planted()[name]
-    registry = Registry()
+    registry = EvidenceRegistry()
     handles = {
-        passage.id: Cite(
-            evidence=registry.add(evidence).id, passage=passage.id, end=len(passage.text)
-        )
+        passage.id: PassageReference(evidence=registry.add(evidence).id, passage=passage.id, end=len(passage.text))
         for evidence in item.evidence
         for passage in evidence.passages
     }
@@ -157,7 +155,7 @@ def report(name: str) -> Report:
         conversation=name,
         owner="analyst",
         question=item.question,
-        options=Options(sources=("web",)),
+        options=RunOptions(sources=("web",)),
         status="done",
         created=MADE,
         finished=MADE,
@@ -166,7 +164,7 @@ def report(name: str) -> Report:
         title=item.title,
         language=item.language,
         author="planted",
-        spans=parse(item.answer, handles, addresses(registry)),
+        spans=parse_model_markdown(item.answer, handles, cites_by_address(registry)),
         made=MADE,
     )
     return Report(run=run, answer=answer, evidence=item.evidence)
@@ -175,9 +173,9 @@ def report(name: str) -> Report:
 def check(name: str) -> Checked:
     """Numbers a planted report, checks its sentences and finds the labelled ones among them."""
     item = planted()[name]
-    numbered = cited(report(name))
+    numbered = number_report_answer(report(name))
     assert numbered is not None
-    left = list(support(numbered).sentences)
+    left = list(check_support(numbered).sentences)
     judged = []
     for labelled in item.sentences:
         found = _taken(labelled.text, left)
@@ -198,7 +196,7 @@ def judged(pair: Pair) -> Judged:
     """A pair as the judge of claims finds it."""
     return Judged(
         label=pair.label,
-        found=judge(pair.claim, pair.passages).status,
+        found=judge_claim(pair.claim, pair.passages).status,
         overlap=overlap(pair.claim, pair.passages),
         name=pair.id,
         kind=pair.kind,
@@ -207,10 +205,10 @@ def judged(pair: Pair) -> Judged:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"[\W_]+", "", fold(text)).casefold()
+    return re.sub(r"[\W_]+", "", normalise_quote(text)).casefold()
 
 
-def _taken(text: str, left: list[Sentence]) -> Sentence | None:
+def _taken(text: str, left: list[CheckedSentence]) -> CheckedSentence | None:
     """Takes out the sentence that is a labelled one: the same, or most of it in one piece."""
     wanted = _bare(text)
     exact = (n for n, sentence in enumerate(left) if _bare(sentence.text) == wanted)
@@ -224,7 +222,7 @@ def _near(one: str, other: str) -> bool:
     return bool(short) and short in long and len(short) >= _SAME * len(long)
 
 
-def _behind(sentence: Sentence, numbered: CitedAnswer) -> list[str]:
+def _behind(sentence: CheckedSentence, numbered: CitedAnswer) -> list[str]:
     """The passages that a sentence cites."""
     texts = {p.id: p.text for source in numbered.sources for p in source.evidence.passages}
     cites = [cite for at in sentence.spans for cite in numbered.spans[at].span.cites]
@@ -233,8 +231,8 @@ def _behind(sentence: Sentence, numbered: CitedAnswer) -> list[str]:
 
 def overlap(claim: str, passages: Iterable[str]) -> float:
     """The share of a claim's words that its passages have: what any real judge has to beat."""
-    wanted = {word for word in tokens(claim) if word not in STOP and word not in LIGHT}
-    there = {word for passage in passages for word in tokens(passage)}
+    wanted = {word for word in tokenize(claim) if word not in STOP_WORDS and word not in LIGHT_WORDS}
+    there = {word for passage in passages for word in tokenize(passage)}
     return len(wanted & there) / len(wanted) if wanted else 0.0
 
 
@@ -246,7 +244,7 @@ def confusion(of: Iterable[Judged]) -> Counter[tuple[str, str]]:
     return Counter((item.label, item.found or "") for item in of)
 
 
-def differing(of: Iterable[Judged], beside: Sequence[Sentence] = ()) -> tuple[float, float]:
+def differing(of: Iterable[Judged], beside: Sequence[CheckedSentence] = ()) -> tuple[float, float]:
     """Recall and precision of `differs`; a sentence that nobody labelled is a false alarm."""
     table = confusion(of)
     right = table["differs", "differs"]

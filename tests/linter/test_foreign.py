@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from research import lint_markdown
-from research.linter.words import KINDS
+from research.linter.flaw_kinds import SEVERITY_BY_KIND
 from tests.tables import each_row
 
 HERE = Path(__file__).parent / "foreign"
@@ -51,7 +51,7 @@ def test_a_planted_defect_is_found_where_it_stands(name: str, label: str, text: 
     lines = text.split("\n")
     assert any(words in line for line in lines)
     kinds = set(named.split("/"))
-    assert kinds <= set(KINDS)
+    assert kinds <= set(SEVERITY_BY_KIND)
     flaws = lint_markdown(text).flaws
     hits = [flaw for flaw in flaws if flaw.kind in kinds and words in lines[flaw.line - 1]]
     assert hits

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research import lint_markdown
-from research.core.text.words import has_han
-from research.linter.words import KINDS, message
+from research.core.text.tokenizer import has_han
+from research.linter.flaw_kinds import SEVERITY_BY_KIND, flaw_message
 from tests.catalogue import LANGUAGES
 from tests.growth import assert_linear
 from tests.tables import each_row
@@ -24,7 +24,7 @@ STYLES = sorted((HERE / "styles").glob("*.md"))
 PLANTED = sorted((HERE / "planted").glob("*.md"))
 LABELS = json.loads((HERE / "planted" / "labels.json").read_text(encoding="utf-8"))
 NUMBERED = [path for path in CLEAN if path.name.startswith("numbered_")]
-DEFECTS = {kind for kind, severity in KINDS.items() if severity != "info"} - {"inconsistent"}
+DEFECTS = {kind for kind, severity in SEVERITY_BY_KIND.items() if severity != "info"} - {"inconsistent"}
 
 
 def defects(text: str) -> list[tuple[str, int]]:
@@ -82,8 +82,8 @@ def test_every_kind_of_defect_is_planted_at_least_twice() -> None:
 
 
 def test_each_kind_is_explained_in_both_languages() -> None:
-    for kind in KINDS:
-        chinese, english = (message(kind, "[1]", "[2]", language) for language in LANGUAGES)
+    for kind in SEVERITY_BY_KIND:
+        chinese, english = (flaw_message(kind, "[1]", "[2]", language) for language in LANGUAGES)
         assert has_han(chinese) and not has_han(english), kind
     text = "# A\n\nIt grew by 4 % [7].\n\n## Sources\n\n1. A, https://a.org/1\n"
     assert "[7]" in lint_markdown(text, "zh").flaws[0].message
@@ -137,21 +137,15 @@ def test_a_number_behind_the_name_of_an_array_is_one_only_if_a_source_has_it(wor
     assert defects(f"# T\n\nIt grew [1] [2]. {word}[9] agrees.\n\n{listed}") == []
 
 
-@pytest.mark.parametrize(
-    "said", ["Baker (2011) found the contrary.", "Baker et al. (2011) differ."]
-)
+@pytest.mark.parametrize("said", ["Baker (2011) found the contrary.", "Baker et al. (2011) differ."])
 def test_an_author_of_whom_something_is_told_needs_a_source(said: str) -> None:
     listed = "## References\n\nAble, A. (2020). One. https://a.org/1\n\nCole, C. (2021). Two. https://a.org/2\n"
     text = f"# T\n\nIt grew (Able, 2020; Cole, 2021). {{}}\n\n{listed}"
     assert kinds(text.format(said)) == {"dangling"}
-    assert (
-        defects(text.format("The Great Recession (2009) ended it. Kyoto (2005) hosted it.")) == []
-    )
+    assert defects(text.format("The Great Recession (2009) ended it. Kyoto (2005) hosted it.")) == []
 
 
-@pytest.mark.parametrize(
-    "entry", ["[A](https://a.org/{0})", "A, https://a.org/{0}", "A - <https://a.org/{0}>"]
-)
+@pytest.mark.parametrize("entry", ["[A](https://a.org/{0})", "A, https://a.org/{0}", "A - <https://a.org/{0}>"])
 def test_numbered_addresses_at_the_end_are_a_list_without_a_heading(entry: str) -> None:
     listed = "".join(f"{n}. {entry.format(n)}\n" for n in (1, 2))
     assert defects(f"# T\n\nIt grew [1] and fell [2].\n\n{listed}") == []

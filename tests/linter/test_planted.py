@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from research.citations.numbering import lint
-from research.citations.registry import Registry
-from research.core.records import Status
+from research.citations.numbering import check_numbering
+from research.citations.registry import EvidenceRegistry
+from research.core.records import SupportStatus
 from research.core.urls import url_identity
 from tests.linter.plantings import (
     GOOD,
@@ -60,14 +60,14 @@ def test_every_sentence_has_something_to_be_judged_by(name: str) -> None:
 @each_row("name", NAMES)
 def test_a_numbered_report_has_no_mechanical_defect(name: str) -> None:
     checked = check(name)
-    assert lint(checked.cited) == []
+    assert check_numbering(checked.cited) == []
     assert checked.cited.sources
 
 
 @each_row("name", NAMES)
 def test_duplicates_of_one_address_are_one_source_with_one_number(name: str) -> None:
     item, numbered = planted()[name], check(name).cited
-    registry = Registry()
+    registry = EvidenceRegistry()
     ids = [registry.add(evidence).id for evidence in item.evidence]
     twins = [(at, source.same_as) for at, source in enumerate(item.sources) if source.same_as is not None]  # fmt: skip
     assert twins
@@ -131,7 +131,7 @@ def test_what_stands_word_for_word_is_never_doubted() -> None:
     assert [i.name for i in found() if i.label == "quoted" and i.found not in GOOD] == []
 
 
-def told(label: Status, status: Status | None, share: float = 0.0) -> Judged:
+def told(label: SupportStatus, status: SupportStatus | None, share: float = 0.0) -> Judged:
     return Judged(label=label, found=status, overlap=share, name="", kind="", language="en")
 
 

@@ -37,9 +37,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 @asynccontextmanager
 async def stdio(folder: Path, **more: str) -> AsyncIterator[ClientSession]:
     """The SDK's own session over stdin and stdout; what the process says beside it is in `stderr`."""
-    command = StdioServerParameters(
-        command=sys.executable, args=COMMAND, env=environment(folder, **more), cwd=ROOT
-    )
+    command = StdioServerParameters(command=sys.executable, args=COMMAND, env=environment(folder, **more), cwd=ROOT)
     with (folder / "stderr").open("a") as log:
         async with (
             stdio_client(command, errlog=log) as (read, write),
@@ -122,9 +120,7 @@ async def abandoned(session: ClientSession, run: str) -> None:
         heard.append(message)
 
     number = session._request_id
-    call = asyncio.create_task(
-        session.call_tool("research", {"question": LAKE, "run_id": run}, progress_callback=hear)
-    )
+    call = asyncio.create_task(session.call_tool("research", {"question": LAKE, "run_id": run}, progress_callback=hear))
 
     async def planned() -> bool:
         return bool(heard)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from mcp.server.lowlevel import Server
 
-from research.mcp_server.listening import BODY, over_http
+from research.mcp_server.serving import MAX_BODY_BYTES, serve_http
 from tests.mcp_server.desk import LAKE, SLOW, TOKEN, abandoned, data, http, served, status, until
 
 HELLO = {
@@ -72,9 +72,7 @@ DEEP = {
     + "1"
     + "}" * 302,
     "without an end": "[" * 100_000,
-    "a number of 5,000 digits": '{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":'
-    + "9" * 5_000
-    + "}}",
+    "a number of 5,000 digits": '{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":' + "9" * 5_000 + "}}",
     "no UTF-8": b'{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
     "nothing": "",
 }
@@ -92,7 +90,7 @@ async def test_what_cannot_be_read_is_refused_as_a_mistake_of_the_client(address
                 assert answer.json()["error"]["code"] == -32700, name
         ping = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
         assert '"result":{}' in (await client.post(address, json=ping, headers=mine)).text
-        large = await client.post(address, content=b" " * (BODY + 1), headers=mine)
+        large = await client.post(address, content=b" " * (MAX_BODY_BYTES + 1), headers=mine)
         assert large.status_code == 413
 
 
@@ -118,9 +116,7 @@ async def serving(**more: Any) -> AsyncIterator[str]:
     """The address of a server without tools, in this process."""
     told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     server: Server[Any, Any] = Server("test")
-    task = asyncio.create_task(
-        over_http(server, TOKEN, "127.0.0.1", 0, [], told.set_result, **more)
-    )
+    task = asyncio.create_task(serve_http(server, TOKEN, "127.0.0.1", 0, [], told.set_result, **more))
     try:
         yield await told
     finally:

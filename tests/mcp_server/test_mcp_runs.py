@@ -16,18 +16,18 @@ from mcp.types import CancelledNotification, CancelledNotificationParams, Client
 from pydantic import AnyUrl
 
 import research
-from research.core.errors import conceal
+from research.core.errors import register_secrets
 from research.mcp_server import server
-from research.mcp_server.server import Sightline
+from research.mcp_server.server import SightlineServer
 from tests.mcp_server.desk import LAKE, SLOW, data, status, until, words
 
 KEY = "sentinel-key-0123456789"
 
 
 @asynccontextmanager
-async def talking(folder: Path) -> AsyncIterator[tuple[Sightline, ClientSession]]:
+async def talking(folder: Path) -> AsyncIterator[tuple[SightlineServer, ClientSession]]:
     """A session in memory, on a data folder of its own."""
-    here = Sightline(folder)
+    here = SightlineServer(folder)
     try:
         async with create_connected_server_and_client_session(here) as session:
             yield here, session
@@ -41,15 +41,13 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-async def calling(
-    here: Sightline, session: ClientSession, run: str
-) -> tuple[int, asyncio.Task[Any]]:
+async def calling(here: SightlineServer, session: ClientSession, run: str) -> tuple[int, asyncio.Task[Any]]:
     """A call for a run, with the number of its request, once the server waits for the run."""
-    before, number = here._callers[run], session._request_id
+    before, number = here._caller_counts[run], session._request_id
     call = asyncio.create_task(session.call_tool("research", {"question": LAKE, "run_id": run}))
 
     async def waits() -> bool:
-        return here._callers[run] == before + 1
+        return here._caller_counts[run] == before + 1
 
     await until(waits)
     return number, call
@@ -57,16 +55,14 @@ async def calling(
 
 async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
     async with talking(tmp_path) as (_, session):
-        library = await asyncio.to_thread(lambda: research.application.desk().library)
+        library = await asyncio.to_thread(lambda: research.application.get_application().library)
         files = {
             "old.md": "# Old\n\nThe tower costs 3 yuan.",
             "new.md": "# New\n\nThe tower costs 40 yuan.",
         }
-        for one in await asyncio.to_thread(
-            lambda: [*library.add((n, t.encode()) for n, t in files.items())]
-        ):
-            assert one.ok
-        await asyncio.to_thread(research.application.put_in, "Today", ["new.md"])
+        for one in await asyncio.to_thread(lambda: [*library.add_files((n, t.encode()) for n, t in files.items())]):
+            assert one.is_ok
+        await asyncio.to_thread(research.application.add_to_notebook, "Today", ["new.md"])
         asked = {"query": "tower yuan", "notebook": "Today"}
         found = data(await session.call_tool("search_library", asked))["passages"]
         assert [one["name"] for one in found] == ["new.md"]
@@ -79,7 +75,7 @@ async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
         }
         made = words(await session.call_tool("research", asked))
         assert "40 yuan" in made and "3 yuan" not in made
-        assert await asyncio.to_thread(research.application.remark, "tower-1", "for my eyes alone")
+        assert await asyncio.to_thread(research.application.save_remark, "tower-1", "for my eyes alone")
         again = await session.call_tool("report", {"run_id": "tower-1"})
         (content,) = (await session.read_resource(AnyUrl("sightline://runs/tower-1"))).contents
         for told in (again.model_dump_json(), content.model_dump_json()):
@@ -108,16 +104,14 @@ async def cancelled(session: ClientSession, number: int, call: asyncio.Task[Any]
 
 
 @pytest.mark.slow
-async def test_a_run_that_two_wait_for_is_stopped_when_the_second_leaves(
-    slow: None, tmp_path: Path
-) -> None:
+async def test_a_run_that_two_wait_for_is_stopped_when_the_second_leaves(slow: None, tmp_path: Path) -> None:
     async with talking(tmp_path) as (here, session):
         first = await calling(here, session, "shared")
         second = await calling(here, session, "shared")
         await cancelled(session, *first)
 
         async def left() -> bool:
-            return here._callers["shared"] == 1
+            return here._caller_counts["shared"] == 1
 
         await until(left)
         assert await status(session, "shared") in ("queued", "running")
@@ -129,16 +123,14 @@ async def test_a_run_that_two_wait_for_is_stopped_when_the_second_leaves(
         await until(stopped)
 
 
-async def test_a_run_that_was_begun_elsewhere_goes_on_without_who_looked(
-    slow: None, tmp_path: Path
-) -> None:
+async def test_a_run_that_was_begun_elsewhere_goes_on_without_who_looked(slow: None, tmp_path: Path) -> None:
     async with talking(tmp_path) as (here, session):
         assert await status(session, "page") == ""
-        await asyncio.to_thread(lambda: research.application.start(LAKE, run_id="page"))
+        await asyncio.to_thread(lambda: research.application.start_run(LAKE, run_id="page"))
         await cancelled(session, *await calling(here, session, "page"))
 
         async def left() -> bool:
-            return here._callers["page"] == 0
+            return here._caller_counts["page"] == 0
 
         await until(left)
         assert await status(session, "page") in ("queued", "running")
@@ -149,20 +141,20 @@ async def test_a_run_that_was_begun_elsewhere_goes_on_without_who_looked(
     [
         (RuntimeError(f"a mistake with {KEY}"), "list_runs failed (RuntimeError); the log of the server has the details."),
         (research.SettingError(f"STORE_URL is {KEY}"), "STORE_URL is •••"),
-        (research.PaceError(30, 5), str(research.PaceError(30, 5))),
+        (research.RateLimitError(30, 5), str(research.RateLimitError(30, 5))),
     ],
 )  # fmt: skip
 async def test_a_failure_is_told_without_its_traceback_and_without_a_key(
     error: Exception, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    conceal([KEY])
+    register_secrets([KEY])
 
     def fails(**_: object) -> None:
         raise error
 
     async with talking(tmp_path) as (_, session):
-        monkeypatch.setattr(research.application, "recent", fails)
+        monkeypatch.setattr(research.application, "recent_runs", fails)
         with caplog.at_level(logging.ERROR):
             result = await session.call_tool("list_runs", {})
     assert result.isError and words(result) == told
@@ -189,10 +181,10 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(
 
 
 def test_half_a_character_of_a_page_does_not_end_the_session() -> None:
-    found = server._result("half \ud83d", server.shapes.Passages(passages=[]))
+    found = server._tool_result("half \ud83d", server.schemas.LibraryResult(passages=[]))
     assert found.model_dump_json() and found.content[0].text == "half ?"  # type: ignore[union-attr]
-    place = server.shapes.Spots(places=[], provider="offline", note="half \ud83d")
-    assert (server._result("", place).structuredContent or {})["note"] == "half ?"
+    place = server.schemas.PlacesResult(places=[], provider="offline", note="half \ud83d")
+    assert (server._tool_result("", place).structuredContent or {})["note"] == "half ?"
 
 
 async def test_a_table_is_filled_in_and_an_id_stays_with_what_was_asked(tmp_path: Path) -> None:

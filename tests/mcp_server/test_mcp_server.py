@@ -276,10 +276,7 @@ def test_a_setting_that_cannot_be_used_ends_it_with_one_line(tmp_path: Path) -> 
 
 def test_nothing_is_loaded_for_the_first_answer_that_only_a_call_needs(tmp_path: Path) -> None:
     """A session is begun and the tools are listed in one process, which then says what it loaded."""
-    code = (
-        "import sys\nfrom research.cli import main\n"
-        "main(['mcp'])\nprint(*sys.modules, file=sys.stderr)"
-    )
+    code = "import sys\nfrom research.cli import main\nmain(['mcp'])\nprint(*sys.modules, file=sys.stderr)"
     lines = [hello("2025-06-18"), {"method": "notifications/initialized"}, {"id": 2, "method": "tools/list"}]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=environment(tmp_path), text=True,
@@ -315,9 +312,7 @@ async def test_langchain_gets_the_tools_the_report_and_its_progress(tmp_path: Pa
             "transport": "stdio", "command": sys.executable, "args": COMMAND, "cwd": str(ROOT),
             "env": environment(tmp_path, **more),
         }  # fmt: skip
-        return MultiServerMCPClient(
-            {"sightline": connection}, callbacks=Callbacks(on_progress=hear)
-        )
+        return MultiServerMCPClient({"sightline": connection}, callbacks=Callbacks(on_progress=hear))
 
     tools = {tool.name: tool for tool in await client().get_tools()}
     assert set(tools) == TOOLS
@@ -331,9 +326,7 @@ async def test_langchain_gets_the_tools_the_report_and_its_progress(tmp_path: Pa
 
     heard.clear()
     slow = {tool.name: tool for tool in await client(**SLOW).get_tools()}
-    left = asyncio.create_task(
-        slow["research"].ainvoke(call | {"args": asked | {"run_id": "left"}})
-    )
+    left = asyncio.create_task(slow["research"].ainvoke(call | {"args": asked | {"run_id": "left"}}))
 
     async def planned() -> bool:
         return bool(heard)

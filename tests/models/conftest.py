@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from research.core import settings
 from research.core.settings import Settings
-from research.models.calls import Chat, Prompt
-from research.models.clients import Clients
-from research.models.roles import parse
+from research.models.chat import Chat, Prompt
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
 from tests.servers import Server
 from tests.servers.anthropic import FakeAnthropic
 from tests.servers.gemini import FakeGemini
@@ -65,22 +65,22 @@ class Wire:
         self.name = name
         self.server = server
         self.heard = Heard()
-        self._made: dict[tuple[tuple[str, str], ...], Clients] = {}
+        self._made: dict[tuple[tuple[str, str], ...], ModelClients] = {}
 
-    def clients(self, **env: str) -> Clients:
+    def clients(self, **env: str) -> ModelClients:
         """Those of an environment; they are made once, since each takes a tenth of a second."""
         key = tuple(sorted(env.items()))
         if key not in self._made:
             own = {ADDRESSES[self.name]: self.server.base_url}
-            self._made[key] = Clients(loaded(own | env))
+            self._made[key] = ModelClients(loaded(own | env))
         return self._made[key]
 
     def chat(self, name: str = "some-model", **env: str) -> Chat:
         """A chat model that knows nothing yet of the server."""
-        return Chat(parse(f"{self.name}:{name}", "ANSWER_MODEL"), self.clients(**env))
+        return Chat(parse_spec(f"{self.name}:{name}", "ANSWER_MODEL"), self.clients(**env))
 
     async def colour(self, chat: Chat) -> Colour:
-        return await chat.json(PROMPT, SCHEMA, Colour, "check", self.heard)
+        return await chat.ask_json(PROMPT, SCHEMA, Colour, "check", self.heard)
 
     async def close(self) -> None:
         for clients in self._made.values():
@@ -90,7 +90,7 @@ class Wire:
 def loaded(env: dict[str, str]) -> Settings:
     """The settings of an environment, with a short timeout and a Gemini key unless it says else."""
     usual = {"GEMINI_API_KEY": KEY, "SIGHTLINE_MODEL_TIMEOUT": "5", "SIGHTLINE_RETRY_WAIT": "1"}
-    return settings.load(usual | env, data_dir=Path("unused"))
+    return settings.load_settings(usual | env, data_dir=Path("unused"))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.records import Usage
-from research.models.prices import priced
+from research.models.prices import add_cost
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
@@ -23,10 +23,10 @@ async def _asked(gemini: Wire, way: str) -> Usage:
         clients = gemini.clients(GEMINI_API_KEY="k", WEB_SEARCH_MODEL=MODEL)
         await GeminiSearch(clients, lambda: NOW).search("tower", gemini.heard)
     elif way == "json":
-        await gemini.chat(MODEL).json(PROMPT, SCHEMA, Colour, "plan", gemini.heard)
+        await gemini.chat(MODEL).ask_json(PROMPT, SCHEMA, Colour, "plan", gemini.heard)
     else:
         chat = gemini.chat(MODEL)
-        await (chat.text if way == "text" else chat.stream)(PROMPT, "write", gemini.heard)
+        await (chat.ask_text if way == "text" else chat.stream_text)(PROMPT, "write", gemini.heard)
     [told] = gemini.heard.of("usage")
     return Usage.model_validate(told)
 
@@ -38,6 +38,6 @@ async def test_tokens_from_the_cache_are_billed_at_their_own_price(gemini: Wire,
     gemini.server.cached = 5
     used = await _asked(gemini, way)
     assert (whole.cached, used.cached, used.input) == (0, 5, whole.input)
-    costs = priced(whole, day).cost, priced(used, day).cost
+    costs = add_cost(whole, day).cost, add_cost(used, day).cost
     assert costs[0] is not None and costs[1] is not None
     assert costs[0] - costs[1] == pytest.approx(5 * (0.75 - 0.075) / 1_000_000)

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.models import clients
-from research.models.calls import TELL, Chat, Prompt
-from research.models.clients import STREAM
-from research.models.limits import Limiter
-from research.models.roles import parse
+from research.models.chat import EMIT_INTERVAL_SECONDS, Chat, Prompt
+from research.models.clients import STREAM_TIMEOUT_FACTOR
+from research.models.request_limits import RequestLimiter
+from research.models.roles import parse_spec
 from tests.fakes import until
 from tests.models.conftest import KEY, PROMPT, Heard, Wire
 from tests.servers import tokens
@@ -29,7 +29,7 @@ ASKED = Prompt("Follow the rules.", "Question: how old is the tower?\n[@3fa9] It
 
 
 async def stream(wire: Wire, chat: Chat) -> Any:
-    return await chat.stream(ASKED, "write", wire.heard)
+    return await chat.stream_text(ASKED, "write", wire.heard)
 
 
 def completion(text: str | None, finish: str = "stop") -> dict[str, Any]:
@@ -59,9 +59,7 @@ async def test_json_comes_back_as_the_object_that_was_asked_for(wire: Wire) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["fenced", "bom"])
-async def test_a_fence_or_a_byte_order_mark_around_json_is_taken_off(
-    fault: str, wire: Wire
-) -> None:
+async def test_a_fence_or_a_byte_order_mark_around_json_is_taken_off(fault: str, wire: Wire) -> None:
     wire.server.fail("check", fault)
     assert (await wire.colour(wire.chat())).colour == "green"
     assert wire.server.calls() == 1
@@ -84,11 +82,9 @@ async def test_json_that_does_not_fit_is_asked_for_once_more_and_the_problem_is_
 
 
 @pytest.mark.parametrize("fault", ["wrongtypes", "wrongjson", "prose"])
-async def test_json_that_never_fits_is_malformed_after_two_requests(
-    openai: Wire, fault: str
-) -> None:
+async def test_json_that_never_fits_is_malformed_after_two_requests(openai: Wire, fault: str) -> None:
     openai.server.fail("check", fault)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat())
     assert caught.value.reason == "malformed"
     assert "openai:some-model: " in caught.value.message
@@ -99,7 +95,7 @@ async def test_half_of_a_json_is_not_mended_although_that_would_give_an_object(
     openai: Wire,
 ) -> None:
     openai.server.replay("check", completion('{"colour": "green"'))
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat())
     assert caught.value.reason == "malformed"
     assert openai.server.calls() == 2
@@ -109,7 +105,7 @@ async def test_json_that_reached_the_limit_of_output_is_cut_off_even_if_it_can_b
     openai: Wire,
 ) -> None:
     openai.server.replay("check", completion('{"colour": "green"}', "length"))
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat())
     assert caught.value.reason == "cut off"
     assert openai.server.calls() == 2
@@ -140,7 +136,7 @@ async def test_thoughts_before_json_are_left_out_even_if_only_their_end_is_marke
 
 
 async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) -> None:
-    wire.server.fail("write", f"slow:{TELL}")
+    wire.server.fail("write", f"slow:{EMIT_INTERVAL_SECONDS}")
     found = await stream(wire, wire.chat())
     told = wire.heard.of("text")
     assert len(told) > 2
@@ -149,10 +145,8 @@ async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) ->
     assert len(wire.heard.of("usage")) == 1
 
 
-async def test_chunks_that_come_fast_are_told_together(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("research.models.calls.TELL", 60)
+async def test_chunks_that_come_fast_are_told_together(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("research.models.chat.EMIT_INTERVAL_SECONDS", 60)
     found = await stream(wire, wire.chat())
     first, rest = (part["text"] for part in wire.heard.of("text"))
     assert first and rest and first + rest == found.text
@@ -173,9 +167,7 @@ async def test_a_stream_that_breaks_off_begins_anew(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("fault", ["midreset", "midclose", "midend", "miderror", "midbadjson"])
-async def test_a_stream_that_breaks_off_for_good_leaves_what_was_written_and_says_so(
-    wire: Wire, fault: str
-) -> None:
+async def test_a_stream_that_breaks_off_for_good_leaves_what_was_written_and_says_so(wire: Wire, fault: str) -> None:
     chat = wire.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
     whole = (await stream(wire, chat)).text
     wire.server.fail("write", fault)
@@ -188,16 +180,12 @@ async def test_a_stream_that_breaks_off_for_good_leaves_what_was_written_and_say
 async def test_of_several_attempts_that_break_off_the_longest_text_is_left(openai: Wire) -> None:
     chat = openai.chat()
     openai.server.fail("write", "midreset", times=1)
-    openai.server.brain.answer = lambda prompt: (
-        "short" if openai.server.calls() > 1 else "long " * 9
-    )
+    openai.server.brain.answer = lambda prompt: "short" if openai.server.calls() > 1 else "long " * 9
     found = await stream(openai, chat)
     assert (found.text, found.trouble) == ("short", None)
     openai.server.reset()
     openai.server.fail("write", "midreset")
-    openai.server.brain.answer = lambda prompt: (
-        "short" if openai.server.calls() > 1 else "long " * 9
-    )
+    openai.server.brain.answer = lambda prompt: "short" if openai.server.calls() > 1 else "long " * 9
     found = await stream(openai, chat)
     assert found.text.startswith("long long")
     assert found.trouble is not None
@@ -215,7 +203,7 @@ async def test_a_text_at_the_limit_of_output_is_cut_and_not_asked_for_again(wire
     wire.server.fail("any", "maxtokens")
     chat = wire.chat()
     assert (await stream(wire, chat)).cut
-    assert (await chat.text(ASKED, "summarise", wire.heard)).cut
+    assert (await chat.ask_text(ASKED, "summarise", wire.heard)).is_cut
     assert wire.server.calls() == 2
 
 
@@ -227,9 +215,7 @@ async def test_thoughts_are_neither_told_nor_part_of_the_text(openai: Wire) -> N
 
 
 @pytest.mark.parametrize("shift", range(12))
-async def test_thoughts_of_which_only_the_end_is_marked_are_taken_back(
-    openai: Wire, shift: int
-) -> None:
+async def test_thoughts_of_which_only_the_end_is_marked_are_taken_back(openai: Wire, shift: int) -> None:
     thoughts = f"Okay{'.' * shift} is it old?\n"  # so that the tag falls apart at every place
     openai.server.brain.answer = thoughts + "</think>\n\nThe tower is old. 塔很古老。"
     found = await stream(openai, openai.chat())
@@ -238,7 +224,7 @@ async def test_thoughts_of_which_only_the_end_is_marked_are_taken_back(
     begun = max(at for at, part in enumerate(told) if part.get("restart"))
     assert "".join(part["text"] for part in told[begun:]) == found.text
     openai.server.replay("any", completion(openai.server.brain.answer))
-    assert (await openai.chat().text(ASKED, "summarise", openai.heard)).text == found.text
+    assert (await openai.chat().ask_text(ASKED, "summarise", openai.heard)).text == found.text
 
 
 async def test_a_byte_order_mark_is_no_part_of_a_text(wire: Wire) -> None:
@@ -256,11 +242,11 @@ async def test_a_text_that_begins_with_an_angle_bracket_is_whole(openai: Wire) -
 async def test_thoughts_alone_are_no_text(openai: Wire) -> None:
     openai.server.brain.answer = "<think>\nHm, is it old? I cannot tell yet, so let me think"
     openai.server.fail("write", "maxtokens")
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await stream(openai, openai.chat())
     assert caught.value.reason == "cut off"
     openai.server.fail("write", "midreset")
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await stream(openai, openai.chat())
     assert caught.value.reason == "unreachable"
     assert openai.heard.of("text") == []
@@ -287,10 +273,10 @@ async def test_a_model_that_says_nothing_is_a_trouble_that_names_the_cause(wire:
         wire.server.fail("any", fault)
         for call in (
             stream(wire, chat),
-            chat.text(ASKED, "summarise", wire.heard),
+            chat.ask_text(ASKED, "summarise", wire.heard),
             wire.colour(chat),
         ):
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(ServiceError) as caught:
                 await call
             assert (fault, caught.value.reason) == (fault, reason)
             assert len(caught.value.message) > 20
@@ -298,7 +284,7 @@ async def test_a_model_that_says_nothing_is_a_trouble_that_names_the_cause(wire:
 
 async def test_a_refusal_in_words_is_blocked_and_told(openai: Wire) -> None:
     openai.server.fail("any", "refusal")
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat())
     assert (caught.value.reason, openai.server.calls()) == ("blocked", 1)
     assert "I can't help with that" in caught.value.message
@@ -307,9 +293,7 @@ async def test_a_refusal_in_words_is_blocked_and_told(openai: Wire) -> None:
 # Again, or not
 
 
-async def test_a_pause_that_the_service_asks_for_is_kept_to_and_told(
-    gemini: Wire, openai: Wire
-) -> None:
+async def test_a_pause_that_the_service_asks_for_is_kept_to_and_told(gemini: Wire, openai: Wire) -> None:
     for wire in (gemini, openai):
         wire.server.fail("check", "429:0.7", times=1)
         await wire.colour(wire.chat())
@@ -327,9 +311,9 @@ async def test_a_pause_that_the_service_asks_for_is_kept_to_and_told(
 async def test_a_pause_that_ends_at_a_date_is_kept_to(openai: Wire) -> None:
     later = datetime.now(UTC) + timedelta(hours=2)
     openai.server.fail("check", f"429:{format_datetime(later, usegmt=True)}", times=1)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat("dated"))
-    assert caught.value.reason == "quota" and 7_000 < (caught.value.after or 0) <= 7_200
+    assert caught.value.reason == "quota" and 7_000 < (caught.value.retry_after_seconds or 0) <= 7_200
     assert re.search(r"possible again in 7\d\d\d s", caught.value.message)
     assert openai.server.calls() == 1
 
@@ -340,7 +324,7 @@ async def test_a_pause_beyond_the_limit_is_not_waited_for_and_nothing_is_asked_u
     openai.server.fail("check", "429:1.3", times=1)
     chat = openai.chat("of-its-own")
     for _ in range(2):
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(ServiceError) as caught:
             await openai.colour(chat)
         assert caught.value.reason == "quota"
         assert re.search(r"possible again in (1.3|2|1) s", caught.value.message)
@@ -354,19 +338,19 @@ async def test_a_pause_beyond_the_limit_is_not_waited_for_and_nothing_is_asked_u
 async def test_a_pause_holds_for_one_model_and_not_for_its_searches(openai: Wire) -> None:
     openai.server.fail("check", "429:60", times=1)
     clients = openai.clients()
-    chat, other = (Chat(parse(f"openai:{name}"), clients) for name in ("spent", "other"))
-    with pytest.raises(Trouble):
+    chat, other = (Chat(parse_spec(f"openai:{name}"), clients) for name in ("spent", "other"))
+    with pytest.raises(ServiceError):
         await openai.colour(chat)
     assert (await openai.colour(other)).colour == "green"
-    assert clients.rest(chat.spec).left > 50
-    assert clients.rest(chat.spec, search=True).left == 0
+    assert clients.cooldown(chat.spec).remaining_seconds > 50
+    assert clients.cooldown(chat.spec, for_search=True).remaining_seconds == 0
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 4])
 async def test_the_setting_counts_attempts(openai: Wire, attempts: int) -> None:
     openai.server.fail("check", "429:0.05")
     own = {"SIGHTLINE_MODEL_ATTEMPTS": str(attempts)}
-    with pytest.raises(Trouble):
+    with pytest.raises(ServiceError):
         await openai.colour(openai.chat(f"asked-{attempts}-times", **own))
     assert openai.server.calls() == attempts
     assert len(openai.heard.of("waiting")) == attempts - 1
@@ -379,11 +363,9 @@ async def test_the_setting_counts_attempts(openai: Wire, attempts: int) -> None:
         ("echokey", 3),  # refused for no known reason: once for each way to ask
     ],
 )
-async def test_what_repeating_cannot_help_is_asked_once(
-    openai: Wire, fault: str, calls: int
-) -> None:
+async def test_what_repeating_cannot_help_is_asked_once(openai: Wire, fault: str, calls: int) -> None:
     openai.server.fail("check", fault)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat(SIGHTLINE_MODEL_TIMEOUT="0.3", OPENAI_API_KEY=KEY))
     assert openai.server.calls() == calls
     assert openai.heard.of("waiting") == []
@@ -398,8 +380,8 @@ async def test_what_may_pass_is_asked_again(openai: Wire, fault: str) -> None:
 
 
 async def test_a_provider_without_its_key_is_not_asked(openai: Wire) -> None:
-    chat = Chat(parse("gemini:m"), openai.clients(GEMINI_API_KEY=" "))
-    with pytest.raises(Trouble) as caught:
+    chat = Chat(parse_spec("gemini:m"), openai.clients(GEMINI_API_KEY=" "))
+    with pytest.raises(ServiceError) as caught:
         await openai.colour(chat)
     assert (caught.value.reason, caught.value.hint) == ("no key", "key")
     assert "GEMINI_API_KEY" in caught.value.message
@@ -411,7 +393,7 @@ async def test_a_provider_without_its_key_is_not_asked(openai: Wire) -> None:
 async def test_a_call_ends_with_its_deadline_and_the_server_is_left(wire: Wire) -> None:
     wire.server.fail("check", "hang")
     chat = wire.chat(SIGHTLINE_MODEL_TIMEOUT="1")
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await wire.colour(chat)
     assert (caught.value.reason, caught.value.message) == (
         "timeout",
@@ -423,10 +405,10 @@ async def test_a_call_ends_with_its_deadline_and_the_server_is_left(wire: Wire) 
 async def test_a_call_that_waits_for_its_turn_says_so_and_is_not_late(
     openai: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "Limiter", partial(Limiter, minute=0.6))
+    monkeypatch.setattr(clients, "RequestLimiter", partial(RequestLimiter, window_seconds=0.6))
     limits = {"SIGHTLINE_REQUESTS_PER_MINUTE": "1", "SIGHTLINE_MODEL_TIMEOUT": "1"}
     chat = openai.chat(**limits)
-    await chat.warm()
+    await chat.load_client()
     colours = await asyncio.gather(*(openai.colour(chat) for _ in range(3)))
     assert [colour.colour for colour in colours] == ["green"] * 3
     queued = {"stage": "check", "what": "openai:some-model"}
@@ -441,7 +423,7 @@ async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) 
         chat, start = openai.chat(OPENAI_BASE_URL=slow.base_url, SIGHTLINE_MODEL_TIMEOUT="0.4"), 0.0
         for call in (openai.colour(chat), stream(openai, chat)):
             start = time.monotonic()
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(ServiceError) as caught:
                 await call
             assert caught.value.reason == "timeout"
             assert time.monotonic() - start < 30
@@ -456,13 +438,13 @@ async def test_a_stream_may_last_longer_than_one_answer_but_not_for_ever(openai:
     assert time.monotonic() - start > 1
     openai.server.brain.answer = "word " * 100  # 16 pieces
     chat = openai.chat(SIGHTLINE_MODEL_TIMEOUT="0.7")
-    await chat.warm()
+    await chat.load_client()
     start = time.monotonic()
     found = await stream(openai, chat)
     assert found.trouble is not None
     assert found.trouble.reason == "timeout"
     assert found.text.startswith("word word")
-    assert time.monotonic() - start >= 0.7 * STREAM
+    assert time.monotonic() - start >= 0.7 * STREAM_TIMEOUT_FACTOR
 
 
 async def test_a_call_that_is_cancelled_ends_at_once_and_the_server_is_left(wire: Wire) -> None:
@@ -496,7 +478,7 @@ async def test_no_request_has_a_sampling_parameter_and_every_prompt_ends_with_th
     chat = wire.chat()
     await wire.colour(chat)
     await stream(wire, chat)
-    await chat.text(ASKED, "summarise", Heard())
+    await chat.ask_text(ASKED, "summarise", Heard())
     for call in wire.server.log:
         assert names(call.body) & SAMPLING == set()
         turns = call.body.get("messages") or call.body["contents"]
@@ -545,6 +527,6 @@ async def test_a_call_that_was_refused_counts_for_nothing(wire: Wire) -> None:
     wire.server.fail("any", "403")
     chat = wire.chat()
     for call in (stream(wire, chat), wire.colour(chat)):
-        with pytest.raises(Trouble):
+        with pytest.raises(ServiceError):
             await call
     assert wire.heard.of("usage") == []

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.errors import Trouble
-from research.core.providers import shipped
+from research.core.errors import ServiceError
+from research.core.providers import shipped_providers
 from research.core.settings import SettingError
-from research.models import contexts
-from research.models.calls import Prompt
-from research.models.clients import Clients
-from research.models.contexts import CEILING, smaller
-from research.models.counting import fewest, tokens
-from research.models.overflow import overflow
-from research.models.roles import parse
+from research.models import context_lengths
+from research.models.chat import Prompt
+from research.models.clients import ModelClients
+from research.models.context_lengths import MAX_PROMPT_TOKENS, reduce_token_budget
+from research.models.prompt_overflow import detect_overflow
+from research.models.roles import parse_spec
+from research.models.token_counts import estimate_tokens, minimum_tokens
 from tests.models.conftest import SCHEMA, Colour, Wire, loaded
 from tests.servers.lengths import LENGTHS, too_long
 from tests.tables import each_row
@@ -31,7 +31,7 @@ WORDS = "The grass is green, and so is the hill behind it. "
 
 
 def context(name: str, **env: str) -> int:
-    return contexts.context(parse(name), loaded(env))
+    return context_lengths.context_length(parse_spec(name), loaded(env))
 
 
 # The table and the setting
@@ -61,9 +61,7 @@ def context(name: str, **env: str) -> int:
         ("openai:bespokelabs/Bespoke-MiniCheck-7B", 32_768),
     ],
 )
-async def test_a_model_has_the_context_that_its_name_or_the_table_tells(
-    name: str, length: int
-) -> None:
+async def test_a_model_has_the_context_that_its_name_or_the_table_tells(name: str, length: int) -> None:
     assert context(name) == length
 
 
@@ -75,9 +73,9 @@ async def test_ollama_is_asked_for_no_more_than_a_model_is_known_to_take() -> No
 
 
 async def test_the_table_has_a_context_for_each_provider_and_no_name_that_nothing_has() -> None:
-    path = Path(contexts.__file__).parents[1] / "data" / "contexts.json"
+    path = Path(context_lengths.__file__).parents[1] / "data" / "contexts.json"
     table = json.loads(path.read_text(encoding="utf-8"))
-    assert all(2_048 <= provider.context <= 10_000_000 for provider in shipped().values())
+    assert all(2_048 <= provider.context <= 10_000_000 for provider in shipped_providers().values())
     assert all(name == name.lower() and ":" in name for name in table["tokens"])
     assert all(2_048 <= length <= 10_000_000 for length in table["tokens"].values())
 
@@ -111,18 +109,18 @@ async def test_a_context_that_is_none_is_refused_and_named(value: str) -> None:
 
 
 async def test_the_setting_is_shown_as_it_was_given() -> None:
-    shown = dict(loaded({"SIGHTLINE_CONTEXT_LENGTH": "openai:x=9000 , 8000"}).shown())
+    shown = dict(loaded({"SIGHTLINE_CONTEXT_LENGTH": "openai:x=9000 , 8000"}).display_values())
     assert shown["SIGHTLINE_CONTEXT_LENGTH"] == "openai:x=9000, 8000"
 
 
 async def test_a_prompt_leaves_room_for_the_answer_and_is_not_endless() -> None:
     def room(name: str, **env: str) -> int:
-        return contexts.room(parse(name), loaded(env))
+        return context_lengths.prompt_token_budget(parse_spec(name), loaded(env))
 
     assert room("openai:gpt-4") == 6_144
     assert room("openai:Qwen3-8B") == 24_576
     assert room("openai:gpt-4o") == 119_808
-    assert room("gemini-3.8-flash") == CEILING - 8_192
+    assert room("gemini-3.8-flash") == MAX_PROMPT_TOKENS - 8_192
     assert room("gemini-3.8-flash", SIGHTLINE_CONTEXT_LENGTH="900000") == 891_808
 
 
@@ -130,7 +128,7 @@ async def test_ollama_is_asked_for_the_context_that_is_set(ollama: Wire) -> None
     chat = ollama.chat(SIGHTLINE_CONTEXT_LENGTH="ollama:some-model=5000")
     await ollama.colour(chat)
     assert ollama.server.log[0].body["options"]["num_ctx"] == 5_000
-    assert chat.room == 3_750
+    assert chat.token_budget == 3_750
 
 
 # What a refusal says
@@ -143,11 +141,11 @@ def told(wording: str, limit: int = 32_768, asked: int = 41_234) -> tuple[int, A
 @each_row("wording", LENGTHS)
 async def test_every_provider_s_words_for_a_prompt_too_long_are_understood(wording: str) -> None:
     status, body = told(wording)
-    found = overflow(status, body if isinstance(body, dict) else {}, str(body))
+    found = detect_overflow(status, body if isinstance(body, dict) else {}, str(body))
     assert found is not None
     text = json.dumps(LENGTHS[wording])
-    assert found.limit == (32_768 if "{limit}" in text else 0)
-    assert found.asked == (41_234 if "{asked}" in text else 0)
+    assert found.max_tokens == (32_768 if "{limit}" in text else 0)
+    assert found.prompt_tokens == (41_234 if "{asked}" in text else 0)
 
 
 OTHERS: list[tuple[int, Any]] = [
@@ -182,7 +180,7 @@ OTHERS: list[tuple[int, Any]] = [
 
 @each_row(("status", "body"), OTHERS)
 async def test_another_refusal_is_not_taken_for_one_of_length(status: int, body: Any) -> None:
-    assert overflow(status, body, str(body)) is None
+    assert detect_overflow(status, body, str(body)) is None
 
 
 @each_row(
@@ -204,7 +202,7 @@ async def test_another_refusal_is_not_taken_for_one_of_length(status: int, body:
 async def test_the_second_prompt_is_as_long_as_what_was_said_allows(
     limit: int, asked: int, sent: int, room: int
 ) -> None:
-    found = smaller(limit, asked, sent)
+    found = reduce_token_budget(limit, asked, sent)
     assert found == room
     assert found < sent
 
@@ -214,17 +212,17 @@ async def test_the_second_prompt_is_as_long_as_what_was_said_allows(
 
 def sized(room: int) -> Prompt:
     """A prompt of as much as has room, of 90,000 tokens at most."""
-    most = min(room, 90_000) - tokens(RULES) - 10
+    most = min(room, 90_000) - estimate_tokens(RULES) - 10
     return Prompt(RULES, "\n" + (WORDS * (most * 3 // len(WORDS) + 1))[: most * 3])
 
 
 async def asked(wire: Wire, way: str, **env: str) -> Any:
     chat = wire.chat("of-length", **env)
     if way == "json":
-        return await chat.json(sized, SCHEMA, Colour, "check", wire.heard)
+        return await chat.ask_json(sized, SCHEMA, Colour, "check", wire.heard)
     if way == "text":
-        return await chat.text(sized, "summarise", wire.heard)
-    return await chat.stream(sized, "write", wire.heard)
+        return await chat.ask_text(sized, "summarise", wire.heard)
+    return await chat.stream_text(sized, "write", wire.heard)
 
 
 async def fresh(wire: Wire, wording: str = "openai", limit: int = 0) -> Wire:
@@ -240,9 +238,7 @@ async def fresh(wire: Wire, wording: str = "openai", limit: int = 0) -> Wire:
     ("wording", "way"),
     [*((wording, "stream") for wording in LENGTHS), ("vllm", "json"), ("vllm", "text")],
 )
-async def test_a_prompt_too_long_is_made_shorter_and_asked_once_more(
-    openai: Wire, wording: str, way: str
-) -> None:
+async def test_a_prompt_too_long_is_made_shorter_and_asked_once_more(openai: Wire, wording: str, way: str) -> None:
     await fresh(openai, wording, 8_192)
     assert await asked(openai, way)
     assert [call.fault for call in openai.server.log] == ["too long", ""]
@@ -288,20 +284,20 @@ async def test_a_prompt_that_is_refused_again_is_given_up_and_nothing_is_learnt(
     await fresh(openai)
     openai.server.fail("write", "400context")
     chat = openai.chat("of-length")
-    before = chat.room
-    with pytest.raises(Trouble) as caught:
-        await chat.stream(sized, "write", openai.heard)
+    before = chat.token_budget
+    with pytest.raises(ServiceError) as caught:
+        await chat.stream_text(sized, "write", openai.heard)
     assert (caught.value.reason, caught.value.hint) == ("refused", "context")
     assert openai.server.calls() == 2
-    assert chat.room == before
+    assert chat.token_budget == before
 
 
 async def test_a_prompt_that_cannot_be_made_shorter_is_not_asked_again(openai: Wire) -> None:
     openai.server.fail("write", "400context")
     for prompt in (Prompt(RULES, WORDS * 900), lambda room: Prompt(RULES, WORDS * 900)):
         openai.server.log.clear()
-        with pytest.raises(Trouble):
-            await openai.chat("of-length").stream(prompt, "write", openai.heard)
+        with pytest.raises(ServiceError):
+            await openai.chat("of-length").stream_text(prompt, "write", openai.heard)
         assert openai.server.calls() == 1
 
 
@@ -309,12 +305,12 @@ async def test_what_is_learnt_of_one_model_is_not_said_of_another(openai: Wire) 
     await fresh(openai, "openai", 8_192)
     await asked(openai, "text")
     clients = openai.clients()
-    learnt, other = (clients.room(parse(f"openai:{n}")) for n in ("of-length", "other"))
+    learnt, other = (clients.token_budget(parse_spec(f"openai:{n}")) for n in ("of-length", "other"))
     assert learnt < 8_192 < other
-    own = Clients(loaded({"OPENAI_API_KEY": "sk-somebody-else"}), clients)
-    same = Clients(openai.clients().settings, clients)
-    assert own.room(parse("openai:of-length")) == other
-    assert same.room(parse("openai:of-length")) == learnt
+    own = ModelClients(loaded({"OPENAI_API_KEY": "sk-somebody-else"}), clients)
+    same = ModelClients(openai.clients().settings, clients)
+    assert own.token_budget(parse_spec("openai:of-length")) == other
+    assert same.token_budget(parse_spec("openai:of-length")) == learnt
 
 
 async def test_several_that_are_refused_at_once_are_each_asked_once_more(openai: Wire) -> None:
@@ -334,7 +330,7 @@ async def test_a_prompt_that_ollama_has_cut_is_asked_once_more_shorter(ollama: W
     def make(room: int) -> Prompt:
         return Prompt(RULES, "\n" + WORDS * (room * 4 // len(WORDS) + 100))
 
-    reply = await chat.stream(make, "write", ollama.heard)
+    reply = await chat.stream_text(make, "write", ollama.heard)
     assert ollama.server.calls() == 2
     first, second = ollama.server.log
     assert len(second.prompt) < len(first.prompt)
@@ -346,9 +342,7 @@ async def test_a_prompt_that_ollama_has_cut_is_asked_once_more_shorter(ollama: W
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["json", "text", "stream"])
-async def test_an_answer_is_kept_with_a_warning_where_the_server_counts_too_few_tokens(
-    wire: Wire, way: str
-) -> None:
+async def test_an_answer_is_kept_with_a_warning_where_the_server_counts_too_few_tokens(wire: Wire, way: str) -> None:
     await fresh(wire)
     wire.server.counts = "low"  # as of servers that count what was not in their cache
     assert await asked(wire, way)
@@ -363,4 +357,4 @@ async def test_an_answer_is_kept_with_a_warning_where_the_server_counts_too_few_
 
 @given(st.text(max_size=300))
 async def test_the_least_that_a_text_can_have_is_less_than_it_is_taken_to_have(text: str) -> None:
-    assert fewest(text) <= tokens(text)
+    assert minimum_tokens(text) <= estimate_tokens(text)

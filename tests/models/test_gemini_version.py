@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from research.core.records import silent
-from research.models.calls import Chat
-from research.models.clients import Clients
-from research.models.roles import parse
-from research.runtime.check import key_check
-from research.sources.web.deep import DeepResearch
+from research.core.records import ignore_event
+from research.models.chat import Chat
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
+from research.runtime.connection_checks import check_key
+from research.sources.web.deep_research import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, loaded
 from tests.servers.gemini import FakeGemini
@@ -42,21 +42,21 @@ def gemini(serving: FakeGemini) -> FakeGemini:
 @pytest.fixture
 async def asked(gemini: FakeGemini) -> AsyncIterator[Any]:
     """Make a request of each kind to an address and return the paths that the server saw."""
-    opened: list[Clients] = []
+    opened: list[ModelClients] = []
 
     async def ask(address: str, **env: str) -> list[str]:
         settings = loaded({"GOOGLE_GEMINI_BASE_URL": address} | env)
-        clients = Clients(settings)
+        clients = ModelClients(settings)
         opened.append(clients)
         gemini.log.clear()
-        chat = Chat(parse(f"gemini:{NAME}"), clients)
-        await chat.json(PROMPT, SCHEMA, Colour, "check", silent)
-        await chat.text(PROMPT, "summarise", silent)
-        await chat.stream(PROMPT, "write", silent)
-        await chat.act([_human("Where is the tower?")], [LOOK], "search", silent)
-        await GeminiSearch(clients, lambda: NOW).search("tower https://example.org/a", silent)
-        await DeepResearch(clients, lambda: NOW, every=0.01).search("tower", silent)
-        check = await key_check("GEMINI_API_KEY", settings, lambda name: pytest.fail(name))
+        chat = Chat(parse_spec(f"gemini:{NAME}"), clients)
+        await chat.ask_json(PROMPT, SCHEMA, Colour, "check", ignore_event)
+        await chat.ask_text(PROMPT, "summarise", ignore_event)
+        await chat.stream_text(PROMPT, "write", ignore_event)
+        await chat.next_message([_human("Where is the tower?")], [LOOK], "search", ignore_event)
+        await GeminiSearch(clients, lambda: NOW).search("tower https://example.org/a", ignore_event)
+        await DeepResearch(clients, lambda: NOW, max_poll_seconds=0.01).search("tower", ignore_event)
+        check = await check_key("GEMINI_API_KEY", settings, lambda name: pytest.fail(name))
         assert check.failure is None
         return [call.path for call in gemini.log]
 

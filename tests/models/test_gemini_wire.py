@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.models.calls import Chat, Prompt
-from research.models.clients import Clients
-from research.models.roles import parse
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.models.chat import Chat, Prompt
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
 from tests.models.conftest import KEY, PROMPT, SCHEMA, Colour, Wire, loaded
 from tests.servers.gemini import FakeGemini
 from tests.tables import each_row
@@ -44,7 +44,7 @@ def answer(*parts: Any, **more: Any) -> dict[str, Any]:
 
 
 async def act(chat: Chat, turns: list[Any]) -> AIMessage:
-    return await chat.act(turns, [LOOK], "search", silent)
+    return await chat.next_message(turns, [LOOK], "search", ignore_event)
 
 
 # The model
@@ -53,10 +53,10 @@ async def act(chat: Chat, turns: list[Any]) -> AIMessage:
 @module_loop
 async def test_all_models_are_langchain_s_and_share_the_one_client(gemini: Wire) -> None:
     clients = gemini.clients()
-    first, second = [await clients.chat(parse(f"gemini:{name}")) for name in ("one", "two")]
+    first, second = [await clients.chat(parse_spec(f"gemini:{name}")) for name in ("one", "two")]
     assert isinstance(first, ChatGoogleGenerativeAI) and isinstance(second, ChatGoogleGenerativeAI)
     assert first.client is second.client is await clients.gemini()
-    assert await clients.chat(parse("gemini:one")) is first
+    assert await clients.chat(parse_spec("gemini:one")) is first
 
 
 @module_loop
@@ -76,8 +76,8 @@ async def test_nothing_in_the_environment_changes_where_a_model_is_asked(
         "GOOGLE_VERTEX_BASE_URL": elsewhere,
     }.items():
         monkeypatch.setenv(name, value)
-    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": gemini.server.base_url}))
-    assert (await Chat(parse("gemini:m"), clients).text(PROMPT, "write", silent)).text
+    clients = ModelClients(loaded({"GOOGLE_GEMINI_BASE_URL": gemini.server.base_url}))
+    assert (await Chat(parse_spec("gemini:m"), clients).ask_text(PROMPT, "write", ignore_event)).text
     await clients.close()
     [call] = gemini.server.log
     assert call.path == "/v1beta/models/m:generateContent"
@@ -87,7 +87,7 @@ async def test_nothing_in_the_environment_changes_where_a_model_is_asked(
 
 _PRINTS = """
 import asyncio, sys
-from research.models.calls import Chat
+from research.models.chat import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
 from research.core.records import silent
@@ -137,9 +137,9 @@ async def test_a_request_has_the_prompt_and_what_is_asked_for_and_no_parameter_o
     gemini: Wire, name: str
 ) -> None:
     chat = gemini.chat(name, GEMINI_THINKING="low")
-    await chat.text(PROMPT, "write", silent)
-    await chat.stream(PROMPT, "write", silent)
-    await chat.json(PROMPT, SCHEMA, Colour, "plan", silent)
+    await chat.ask_text(PROMPT, "write", ignore_event)
+    await chat.stream_text(PROMPT, "write", ignore_event)
+    await chat.ask_json(PROMPT, SCHEMA, Colour, "plan", ignore_event)
     thinking = {"thinkingConfig": {"thinking_level": "LOW"}}
     schema = {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
     plain = {**BODY, "generationConfig": {**ONE, **thinking}}
@@ -155,7 +155,7 @@ async def test_a_request_has_the_prompt_and_what_is_asked_for_and_no_parameter_o
 @module_loop
 @pytest.mark.parametrize("name", ["gemini-3.8-flash", "qwen3:8b", "a?key=b&c", "a b", "塔"])
 async def test_a_name_is_part_of_the_path_whatever_is_in_it(gemini: Wire, name: str) -> None:
-    await gemini.chat(name).text(PROMPT, "write", silent)
+    await gemini.chat(name).ask_text(PROMPT, "write", ignore_event)
     path = unquote(gemini.server.log[0].path)
     assert path.partition("/models/")[2] == f"{name}:generateContent"
 
@@ -184,10 +184,7 @@ async def test_calls_go_back_with_their_signatures_and_what_the_tools_said_in_on
     await act(chat, [*TURNS, said, *told, HumanMessage("And now?")])
     contents = gemini.server.log[-1].body["contents"]
     without_id = {"functionCall": {"name": "look", "args": {"at": {"n": 1}}}}
-    results = [
-        {"functionResponse": {"name": "look", "response": {"output": text}}}
-        for text in ("one", "two")
-    ]
+    results = [{"functionResponse": {"name": "look", "response": {"output": text}}} for text in ("one", "two")]
     assert contents[1:] == [
         {"role": "model", "parts": [thought, {"text": "Now."}, without_id | signature, calls[1]]},
         {"role": "user", "parts": results},
@@ -212,8 +209,8 @@ async def test_a_text_is_that_of_all_parts_that_are_no_thoughts(gemini: Wire) ->
     parts = ({"text": "Hm.", "thought": True}, {"text": "塔高"}, {"text": "45.9 米。\n"})
     gemini.server.replay("any", answer(*parts))
     chat = gemini.chat()
-    assert (await chat.text(PROMPT, "write", silent)).text == "塔高45.9 米。"
-    assert (await chat.stream(PROMPT, "write", silent)).text == "塔高45.9 米。\n"
+    assert (await chat.ask_text(PROMPT, "write", ignore_event)).text == "塔高45.9 米。"
+    assert (await chat.stream_text(PROMPT, "write", ignore_event)).text == "塔高45.9 米。\n"
 
 
 @module_loop
@@ -237,7 +234,7 @@ async def test_the_usage_of_a_stream_is_that_of_the_same_answer_in_one_piece(gem
     gemini.server.brain.answer = "word " * 60  # several chunks, each with all tokens so far
     prompt = Prompt("Follow the rules.", "<<<question q\nHow old is the tower?\nq question>>>")
     used = []
-    for ask in (gemini.chat().text, gemini.chat().stream):
+    for ask in (gemini.chat().ask_text, gemini.chat().stream_text):
         await ask(prompt, "write", gemini.heard)
         used.append(_usage(gemini))
     assert used[0] == used[1]
@@ -253,7 +250,7 @@ async def test_thoughts_and_what_tools_have_read_are_counted(gemini: Wire) -> No
         "thoughtsTokenCount": 60,
     }
     gemini.server.replay("any", answer({"text": "Green."}) | {"usageMetadata": counts})
-    for ask in (gemini.chat().text, gemini.chat().stream):
+    for ask in (gemini.chat().ask_text, gemini.chat().stream_text):
         await ask(PROMPT, "write", gemini.heard)
         assert _usage(gemini) == (150, 150, 0)
 
@@ -261,12 +258,12 @@ async def test_thoughts_and_what_tools_have_read_are_counted(gemini: Wire) -> No
 @module_loop
 async def test_an_end_whose_name_is_new_is_an_end(gemini: Wire) -> None:
     gemini.server.replay("any", answer({"text": "Green."}, finishReason="NEWLY_NAMED"))
-    for ask in (gemini.chat().text, gemini.chat().stream):
-        assert (await ask(PROMPT, "write", silent)).text == "Green."
+    for ask in (gemini.chat().ask_text, gemini.chat().stream_text):
+        assert (await ask(PROMPT, "write", ignore_event)).text == "Green."
 
 
 async def _malformed(ask: Callable[[], Any]) -> None:
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await ask()
     assert caught.value.reason == "malformed"
 
@@ -279,14 +276,12 @@ async def test_a_call_whose_arguments_are_no_object_is_a_malformed_answer(gemini
 
 
 @module_loop
-@pytest.mark.parametrize(
-    "body", [None, [], "text", 7, {}, {"candidates": [None]}, {"candidates": {}}]
-)
+@pytest.mark.parametrize("body", [None, [], "text", 7, {}, {"candidates": [None]}, {"candidates": {}}])
 async def test_json_that_is_no_answer_is_a_malformed_one(gemini: Wire, body: Any) -> None:
     chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
     gemini.server.replay("any", body)
-    for ask in (chat.text, chat.stream):
-        await _malformed(lambda: ask(Prompt("", PROMPT.user), "write", silent))  # noqa: B023
+    for ask in (chat.ask_text, chat.stream_text):
+        await _malformed(lambda: ask(Prompt("", PROMPT.user), "write", ignore_event))  # noqa: B023
 
 
 @module_loop
@@ -298,9 +293,7 @@ async def test_json_within_an_answer_may_be_nested_too_deep(gemini: Wire) -> Non
 
 _anything: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
 _call = st.fixed_dictionaries(
@@ -334,9 +327,7 @@ _answer = _anything | st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=_answer)
 @module_loop
 async def test_whatever_comes_is_an_answer_or_a_trouble(gemini: Wire, body: Any) -> None:
@@ -344,11 +335,11 @@ async def test_whatever_comes_is_an_answer_or_a_trouble(gemini: Wire, body: Any)
     gemini.server.replay("any", body)
     chat = gemini.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
     for ask in (
-        lambda: chat.text(PROMPT, "write", silent),
-        lambda: chat.stream(PROMPT, "write", silent),
+        lambda: chat.ask_text(PROMPT, "write", ignore_event),
+        lambda: chat.stream_text(PROMPT, "write", ignore_event),
         lambda: act(chat, TURNS),
     ):
         try:
             await ask()
-        except Trouble as found:
+        except ServiceError as found:
             assert found.reason in ("malformed", "blocked", "unavailable", "unreachable", "cut off")

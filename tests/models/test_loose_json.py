@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, ToolMessage
 from pydantic import BaseModel
 
-from research.models.prompting import structure
-from research.models.reading import Unfit, fitting
+from research.models.output_parsing import OutputFormatError, parse_object
+from research.models.prompting import object_schema
 from tests.models.conftest import PROMPT, Wire
 from tests.tables import each_row
 
@@ -29,12 +29,12 @@ class Plan(BaseModel):
 
 
 TEXTS = {"type": "array", "items": {"type": "string", "maxLength": 200}, "maxItems": 3}
-ROW = structure(
+ROW = object_schema(
     number={"type": "integer"},
     kind={"type": "string", "enum": ["old", "new"]},
     quote={"type": "string"},
 )
-SCHEMA = structure(
+SCHEMA = object_schema(
     route={"type": "string", "enum": ["search", "direct"]},
     gap={"type": "string"},
     enough={"type": "boolean"},
@@ -49,7 +49,7 @@ WHOLE: dict[str, Any] = {
 
 def read(text: str) -> tuple[dict[str, Any], list[str]]:
     left_out: list[str] = []
-    return fitting(text, Plan, SCHEMA, left_out.append).model_dump(), left_out
+    return parse_object(text, Plan, SCHEMA, left_out.append).model_dump(), left_out
 
 
 def dumped(value: Any) -> str:
@@ -80,9 +80,7 @@ TEXT = dumped(WHOLE)
         dumped({"name": "answer", "arguments": TEXT}),
         dumped({"type": "object", "properties": WHOLE}),
         dumped(TEXT),
-        dumped(
-            {"Route": WHOLE["route"], **{n.upper(): v for n, v in WHOLE.items() if n != "route"}}
-        ),
+        dumped({"Route": WHOLE["route"], **{n.upper(): v for n, v in WHOLE.items() if n != "route"}}),
         f"The schema {dumped(SCHEMA)} gives:\n{TEXT}",
         f'Not {{"route": 7}} but {TEXT}',
         f"Draft: {{'route': 'nope'}}. Final:\n{TEXT}",
@@ -145,9 +143,7 @@ def test_a_part_of_another_type_is_read_as_what_it_can_only_mean(
         ({"rows": "none of them"}, ["rows"]),
     ],
 )
-def test_a_part_without_one_meaning_is_left_out_and_named(
-    part: dict[str, Any], left_out: list[str]
-) -> None:
+def test_a_part_without_one_meaning_is_left_out_and_named(part: dict[str, Any], left_out: list[str]) -> None:
     found, named = read(dumped(WHOLE | part))
     bare = Plan(route="search").model_dump()
     assert found == WHOLE | {name: bare[name] for name in part}
@@ -174,11 +170,11 @@ def test_rows_that_do_not_fit_cost_themselves_alone() -> None:
         7,
     ]
     left_out: list[str] = []
-    found = fitting(dumped(WHOLE | {"rows": rows}), Table, SCHEMA, left_out.append)
+    found = parse_object(dumped(WHOLE | {"rows": rows}), Table, SCHEMA, left_out.append)
     assert [row.number for row in found.rows] == [1]
     assert left_out == ["rows 4", "rows 2", "rows 3"]
-    with pytest.raises(Unfit, match="rows"):
-        fitting(dumped(WHOLE | {"rows": rows[1:]}), Table, SCHEMA)
+    with pytest.raises(OutputFormatError, match="rows"):
+        parse_object(dumped(WHOLE | {"rows": rows[1:]}), Table, SCHEMA)
 
 
 @each_row(
@@ -195,8 +191,8 @@ def test_a_choice_is_never_guessed(part: dict[str, Any]) -> None:
         route: Any
 
     try:
-        found = fitting(dumped(WHOLE | part), Strict, SCHEMA)
-    except Unfit:
+        found = parse_object(dumped(WHOLE | part), Strict, SCHEMA)
+    except OutputFormatError:
         return
     assert found.route == part["route"]
 
@@ -210,7 +206,7 @@ def test_nothing_that_broke_off_is_taken_for_the_whole(whole: str) -> None:
     last = whole.rindex("}")
     for end in range(last):
         for tail in ("", "\n```", "…", "\n\nDone."):
-            with pytest.raises(Unfit):
+            with pytest.raises(OutputFormatError):
                 read(whole[:end] + tail)
 
 
@@ -235,7 +231,7 @@ def test_nothing_that_broke_off_is_taken_for_the_whole(whole: str) -> None:
 )
 def test_hostile_text_is_refused_in_good_time(text: str) -> None:
     start = time.monotonic()
-    with pytest.raises(Unfit):
+    with pytest.raises(OutputFormatError):
         read(text)
     assert time.monotonic() - start < 20
 
@@ -245,8 +241,7 @@ _json: Any = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*WHOLE, "type", "value", "items", "number", "Queries"])
-            | st.text(max_size=4),
+            st.sampled_from([*WHOLE, "type", "value", "items", "number", "Queries"]) | st.text(max_size=4),
             inner,
             max_size=4,
         )
@@ -260,7 +255,7 @@ def test_nothing_that_can_come_breaks_the_reading(value: Any) -> None:
     for text in (json.dumps(value), repr(value)):
         try:
             found, _ = read(text)
-        except Unfit:
+        except OutputFormatError:
             continue
         assert all(isinstance(query, str) for query in found["queries"])
 
@@ -268,7 +263,7 @@ def test_nothing_that_can_come_breaks_the_reading(value: Any) -> None:
 @pytest.mark.slow
 @given(st.text(alphabet="{}[]\"'“”:,，/*#\\ \nabTrue1", max_size=40))
 def test_no_text_breaks_the_reading(text: str) -> None:
-    with suppress(Unfit):
+    with suppress(OutputFormatError):
         read(text)
 
 
@@ -280,12 +275,10 @@ async def test_what_could_not_be_read_is_told_and_asked_for_no_second_time(wire:
     odd = WHOLE | {"gap": {"what": "a", "why": "b"}, "queries": "a; b"}
     wire.server.brain.values["other"] = {}
     wire.server.brain.reply = lambda ask, fault="": repr(odd)
-    found = await wire.chat().json(PROMPT, SCHEMA, Plan, "plan", wire.heard)
+    found = await wire.chat().ask_json(PROMPT, SCHEMA, Plan, "plan", wire.heard)
     assert (found.gap, found.queries) == ("", ["a", "b"])
     assert wire.server.calls() == 1
-    assert wire.heard.of("parts_unreadable") == [
-        {"stage": "plan", "what": f"{wire.name}:some-model", "parts": ["gap"]}
-    ]
+    assert wire.heard.of("parts_unreadable") == [{"stage": "plan", "what": f"{wire.name}:some-model", "parts": ["gap"]}]
 
 
 LOOK = {
@@ -316,12 +309,10 @@ async def test_a_call_of_a_tool_is_read_in_loose_json_as_well(
     }
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
     openai.server.replay("any", {"id": "1", "object": "chat.completion", "choices": [choice]})
-    said = await openai.chat().act([HumanMessage("Where?")], [LOOK], "search", openai.heard)
+    said = await openai.chat().next_message([HumanMessage("Where?")], [LOOK], "search", openai.heard)
     assert [call["args"] for call in said.tool_calls] == ([] if args is None else [args])
     assert [call["id"] for call in said.invalid_tool_calls] == (["c1"] if args is None else [])
     openai.server.reset()
     answers = [ToolMessage("here", tool_call_id="c1", name="look")]
-    await openai.chat().act(
-        [HumanMessage("Where?"), said, *answers], [LOOK], "search", openai.heard
-    )
+    await openai.chat().next_message([HumanMessage("Where?"), said, *answers], [LOOK], "search", openai.heard)
     assert [call["id"] for call in openai.server.log[0].body["messages"][1]["tool_calls"]] == ["c1"]

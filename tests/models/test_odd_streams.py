@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
-from research.models.calls import Prompt
-from research.models.clients import STREAM
+from research.core.errors import ServiceError
+from research.models.chat import Prompt
+from research.models.clients import STREAM_TIMEOUT_FACTOR
 from tests.models.conftest import Wire
 from tests.servers import Call
 
@@ -18,9 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = "<<<question q\nHow old is the tower?\nq question>>>"
 ASKED = Prompt("Follow the rules.", f"{QUESTION}\n[@3fa9] It is old.")
-TEXT = (
-    'The tower is old [@3fa9]. 塔很古老，建于1925年。\n\nIt writes "delta": null and data: [DONE].'
-)
+TEXT = 'The tower is old [@3fa9]. 塔很古老，建于1925年。\n\nIt writes "delta": null and data: [DONE].'
 WHOLE = ["comments", "nullevent", "done", "unended", "cumulative", "repeated"]
 
 
@@ -34,7 +32,7 @@ def either(request: pytest.FixtureRequest, wires: dict[str, Wire]) -> Wire:
 
 
 async def stream(wire: Wire, **env: str) -> Any:
-    return await wire.chat(**env).stream(ASKED, "write", wire.heard)
+    return await wire.chat(**env).stream_text(ASKED, "write", wire.heard)
 
 
 def told(wire: Wire) -> str:
@@ -72,9 +70,7 @@ async def test_a_byte_order_mark_before_a_stream_costs_no_word(either: Wire) -> 
     assert either.server.calls() == 1
 
 
-@pytest.mark.parametrize(
-    "reason", ["network_error", "insufficient_system_resource", "error", "abort"]
-)
+@pytest.mark.parametrize("reason", ["network_error", "insufficient_system_resource", "error", "abort"])
 async def test_an_end_that_is_a_failure_of_the_server_is_no_end(openai: Wire, reason: str) -> None:
     openai.server.brain.answer = TEXT
     openai.server.fail("write", f"finish:{reason}", times=1)
@@ -103,9 +99,7 @@ async def test_a_stream_without_any_end_is_asked_for_once_more_in_one_piece(eith
 
 
 @pytest.mark.parametrize("fault", ["midbadjson", "miderror"])
-async def test_a_stream_that_cannot_be_read_is_asked_for_once_more_in_one_piece(
-    either: Wire, fault: str
-) -> None:
+async def test_a_stream_that_cannot_be_read_is_asked_for_once_more_in_one_piece(either: Wire, fault: str) -> None:
     either.server.fail("write", fault, times=1)
     found = await stream(either)
     assert (found.text, found.trouble) == (TEXT, None)
@@ -141,13 +135,11 @@ async def test_text_that_repeats_itself_is_no_stream_that_does(either: Wire) -> 
         "{}<|im_end|>",
     ],
 )
-async def test_what_a_template_puts_around_a_text_is_no_part_of_it(
-    either: Wire, written: str
-) -> None:
+async def test_what_a_template_puts_around_a_text_is_no_part_of_it(either: Wire, written: str) -> None:
     plain = "The tower is old [@3fa9]. 塔很古老。"
     either.server.brain.answer = written.replace("{}", plain)
     assert (await stream(either)).text == told(either) == plain
-    found = await either.chat().text(ASKED, "summarise", either.heard)
+    found = await either.chat().ask_text(ASKED, "summarise", either.heard)
     assert found.text == plain
 
 
@@ -162,7 +154,7 @@ async def test_a_stream_that_is_too_slow_is_said_to_be_so_and_its_text_stays(eit
     found = await stream(either, SIGHTLINE_MODEL_TIMEOUT="0.5")
     assert found.text.startswith("word word") and found.trouble is not None
     assert found.trouble.reason == "timeout"
-    assert found.trouble.message.endswith(f"was still answering after {0.5 * STREAM:g} s")
+    assert found.trouble.message.endswith(f"was still answering after {0.5 * STREAM_TIMEOUT_FACTOR:g} s")
     assert time.monotonic() - start < 30
 
 
@@ -186,9 +178,7 @@ BLANK = [
 
 
 @pytest.mark.parametrize("blank", BLANK)
-async def test_an_answer_in_which_nothing_can_be_seen_is_asked_for_again(
-    either: Wire, blank: str
-) -> None:
+async def test_an_answer_in_which_nothing_can_be_seen_is_asked_for_again(either: Wire, blank: str) -> None:
     either.server.brain.answer = lambda prompt: blank if either.server.calls() == 1 else TEXT
     assert (await stream(either)).text == TEXT
     assert either.server.calls() == 2
@@ -198,6 +188,6 @@ async def test_an_answer_in_which_nothing_can_be_seen_is_asked_for_again(
 async def test_an_answer_in_which_nothing_can_be_seen_is_none(either: Wire, blank: str) -> None:
     either.server.brain.answer = either.server.brain.section = blank
     chat = either.chat(SIGHTLINE_MODEL_ATTEMPTS="1")
-    with pytest.raises(Trouble) as caught:
-        await chat.stream(ASKED, "write", either.heard)
+    with pytest.raises(ServiceError) as caught:
+        await chat.stream_text(ASKED, "write", either.heard)
     assert caught.value.reason == "malformed"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from research.core.records import Usage
-from research.models.prices import priced, prices_as_of
-from research.models.roles import DEFAULTS
+from research.models.prices import add_cost, prices_as_of
+from research.models.roles import DEFAULT_MODELS
 from tests.tables import each_row
 
 THEN = date(2026, 12, 31)  # the last day of the promotion
@@ -20,7 +20,7 @@ TABLE = json.loads(files("research").joinpath("data/prices.json").read_text(enco
 
 
 def cost(model: str, day: date = THEN, /, **used: Any) -> float | None:
-    return priced(Usage(stage="write", model=model, **used), day).cost
+    return add_cost(Usage(stage="write", model=model, **used), day).cost
 
 
 @pytest.mark.parametrize(("day", "dollars"), [(THEN, 0.75 + 3.75), (LATER, 1.5 + 7.5)])
@@ -57,9 +57,7 @@ def test_an_alias_costs_what_it_stands_for() -> None:
     ("name", "successor"),
     [("gemini-3.5-flash", "gemini-3.6-flash"), ("gemini-3.7-flash", "gemini-3.8-flash")],
 )
-def test_a_model_that_another_answers_for_costs_what_that_one_costs(
-    name: str, successor: str
-) -> None:
+def test_a_model_that_another_answers_for_costs_what_that_one_costs(name: str, successor: str) -> None:
     used: dict[str, Any] = {"input": 5_000, "output": 500}
     routed = date(2026, 10, 8)
     assert cost(f"gemini:{name}", routed, **used) == cost(f"gemini:{successor}", routed, **used)
@@ -82,7 +80,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(model: str) -> None:
 
 
 def test_every_default_model_has_a_price_on_every_day() -> None:
-    for name in DEFAULTS.values():
+    for name in DEFAULT_MODELS.values():
         for day in (prices_as_of(), THEN, LATER, date(2030, 1, 1)):
             assert cost(f"gemini:{name}", day, input=1)
 
@@ -97,4 +95,4 @@ def test_periods_follow_each_other_and_the_last_has_no_end() -> None:
 
 def test_nothing_but_the_cost_is_changed() -> None:
     usage = Usage(stage="plan", model="gemini:gemini-3.8-flash", input=7, output=1)
-    assert priced(usage, THEN).model_copy(update={"cost": None}) == usage
+    assert add_cost(usage, THEN).model_copy(update={"cost": None}) == usage

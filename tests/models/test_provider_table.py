@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from research.core import settings
-from research.core.errors import Trouble
-from research.core.providers import Provider, providers, shipped
-from research.core.records import silent
+from research.core.errors import ServiceError
+from research.core.providers import Provider, load_providers, shipped_providers
+from research.core.records import ignore_event
 from research.core.settings import SettingError
-from research.models.calls import Chat
-from research.models.capabilities import ways
-from research.models.clients import Clients
-from research.models.contexts import context
-from research.models.roles import available, lacking, parse, roles
+from research.models.capabilities import default_capabilities
+from research.models.chat import Chat
+from research.models.clients import ModelClients
+from research.models.context_lengths import context_length
+from research.models.roles import has_usable_model, missing_setting, parse_spec, role_models
 from tests.models.conftest import FAKES, PROMPT, SCHEMA, Colour
 from tests.servers import Server
 from tests.tables import each_row
@@ -28,7 +28,7 @@ TOOL = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
 }
-OTHERS = [name for name, one in shipped().items() if one.wire in ("openai", "anthropic")]
+OTHERS = [name for name, one in shipped_providers().items() if one.wire in ("openai", "anthropic")]
 
 
 @pytest.fixture(scope="module")
@@ -39,28 +39,26 @@ def servers() -> Iterator[dict[str, Server]]:
 
 def environment(one: Provider, server: Server) -> dict[str, str]:
     """A desk with a key of every provider, on which one is asked at a server of this machine."""
-    keys = {other.key: f"key-of-{other.name}" for other in shipped().values() if other.key}
+    keys = {other.key: f"key-of-{other.name}" for other in shipped_providers().values() if other.key}
     url = server.base_url.removesuffix(one.path) if one.path else server.base_url
     return keys | {one.address: url, "SIGHTLINE_MODEL_ATTEMPTS": "1"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
-async def test_a_provider_gets_its_own_key_and_no_other(
-    name: str, servers: dict[str, Server]
-) -> None:
-    one = shipped()[name]
+async def test_a_provider_gets_its_own_key_and_no_other(name: str, servers: dict[str, Server]) -> None:
+    one = shipped_providers()[name]
     server: Any = servers[one.wire]
     server.reset()
-    clients = Clients(settings.load(environment(one, server), data_dir=Path("unused")))
-    chat = Chat(parse(f"{name}:some-model"), clients)
+    clients = ModelClients(settings.load_settings(environment(one, server), data_dir=Path("unused")))
+    chat = Chat(parse_spec(f"{name}:some-model"), clients)
     try:
         from langchain_core.messages import HumanMessage
 
-        assert (await chat.text(PROMPT, "write", silent)).text
-        assert (await chat.stream(PROMPT, "write", silent)).text
-        assert (await chat.json(PROMPT, SCHEMA, Colour, "plan", silent)).colour == "green"
-        assert await chat.act([HumanMessage(PROMPT.user)], [TOOL], "search", silent)
+        assert (await chat.ask_text(PROMPT, "write", ignore_event)).text
+        assert (await chat.stream_text(PROMPT, "write", ignore_event)).text
+        assert (await chat.ask_json(PROMPT, SCHEMA, Colour, "plan", ignore_event)).colour == "green"
+        assert await chat.next_message([HumanMessage(PROMPT.user)], [TOOL], "search", ignore_event)
     finally:
         await clients.close()
     assert len(server.log) == 4
@@ -69,7 +67,7 @@ async def test_a_provider_gets_its_own_key_and_no_other(
         assert re.findall(r"key-of-\w+", told) == [f"key-of-{name}"]
         assert (one.path or "/v1") in call.path
     wished = server.log[2].body.get("response_format", {}).get("type")
-    assert wished == {"schema": "json_schema", "object": "json_object", "words": None}[one.form]
+    assert wished == {"schema": "json_schema", "object": "json_object", "words": None}[one.json_mode]
     streamed = server.log[1].body
     assert ("stream_options" in streamed) == (one.counted and one.wire == "openai")
 
@@ -83,12 +81,12 @@ async def test_each_role_has_its_own_provider_address_and_key(servers: dict[str,
         "DASHSCOPE_API_KEY": "key-of-qwen", "DASHSCOPE_BASE_URL": f"{server.base_url}/qwen/v1",
         "DEEPSEEK_API_KEY": "key-of-deepseek", "DEEPSEEK_BASE_URL": f"{server.base_url}/deepseek/v1",
     }  # fmt: skip
-    own = settings.load(env, data_dir=Path("unused"))
-    clients = Clients(own)
-    found = roles(own)
+    own = settings.load_settings(env, data_dir=Path("unused"))
+    clients = ModelClients(own)
+    found = role_models(own)
     try:
-        await Chat(found["plan"], clients).json(PROMPT, SCHEMA, Colour, "plan", silent)
-        await Chat(found["write"], clients).text(PROMPT, "write", silent)
+        await Chat(found["plan"], clients).ask_json(PROMPT, SCHEMA, Colour, "plan", ignore_event)
+        await Chat(found["write"], clients).ask_text(PROMPT, "write", ignore_event)
     finally:
         await clients.close()
     assert [(call.path, call.headers["authorization"]) for call in server.log] == [
@@ -113,14 +111,14 @@ async def test_each_role_has_its_own_provider_address_and_key(servers: dict[str,
     ],
 )
 def test_what_a_provider_lacks_is_named(name: str, env: dict[str, str], lacks: str) -> None:
-    own = settings.load({"ANSWER_MODEL": f"{name}:m"} | env, data_dir=Path("unused"))
-    assert lacking(roles(own)["write"], own) == lacks
-    assert available(own) == (not lacks)
+    own = settings.load_settings({"ANSWER_MODEL": f"{name}:m"} | env, data_dir=Path("unused"))
+    assert missing_setting(role_models(own)["write"], own) == lacks
+    assert has_usable_model(own) == (not lacks)
 
 
 def test_the_address_of_azure_leads_to_its_newest_interface() -> None:
     for given in ("https://us.openai.azure.com", "https://us.openai.azure.com/openai/v1/"):
-        own = settings.load({"AZURE_OPENAI_ENDPOINT": given}, data_dir=Path("unused"))
+        own = settings.load_settings({"AZURE_OPENAI_ENDPOINT": given}, data_dir=Path("unused"))
         assert own.url("azure") == "https://us.openai.azure.com/openai/v1"
 
 
@@ -140,18 +138,18 @@ key = "RELAY_KEY"
 def test_a_file_of_the_data_folder_adds_providers(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text(OWN, encoding="utf-8")
     env = {"LAB_KEY": "lab-secret", "RELAY_KEY": "relay-secret", "ANSWER_MODEL": "lab:qwen3-8b"}
-    own = settings.load(env, data_dir=tmp_path)
-    spec = roles(own)["write"]
+    own = settings.load_settings(env, data_dir=tmp_path)
+    spec = role_models(own)["write"]
     assert (str(spec), own.key("lab"), own.url("lab")) == (
         "lab:qwen3-8b", "lab-secret", "http://127.0.0.1:9/v1",
     )  # fmt: skip
-    assert ways(spec.server).forms == ("object", "words")
-    assert context(parse("lab:unheard-of", "", own.providers), own) == 16_384
+    assert default_capabilities(spec.provider_details).json_modes == ("object", "words")
+    assert context_length(parse_spec("lab:unheard-of", "", own.providers), own) == 16_384
     assert (own.key("deepseek"), own.url("deepseek")) == (
         "relay-secret", "https://relay.example.org/v1",
     )  # fmt: skip
     assert {"lab-secret", "relay-secret"} <= set(own.secrets)
-    assert ("LAB_KEY", "set") in own.shown()
+    assert ("LAB_KEY", "set") in own.display_values()
 
 
 @each_row(
@@ -169,27 +167,27 @@ def test_a_file_of_the_data_folder_adds_providers(tmp_path: Path) -> None:
 def test_what_is_wrong_in_the_file_is_told(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingError, match=r"models\.toml") as caught:
-        settings.load({}, data_dir=tmp_path)
+        settings.load_settings({}, data_dir=tmp_path)
     assert told in str(caught.value)
     assert "sk-123" not in str(caught.value)
 
 
 def test_without_a_file_there_are_the_providers_that_ship(tmp_path: Path) -> None:
-    assert providers(tmp_path) == shipped()
+    assert load_providers(tmp_path) == shipped_providers()
 
 
 def test_a_key_of_the_server_never_goes_to_an_address_that_a_person_entered(tmp_path: Path) -> None:
-    base = settings.load({"VLLM_API_KEY": "server-secret"}, data_dir=tmp_path)
-    mine = settings.overlaid(base, {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"})
+    base = settings.load_settings({"VLLM_API_KEY": "server-secret"}, data_dir=tmp_path)
+    mine = settings.apply_choices(base, {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"})
     assert (mine.key("vllm"), mine.url("vllm")) == ("", "http://127.0.0.1:9/v1")
     both = {"VLLM_BASE_URL": "http://127.0.0.1:9/v1", "VLLM_API_KEY": "my-own"}
-    assert settings.overlaid(base, both).key("vllm") == "my-own"
+    assert settings.apply_choices(base, both).key("vllm") == "my-own"
 
 
 async def test_a_provider_whose_library_is_not_installed_says_which(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "langchain_anthropic", None)
-    clients = Clients(settings.load({"ANTHROPIC_API_KEY": "k"}, data_dir=Path("unused")))
-    with pytest.raises(Trouble, match=re.escape("pip install langchain-anthropic")):
-        await clients.chat(parse("anthropic:m"))
+    clients = ModelClients(settings.load_settings({"ANTHROPIC_API_KEY": "k"}, data_dir=Path("unused")))
+    with pytest.raises(ServiceError, match=re.escape("pip install langchain-anthropic")):
+        await clients.chat(parse_spec("anthropic:m"))

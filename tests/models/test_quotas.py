@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
-from research.models.calls import Chat
-from research.models.quotas import spent, unpaid
+from research.core.errors import ServiceError
+from research.models.chat import Chat
+from research.models.quotas import is_unpaid, read_quota
 from research.sources.web.gemini import GeminiSearch
 from tests.fakes import RETRIEVED
 from tests.models.conftest import PROMPT, Heard, Wire
@@ -77,11 +77,9 @@ NOTHING = limit("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0")
         (None, "", None),
     ],
 )
-async def test_a_quota_is_told_by_its_period_and_its_limit(
-    said: Any, hint: str, after: float | None
-) -> None:
-    found = spent(said)
-    assert (found.hint, found.after) == (hint, after)
+async def test_a_quota_is_told_by_its_period_and_its_limit(said: Any, hint: str, after: float | None) -> None:
+    found = read_quota(said)
+    assert (found.hint, found.retry_after_seconds) == (hint, after)
 
 
 @each_row(
@@ -104,7 +102,7 @@ async def test_a_quota_is_told_by_its_period_and_its_limit(
     ],
 )  # fmt: skip
 async def test_the_line_that_names_a_quota_and_its_limit_is_kept(said: Any, line: str) -> None:
-    assert spent(said).line == line
+    assert read_quota(said).description == line
 
 
 def coded(message: str, kind: str = "", code: str = "") -> dict[str, Any]:
@@ -136,10 +134,8 @@ def coded(message: str, kind: str = "", code: str = "") -> dict[str, Any]:
         ({"error": "too many requests"}, ""),
     ],
 )  # fmt: skip
-async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_it(
-    said: Any, hint: str
-) -> None:
-    assert spent(said).hint == hint
+async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_it(said: Any, hint: str) -> None:
+    assert read_quota(said).hint == hint
 
 
 @each_row(
@@ -153,10 +149,8 @@ async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_
         (coded("Invalid value for balance_mode", "invalid_request_error"), False),
     ],
 )  # fmt: skip
-async def test_a_refusal_for_want_of_money_is_known_whatever_its_status(
-    said: Any, is_for_money: bool
-) -> None:
-    assert unpaid(said) is is_for_money
+async def test_a_refusal_for_want_of_money_is_known_whatever_its_status(said: Any, is_for_money: bool) -> None:
+    assert is_unpaid(said) is is_for_money
 
 
 @pytest.mark.parametrize("way", ["search", "plain"])
@@ -173,12 +167,12 @@ async def test_only_what_is_free_again_soon_is_asked_for_again(
 ) -> None:
     gemini.server.fail("any", fault)
     clients = gemini.clients(WEB_SEARCH_MODEL=f"{way}-{hint}")
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         if way == "search":
             await GeminiSearch(clients, lambda: RETRIEVED).search("tower", Heard())
         else:
             spec = GeminiSearch(clients, lambda: RETRIEVED).spec
-            await Chat(spec, clients).text(PROMPT, "write", Heard())
+            await Chat(spec, clients).ask_text(PROMPT, "write", Heard())
     assert (caught.value.reason, caught.value.hint) == ("quota", hint)
     assert METRIC + told in caught.value.message
     assert gemini.server.calls() == calls
@@ -190,7 +184,7 @@ async def test_a_search_that_is_not_asked_for_during_a_pause_says_why_there_is_o
     gemini.server.fail("search", "429:60")
     search = GeminiSearch(gemini.clients(WEB_SEARCH_MODEL="paused"), lambda: RETRIEVED)
     for _ in range(2):
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(ServiceError) as caught:
             await search.search("tower", Heard())
         assert (caught.value.reason, caught.value.hint) == ("quota", "minute")
         assert METRIC + ", limit: 20" in caught.value.message
@@ -201,6 +195,6 @@ async def test_a_search_that_is_not_asked_for_during_a_pause_says_why_there_is_o
 async def test_a_search_that_is_refused_without_a_word_may_lack_billing(gemini: Wire) -> None:
     gemini.server.fail("search", "429bare")
     search = GeminiSearch(gemini.clients(WEB_SEARCH_MODEL="free"), lambda: RETRIEVED)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await search.search("tower", Heard())
     assert (caught.value.reason, caught.value.hint) == ("quota", "billing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from research.models.reading import Unfit, fitting, sound, spoken
+from research.models.output_parsing import OutputFormatError, clean_output, parse_object, repair_unicode
 from tests.tables import each_row
 
 
@@ -26,8 +26,8 @@ class Colour(BaseModel):
     ],
 )
 def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: str) -> None:
-    assert sound(text) == clean
-    sound(text).encode("utf-8")
+    assert repair_unicode(text) == clean
+    repair_unicode(text).encode("utf-8")
 
 
 @each_row(
@@ -71,15 +71,15 @@ def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: 
     ],
 )
 def test_thoughts_are_no_part_of_an_answer(written: str, answer: str) -> None:
-    assert spoken(written) == answer
+    assert clean_output(written) == answer
 
 
 def test_a_thousand_tags_are_read_in_no_time() -> None:
-    assert spoken("<|end|> " * 50_000 + "Old.").endswith("Old.")
-    assert spoken("Old. <think>a " * 50_000).startswith("Old.")
-    assert spoken("<|channel|>final<|message|>" * 50_000 + "Old.") == "Old."
-    assert spoken("</think>" * 1_000 + "Old.") == "Old."
-    assert spoken("<think>a</think>" * 1_000 + "Old.") == "Old."
+    assert clean_output("<|end|> " * 50_000 + "Old.").endswith("Old.")
+    assert clean_output("Old. <think>a " * 50_000).startswith("Old.")
+    assert clean_output("<|channel|>final<|message|>" * 50_000 + "Old.") == "Old."
+    assert clean_output("</think>" * 1_000 + "Old.") == "Old."
+    assert clean_output("<think>a</think>" * 1_000 + "Old.") == "Old."
 
 
 GREEN = '{"colour": "green"}'
@@ -104,13 +104,13 @@ GREEN = '{"colour": "green"}'
     ],
 )
 def test_an_object_is_found_among_prose_and_fences(text: str) -> None:
-    assert fitting(text, Colour) == Colour(colour="green")
+    assert parse_object(text, Colour) == Colour(colour="green")
 
 
 @each_row("colour", ["} and {", '"}', "```", "\\", "绿{"])
 def test_an_object_may_hold_what_looks_like_its_end(colour: str) -> None:
     found = Colour(colour=colour)
-    assert fitting(f"Sure! {found.model_dump_json()} Well?", Colour) == found
+    assert parse_object(f"Sure! {found.model_dump_json()} Well?", Colour) == found
 
 
 @each_row(
@@ -131,5 +131,5 @@ def test_an_object_may_hold_what_looks_like_its_end(colour: str) -> None:
     ],
 )
 def test_what_is_no_object_of_the_shape_is_told_as_such(text: str, why: str) -> None:
-    with pytest.raises(Unfit, match=why):
-        fitting(text, Colour)
+    with pytest.raises(OutputFormatError, match=why):
+        parse_object(text, Colour)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.settings import ROLES, Role, SettingError, model_setting
-from research.models.roles import DEFAULTS, Spec, available, parse, roles
-from research.models.roles import usable as is_usable
+from research.core.errors import ServiceError
+from research.core.settings import ROLES, Role, SettingError, model_setting_name
+from research.models.roles import DEFAULT_MODELS, ModelSpec, has_usable_model, parse_spec, role_models
+from research.models.roles import is_usable as is_usable
 from tests.models.conftest import PROMPT, Heard, Wire, loaded
 from tests.tables import each_row
 
-SETTINGS = {role: model_setting(role) for role in ROLES}
+SETTINGS = {role: model_setting_name(role) for role in ROLES}
 
 
 def chosen(**env: str) -> dict[str, str]:
-    return {role: str(spec) for role, spec in roles(loaded(env)).items()}
+    return {role: str(spec) for role, spec in role_models(loaded(env)).items()}
 
 
 @each_row(
@@ -33,17 +33,17 @@ def chosen(**env: str) -> dict[str, str]:
     ],
 )
 def test_a_model_is_a_provider_and_any_name(text: str, spec: str) -> None:
-    assert str(parse(text)) == spec
+    assert str(parse_spec(text)) == spec
 
 
 @pytest.mark.parametrize("text", ["openai:", "ollama:  ", "gemini:"])
 def test_a_provider_without_a_name_is_refused_and_the_setting_is_named(text: str) -> None:
     with pytest.raises(SettingError, match=f"ANSWER_MODEL is '{text.strip()}'.*such as"):
-        roles(loaded({"ANSWER_MODEL": text}))
+        role_models(loaded({"ANSWER_MODEL": text}))
 
 
 def test_with_a_gemini_key_each_role_has_its_default() -> None:
-    assert chosen() == {role: f"gemini:{name}" for role, name in DEFAULTS.items()}
+    assert chosen() == {role: f"gemini:{name}" for role, name in DEFAULT_MODELS.items()}
 
 
 @pytest.mark.parametrize("blank", ["", "  ", "\t"])
@@ -55,14 +55,14 @@ def test_a_blank_setting_is_not_set(blank: str) -> None:
 def test_each_role_has_a_setting_of_its_own(role: Role) -> None:
     changed = chosen(**{SETTINGS[role]: "openai:other"})
     assert {name for name, model in changed.items() if model != chosen()[name]} == {role}
-    assert roles(loaded({SETTINGS[role]: "x"}))[role] == Spec("gemini", "x", SETTINGS[role])
+    assert role_models(loaded({SETTINGS[role]: "x"}))[role] == ModelSpec("gemini", "x", SETTINGS[role])
 
 
 @each_row("role", ROLES)
 def test_without_a_gemini_key_one_local_model_serves_every_role(role: Role) -> None:
     env = {"GEMINI_API_KEY": "", SETTINGS[role]: "ollama:qwen3:8b"}
     assert set(chosen(**env).values()) == {"ollama:qwen3:8b"}
-    assert available(loaded(env))
+    assert has_usable_model(loaded(env))
 
 
 def test_the_model_that_writes_is_shared_before_the_others() -> None:
@@ -74,12 +74,12 @@ def test_the_model_that_writes_is_shared_before_the_others() -> None:
 
 def test_a_model_that_cannot_be_used_is_not_shared() -> None:
     env = {"GEMINI_API_KEY": "", "ANSWER_MODEL": "openai:gpt"}
-    assert chosen(**env)["plan"] == f"gemini:{DEFAULTS['plan']}"
-    assert not available(loaded(env))
+    assert chosen(**env)["plan"] == f"gemini:{DEFAULT_MODELS['plan']}"
+    assert not has_usable_model(loaded(env))
 
 
 def test_without_a_key_and_without_a_model_nothing_is_available() -> None:
-    assert not available(loaded({"GEMINI_API_KEY": ""}))
+    assert not has_usable_model(loaded({"GEMINI_API_KEY": ""}))
 
 
 @each_row(
@@ -94,10 +94,8 @@ def test_without_a_key_and_without_a_model_nothing_is_available() -> None:
         ("ollama:m", {"GEMINI_API_KEY": ""}, True),
     ],
 )
-def test_a_model_is_usable_with_what_its_provider_needs(
-    model: str, env: dict[str, str], usable: bool
-) -> None:
-    assert is_usable(parse(model), loaded(env)) == usable
+def test_a_model_is_usable_with_what_its_provider_needs(model: str, env: dict[str, str], usable: bool) -> None:
+    assert is_usable(parse_spec(model), loaded(env)) == usable
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -105,8 +103,8 @@ async def test_a_model_that_is_not_there_is_told_with_the_setting_that_names_it(
     gemini: Wire,
 ) -> None:
     gemini.server.fail("any", "404")
-    with pytest.raises(Trouble) as caught:
-        await gemini.chat("gemini-2.0-flash").text(PROMPT, "write", Heard())
+    with pytest.raises(ServiceError) as caught:
+        await gemini.chat("gemini-2.0-flash").ask_text(PROMPT, "write", Heard())
     assert caught.value.hint == "model"
     assert caught.value.message == (
         "gemini:gemini-2.0-flash is not available; set ANSWER_MODEL to another model. "

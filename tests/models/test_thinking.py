@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import Stage
-from research.models.calls import Chat
+from research.models.chat import Chat
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
@@ -28,10 +28,10 @@ async def asked(wire: Wire, chat: Chat, way: str, stage: Stage) -> Any:
     from langchain_core.messages import HumanMessage
 
     if way == "json":
-        return await chat.json(PROMPT, SCHEMA, Colour, stage, wire.heard)
+        return await chat.ask_json(PROMPT, SCHEMA, Colour, stage, wire.heard)
     if way == "tools":
-        return await chat.act([HumanMessage(PROMPT.user)], [TOOL], stage, wire.heard)
-    ask = chat.text if way == "text" else chat.stream
+        return await chat.next_message([HumanMessage(PROMPT.user)], [TOOL], stage, wire.heard)
+    ask = chat.ask_text if way == "text" else chat.stream_text
     return await ask(PROMPT, stage, wire.heard)
 
 
@@ -84,7 +84,7 @@ async def test_a_model_that_refuses_levels_is_asked_without_from_then_on_and_tha
 async def test_no_other_failure_is_blamed_on_the_level(gemini: Wire, fault: str) -> None:
     chat = gemini.chat("with-levels", GEMINI_THINKING="low", SIGHTLINE_MODEL_ATTEMPTS="1")
     gemini.server.fail("any", fault)
-    with pytest.raises(Trouble):
+    with pytest.raises(ServiceError):
         await asked(gemini, chat, "text", "plan")
     gemini.server.fail("any", "ok")
     await asked(gemini, chat, "text", "reflect")
@@ -102,17 +102,13 @@ async def test_a_schema_that_is_refused_beside_a_level_is_put_into_words_with_th
 
 
 async def test_a_search_thinks_as_is_set_and_pages_are_opened_beside_it(gemini: Wire) -> None:
-    clients = gemini.clients(
-        GEMINI_THINKING="low, search=high", GEMINI_API_KEY="k", WEB_SEARCH_MODEL="deep"
-    )
+    clients = gemini.clients(GEMINI_THINKING="low, search=high", GEMINI_API_KEY="k", WEB_SEARCH_MODEL="deep")
     await GeminiSearch(clients, lambda: NOW).search(f"tower {PAGE}", gemini.heard)
     assert gemini.server.levels == ["HIGH"]
 
 
 @pytest.mark.parametrize("refuses", [{"thinking"}, {"thinking", "pages"}])
-async def test_a_search_goes_on_without_what_its_model_refuses(
-    gemini: Wire, refuses: set[str]
-) -> None:
+async def test_a_search_goes_on_without_what_its_model_refuses(gemini: Wire, refuses: set[str]) -> None:
     gemini.server.refuses = refuses
     name = "searches-" + "-".join(sorted(refuses))
     clients = gemini.clients(GEMINI_THINKING="low", GEMINI_API_KEY="k", WEB_SEARCH_MODEL=name)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
-from research.models.calls import Chat
-from research.models.errors import trouble
-from research.models.roles import parse
+from research.core.errors import ServiceError
+from research.models.chat import Chat
+from research.models.errors import classify_error
+from research.models.roles import parse_spec
 from research.sources.web.gemini import GeminiSearch
 from tests.fakes import RETRIEVED
 from tests.models.conftest import ADDRESSES, KEY, PROMPT, Heard, Wire
@@ -74,14 +74,14 @@ def env(fault: str) -> dict[str, str]:
 
 
 async def text(wire: Wire, fault: str) -> None:
-    await wire.chat(**env(fault)).text(PROMPT, "write", wire.heard)
+    await wire.chat(**env(fault)).ask_text(PROMPT, "write", wire.heard)
 
 
 async def stream(wire: Wire, fault: str) -> None:
     """A stream that broke off is not raised: it comes with its trouble."""
-    found = await wire.chat(**env(fault)).stream(PROMPT, "write", wire.heard)
-    assert found.trouble is not None
-    raise found.trouble
+    found = await wire.chat(**env(fault)).stream_text(PROMPT, "write", wire.heard)
+    assert found.error is not None
+    raise found.error
 
 
 async def search(wire: Wire, fault: str) -> None:
@@ -102,8 +102,8 @@ CASES = [
 ]
 
 
-async def failed(call: Awaitable[Any]) -> Trouble:
-    with pytest.raises(Trouble) as caught:
+async def failed(call: Awaitable[Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
         await call
     assert KEY not in caught.value.message
     assert len(caught.value.message) > 15
@@ -122,13 +122,11 @@ async def test_a_failure_has_its_reason_and_hint_and_is_repeated_only_where_that
     found = await failed(way(wire, fault))
     if way is search and reason == "quota":  # a key without billing has no searches at all
         hint, again = "billing", False
-    assert (found.reason, found.hint, found.again) == (reason, hint, again)
+    assert (found.reason, found.hint, found.is_retryable) == (reason, hint, again)
 
 
 @pytest.mark.parametrize("client", ["gemini", "openai", "ollama"])
-async def test_a_stream_without_its_last_piece_broke_off(
-    wires: dict[str, Wire], client: str
-) -> None:
+async def test_a_stream_without_its_last_piece_broke_off(wires: dict[str, Wire], client: str) -> None:
     wires[client].server.reset()
     wires[client].server.fail("any", "midend")
     assert (await failed(stream(wires[client], "midend"))).reason == "unreachable"
@@ -140,22 +138,18 @@ async def test_a_port_at_which_nobody_listens_is_unreachable_and_told_with_its_a
 ) -> None:
     url = refused_url()
     clients = wires[client].clients(**ENV | {ADDRESSES[client]: url})
-    found = await failed(Chat(parse(f"{client}:m"), clients).text(PROMPT, "write", Heard()))
-    assert (found.reason, found.again) == ("unreachable", True)
-    assert (
-        url.removeprefix("http://") if client == "gemini" else ADDRESSES[client]
-    ) in found.message
+    found = await failed(Chat(parse_spec(f"{client}:m"), clients).ask_text(PROMPT, "write", Heard()))
+    assert (found.reason, found.is_retryable) == ("unreachable", True)
+    assert (url.removeprefix("http://") if client == "gemini" else ADDRESSES[client]) in found.message
 
 
 @pytest.mark.parametrize("client", ["gemini", "openai"])
-async def test_a_pause_is_read_from_the_body_or_the_header(
-    wires: dict[str, Wire], client: str
-) -> None:
+async def test_a_pause_is_read_from_the_body_or_the_header(wires: dict[str, Wire], client: str) -> None:
     wires[client].server.reset()
     wires[client].server.fail("any", "429:0.25")
     chat = wires[client].chat("spent", **ENV)
-    found = await failed(chat.text(PROMPT, "write", Heard()))
-    assert (found.reason, found.after) == ("quota", 0.25)
+    found = await failed(chat.ask_text(PROMPT, "write", Heard()))
+    assert (found.reason, found.retry_after_seconds) == ("quota", 0.25)
 
 
 async def test_the_service_s_own_words_are_told(wires: dict[str, Wire]) -> None:
@@ -179,10 +173,10 @@ async def test_what_a_service_says_of_a_missing_model_is_told(wires: dict[str, W
 @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("ours"), AssertionError()])
 async def test_an_error_of_our_own_is_no_failure_of_a_service(error: Exception) -> None:
     with pytest.raises(type(error)):
-        trouble(error, parse("gemini:m"))
+        classify_error(error, parse_spec("gemini:m"))
 
 
 async def test_a_trouble_within_an_error_is_what_it_means() -> None:
     error = ValueError("around it")
-    error.__cause__ = Trouble("blocked", "inside")
-    assert trouble(error, parse("gemini:m")) is error.__cause__
+    error.__cause__ = ServiceError("blocked", "inside")
+    assert classify_error(error, parse_spec("gemini:m")) is error.__cause__

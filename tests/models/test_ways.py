@@ -12,11 +12,11 @@ import pytest_asyncio
 from aiohttp import web
 from pydantic import BaseModel
 
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.models.calls import Chat
-from research.models.clients import Clients
-from research.models.roles import parse
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.models.chat import Chat
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
 from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
 from tests.servers import reply
 from tests.servers.brain import Ask
@@ -95,9 +95,7 @@ class Strict(FakeOpenAI):
         self.wishes.append(wish["type"] if wish and "type" in wish else wish)
         return super().ask(request, body)
 
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         if self.wishes[-1] and (isinstance(self.wishes[-1], dict) or self.wishes[-1] in self.kinds):
             return reply(self.body, self.status)
         return super().error(name, arg, request, ask)
@@ -140,13 +138,11 @@ async def test_a_server_that_takes_no_schema_is_asked_for_any_object_and_told_th
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", list(COUNT))
-async def test_a_server_that_does_not_count_in_a_stream_is_not_asked_to(
-    strict: Wire, words: str
-) -> None:
+async def test_a_server_that_does_not_count_in_a_stream_is_not_asked_to(strict: Wire, words: str) -> None:
     server = refusing(strict, "stream_options", *COUNT[words])
     for name in ("one", "two"):
-        found = await strict.chat(name).stream(PROMPT, "write", strict.heard)
-        assert (found.text != "", found.trouble) == (True, None)
+        found = await strict.chat(name).stream_text(PROMPT, "write", strict.heard)
+        assert (found.text != "", found.error) == (True, None)
     assert server.wishes == [{"include_usage": True}, None, None]
     assert [usage["estimated"] for usage in strict.heard.of("usage")] == [True, True]
 
@@ -156,26 +152,24 @@ async def test_what_is_known_of_a_server_is_known_to_whoever_asks_it_with_the_sa
 ) -> None:
     server = refusing(strict, "response_format", *FORMAT["zhipu"])
     await strict.colour(strict.chat())
-    guest = Clients(strict.clients().settings, strict.clients())
-    other = Clients(
+    guest = ModelClients(strict.clients().settings, strict.clients())
+    other = ModelClients(
         loaded({ADDRESSES["openai"]: server.base_url, "OPENAI_API_KEY": "another"}),
         strict.clients(),
     )
     server.wishes.clear()
     for clients in (guest, other):
-        await strict.colour(Chat(parse("openai:m"), clients))
+        await strict.colour(Chat(parse_spec("openai:m"), clients))
         await clients.close()
     assert server.wishes == [None, "json_schema", "json_object", None]
 
 
 @pytest.mark.parametrize("fault", ["400context", "400key", "403", "404"])
-async def test_a_refusal_for_a_known_reason_is_told_and_nothing_is_learnt(
-    strict: Wire, fault: str
-) -> None:
+async def test_a_refusal_for_a_known_reason_is_told_and_nothing_is_learnt(strict: Wire, fault: str) -> None:
     server = refusing(strict, "response_format", 400, {})
     server.fail("check", fault, times=1)
     server.kinds = ()
-    with pytest.raises(Trouble):
+    with pytest.raises(ServiceError):
         await strict.colour(strict.chat())
     server.fail("check", "ok")
     await strict.colour(strict.chat())
@@ -183,18 +177,16 @@ async def test_a_refusal_for_a_known_reason_is_told_and_nothing_is_learnt(
 
 
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_refusal_of_every_way_is_told_and_nothing_is_learnt(
-    strict: Wire, status: int
-) -> None:
+async def test_a_refusal_of_every_way_is_told_and_nothing_is_learnt(strict: Wire, status: int) -> None:
     server = refusing(strict, "model", status, {"detail": "a parameter is wrong: seed"})
     server.kinds = ("some-model",)
     for _ in range(2):
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(ServiceError) as caught:
             await strict.colour(strict.chat())
         assert caught.value.reason == "refused"
         assert f"HTTP {status}: a parameter is wrong: seed" in caught.value.message
-    with pytest.raises(Trouble):
-        await strict.chat().stream(PROMPT, "write", silent)
+    with pytest.raises(ServiceError):
+        await strict.chat().stream_text(PROMPT, "write", ignore_event)
     formats = [(call.body.get("response_format") or {}).get("type") for call in server.log]
     assert formats == ["json_schema", "json_object", None] * 2 + [None, None]
 
@@ -221,12 +213,8 @@ async def test_gemini_and_ollama_are_asked_in_other_ways_as_well(name: str) -> N
         await wire.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "limited"), [("openai", False), ("gemini", True), ("ollama", True)]
-)
-async def test_a_schema_has_limits_of_length_only_where_the_server_takes_them(
-    name: str, limited: bool
-) -> None:
+@pytest.mark.parametrize(("name", "limited"), [("openai", False), ("gemini", True), ("ollama", True)])
+async def test_a_schema_has_limits_of_length_only_where_the_server_takes_them(name: str, limited: bool) -> None:
     """Strict mode of OpenAI refuses them: the fake server does too, and would be asked again."""
     text = {"type": "string", "maxLength": 9, "minLength": 1}
     schema = {
@@ -241,7 +229,7 @@ async def test_a_schema_has_limits_of_length_only_where_the_server_takes_them(
     }
     with FAKES[name]() as server:
         wire = Wire(name, server)
-        await wire.chat().json(PROMPT, schema, Shaded, "check", silent)
+        await wire.chat().ask_json(PROMPT, schema, Shaded, "check", ignore_event)
         sent = json.dumps(server.log[0].body)
         await wire.close()
     assert server.calls() == 1

@@ -9,18 +9,18 @@ from typing import Any
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     EvidenceKind,
     Finding,
     Language,
-    Options,
     Part,
     Passage,
+    PassageReference,
     Place,
     Plan,
-    Rows,
+    QueryResult,
     Run,
+    RunOptions,
     Span,
     Task,
     Usage,
@@ -116,9 +116,7 @@ def found(language: Language, uncited: int = 6) -> tuple[Evidence, ...]:
     title = {"zh": "另一份资料 {n}", "en": "Another document {n}"}[language]
     for n in range(uncited):
         url = f"https://site{n}.example.net/page"
-        known.append(
-            evidence(("web", title.format(n=n), url, date(2026, 1, 1 + n % 28), title * 2))
-        )
+        known.append(evidence(("web", title.format(n=n), url, date(2026, 1, 1 + n % 28), title * 2)))
     tower = Place(id="tower", name="午门" if language == "zh" else "Meridian Gate", lng=116.397, lat=39.913, provider="offline")  # fmt: skip
     known.append(evidence(("place", tower.name, "", None, tower.name), place=tower))
     return tuple(known)
@@ -128,14 +126,14 @@ def spans(pieces: Sequence[tuple[str, tuple[int, ...]]], known: Sequence[Evidenc
     out = []
     for text, numbers in pieces:
         real = [known[n] for n in numbers if n < len(known) and n < 9]
-        cites = tuple(Cite(evidence=e.id, passage="p", end=len(e.passages[0].text)) for e in real)
+        cites = tuple(PassageReference(evidence=e.id, passage="p", end=len(e.passages[0].text)) for e in real)
         out.append(Span(kind="text", text=text, cites=cites, unsourced=len(real) < len(numbers)))
     return out
 
 
 def answer(language: Language, known: Sequence[Evidence]) -> Answer:
     """An answer with a quote and with text that a model wrote."""
-    cite = Cite(evidence=known[0].id, passage="p", end=len(known[0].passages[0].text))
+    cite = PassageReference(evidence=known[0].id, passage="p", end=len(known[0].passages[0].text))
     quote = Span(kind="quote", text=QUOTED[language], part="p1", cites=(cite,))
     return Answer(
         title=ASKED[language], language=language, author="openai:gpt-fake",
@@ -150,13 +148,13 @@ def put(store: Store, language: Language, written: Answer | None = None, known: 
     run_id = IDS[language]
     run = Run(
         id=run_id, conversation=run_id, owner="local", question=ASKED[language],
-        options=Options(sources=("web",)), status="running", created=NOW - timedelta(minutes=5),
+        options=RunOptions(sources=("web",)), status="running", created=NOW - timedelta(minutes=5),
     )  # fmt: skip
     plan = Plan(parts=(Part(id="p1", subject="palace", text=run.question),), tasks=(TASK,))
-    assert store.add(run, None, "0" * 32)
-    table = Rows(sql="select 1 as n", names=("n", "name"), types=("integer", "text"), rows=((1, "午门"),))  # fmt: skip
+    assert store.add_run(run, None, "0" * 32)
+    table = QueryResult(sql="select 1 as n", names=("n", "name"), types=("integer", "text"), rows=((1, "午门"),))  # fmt: skip
     finding = Finding(task=TASK, evidence=tuple(known), started=NOW, rows=table)
-    store.finish(store.begin(run_id, TASK), run_id, finding)
+    store.finish_search(store.start_search(run_id, TASK), run_id, finding)
     told: list[tuple[str, dict[str, Any]]] = [
         ("status", {"status": "running"}),
         ("question", {"text": run.question, "language": language}),
@@ -171,6 +169,6 @@ def put(store: Store, language: Language, written: Answer | None = None, known: 
         ("answer", {"quotes": 1, "cites": 9, "failures": 0}),
         ("status", {"status": "done", "error": ""}),
     ]  # fmt: skip
-    store.keep(run_id, plan, (), written)
-    store.append(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.save_outcome(run_id, plan, (), written)
+    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
     return run_id

@@ -7,29 +7,29 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from research.agent.nodes.table import tabled
+from research.agent.nodes.table import table_draft
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
     Cell,
-    Cite,
+    CellReading,
+    CellValue,
     Column,
     Evidence,
     Finding,
     Grid,
-    Lacking,
     Language,
-    Options,
+    MissingReason,
     Passage,
+    PassageReference,
     Place,
     Plan,
-    Reading,
     Row,
     Run,
+    RunOptions,
     RunStatus,
-    Status,
+    SupportStatus,
     Task,
-    Value,
 )
 from research.storage.store import Store
 
@@ -53,10 +53,10 @@ def source(n: int, title: str, text: str, **update: Any) -> Evidence:
     ).model_copy(update=update)
 
 
-def reading(item: Evidence, value: Value, status: Status = "quoted", quote: str = "") -> Reading:
+def reading(item: Evidence, value: CellValue, status: SupportStatus = "quoted", quote: str = "") -> CellReading:
     text = item.passages[0].text
-    cite = Cite(evidence=item.id, passage="p", end=len(text))
-    return Reading(value=value, quote=quote or text, cites=(cite,), status=status)
+    cite = PassageReference(evidence=item.id, passage="p", end=len(text))
+    return CellReading(value=value, quote=quote or text, cites=(cite,), status=status)
 
 
 def keep(
@@ -68,10 +68,10 @@ def keep(
     found: Iterable[Evidence],
     language: Language = "en",
     status: RunStatus = "done",
-    options: Options | None = None,
+    options: RunOptions | None = None,
 ) -> str:
     """Stores a table, over or under way; returns its id."""
-    asked = options or Options(sources=("web",))
+    asked = options or RunOptions(sources=("web",))
     run = Run(
         id=run_id,
         conversation=run_id,
@@ -82,9 +82,9 @@ def keep(
         created=NOW - timedelta(minutes=5),
     )
     plan, task = Plan(grid=grid), Task(id="1.1", source="web", query="museums")
-    assert store.add(run, None, "0" * 32)
-    store.finish(
-        store.begin(run_id, task),
+    assert store.add_run(run, None, "0" * 32)
+    store.finish_search(
+        store.start_search(run_id, task),
         run_id,
         Finding(task=task, evidence=tuple(found), started=NOW),
     )
@@ -96,7 +96,7 @@ def keep(
     ]
     answer = None
     if status == "done":
-        draft = tabled(grid, cells, language)
+        draft = table_draft(grid, cells, language)
         answer = Answer(
             title=question,
             language=language,
@@ -108,8 +108,8 @@ def keep(
         )
         told += [("answer", {"quotes": 0, "cites": 9, "failures": 0})]
         told += [("status", {"status": "done", "error": ""})]
-    store.keep(run_id, plan, (), answer)
-    store.append(run_id, [(NOW, kind, data) for kind, data in told], status)
+    store.save_outcome(run_id, plan, (), answer)
+    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], status)
     return run_id
 
 
@@ -174,9 +174,7 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
             id=f"r{n}",
             name=name,
             about=about,
-            place=Place(id=f"m{n}", name=name, city=about, lng=at[0], lat=at[1], provider="offline")
-            if at
-            else None,
+            place=Place(id=f"m{n}", name=name, city=about, lng=at[0], lat=at[1], provider="offline") if at else None,
         )
         for n, ((name, about), at) in enumerate(zip(_NAMES[language], spots, strict=True), 1)
     )
@@ -193,37 +191,25 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
     ]
     high, low, opened, booked, famous, span, dollars, history = told
     number, at_least = "number", {"unit": "CNY"}
-    day = Value(type="date", text="1925", day=date(1925, 10, 10))
-    filled: dict[tuple[str, str], tuple[Reading, ...]] = {
+    day = CellValue(type="date", text="1925", day=date(1925, 10, 10))
+    filled: dict[tuple[str, str], tuple[CellReading, ...]] = {
         ("r1", "c1"): (
-            reading(high, Value(type=number, text="60", number=60, **at_least)),
-            reading(low, Value(type=number, text="40", number=40, **at_least)),
+            reading(high, CellValue(type=number, text="60", number=60, **at_least)),
+            reading(low, CellValue(type=number, text="40", number=40, **at_least)),
         ),
         ("r1", "c2"): (reading(opened, day, "supported"),),
-        ("r1", "c3"): (reading(booked, Value(type="yes or no", text="book", yes=True)),),
-        ("r1", "c4"): (reading(history, Value(type="choice", text=kinds[0], choice=kinds[0])),),
-        ("r1", "c5"): (reading(famous, Value(type="text", text=_TOLD[language][4])),),
-        ("r2", "c1"): (
-            reading(span, Value(type=number, text="30-50", number=30, high=50, **at_least)),
-        ),
-        ("r2", "c2"): (
-            reading(
-                opened, Value(type="date", text="1991", day=date(1991, 6, 1), precision="month")
-            ),
-        ),
-        ("r2", "c3"): (
-            reading(booked, Value(type="yes or no", text="book", yes=False), "unclear"),
-        ),
-        ("r2", "c4"): (reading(history, Value(type="choice", text=kinds[1], choice=kinds[1])),),
-        ("r3", "c1"): (reading(low, Value(type=number, text="0", number=0, **at_least)),),
-        ("r3", "c2"): (
-            reading(
-                opened, Value(type="date", text="1952", day=date(1952, 1, 1), precision="year")
-            ),
-        ),
-        ("r5", "c1"): (reading(dollars, Value(type=number, text="12", number=12, unit="USD")),),
+        ("r1", "c3"): (reading(booked, CellValue(type="yes or no", text="book", yes=True)),),
+        ("r1", "c4"): (reading(history, CellValue(type="choice", text=kinds[0], choice=kinds[0])),),
+        ("r1", "c5"): (reading(famous, CellValue(type="text", text=_TOLD[language][4])),),
+        ("r2", "c1"): (reading(span, CellValue(type=number, text="30-50", number=30, high=50, **at_least)),),
+        ("r2", "c2"): (reading(opened, CellValue(type="date", text="1991", day=date(1991, 6, 1), precision="month")),),
+        ("r2", "c3"): (reading(booked, CellValue(type="yes or no", text="book", yes=False), "unclear"),),
+        ("r2", "c4"): (reading(history, CellValue(type="choice", text=kinds[1], choice=kinds[1])),),
+        ("r3", "c1"): (reading(low, CellValue(type=number, text="0", number=0, **at_least)),),
+        ("r3", "c2"): (reading(opened, CellValue(type="date", text="1952", day=date(1952, 1, 1), precision="year")),),
+        ("r5", "c1"): (reading(dollars, CellValue(type=number, text="12", number=12, unit="USD")),),
     }
-    lacks: dict[tuple[str, str], Lacking] = {
+    lacks: dict[tuple[str, str], MissingReason] = {
         ("r1", "c1"): "differs",
         ("r3", "c3"): "limit",
         ("r3", "c4"): "failed",
@@ -260,26 +246,19 @@ def number_of(row: int) -> int:
 def large(rows: int, columns: int) -> tuple[Grid, list[Cell], list[Evidence]]:
     """Numbers in every other column, those of each row `number_of`, texts in the others; each tenth cell is
     empty, each eleventh in doubt."""
-    kinds = [
-        Column(id=f"c{n}", name=f"Column {n}", type="number" if n % 2 else "text")
-        for n in range(1, columns + 1)
-    ]
+    kinds = [Column(id=f"c{n}", name=f"Column {n}", type="number" if n % 2 else "text") for n in range(1, columns + 1)]
     things = [Row(id=f"r{n}", name=f"Thing {n}") for n in range(1, rows + 1)]
     found = [source(n, f"Source {n}", f"Of thing {n} much is known.") for n in range(1, rows + 1)]
     cells = []
     for n, row in enumerate(things, 1):
         for k, column in enumerate(kinds, 1):
             value = (
-                Value(type="number", text=f"{number_of(n)}", number=number_of(n))
+                CellValue(type="number", text=f"{number_of(n)}", number=number_of(n))
                 if column.type == "number"
-                else Value(type="text", text=f"Known of {n} by {k}")
+                else CellValue(type="text", text=f"Known of {n} by {k}")
             )
             at = 3 * n + 5 * k
-            given = (
-                ()
-                if at % 10 == 0
-                else (reading(found[n - 1], value, "quoted" if at % 11 else "unclear"),)
-            )
+            given = () if at % 10 == 0 else (reading(found[n - 1], value, "quoted" if at % 11 else "unclear"),)
             cells.append(
                 Cell(
                     row=row.id,

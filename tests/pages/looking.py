@@ -155,7 +155,5 @@ def hurdles(page: Any, *rules: str) -> list[str]:
     found = []
     for impact, rule, help_, nodes in page.evaluate(_AXE, rules):
         if impact in GRAVE:
-            found += [
-                f"{rule} ({impact}): {help_}: {at} {html} {why}" for at, html, why in nodes[:4]
-            ]
+            found += [f"{rule} ({impact}): {help_}: {at} {html} {why}" for at, html, why in nodes[:4]]
     return found

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from research import Options, Run, application
+from research import Run, RunOptions, application
 from research.core.records import Plan, RunStatus, Task
 from research.storage.store import Store
 from tests.pages import checked_run, filled_table
@@ -45,7 +45,7 @@ def alone(folder: Path) -> Iterator[None]:
     """The desk of this process on that folder, without a setting from outside."""
     kept = {name: os.environ.pop(name) for name in SETTINGS if name in os.environ}
     application.close()
-    application.desk(folder)
+    application.get_application(folder)
     try:
         yield
     finally:
@@ -60,18 +60,18 @@ def plant(folder: Path, library: Path) -> Planted:
     made = Planted(folder)
     with alone(folder):
         for language in LANGUAGES:
-            made.add("places", language, application.start(PLACES[language]).id)
-            made.add("counted", language, application.ask_database(COUNTED[language]).id)
-            made.add("nearest", language, application.ask_database(NEAREST[language]).id)
-            made.add("report", language, application.report_on(TOPIC[language]).id)
-            asked = application.start(checked_run.ASKED[language], options=_approving())
+            made.add("places", language, application.start_run(PLACES[language]).id)
+            made.add("counted", language, application.start_database_run(COUNTED[language]).id)
+            made.add("nearest", language, application.start_database_run(NEAREST[language]).id)
+            made.add("report", language, application.start_report(TOPIC[language]).id)
+            asked = application.start_run(checked_run.ASKED[language], options=_approving())
             made.add("waiting", language, asked.id)
         for kind, ids in made.runs.items():
             for run_id in ids.values():
                 _over(run_id, "waiting" if kind == "waiting" else "done")
-        application.watch(made.runs["report"]["en"])
+        application.watch_topic(made.runs["report"]["en"])
         sql = "select province, count(*) from scenic_area group by province"
-        application.confirm(COUNTED["zh"], sql)
+        application.confirm_statement(COUNTED["zh"], sql)
     store = Store(folder / "runs.db")
     for language in LANGUAGES:
         checked_run.put(store, language)  # type: ignore[arg-type]
@@ -83,13 +83,13 @@ def plant(folder: Path, library: Path) -> Planted:
     return made
 
 
-def _approving() -> Options:
-    return application.desk().usual().model_copy(update={"approve": True})
+def _approving() -> RunOptions:
+    return application.get_application().default_options().model_copy(update={"approve": True})
 
 
 def _over(run_id: str, status: RunStatus) -> None:
     deadline = time.monotonic() + LASTS
-    while (run := application.get(run_id)) is None or run.active:
+    while (run := application.get_run(run_id)) is None or run.is_active:
         assert time.monotonic() < deadline, run
         time.sleep(0.05)
     assert run.status == status, (run.question, run.status, run.error)
@@ -102,11 +102,11 @@ def _ended(store: Store, language: str, status: RunStatus) -> str:
     plan = Plan(tasks=(task,))
     made = Run(
         id=f"{status}{language}".ljust(32, "0"), conversation=f"{status}{language}", owner="local",
-        question=checked_run.ASKED[language], options=Options(), status="running", created=now,
+        question=checked_run.ASKED[language], options=RunOptions(), status="running", created=now,
     )  # fmt: skip
     error = "the store is full" if status == "failed" else ""
-    assert store.add(made, None, "0" * 32)
-    store.keep(made.id, plan, [], None)
+    assert store.add_run(made, None, "0" * 32)
+    store.save_outcome(made.id, plan, [], None)
     told = [
         ("status", {"status": "running"}),
         ("question", {"text": made.question, "language": language}),
@@ -114,5 +114,5 @@ def _ended(store: Store, language: str, status: RunStatus) -> str:
         ("search", {"task": task.model_dump(mode="json")}),
         ("status", {"status": status, "error": error}),
     ]
-    store.append(made.id, [(now, kind, data) for kind, data in told], status)
+    store.append_events(made.id, [(now, kind, data) for kind, data in told], status)
     return made.id

@@ -251,13 +251,10 @@ class Film:
         """Writes the GIF; returns its seconds."""
         ends = [*self.times[1:], time.monotonic()]
         shown = [
-            min(LONGEST, max(40, round(100 * (end - start)) * 10))
-            for start, end in zip(self.times, ends, strict=True)
+            min(LONGEST, max(40, round(100 * (end - start)) * 10)) for start, end in zip(self.times, ends, strict=True)
         ]
         palette = _palette(self.frames)
-        frames = [
-            frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames
-        ]
+        frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames]
         frames[0].save(
             path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=False,
             disposal=1,
@@ -322,9 +319,7 @@ def main(asked: list[str]) -> None:
         reader.error(f"there is no picture called {', '.join(wrong)}")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         studio = Studio(browser, Path(data))
         try:
             for name in named or known:

@@ -18,11 +18,11 @@ from typing import Any
 
 from pages.shared import tour
 from research import StoreError
-from research.core.settings import load
+from research.core.settings import load_settings
 from research.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load({}).shown()))  # none may come from outside
+SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load_settings({}).display_values()))  # none may come from outside
 STARTED = 90.0  # seconds that a server may take to answer
 # Milliseconds until a server shows what a run has found. To its first run it loads the graph and the
 # clients of the models, unless it has done so by itself, which it begins seconds after its start: that is 5 s
@@ -68,7 +68,7 @@ def acquaint(folder: Path, *owners: str) -> None:
     with suppress(StoreError):  # a folder that a test has spoilt
         store = Store(folder / "runs.db")
         for owner in owners:
-            store.prefer(owner, tour.SEEN, "shown")
+            store.set_preference(owner, tour.PREFERENCE_NAME, "shown")
         store.close()
 
 
@@ -86,9 +86,7 @@ class Server:
             self.port: int = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         own = ("SIGHTLINE_", "STREAMLIT_")
-        self._env = {
-            k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS
-        }
+        self._env = {k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS}
         self._env |= {"SIGHTLINE_DATA_DIR": str(folder), "MAP_TILES": "off", **settings}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -157,9 +155,7 @@ class Server:
 
     def rows(self, query: str, *args: object) -> list[tuple[Any, ...]]:
         """What the store of the runs says."""
-        connection = sqlite3.connect(
-            f"file:{self.folder / 'runs.db'}?mode=ro", uri=True, timeout=10
-        )
+        connection = sqlite3.connect(f"file:{self.folder / 'runs.db'}?mode=ro", uri=True, timeout=10)
         try:
             return connection.execute(query, args).fetchall()
         finally:

@@ -28,8 +28,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 
 from app import app  # noqa: E402
 from pages.shared import login  # noqa: E402
-from pages.shared.exports import EXPORTS  # noqa: E402
-from research import Options, application  # noqa: E402
+from pages.shared.temporary_files import TEMPORARY_FILES  # noqa: E402
+from research import RunOptions, application  # noqa: E402
 
 ORIGIN = "http://localhost"
 QUESTION = "What does a ticket to the Palace Museum cost?"
@@ -51,16 +51,14 @@ def claims(subject: str, hours: float = 0) -> dict[str, Any]:
 
 
 def cookie(subject: str, *, hours: float = 0, key: str = "") -> str:
-    signed = create_signed_value(
-        key or secret(), "_streamlit_user", json.dumps(claims(subject, hours))
-    )
+    signed = create_signed_value(key or secret(), "_streamlit_user", json.dumps(claims(subject, hours)))
     return f"_streamlit_user={signed.decode()}"
 
 
 def owner(subject: str) -> str:
     from datetime import UTC, datetime
 
-    return login.person(claims(subject), datetime.now(UTC)).owner
+    return login.identify_visitor(claims(subject), datetime.now(UTC)).owner
 
 
 def look(client: TestClient, cookies: str, page: str = "", query: str = "") -> dict[str, Any]:
@@ -72,9 +70,7 @@ def look(client: TestClient, cookies: str, page: str = "", query: str = "") -> d
         "cookie": "; ".join(filter(None, [cookies, f"_streamlit_xsrf={token}"])),
     }
     told: dict[str, Any] = {"words": [], "files": [], "hidden": None, "buttons": []}
-    with client.websocket_connect(
-        "/_stcore/stream", subprotocols=["streamlit", token], headers=headers
-    ) as socket:
+    with client.websocket_connect("/_stcore/stream", subprotocols=["streamlit", token], headers=headers) as socket:
         asked = BackMsg()
         asked.rerun_script.page_name, asked.rerun_script.query_string = page, query
         socket.send_bytes(asked.SerializeToString())
@@ -114,11 +110,9 @@ BROWSERS = {
 def main() -> None:
     told: dict[str, Any] = {}
     with TestClient(app, base_url=ORIGIN) as client:
-        whose = owner("ann") if login.setup().on else login.LOCAL
-        run = application.start(
-            QUESTION, options=Options(loops=1, sources=("library",)), owner=whose
-        )
-        for _ in application.follow(run.id, owner=whose):
+        whose = owner("ann") if login.read_config().is_required else login.LOCAL_OWNER
+        run = application.start_run(QUESTION, options=RunOptions(loops=1, sources=("library",)), owner=whose)
+        for _ in application.follow_run(run.id, owner=whose):
             pass
         told["ann"] = look(client, cookie("ann"), query=f"run={run.id}")
         told["bob"] = look(client, cookie("bob"), query=f"run={run.id}")
@@ -132,32 +126,24 @@ def main() -> None:
             "scan": "/page-pictures/1/1",
         }  # fmt: skip
         told["paths"] = {
-            who: {
-                name: client.get(path, headers={"cookie": sent}).status_code
-                for name, path in paths.items()
-            }
+            who: {name: client.get(path, headers={"cookie": sent}).status_code for name, path in paths.items()}
             for who, sent in BROWSERS.items()
         }
-        address, _ = EXPORTS.make(lambda path: path.write_text("a,b"), "报告.csv", whose)
+        address, _ = TEMPORARY_FILES.create(lambda path: path.write_text("a,b"), "报告.csv", whose)
         told["export"] = {
-            who: client.get(address, headers={"cookie": sent}).status_code
-            for who, sent in BROWSERS.items()
+            who: client.get(address, headers={"cookie": sent}).status_code for who, sent in BROWSERS.items()
         }
         fetched = client.get(address, headers={"cookie": BROWSERS["ann"]})
         told["fetched"] = [fetched.text, dict(fetched.headers)]
-        told["no_export"] = client.get(
-            address[:-1], headers={"cookie": BROWSERS["ann"]}
-        ).status_code
+        told["no_export"] = client.get(address[:-1], headers={"cookie": BROWSERS["ann"]}).status_code
         told["upload"] = {
-            who: client.put(
-                "/_stcore/upload_file/x/y", headers={"cookie": sent}, files={"f": b"x"}
-            ).text
+            who: client.put("/_stcore/upload_file/x/y", headers={"cookie": sent}, files={"f": b"x"}).text
             for who, sent in BROWSERS.items()
         }
         if SECRETS.exists():
             SECRETS.write_text("", encoding="utf-8")
             end = time.monotonic() + 20
-            while login.setup().on and not login.setup().problem and time.monotonic() < end:
+            while login.read_config().is_required and not login.read_config().problem and time.monotonic() < end:
                 time.sleep(0.1)
             told["emptied"] = look(client, cookie("ann"), query=f"run={run.id}")
     print(json.dumps(told))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pages.run.answer import blocks, cells
+from pages.run.answer import build_blocks, collect_row_cells
 from research import CitedAnswer, Report
-from research.export.data import report_json
+from research.export.report_json import report_json
 from tests.citations.test_rendered_properties import BIDI, cites_of, reports
 
 pytestmark = pytest.mark.slow
@@ -30,14 +30,10 @@ def cited_in(block: dict[str, Any]) -> list[dict[str, Any]]:
 @settings(max_examples=200, deadline=None)
 def test_the_page_cites_what_the_files_cite(made: tuple[Report, CitedAnswer]) -> None:
     report, cited = made
-    drawn = blocks(cited, cells(report))
+    drawn = build_blocks(cited, collect_row_cells(report))
     told = [cite for block in drawn for cite in cited_in(block)]
     used = [n for item in cited.spans for n in item.numbers]
     assert [cite["n"] for cite in told] == used
     listed = json.loads(report_json(report, cited))["sources"]
-    assert {cite["n"]: cite["url"].split("#:~:")[0] for cite in told} == {
-        s["number"]: s["url"] for s in listed
-    }
-    assert not BIDI.search(
-        json.dumps([b["node"] for b in drawn if b["kind"] == "text"], ensure_ascii=False)
-    )
+    assert {cite["n"]: cite["url"].split("#:~:")[0] for cite in told} == {s["number"]: s["url"] for s in listed}
+    assert not BIDI.search(json.dumps([b["node"] for b in drawn if b["kind"] == "text"], ensure_ascii=False))

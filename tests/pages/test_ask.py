@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research import MAX_QUESTION, Options, Run, application
+from research import MAX_QUESTION_CHARS, Run, RunOptions, application
 from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.conftest import KEY
@@ -43,33 +43,29 @@ def english(key: str, **values: object) -> str:
 def test_an_empty_question_is_refused_and_nothing_starts(visit: Visit) -> None:
     visitor = visit().ask("   \n ")
     assert visitor.errors == [english("problem.empty")]
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("button", ["start", "plan_first"])
-def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(
-    visit: Visit, button: str
-) -> None:
+def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(visit: Visit, button: str) -> None:
     question = "票价 " * (20_000 // 3) + "how"
     visitor = visit().ask(question, button)
     (error,) = visitor.errors
     assert f"{len(question):,}" in error
-    assert f"{MAX_QUESTION:,}" in error
+    assert f"{MAX_QUESTION_CHARS:,}" in error
     assert visitor.question == question
     assert visitor.look().question == question
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", ["🎉🎉🎉", "👩‍👩‍👧 ?!", "$$$", "` ` `", "…"])
-def test_a_question_without_a_word_is_refused_and_stays_in_the_box(
-    visit: Visit, question: str
-) -> None:
+def test_a_question_without_a_word_is_refused_and_stays_in_the_box(visit: Visit, question: str) -> None:
     visitor = visit().ask(question)
     assert visitor.errors == [english("problem.no words")]
     assert visitor.question == question
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visit) -> None:
@@ -78,7 +74,7 @@ def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visi
     visitor.ask(EN)
     assert visitor.errors == [english("ask.no_sources")]
     assert visitor.question == EN
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -96,7 +92,7 @@ USUAL = ("places", "database", "library")  # without a key
 @pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE)
 def test_a_question_with_marks_is_asked_and_shown_as_it_is(visit: Visit, question: str) -> None:
     visitor = visit().ask(question).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert run.question == question
     assert run.status == "done"
     assert visitor.words.splitlines()[0] == " ".join(question.split())
@@ -128,7 +124,7 @@ def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, num
     example = visitor.at.button(key=f"example_{number}").label
     visitor.press(f"example_{number}")
     assert visitor.question == example
-    assert application.recent() == []
+    assert application.recent_runs() == []
     visitor.press("start").wait()
     tables = [block for block in visitor.blocks("text") if block["node"]["t"] == "table"]
     assert visitor.blocks("quote") or tables
@@ -140,19 +136,17 @@ def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Vi
     visitor.at.slider(key="queries").set_value(5)
     visitor.at.slider(key="loops").set_value(1)
     visitor.ask(EN).wait()
-    assert application.recent()[0].options == Options(queries=5, loops=1, sources=USUAL)
+    assert application.recent_runs()[0].options == RunOptions(queries=5, loops=1, sources=USUAL)
     visitor.press("new")
     assert visitor.at.slider(key="queries").value == 5
     assert visitor.at.slider(key="loops").value == 1
 
 
-def test_the_settings_are_the_effort_unless_it_is_chosen(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_settings_are_the_effort_unless_it_is_chosen(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBER_OF_INITIAL_QUERIES", "7")
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
-    assert application.recent()[0].options == Options(queries=7, loops=4, sources=USUAL)
+    assert application.recent_runs()[0].options == RunOptions(queries=7, loops=4, sources=USUAL)
 
 
 @pytest.mark.slow
@@ -164,7 +158,7 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
     if web:
         monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     if own:
-        list(application.desk().library.add([("a.md", b"# Tower\n\nThe tower is open all day.")]))
+        list(application.get_application().library.add_files([("a.md", b"# Tower\n\nThe tower is open all day.")]))
     expected = {
         (False, False): ["places", "database", "library"],  # the samples
         (False, True): ["places", "database", "library"],
@@ -172,7 +166,7 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
         (True, True): ["web", "places", "database", "library"],
     }[web, own]
     visitor = visit()
-    assert application.desk().usual().sources == tuple(expected)
+    assert application.get_application().default_options().sources == tuple(expected)
     assert visitor.at.button_group(key="sources").value == expected
     names = "GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL"
     assert (english("ask.no_web", names=names) in visitor.words) == (not web)
@@ -182,7 +176,7 @@ def test_the_sources_chosen_hold_for_the_run_and_for_the_next_question(visit: Vi
     visitor = visit()
     visitor.at.button_group(key="sources").set_value(["web", "library"])
     visitor.ask(EN).wait()
-    assert application.recent()[0].options.sources == ("web", "library")
+    assert application.recent_runs()[0].options.sources == ("web", "library")
     assert visitor.press("new").at.button_group(key="sources").value == ["web", "library"]
 
 
@@ -190,12 +184,12 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(0)
     visitor.ask(EN).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert (run.options.loops, run.status) == (0, "done")
     assert visitor.answer is not None
     assert visitor.answer["lead"].startswith("No search was made for “")
     assert visitor.answer["lead"].endswith("which does not mean that the sources lack it.")
-    assert application.desk().runs.store.searches(run.id) == []
+    assert application.get_application().runs.store.searches(run.id) == []
     assert "0 rounds · 0 searches" in visitor.words
     assert "Round 1" not in visitor.words
 
@@ -205,10 +199,10 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
 
 def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent()
+    (first,) = application.recent_runs()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
     visitor.look().wait()
-    second = next(run for run in application.recent() if run.id != first.id)
+    second = next(run for run in application.recent_runs() if run.id != first.id)
     assert (second.follows, second.conversation) == (first.id, first.conversation)
     assert any("周一" in block["text"] for block in visitor.blocks("quote"))
     links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
@@ -217,21 +211,21 @@ def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
 
 def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent()
+    (first,) = application.recent_runs()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value(" \n ")
     visitor.look()
-    assert [run.id for run in application.recent()] == [first.id]
+    assert [run.id for run in application.recent_runs()] == [first.id]
 
 
 def test_a_refused_follow_up_is_in_the_box_again(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent()
+    (first,) = application.recent_runs()
     key = f"follow_up_{first.id[:8]}"
     visitor.at.chat_input(key=key).set_value("？！")
     assert visitor.look().errors == [WORDS["problem.no words"][0]]
     box = visitor.at.chat_input(key=key).proto
     assert (box.set_value, box.value) == (True, "？！")
-    assert [run.id for run in application.recent()] == [first.id]
+    assert [run.id for run in application.recent_runs()] == [first.id]
 
 
 # Models
@@ -246,12 +240,10 @@ def test_without_a_model_the_form_offers_none_and_says_that_none_is_used(visit: 
     assert fields(visitor) == []
     assert english("ask.keyless") in visitor.words
     visitor.ask(EN).wait()
-    assert application.recent()[0].options.model == ""
+    assert application.recent_runs()[0].options.model == ""
 
 
-def test_with_models_the_form_offers_another_one_and_says_who_writes(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_with_models_the_form_offers_another_one_and_says_who_writes(visit: Visit, server: FakeOpenAI) -> None:
     visitor = visit()
     assert fields(visitor) == ["model"]
     assert english("ask.models", write="openai:gpt-fake") in visitor.words
@@ -260,31 +252,23 @@ def test_with_models_the_form_offers_another_one_and_says_who_writes(
 
 
 @pytest.mark.slow
-def test_a_model_answers_in_text_whose_citations_open_passages(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_a_model_answers_in_text_whose_citations_open_passages(visit: Visit, server: FakeOpenAI) -> None:
     visitor = visit().ask(EN).wait()
-    cites = [
-        cite for b in visitor.blocks("text") for s in b["spans"].values() for cite in s["cites"]
-    ]
+    cites = [cite for b in visitor.blocks("text") for s in b["spans"].values() for cite in s["cites"]]
     assert cites
     assert all(cite["before"] + cite["quote"] + cite["after"] for cite in cites)
     assert not visitor.answer or not visitor.answer["draft"]
     assert "openai:gpt-fake" in visitor.words
     assert re.search(r"[\d,]+ tokens · price unknown", visitor.words)
-    assert set(visitor.table("calls")["stage"]) == {
-        english(f"stage.{stage}") for stage in ("plan", "reflect", "write")
-    }
+    assert set(visitor.table("calls")["stage"]) == {english(f"stage.{stage}") for stage in ("plan", "reflect", "write")}
 
 
 @pytest.mark.slow
-def test_the_model_chosen_writes_and_is_there_for_the_next_question(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_the_model_chosen_writes_and_is_there_for_the_next_question(visit: Visit, server: FakeOpenAI) -> None:
     visitor = visit()
     visitor.at.text_input(key="model").set_value("  openai:qwen3-8b ")
     visitor.ask(EN).wait()
-    assert application.recent()[0].options.model == "openai:qwen3-8b"
+    assert application.recent_runs()[0].options.model == "openai:qwen3-8b"
     assert f"{english('answer.by')}: openai:qwen3-8b" in visitor.words
     assert visitor.press("new").at.text_input(key="model").value == "openai:qwen3-8b"
 
@@ -337,7 +321,7 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
 ) -> None:
     server.fail("write", "503")
     visitor = visit().ask(EN).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert run.status == "failed"
     (error,) = visitor.errors
     told = english("report.failed.unavailable", service="OpenAI (gpt-fake)")
@@ -345,21 +329,19 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
     assert english("answer.failure_details") in visitor.words  # where the server's own words are
     assert "could not write an answer" in visitor.blocks("notice")[0]["text"]
     assert visitor.blocks("quote")
-    before = application.desk().runs.store.searches(run.id)
+    before = application.get_application().runs.store.searches(run.id)
     server.fail("write", "ok")
     visitor.press(f"resume_{run.id[:8]}").wait()
     assert visitor.blocks("text")
     assert visitor.errors == []
-    assert application.desk().runs.store.searches(run.id) == before
+    assert application.get_application().runs.store.searches(run.id) == before
     assert server.calls("plan") == 1
 
 
 # Failures
 
 
-def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(visit: Visit, server: FakeOpenAI) -> None:
     server.fail("plan", "404")
     server.fail("reflect", "400context")
     server.fail("write", "400key")
@@ -412,20 +394,18 @@ def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(vi
     for name, value in (("searches", 1), ("tokens", 20_000), ("cost", 0.05), ("seconds", 90.0)):
         visitor.at.number_input(key=f"max_{name}").set_value(value)
     visitor.ask(EN).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert run.options.model_dump(include={"searches", "tokens", "cost", "seconds"}) == {
         "searches": 1, "tokens": 20_000, "cost": 0.05, "seconds": 90.0,
     }  # fmt: skip
-    assert len(application.desk().runs.store.searches(run.id)) == 1
+    assert len(application.get_application().runs.store.searches(run.id)) == 1
     assert "limit is 1 search," in visitor.blocks("notice")[0]["text"]
     (warning,) = (shown(item.value) for item in visitor.at.warning)
     assert "not run (1 search)" in warning
     assert visitor.press("new").at.number_input(key="max_searches").value == 1
 
 
-def test_the_limits_that_are_set_for_all_runs_are_in_the_form(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_limits_that_are_set_for_all_runs_are_in_the_form(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_MAX_SEARCHES", "6")
     monkeypatch.setenv("SIGHTLINE_MAX_COST", "0.25")
     visitor = visit()
@@ -445,9 +425,7 @@ def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: Fak
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("documents")
-def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit()
     visitor.at.number_input(key="max_searches").set_value(6)
@@ -472,7 +450,7 @@ def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     table = visitor.table("query")
     assert list(table["source"]) == ["library"] * len(table)
     assert all("Palace Museum" in query for query in table["query"])
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -480,8 +458,8 @@ def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
     planned = list(visitor.table("query")["query"])
     assert visitor.press("start_draft").wait().blocks("quote")
-    (run,) = application.recent()
-    assert [search["query"] for search in application.desk().runs.store.searches(run.id)] == planned
+    (run,) = application.recent_runs()
+    assert [search["query"] for search in application.get_application().runs.store.searches(run.id)] == planned
 
 
 @pytest.mark.slow
@@ -489,14 +467,14 @@ def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Vi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(6)
     visitor.ask(EN, "plan_first").look().press("start_draft").wait()
-    assert application.recent()[0].options.loops == 6
+    assert application.recent_runs()[0].options.loops == 6
 
 
 @pytest.mark.slow
 def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").press("leave_draft")
     assert "example_0" in visitor.buttons
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 @pytest.mark.usefixtures("documents")
@@ -511,8 +489,8 @@ def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: 
     assert len(planned) == 3
     assert all(planned)
     visitor.press("start_draft").wait()
-    (run,) = application.recent()
-    searched = [search["query"] for search in application.desk().runs.store.searches(run.id)]
+    (run,) = application.recent_runs()
+    searched = [search["query"] for search in application.get_application().runs.store.searches(run.id)]
     assert searched[:3] == planned
     assert server.calls("plan") == 1
 
@@ -526,19 +504,19 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     visitor = visit()
     visitor.at.toggle(key="approve").set_value(True)
     visitor.ask(EN).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert run.status == "waiting"
     assert english("run.waiting_help") in visitor.words
-    assert application.desk().runs.store.searches(run.id) == []
+    assert application.get_application().runs.store.searches(run.id) == []
     assert EN[:20] in visitor.go("history").words
     other = visit(run=run.id)  # a second browser
     assert len(other.table("query")) == 2
     other.at.number_input(key="max_searches").set_value(1)
     other.look().press(f"approve_{run.id[:8]}").wait()
     assert other.blocks("quote")
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert (run.status, run.options.searches) == ("done", 1)
-    assert len(application.desk().runs.store.searches(run.id)) == 1
+    assert len(application.get_application().runs.store.searches(run.id)) == 1
     assert visit(run=run.id).answer == other.answer
 
 
@@ -561,7 +539,7 @@ def test_open_sources_are_searched_after_one_click_and_not_before(
         assert "open_sources" not in visitor.buttons
         visitor.ask(question).wait()
         assert wiki.log
-        assert "web" in application.recent()[0].options.sources
+        assert "web" in application.recent_runs()[0].options.sources
         assert "1889" in str(visitor.blocks("quote"))
 
 
@@ -575,14 +553,14 @@ UNCLEAR = {"ask_back": "Which <b>year</b>?", "choices": ["2023", "2024"]}
 def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert (run.status, server.calls("search"), server.calls("write")) == ("waiting", 0, 0)
     other = visit(run=run.id)  # a second browser, or the same after a restart
     assert "Which <b>year</b>?" in other.words
     assert not any("<b>" in text.value for text in other.at.markdown)  # it is escaped
     assert {"2023", "2024"} <= {button.label for button in other.at.button}
     other.press(f"choice_1_{run.id[:8]}").wait()
-    assert application.recent()[0].status == "done"
+    assert application.recent_runs()[0].status == "done"
     prompt = next(call.prompt for call in server.log if call.stage == "write")
     assert "Which <b>year</b>? 2024" in prompt
     assert server.calls("plan") == 2
@@ -591,19 +569,17 @@ def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeO
 
 
 @pytest.mark.slow
-def test_what_is_asked_back_is_answered_in_own_words_or_skipped(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_what_is_asked_back_is_answered_in_own_words_or_skipped(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visitor = visit().ask(EN).wait()
-    run = application.recent()[0]
+    run = application.recent_runs()[0]
     visitor.at.text_input(key=f"clarified_{run.id[:8]}").set_value("both of them")
     visitor.press(f"clarify_send_{run.id[:8]}").wait()
     assert any("both of them" in call.prompt for call in server.log if call.stage == "write")
     visitor = visit().ask(EN).wait()
-    run, planned = application.recent()[0], server.calls("plan")
+    run, planned = application.recent_runs()[0], server.calls("plan")
     visitor.press(f"clarify_skip_{run.id[:8]}").wait()
-    assert (application.recent()[0].status, server.calls("plan")) == ("done", planned)
+    assert (application.recent_runs()[0].status, server.calls("plan")) == ("done", planned)
 
 
 @pytest.mark.slow
@@ -613,7 +589,7 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
     monkeypatch.setenv("SIGHTLINE_CLARIFY", "off")
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    assert application.recent()[0].status == "done"
+    assert application.recent_runs()[0].status == "done"
     assert all("ask_back" not in call.prompt for call in server.log)
 
 
@@ -621,7 +597,7 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
 def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> None:
     server.latency = 1.5
     visitor = visit().ask(EN).look()
-    run = application.recent()[0]
+    run = application.recent_runs()[0]
     visitor.at.text_input(key=f"instruction_{run.id[:8]}").set_value("only after 2024")
     visitor.press(f"instruct_send_{run.id[:8]}")
     server.latency = 0.0
@@ -677,9 +653,7 @@ def test_an_answer_leads_with_what_was_found_and_what_was_not(visit: Visit) -> N
     assert visitor.answer["lead"].startswith("Evidence found on 1 of 2 parts, in 1 source; nothing")
     assert "toilets" in visitor.answer["lead"]
     assert visitor.blocks("missing") == []
-    assert [block["text"] for block in visitor.blocks("heading")] == [
-        "the parking fees of the Palace Museum"
-    ]
+    assert [block["text"] for block in visitor.blocks("heading")] == ["the parking fees of the Palace Museum"]
 
 
 @pytest.mark.usefixtures("documents")
@@ -729,7 +703,7 @@ def test_one_more_round_is_a_run_of_its_own_that_repeats_nothing(visit: Visit) -
     visitor.press(f"more_{first[:8]}").wait()
     assert visitor.run_id != first
     assert visitor.blocks("quote")
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     before = {row["key"] for row in store.searches(first)}
     report = application.report(visitor.run_id)
     assert report is not None
@@ -752,7 +726,7 @@ def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> 
 @pytest.mark.slow
 def test_a_run_is_in_the_address_and_opens_by_it(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
-    assert visitor.run_id == application.recent()[0].id
+    assert visitor.run_id == application.recent_runs()[0].id
     assert visit(run=visitor.run_id).answer == visitor.answer
 
 
@@ -763,7 +737,7 @@ def test_an_unknown_run_id_is_told_and_a_question_can_be_asked(visit: Visit) -> 
 
 
 def test_a_run_of_another_owner_is_not_shown(visit: Visit) -> None:
-    application.desk().runs.store.add(ended("theirs", owner="somebody"), None, "")
+    application.get_application().runs.store.add_run(ended("theirs", owner="somebody"), None, "")
     visitor = visit(run="theirs")
     assert english("ask.no_run") in visitor.words
     assert "theirs" not in visitor.buttons
@@ -788,9 +762,7 @@ def test_a_new_question_leaves_the_last_run(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_under_way_is_the_same_for_every_visitor(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_under_way_is_the_same_for_every_visitor(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     stop = f"stop_{visitor.run_id[:8]}"
@@ -800,31 +772,27 @@ def test_a_run_under_way_is_the_same_for_every_visitor(
     elsewhere = visit("library")
     assert english("nav.active") in elsewhere.words
     assert EN[:20] in elsewhere.words
-    assert len(application.recent()) == 1
+    assert len(application.recent_runs()) == 1
 
 
 @pytest.mark.slow
-def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_says_so_and_goes_on_when_asked_to(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "0.3")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert application.recent()[0].status == "stopped"
+    assert application.recent_runs()[0].status == "stopped"
     assert english("run.stopped_help") in visitor.words
     visitor.press(f"resume_{visitor.run_id[:8]}").wait()
     assert visitor.blocks("quote")
-    assert application.recent()[0].status == "done"
+    assert application.recent_runs()[0].status == "done"
 
 
 @pytest.mark.slow
-def test_a_run_can_be_ended_with_what_it_has_found(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_can_be_ended_with_what_it_has_found(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert application.recent()[0].status == "done"
+    assert application.recent_runs()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
     assert english("step.ended") in visitor.words
     assert "· 0 searches ·" in visitor.words
@@ -836,21 +804,21 @@ def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert application.recent()[0].status == "stopped"
+    assert application.recent_runs()[0].status == "stopped"
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert application.recent()[0].status == "done"
+    assert application.recent_runs()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
 
 
 def ended(run_id: str, owner: str = "local") -> Run:
     return Run(
-        id=run_id, conversation=run_id, owner=owner, question=EN, options=Options(),
+        id=run_id, conversation=run_id, owner=owner, question=EN, options=RunOptions(),
         status="running", created=datetime.now(UTC),
     )  # fmt: skip
 
 
 def test_a_run_whose_program_is_gone_is_interrupted_and_resumes(visit: Visit) -> None:
-    application.desk().runs.store.add(ended("cutoff"), None, "0" * 32)
+    application.get_application().runs.store.add_run(ended("cutoff"), None, "0" * 32)
     visitor = visit(run="cutoff")
     assert english("run.interrupted") in visitor.words
     assert english("run.interrupted_help") in visitor.words
@@ -858,18 +826,18 @@ def test_a_run_whose_program_is_gone_is_interrupted_and_resumes(visit: Visit) ->
 
 
 def test_a_run_that_fails_says_why_and_can_be_resumed(visit: Visit, folder: Path) -> None:
-    store = application.desk().runs.store
-    store.add(ended("broken"), None, "0" * 32)
-    store.append("broken", [], "failed", "Trouble with <b>$x$</b>")
+    store = application.get_application().runs.store
+    store.add_run(ended("broken"), None, "0" * 32)
+    store.append_events("broken", [], "failed", "Trouble with <b>$x$</b>")
     visitor = visit(run="broken")
     assert visitor.errors == ["The run failed: Trouble with <b>$x$</b>"]
     assert "resume_broken" in visitor.buttons
 
 
 def test_a_failure_without_a_reason_says_so(visit: Visit, folder: Path) -> None:
-    store = application.desk().runs.store
-    store.add(ended("broken"), None, "0" * 32)
-    store.append("broken", [], "failed", "")
+    store = application.get_application().runs.store
+    store.add_run(ended("broken"), None, "0" * 32)
+    store.append_events("broken", [], "failed", "")
     assert visit(run="broken").errors == ["The run failed: no reason recorded"]
 
 
@@ -899,9 +867,7 @@ def test_the_language_switch_changes_the_page(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "60")
     monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "1")
     visit().ask(EN)
@@ -909,10 +875,10 @@ def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
     assert f"{english('run.turn_own')} {english('run.turn_next')}" in second.words
     third = visit(locale="zh-CN").ask(EN)
     assert WORDS["run.turn_after"][0].format(n=1) in third.words
-    third.press(f"stop_{application.recent()[0].id[:8]}")
-    until(lambda: application.recent()[0].status == "stopped")
-    for run in application.recent():
-        application.stop(run.id)
+    third.press(f"stop_{application.recent_runs()[0].id[:8]}")
+    until(lambda: application.recent_runs()[0].status == "stopped")
+    for run in application.recent_runs():
+        application.stop_run(run.id)
 
 
 @pytest.mark.slow
@@ -921,9 +887,9 @@ def test_a_plan_that_is_discarded_searches_nothing_and_can_be_taken_up_again(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_APPROVE_PLAN", "on")
     visitor = visit().ask(EN)
-    run = application.recent()[0]
-    until(lambda: application.recent()[0].status == "waiting")
+    run = application.recent_runs()[0]
+    until(lambda: application.recent_runs()[0].status == "waiting")
     visitor.look()
     visitor.press(f"discard_{run.id[:8]}")
-    assert application.recent()[0].status == "stopped"
+    assert application.recent_runs()[0].status == "stopped"
     assert english("run.resume") in [button.label for button in visitor.at.button]

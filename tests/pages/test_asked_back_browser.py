@@ -31,9 +31,7 @@ def model() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, indexed: Path, model: FakeOpenAI
-) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, indexed: Path, model: FakeOpenAI) -> Iterator[Server]:
     found = started(
         tmp_path_factory.mktemp("back") / "data", indexed, SIGHTLINE_SOURCES="library",
         ANSWER_MODEL="openai:gpt-fake", OPENAI_BASE_URL=model.base_url, OPENAI_API_KEY=KEY,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Options, Report, application, cited, report_json, report_markdown
+from research import Report, RunOptions, application, number_report_answer, report_json, report_markdown
 from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -41,10 +41,10 @@ def offered(visitor: Visitor, key: str) -> list[str]:
     return [shown(option.content) for option in visitor.at.button_group(key=key).proto.options]
 
 
-def researched(options: Options | None = None) -> Report:
+def researched(options: RunOptions | None = None) -> Report:
     """The example's question, asked of a run as any program asks it."""
-    run = application.start(QUESTION, options=options)
-    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    run = application.start_run(QUESTION, options=options)
+    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
     report = application.report(run.id)
     assert report is not None
     return report
@@ -57,8 +57,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
 ) -> None:
     visitor = visit(locale=locale)
     names = [
-        WORDS[f"source.{one}"][at]
-        for one in ("web", "wikidata", "news", "papers", "places", "database", "library")
+        WORDS[f"source.{one}"][at] for one in ("web", "wikidata", "news", "papers", "places", "database", "library")
     ]
     assert offered(visitor, "sources") == [*names, name]
     assert "tables" in visitor.at.button_group(key="sources").value
@@ -72,21 +71,17 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
 def test_its_connection_is_tested_with_the_query_that_it_names(tables: None, visit: Visit) -> None:
     words = visit("status").press("check").words
     assert "Tables  · mountains.csv" in words
-    assert [check.failure for check in application.check() if check.name == "tables"] == [None]
+    assert [check.failure for check in application.check_connections() if check.name == "tables"] == [None]
 
 
-def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(
-    tables: None, visit: Visit
-) -> None:
+def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(tables: None, visit: Visit) -> None:
     report = researched()
     assert {"tables", "library"} <= {*report.run.options.sources}
     (finding,) = (f for f in report.findings if f.task.source == "tables" and f.task.round == 1)
     assert [item.title for item in finding.evidence] == ["Mount Erebus"]
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
-    quotes = {
-        item.span.text for item in numbered.spans if item.span.kind == "quote" and item.numbers
-    }
+    quotes = {item.span.text for item in numbered.spans if item.span.kind == "quote" and item.numbers}
     assert QUOTE in quotes
     assert [s.evidence.title for s in numbered.sources if s.evidence.publisher == "mountains.csv"]
     for text in (report_markdown(report, numbered), report_json(report, numbered)):
@@ -98,16 +93,14 @@ def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(
 
 
 def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> None:
-    report = researched(Options(sources=("tables",), loops=1))
+    report = researched(RunOptions(sources=("tables",), loops=1))
     assert {finding.task.source for finding in report.findings} == {"tables"}
-    assert report.answer is not None and report.answer.quotes == 2
-    run = application.start(
-        "How deep is Lake Vostok?", options=Options(sources=("tables",), loops=1)
-    )
-    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    assert report.answer is not None and report.answer.quote_count == 2
+    run = application.start_run("How deep is Lake Vostok?", options=RunOptions(sources=("tables",), loops=1))
+    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
     unknown = application.report(run.id)
     assert unknown is not None and unknown.answer is not None
-    assert unknown.answer.quotes == 0
+    assert unknown.answer.quote_count == 0
     assert {finding.reason for finding in unknown.findings} == {"empty"}
 
 
@@ -122,11 +115,11 @@ def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Vi
         assert words.count(ACT) == 3  # the sentence, its card, and what it brings
         assert "export EXTRA_KEY=VALUE" in [code.value for code in visitor.at.code]
         assert offered(visitor.go("settings"), "set_SIGHTLINE_SOURCES_0")[-1] == ACT
-        assert application.check() == []
-        report = researched(Options(sources=("extra", "library"), loops=1))
+        assert application.check_connections() == []
+        report = researched(RunOptions(sources=("extra", "library"), loops=1))
         (failure,) = (f for f in report.findings if f.task.source == "extra")
         assert failure.reason == "internal"
-        told = report_markdown(report, cited(report))
+        told = report_markdown(report, number_report_answer(report))
         assert told.count(ACT) == told.count(f"\\{ACT}") > 0
         application.close()
 

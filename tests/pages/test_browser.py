@@ -156,12 +156,8 @@ def main(page: Page) -> str:
 # Questions and answers
 
 
-@pytest.mark.parametrize(
-    ("question", "words"), [(EN, "60 yuan"), (ZH, "60元")], ids=["english", "chinese"]
-)
-def test_a_question_has_an_answer_of_quotes(
-    watch: Watch, server: Server, question: str, words: str
-) -> None:
+@pytest.mark.parametrize(("question", "words"), [(EN, "60 yuan"), (ZH, "60元")], ids=["english", "chinese"])
+def test_a_question_has_an_answer_of_quotes(watch: Watch, server: Server, question: str, words: str) -> None:
     page = watch(server).open()
     ask(page, question)
     page.wait_for_selector(".sl-quote")
@@ -215,9 +211,7 @@ def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: 
 
 
 def test_an_open_passage_stays_open_when_the_language_changes(watch: Watch, serve: Serve) -> None:
-    page = watch(
-        serve()
-    ).open()  # a server of its own: the language is kept for all that come after
+    page = watch(serve()).open()  # a server of its own: the language is kept for all that come after
     ask(page, EN)
     cite = page.locator(".sl-cite").first
     cite.click()
@@ -284,9 +278,7 @@ def test_a_long_question_is_refused_and_stays_in_the_box(watch: Watch, server: S
     assert server.count("run") == before
 
 
-def test_no_page_asks_another_host_for_anything_or_logs_an_error(
-    watch: Watch, server: Server
-) -> None:
+def test_no_page_asks_another_host_for_anything_or_logs_an_error(watch: Watch, server: Server) -> None:
     watched = watch(server)
     page = watched.open()
     ask(page, EN)
@@ -322,9 +314,7 @@ class UnderWay:
         """The page shows this run going on, and nothing was started or searched again."""
         self.shown(page)
         assert self.server.count("run") == self.runs
-        told = self.server.rows(
-            "select kind, count(*) from event where run=? group by kind", self.id
-        )
+        told = self.server.rows("select kind, count(*) from event where run=? group by kind", self.id)
         assert dict(told)["search"] == self.server.count(
             "(select distinct json_extract(data, '$.task.id') from event where run=? and kind='search')",
             self.id,
@@ -438,9 +428,7 @@ def test_stop_shows_within_a_second(watch: Watch, slow: Server) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "news", "database"], ids=lambda path: path or "ask")
-def test_the_first_request_to_a_fresh_server_may_be_any_page(
-    watch: Watch, serve: Serve, path: str
-) -> None:
+def test_the_first_request_to_a_fresh_server_may_be_any_page(watch: Watch, serve: Serve, path: str) -> None:
     page = watch(serve()).open(f"/{path}?run=abc")
     page.get_by_role("heading", name=PAGES[path], exact=True).wait_for()
     links = page.get_by_test_id("stSidebarNavLink").get_by_test_id("stMarkdownContainer")
@@ -451,9 +439,7 @@ def test_the_first_request_to_a_fresh_server_may_be_any_page(
     assert "There is no run with this ID" in main(page)
 
 
-def test_a_killed_server_comes_back_and_one_click_resumes_the_run(
-    watch: Watch, serve: Serve
-) -> None:
+def test_a_killed_server_comes_back_and_one_click_resumes_the_run(watch: Watch, serve: Serve) -> None:
     server = serve(SIGHTLINE_SEARCH_DELAY="1.5", MAX_RESEARCH_LOOPS="3")
     finished = "select id, key, started, finished from search where run=? and finished is not null order by id"
     page = watch(server, strict=False).open()
@@ -563,9 +549,7 @@ def untouched(page: Page, listener: Listener) -> None:
     assert area.locator("a[href^='javascript' i]").count() == 0
 
 
-def test_hostile_documents_and_file_names_stay_text(
-    watch: Watch, serve: Serve, listener: Listener
-) -> None:
+def test_hostile_documents_and_file_names_stay_text(watch: Watch, serve: Serve, listener: Listener) -> None:
     text = hostile(listener.url)
     first = text[: text.index("!")]  # where a sentence may end
     name = "![n](x) <img src=x onerror=window.__pwned=4> $1 and y$ :red[n] `c`"
@@ -603,9 +587,7 @@ def test_hostile_documents_and_file_names_stay_text(
         untouched(page, listener)
 
 
-def test_a_hostile_question_stays_text_on_every_page(
-    watch: Watch, server: Server, listener: Listener
-) -> None:
+def test_a_hostile_question_stays_text_on_every_page(watch: Watch, server: Server, listener: Listener) -> None:
     page = watch(server).open()
     question = f"What does the Palace Museum {hostile(listener.url)} cost?"
     ask(page, question)
@@ -621,9 +603,7 @@ def test_a_hostile_question_stays_text_on_every_page(
 
 
 def test_a_hostile_address_stays_text(watch: Watch, server: Server, listener: Listener) -> None:
-    page = watch(server).open(
-        f"/?run=<img src=x onerror=window.__pwned=1>![x]({listener.url}/run)&lang=<script>"
-    )
+    page = watch(server).open(f"/?run=<img src=x onerror=window.__pwned=1>![x]({listener.url}/run)&lang=<script>")
     page.get_by_text("There is no run with this ID").wait_for()
     untouched(page, listener)
 
@@ -631,9 +611,7 @@ def test_a_hostile_address_stays_text(watch: Watch, server: Server, listener: Li
 # Layout
 
 
-def test_a_run_under_way_fits_a_narrow_screen_and_leaves_its_title_room(
-    watch: Watch, slow: Server
-) -> None:
+def test_a_run_under_way_fits_a_narrow_screen_and_leaves_its_title_room(watch: Watch, slow: Server) -> None:
     page = watch(slow, viewport={"width": 390, "height": 844}).open()
     ask(page, EN)
     page.get_by_text("searching…").first.wait_for()
@@ -664,9 +642,7 @@ def fits(page: Page) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_an_address_without_a_page_says_so_and_leads_to_ask(
-    watch: Watch, server: Server, lang: str
-) -> None:
+def test_an_address_without_a_page_says_so_and_leads_to_ask(watch: Watch, server: Server, lang: str) -> None:
     chinese = lang == "zh"
     watched = watch(server)
     page = watched.open("/")

@@ -12,10 +12,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from research import application
-from research.citations.numbering import cited
+from research.citations.numbering import number_report_answer
 from research.core.records import Report
-from research.export.data import report_json
 from research.export.markdown import report_markdown
+from research.export.report_json import report_json
 from tests.pages.visitor import Visitor
 from tests.runtime.tampered import BAD, GOOD, TEXT, asked, hostile, put, tamper
 
@@ -36,12 +36,10 @@ FEW = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", FEW)
-def test_no_page_breaks_over_a_row_that_cannot_be_read(
-    what: str, visit: Visit, folder: Path
-) -> None:
+def test_no_page_breaks_over_a_row_that_cannot_be_read(what: str, visit: Visit, folder: Path) -> None:
     """A visitor fails of itself at a page that shows a traceback."""
     for run_id in (GOOD, BAD):
-        put(application.desk().runs.store, run_id)
+        put(application.get_application().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert asked(GOOD) in visitor.words
@@ -56,7 +54,7 @@ def test_no_page_breaks_over_a_row_that_cannot_be_read(
 @pytest.fixture
 def drawn(what: str, folder: Path) -> Iterator[Report]:
     """The report of a run with evidence that would act if it were drawn as it is."""
-    put(application.desk().runs.store, BAD, hostile()[what])
+    put(application.get_application().runs.store, BAD, hostile()[what])
     report = application.report(BAD)
     assert report is not None
     yield report
@@ -80,9 +78,7 @@ def acts(url: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", [*hostile()][:1] + [*hostile()][-3:])
-def test_addresses_and_scripts_of_tampered_evidence_are_inert_on_every_page(
-    drawn: Report, visit: Visit
-) -> None:
+def test_addresses_and_scripts_of_tampered_evidence_are_inert_on_every_page(drawn: Report, visit: Visit) -> None:
     visitor = visit(run=BAD)
     assert [url for url in links(visitor.answer) if acts(url)] == []
     assert visitor.go("places").errors == []
@@ -92,9 +88,9 @@ def test_addresses_and_scripts_of_tampered_evidence_are_inert_on_every_page(
 
 @pytest.mark.parametrize("what", hostile())
 def test_addresses_and_scripts_of_tampered_evidence_are_inert_in_exports(drawn: Report) -> None:
-    tokens = READER.parse(report_markdown(drawn, cited(drawn)))
+    tokens = READER.parse(report_markdown(drawn, number_report_answer(drawn)))
     inner = [child for token in tokens for child in token.children or [token]]
     assert [token.content for token in inner if token.type in ("html_inline", "html_block")] == []
     targets = [str(token.attrs.get("href") or token.attrs.get("src") or "") for token in inner]
     assert [url for url in targets if acts(url)] == []
-    json.loads(report_json(drawn, cited(drawn)))
+    json.loads(report_json(drawn, number_report_answer(drawn)))

@@ -14,7 +14,7 @@ import pytest
 from openpyxl import load_workbook
 from pyarrow import parquet
 
-from research.core.readable import column_heading
+from research.core.display_names import column_heading
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, started
@@ -184,9 +184,7 @@ def test_table_and_map_select_each_other(watch: Watch, server: Server, lang: str
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_counts_have_a_chart_in_words_of_the_visitor(
-    watch: Watch, server: Server, lang: str
-) -> None:
+def test_counts_have_a_chart_in_words_of_the_visitor(watch: Watch, server: Server, lang: str) -> None:
     page = watch(server).open(f"/database?lang={lang}")
     ask(page, COUNT[lang])
     page.wait_for_selector(f"{CHART} canvas, {CHART} svg")
@@ -229,9 +227,7 @@ def test_the_rows_are_taken_away_with_their_types(watch: Watch, server: Server) 
     assert str(table.schema.field("lng_wgs84").type) == "double"
 
 
-def test_a_citation_opens_the_statement_as_code_and_a_row_by_its_cells(
-    watch: Watch, server: Server
-) -> None:
+def test_a_citation_opens_the_statement_as_code_and_a_row_by_its_cells(watch: Watch, server: Server) -> None:
     page = watch(server).open("/database?lang=zh")
     ask(page, QUESTION["zh"])
     first = page.locator(".sl-cite").first
@@ -338,9 +334,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Se
     connection = sqlite3.connect(folder / "many.db")
     with connection:
         connection.execute("CREATE TABLE sale (id INTEGER PRIMARY KEY, kind TEXT)")
-        connection.executemany(
-            "INSERT INTO sale VALUES (?, ?)", ((n, f"k{n}") for n in range(2_500))
-        )
+        connection.executemany("INSERT INTO sale VALUES (?, ?)", ((n, f"k{n}") for n in range(2_500)))
     connection.close()
     found = started(folder / "data", indexed, DATABASE_URL=f"sqlite:///{folder / 'many.db'}")
     yield found
@@ -348,9 +342,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Se
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_further_pages_are_looked_at_and_all_rows_are_fetched(
-    watch: Watch, many: Server, language: str
-) -> None:
+def test_further_pages_are_looked_at_and_all_rows_are_fetched(watch: Watch, many: Server, language: str) -> None:
     which = {"zh": 0, "en": 1}[language]
     page = watch(many, locale={"zh": "zh-CN", "en": "en-US"}[language]).open("/database")
     typed(page, "SELECT id, kind FROM sale ORDER BY id")

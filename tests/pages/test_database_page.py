@@ -15,32 +15,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.run import chart, rows, steps
-from pages.run.answer import blocks, cells, host
-from pages.run.progress import View, thought
-from pages.shared import exports
-from pages.shared.words import speaker
+from pages.run import chart, query_rows, steps
+from pages.run.answer import build_blocks, collect_row_cells, source_host
+from pages.run.progress import RunProgress, step_line
+from pages.shared import temporary_files
+from pages.shared.localization import create_translator
 from research import (
     Answer,
+    DatabaseStep,
     Evidence,
     Finding,
-    Options,
     Passage,
     Place,
+    QueryResult,
     Report,
-    Rows,
     Run,
+    RunOptions,
     Span,
-    Step,
     Task,
     application,
-    cited,
     database_schema,
+    number_report_answer,
 )
-from research.core.records import Cite
+from research.core.records import PassageReference
 from research.sources.database.agent import CONFIRMED
-from research.sources.database.results import of_type
-from research.sources.database.retriever import PROVIDER, STATEMENT
+from research.sources.database.results import infer_type
+from research.sources.database.retriever import SHIPPED_PROVIDER, SQL_TOOL
 from tests.catalogue import WORDS
 from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor
@@ -98,9 +98,7 @@ def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit:
     table = visitor.table("year_rated")
     assert len(table) == 22
     assert set(table["province"]) == {"Zhejiang"}
-    assert set(asked(visit("database", lang="zh"), ZHEJIANG).table("province")["province"]) == {
-        "浙江省"
-    }
+    assert set(asked(visit("database", lang="zh"), ZHEJIANG).table("province")["province"]) == {"浙江省"}
     assert any("WHERE s.province = '浙江省'" in code.value for code in visitor.at.code)
     for words in ("rows.statement", "thought.understand", "thought.write", "thought.run"):
         assert english(words) in visitor.words
@@ -111,12 +109,8 @@ def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", [0, 1], ids=["chinese", "english"])
-def test_for_how_many_rows_a_price_is_known_stands_under_the_rows(
-    visit: Visit, language: int
-) -> None:
-    visitor = asked(
-        visit("database", lang=("zh", "en")[language]), "上海市门票高于50元的5A级景区有几个"
-    )
+def test_for_how_many_rows_a_price_is_known_stands_under_the_rows(visit: Visit, language: int) -> None:
+    visitor = asked(visit("database", lang=("zh", "en")[language]), "上海市门票高于50元的5A级景区有几个")
     told = (
         "5 行中有 3 行的门票（元）已知",
         "Ticket (CNY): known for 3 of 5 rows",
@@ -180,9 +174,7 @@ def test_sql_is_run_and_stays_in_its_box(visit: Visit) -> None:
     ("sql", "why"),
     [("DELETE FROM a_sight", ""), ("SELECT * FROM sqlite_master", "sqlite_master")],
 )
-def test_a_statement_that_may_not_be_run_is_refused_with_its_reason(
-    visit: Visit, sql: str, why: str
-) -> None:
+def test_a_statement_that_may_not_be_run_is_refused_with_its_reason(visit: Visit, sql: str, why: str) -> None:
     visitor = asked(visit("database"), sql, typed=True)
     assert english("thought.refused") in visitor.words
     assert why in visitor.words
@@ -220,25 +212,25 @@ def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: 
 def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     visitor.press(key(visitor, "right_"))
-    assert [question for question, _ in application.confirmed()] == [ZHEJIANG]
+    assert [question for question, _ in application.confirmed_statements()] == [ZHEJIANG]
     assert key(visitor, "back_")
     visitor.press("new")
     assert english("database.confirmed", n=1) in visitor.words
     asked(visitor, "浙江有哪些 5A 景区")  # in other spacing: the same question
     assert english("thought.known") in visitor.words
     visitor.press(key(visitor, "back_"))
-    assert list(application.confirmed()) == []
+    assert list(application.confirmed_statements()) == []
     assert key(visitor, "right_")
 
 
 @pytest.mark.slow
 def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit: Visit) -> None:
-    application.confirm("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
+    application.confirm_statement("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
     visitor = visit("database")
     visitor.press("ask_0").wait()
     assert list(visitor.table("name")["name"]) == ["故宫博物院"]
     visitor.press("new").press("take_back_0")
-    assert list(application.confirmed()) == []
+    assert list(application.confirmed_statements()) == []
     assert english("database.confirmed", n=1) not in visitor.words
 
 
@@ -247,11 +239,11 @@ def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered
     visit: Visit,
 ) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
-    application.confirm(ZHEJIANG, "SELECT 1 FROM a_sight")
+    application.confirm_statement(ZHEJIANG, "SELECT 1 FROM a_sight")
     visitor.look()
     assert english("rows.other") in visitor.words
     visitor.press(key(visitor, "right_"))
-    ((_, sql),) = application.confirmed()
+    ((_, sql),) = application.confirmed_statements()
     assert "浙江省" in sql
 
 
@@ -313,9 +305,7 @@ def test_what_the_database_cannot_read_is_named_on_both_pages(
 ) -> None:
     path = tmp_path / "some.db"
     with sqlite3.connect(path) as made:
-        made.executescript(
-            "create table good(a); create table t(x); create view odd as select x from t; drop table t"
-        )
+        made.executescript("create table good(a); create table t(x); create view odd as select x from t; drop table t")
     made.close()
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
     said = english("database.unreadable", names="odd (no such table: main.t)")
@@ -329,9 +319,7 @@ def test_the_status_says_which_database_it_is(visit: Visit, attached: Path) -> N
 
 
 @pytest.mark.slow
-def test_without_a_model_a_database_of_ones_own_is_asked_in_sql(
-    visit: Visit, attached: Path
-) -> None:
+def test_without_a_model_a_database_of_ones_own_is_asked_in_sql(visit: Visit, attached: Path) -> None:
     visitor = visit("database")
     assert english("database.rules_own") in visitor.words
     assert not [name for name in visitor.buttons if name.startswith("database_example_")]
@@ -346,7 +334,7 @@ def test_without_a_model_a_database_of_ones_own_is_asked_in_sql(
 
 def found(*places: int, lines: int = 3) -> Finding:
     """A finding of rows, of which those of these numbers are places."""
-    table = Rows(sql="SELECT 1", names=("gid",), rows=tuple((n,) for n in range(lines)))
+    table = QueryResult(sql="SELECT 1", names=("gid",), rows=tuple((n,) for n in range(lines)))
     spots = [
         Evidence(
             id=f"e{n}", kind="database", title=f"p{n}", retrieved=NOW,
@@ -362,13 +350,13 @@ def found(*places: int, lines: int = 3) -> Finding:
 
 
 def test_rows_and_places_match_by_the_number_of_the_row() -> None:
-    assert rows.placed(found(1, 3)) == {0: "p1", 2: "p3"}
-    assert rows.placed(found(4)) == {}, "there is no such row"
+    assert query_rows.row_place_ids(found(1, 3)) == {0: "p1", 2: "p3"}
+    assert query_rows.row_place_ids(found(4)) == {}, "there is no such row"
 
 
 def report(finding: Finding, *spans: Span) -> Report:
     run = Run(
-        id="r" * 32, conversation="c", question="q", owner="local", options=Options(),
+        id="r" * 32, conversation="c", question="q", owner="local", options=RunOptions(),
         status="done", created=NOW,
     )  # fmt: skip
     answer = Answer(title="q", language="en", spans=spans, author="a", made=NOW) if spans else None
@@ -377,7 +365,7 @@ def report(finding: Finding, *spans: Span) -> Report:
 
 def test_a_citation_of_a_row_shows_its_cells_and_one_of_a_statement_its_sql() -> None:
     statement = Evidence(
-        id="s", kind="database", title="list", publisher=PROVIDER, locator="SELECT 1 FROM a/b",
+        id="s", kind="database", title="list", publisher=SHIPPED_PROVIDER, locator="SELECT 1 FROM a/b",
         retrieved=NOW, passages=(
             Passage(id="n", text="rows: 3", end=7),
             Passage(id="r1", text="gid: 0", end=6, heading="row 1"),
@@ -386,31 +374,31 @@ def test_a_citation_of_a_row_shows_its_cells_and_one_of_a_statement_its_sql() ->
     )  # fmt: skip
     finding = found().model_copy(update={"evidence": (statement,)})
     spans = [
-        Span(kind="text", text="three", cites=(Cite(evidence="s", passage="n", end=7),)),
-        Span(kind="quote", text="gid: 0", cites=(Cite(evidence="s", passage="r1", end=6),)),
+        Span(kind="text", text="three", cites=(PassageReference(evidence="s", passage="n", end=7),)),
+        Span(kind="quote", text="gid: 0", cites=(PassageReference(evidence="s", passage="r1", end=6),)),
     ]
     told = report(finding, *spans)
-    numbered = cited(told)
+    numbered = number_report_answer(told)
     assert numbered is not None
-    drawn = blocks(numbered, cells(told))
+    drawn = build_blocks(numbered, collect_row_cells(told))
     (count,) = drawn[0]["spans"][0]["cites"]
     assert (count["after"], count["code"]) == (english("rows.found", n=3), "SELECT 1 FROM a/b")
     (row,) = drawn[1]["cites"]
     assert (row["cells"], row["heading"]) == ([["gid", "0"]], english("rows.place", n=1))
-    assert host(statement) == english("database.shipped")
-    assert host(statement.model_copy(update={"publisher": ""})) == "", "SQL is no file name"
+    assert source_host(statement) == english("database.shipped")
+    assert source_host(statement.model_copy(update={"publisher": ""})) == "", "SQL is no file name"
 
 
 # Words of steps
 
 
 def test_the_pages_know_the_names_that_the_engine_uses() -> None:
-    assert (steps.KNOWN, rows.SQL) == (CONFIRMED, STATEMENT)
+    assert (steps.CONFIRMED, query_rows.SQL_TOOL) == (CONFIRMED, SQL_TOOL)
 
 
 def test_steps_are_told_while_they_are_taken_under_their_search() -> None:
     step = {"name": "write", "text": "by year", "sql": "SELECT *", "rows": None, "seconds": 0.0}
-    view = View().add(
+    view = RunProgress().apply(
         events(
             ("plan", plan("1.1", "1.2")),
             ("search", {"task": task("1.2")}),
@@ -421,8 +409,8 @@ def test_steps_are_told_while_they_are_taken_under_their_search() -> None:
         )
     )
     first, second = view.rounds[1].searches.values()
-    assert first.thoughts == []
-    assert [thought(one) for one in second.thoughts] == [
+    assert first.steps == []
+    assert [step_line(one) for one in second.steps] == [
         "**SQL written** — by year · SELECT \\*",
         "**Run** — by year · 3 rows · 0\\.50 s".replace("\\.", "."),
     ]
@@ -430,7 +418,7 @@ def test_steps_are_told_while_they_are_taken_under_their_search() -> None:
 
 @each_row("text", HOSTILE)
 def test_what_a_step_says_is_text(text: str) -> None:
-    said = steps.told(Step(kind="judge", text=text))
+    said = steps.describe_step(DatabaseStep(kind="judge", text=text))
     assert said != f"**Judged** — {text}"
     assert not any(mark in said.replace("\\" + mark, "") for mark in "<[`$|")
 
@@ -438,11 +426,9 @@ def test_what_a_step_says_is_text(text: str) -> None:
 # The chart
 
 
-def made(names: str, *lines: tuple[Any, ...]) -> Rows:
+def made(names: str, *lines: tuple[Any, ...]) -> QueryResult:
     columns = list(zip(*lines, strict=True))
-    return Rows(
-        sql="", names=tuple(names.split()), rows=lines, types=tuple(of_type(c) for c in columns)
-    )
+    return QueryResult(sql="", names=tuple(names.split()), rows=lines, types=tuple(infer_type(c) for c in columns))
 
 
 @each_row(
@@ -458,12 +444,10 @@ def made(names: str, *lines: tuple[Any, ...]) -> Rows:
         (made("height weight", (1.5, 2.5), (2.5, 4.5)), "points", 0, (1,)),
     ],
 )
-def test_the_chart_follows_from_the_types(
-    table: Rows, kind: str, label: int, measures: tuple[int, ...]
-) -> None:
-    choice = chart.choose(table)
+def test_the_chart_follows_from_the_types(table: QueryResult, kind: str, label: int, measures: tuple[int, ...]) -> None:
+    choice = chart.choose_chart(table)
     assert choice is not None
-    assert (choice.kind, choice.label, choice.measures) == (kind, label, measures)
+    assert (choice.kind, choice.label_column, choice.measure_columns) == (kind, label, measures)
 
 
 @each_row(
@@ -479,18 +463,18 @@ def test_the_chart_follows_from_the_types(
         made("n", (1,), (2,)),
     ],
 )
-def test_where_nothing_is_measured_there_is_no_chart(table: Rows) -> None:
-    assert chart.choose(table) is None
+def test_where_nothing_is_measured_there_is_no_chart(table: QueryResult) -> None:
+    assert chart.choose_chart(table) is None
 
 
 def test_bars_are_the_first_thirty_in_the_order_of_the_rows_whatever_they_are_called() -> None:
     lines = [("same", 40 - n) for n in range(35)]
     table = made("province n", *lines, ("other", 1))
-    choice = chart.choose(table)
+    choice = chart.choose_chart(table)
     assert choice is not None
-    spec = chart.made(table, choice, 1).to_dict()
+    spec = chart.build_chart(table, choice, 1).to_dict()
     (data,) = spec["datasets"].values()
-    assert len(data) == chart.TOP == len({line["label"] for line in data})
+    assert len(data) == chart.MAX_BARS == len({line["label"] for line in data})
     assert [line["value"] for line in data] == [40 - n for n in range(30)]
     assert spec["encoding"]["y"]["sort"] is None
 
@@ -500,15 +484,13 @@ NAMES = st.sampled_from([*HOSTILE, "a.b[c]\"d'", "datum.x", "image", "title", ""
 
 @pytest.mark.slow
 @given(st.lists(NAMES, min_size=2, max_size=2), st.lists(NAMES, min_size=2, max_size=4))
-def test_no_name_and_no_cell_is_more_than_text_in_a_chart(
-    names: list[str], labels: list[str]
-) -> None:
-    table = Rows(
+def test_no_name_and_no_cell_is_more_than_text_in_a_chart(names: list[str], labels: list[str]) -> None:
+    table = QueryResult(
         sql="", names=tuple(names), types=("text", "integer"),
         rows=tuple((label, n) for n, label in enumerate(labels)),
     )  # fmt: skip
-    choice = chart.Choice("bar", 0, (1,))
-    spec = chart.made(table, choice, 1).to_dict()
+    choice = chart.ChartChoice("bar", 0, (1,))
+    spec = chart.build_chart(table, choice, 1).to_dict()
     altair.Chart.from_dict(spec)  # is a valid specification
     encoding = spec["encoding"]
     fields = [part["field"] for part in (encoding["x"], encoding["y"], *encoding["tooltip"])]
@@ -520,8 +502,8 @@ def test_a_caption_says_what_is_missing_and_what_was_cut() -> None:
     table = made("名称 n", ("西湖", None), ("故宫", 2)).model_copy(
         update={"truncated": True, "cut": 2, "seconds": 0.25}
     )
-    told = rows.caption(table)
-    say = speaker("en")
+    told = query_rows.table_caption(table)
+    say = create_translator("en")
     for words in (
         say("rows.truncated", n=2), say("rows.cut", n=2), say("rows.null_in", name="n", n=1),
     ):  # fmt: skip
@@ -558,9 +540,7 @@ def test_further_pages_are_read_from_the_database(visit: Visit, thousands: str) 
     visitor.at.number_input(key=box.key).set_value(4)
     assert english("rows.no_page") in visitor.look().words
     loose = asked(visit("database"), "SELECT id FROM sale", typed=True)
-    loose.at.number_input(key=next(one.key for one in loose.at.number_input if one.key)).set_value(
-        2
-    )
+    loose.at.number_input(key=next(one.key for one in loose.at.number_input if one.key)).set_value(2)
     assert english("rows.unordered") in loose.look().words
     few = asked(visit("database"), "SELECT id FROM sale LIMIT 100", typed=True)
     assert not few.at.number_input
@@ -573,11 +553,11 @@ def test_all_rows_are_offered_as_a_file(visit: Visit, thousands: str) -> None:
         visitor.press(key(visitor, f"all_{kind}_"))
         link = visitor.at.get("link_button")[0].proto
         assert link.label == english("rows.all_made", n="250")
-        file = exports.EXPORTS.get(link.url.removeprefix(exports.PATH))
+        file = temporary_files.TEMPORARY_FILES.get(link.url.removeprefix(temporary_files.URL_PREFIX))
         assert file is not None and file.name.endswith(f"-all.{kind}")
         assert file.path.stat().st_size > 1_000
-    exports.EXPORTS.forget("somebody else")
-    assert exports.EXPORTS.get(link.url.removeprefix(exports.PATH)) is not None
-    exports.EXPORTS.forget("local")
-    assert exports.EXPORTS.get(link.url.removeprefix(exports.PATH)) is None
+    temporary_files.TEMPORARY_FILES.delete_owned("somebody else")
+    assert temporary_files.TEMPORARY_FILES.get(link.url.removeprefix(temporary_files.URL_PREFIX)) is not None
+    temporary_files.TEMPORARY_FILES.delete_owned("local")
+    assert temporary_files.TEMPORARY_FILES.get(link.url.removeprefix(temporary_files.URL_PREFIX)) is None
     assert not file.path.exists()

@@ -111,8 +111,7 @@ def wrong(texts: dict[str, str]) -> list[int]:
     return [
         place.node.lineno
         for place in buttons
-        if isinstance(place.node, ast.Call)
-        and not ours(argument(place.node, "file_name", []), place.inside, every)
+        if isinstance(place.node, ast.Call) and not ours(argument(place.node, "file_name", []), place.inside, every)
     ]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.run.downloads import formats, made
-from research import Report, application, cited
+from pages.run.downloads import create_builder, list_formats
+from research import Report, application, number_report_answer
 from research.core.i18n import has_message
 from tests.export.test_markdown import numbered, report
 from tests.pages.visitor import Visitor
@@ -16,12 +16,12 @@ from tests.pages.visitor import Visitor
 
 def test_markdown_is_offered_with_links_and_with_footnotes() -> None:
     made = report("Some words")
-    offered = {one.kind: one for one in formats(made, numbered(made))}
+    offered = {one.kind: one for one in list_formats(made, numbered(made))}
     links, notes = offered["md"], offered["notes"]
     assert links.group == notes.group == "report"
-    assert r"[\[1\]](#s1)" in str(links.make()) and '<a id="s1">' in str(links.make())
-    assert "[^1]: " in str(notes.make())
-    assert links.words != notes.words and links.suffix != notes.suffix
+    assert r"[\[1\]](#s1)" in str(links.build()) and '<a id="s1">' in str(links.build())
+    assert "[^1]: " in str(notes.build())
+    assert links.label != notes.label and links.suffix != notes.suffix
 
 
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
@@ -39,8 +39,8 @@ def labels(visitor: Visitor) -> list[str]:
 
 def take(report: Report, kind: str) -> None:
     """Asks for the file of a button that is not the main one."""
-    offered = {one.kind: one for one in formats(report, cited(report))}
-    assert made(report, offered[kind], kind, noted=True)()
+    offered = {one.kind: one for one in list_formats(report, number_report_answer(report))}
+    assert create_builder(report, offered[kind], kind, should_remember=True)()
 
 
 def test_the_format_that_was_used_last_is_behind_the_one_button(
@@ -61,12 +61,12 @@ def test_the_format_that_was_used_last_is_behind_the_one_button(
 
 
 def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visitor]) -> None:
-    application.prefer("download", "odt")
+    application.set_preference("download", "odt")
     visitor = visit().ask(EN).wait()
     assert labels(visitor)[0] == "Download Markdown"
 
 
 def test_every_format_that_can_be_the_usual_one_has_words_for_the_button() -> None:
     one = report("Some words")
-    usual = [each.kind for each in formats(one, numbered(one)) if each.group in ("report", "all")]
+    usual = [each.kind for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
     assert len(usual) == 7 and all(has_message(f"download_now.{kind}") for kind in usual)

@@ -19,7 +19,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import errors
-from research import Options, Report, Run
+from research import Report, Run, RunOptions
 from tests.catalogue import WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,7 +189,7 @@ def failure(message: str) -> Exception:
 
 def test_the_same_mistake_has_the_same_number(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
-        numbers = [errors.note(failure(text)) for text in ("one", "one", "two")]
+        numbers = [errors.log_error(failure(text)) for text in ("one", "one", "two")]
     assert numbers[0] == numbers[1] != numbers[2]
     assert all(len(number) == 8 for number in numbers)
     assert [record.getMessage() for record in caplog.records] == [f"error {n}" for n in numbers]
@@ -204,16 +204,16 @@ def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
 
         from pages.run import downloads
 
-        broken = downloads.Format(
+        broken = downloads.DownloadFormat(
             "md", "report", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0
         )
         try:
-            downloads.made(report, broken, "Markdown")()
+            downloads.create_builder(report, broken, "Markdown")()
         except RuntimeError as error:
             st.text(str(error))
         downloads.draw(report, None)
 
-    run = Run(id="abc", conversation="abc", owner="local", question="q", options=Options(),
+    run = Run(id="abc", conversation="abc", owner="local", question="q", options=RunOptions(),
               status="stopped", created=datetime(2026, 1, 1, tzinfo=UTC))  # fmt: skip
     with caplog.at_level(logging.ERROR):
         shown = AppTest.from_function(ask, args=(Report(run=run),)).run()

@@ -102,9 +102,7 @@ def word(key: str, language: str) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_mark_says_why_to_the_eye_to_a_screen_reader_and_to_the_keyboard(
-    visit: Open, language: str
-) -> None:
+def test_a_mark_says_why_to_the_eye_to_a_screen_reader_and_to_the_keyboard(visit: Open, language: str) -> None:
     page = visit(language)
     marks = page.locator(".sl-mark")
     assert marks.count() >= 4
@@ -148,9 +146,7 @@ def test_a_mark_leads_to_the_passage_that_comes_nearest(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_marks_counts_and_notes_can_be_told_from_what_is_behind_them(
-    visit: Open, scheme: str
-) -> None:
+def test_marks_counts_and_notes_can_be_told_from_what_is_behind_them(visit: Open, scheme: str) -> None:
     page = visit("en", color_scheme=scheme)
     page.locator(".sl-counts > summary").click()
     for mark in page.locator(".sl-mark").all():
@@ -178,9 +174,7 @@ def test_marks_counts_and_notes_can_be_told_from_what_is_behind_them(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_citation_opens_the_passage_with_the_nearest_sentence_marked(
-    visit: Open, language: str
-) -> None:
+def test_a_citation_opens_the_passage_with_the_nearest_sentence_marked(visit: Open, language: str) -> None:
     page = visit(language)
     cite = page.locator(".sl-cite").nth(1)
     cite.click()
@@ -274,9 +268,7 @@ def test_sources_are_filtered(visit: Open, language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_selected_source_shows_its_sentences_and_the_way_to_them(
-    visit: Open, language: str
-) -> None:
+def test_a_selected_source_shows_its_sentences_and_the_way_to_them(visit: Open, language: str) -> None:
     page = visit(language)
     select(page, 1)
     links = page.locator(f'a[href^="#answer_{IDS[language][:8]}-"]')
@@ -312,9 +304,7 @@ def test_a_note_is_written_beside_its_passage_kept_and_deleted(
     box.get_by_role("button", name=word("remark.save", language)).click()
     settled(page)
     assert "<img src=x onerror=alert(1)>\nask the office" in box.locator(".sl-noted").inner_text()
-    assert word("remark.own", language) in (
-        page.locator(".sl-has-note").first.get_attribute("aria-label") or ""
-    )
+    assert word("remark.own", language) in (page.locator(".sl-has-note").first.get_attribute("aria-label") or "")
     fits(page)
     page.reload()
     page.wait_for_selector(".sl-has-note")
@@ -343,9 +333,7 @@ def offered(page: Page, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_format_that_is_offered_is_downloaded_and_is_not_empty(
-    visit: Open, language: str
-) -> None:
+def test_every_format_that_is_offered_is_downloaded_and_is_not_empty(visit: Open, language: str) -> None:
     names = set()
     wanted = offered(visit(language), language)
     assert len(wanted) >= 7

@@ -17,14 +17,12 @@ from typing import Any
 import pytest
 
 from research import SettingError
-from research.core.settings import load
+from research.core.settings import load_settings
 from tests.fakes import until
 from tests.pages.serving import FIRST, ROOT, lacking, settled
 
 SKIPPED = (
-    lacking()
-    if os.environ.get("SIGHTLINE_BROWSER_TESTS") == "1"
-    else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"
+    lacking() if os.environ.get("SIGHTLINE_BROWSER_TESTS") == "1" else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"
 )
 # What a newcomer's shell may look like: none of our settings, no UTF-8, a day ahead of others.
 BARE = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "Pacific/Kiritimati"}
@@ -157,7 +155,7 @@ def test_a_home_that_cannot_be_written_is_reported_in_one_line(tmp_path: Path) -
 
 def test_a_data_folder_in_an_unknown_home_is_an_error_of_the_setting() -> None:
     with pytest.raises(SettingError, match=r"SIGHTLINE_DATA_DIR=~nobody-here/data.*no home folder"):
-        load({"SIGHTLINE_DATA_DIR": "~nobody-here/data"})
+        load_settings({"SIGHTLINE_DATA_DIR": "~nobody-here/data"})
 
 
 @pytest.mark.browser

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from research.core.records import Language
-from research.export.families import families
+from research.export.font_families import font_families
 from research.storage.store import Store
 from tests.pages.checked_run import IDS, put
 from tests.pages.serving import Server, settled
@@ -36,9 +36,7 @@ def _fonts() -> str:
     def best(wanted: str) -> str:
         return subprocess.run(["fc-match", wanted], capture_output=True, text=True).stdout
 
-    if CHINESE.search(best("sans-serif:lang=en")) or not CHINESE.search(
-        best("sans-serif:lang=zh-cn")
-    ):
+    if CHINESE.search(best("sans-serif:lang=en")) or not CHINESE.search(best("sans-serif:lang=zh-cn")):
         return "there is no Latin and no Chinese font here"
     return ""
 
@@ -120,9 +118,7 @@ def drawn(page: Page) -> list[Drawn]:
 
 @pytest.mark.parametrize("path", ["/", "/library", "/settings"])
 @pytest.mark.parametrize(("lang", "code"), [("en", "en"), ("zh", "zh-CN")])
-def test_a_page_is_in_the_fonts_of_its_language(
-    visit: Callable[[str], Page], path: str, lang: str, code: str
-) -> None:
+def test_a_page_is_in_the_fonts_of_its_language(visit: Callable[[str], Page], path: str, lang: str, code: str) -> None:
     found = drawn(visit(f"{path}?lang={lang}"))
     assert len(found) > 15
     assert {text.language for text in found} == {code}
@@ -132,16 +128,14 @@ def test_a_page_is_in_the_fonts_of_its_language(
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_icons_keep_their_own_font(visit: Callable[[str], Page], lang: str) -> None:
     page = visit(f"/database?lang={lang}")
-    fonts = page.locator(
-        '[data-testid="stIconMaterial"], [data-testid="stExpanderIcon"]'
-    ).evaluate_all("(icons) => icons.map((icon) => getComputedStyle(icon).fontFamily)")
+    fonts = page.locator('[data-testid="stIconMaterial"], [data-testid="stExpanderIcon"]').evaluate_all(
+        "(icons) => icons.map((icon) => getComputedStyle(icon).fontFamily)"
+    )
     assert len(fonts) > 5
     assert {font for font in fonts if "Material Symbols" not in font} == set()
 
 
-@pytest.mark.parametrize(
-    ("answer", "page_of"), [("en", "en"), ("en", "zh"), ("zh", "zh"), ("zh", "en")]
-)
+@pytest.mark.parametrize(("answer", "page_of"), [("en", "en"), ("en", "zh"), ("zh", "zh"), ("zh", "en")])
 def test_an_answer_and_its_passages_are_in_the_fonts_of_their_own_language(
     visit: Callable[[str], Page], answer: str, page_of: str
 ) -> None:
@@ -156,14 +150,12 @@ def test_an_answer_and_its_passages_are_in_the_fonts_of_their_own_language(
 
 
 @pytest.mark.parametrize(("language", "code"), [("en", "en"), ("zh", "zh-CN")])
-def test_a_file_asks_for_the_fonts_of_its_language(
-    browser: Browser, language: Language, code: str
-) -> None:
+def test_a_file_asks_for_the_fonts_of_its_language(browser: Browser, language: Language, code: str) -> None:
     if lacking := _fonts():
         pytest.skip(lacking)
     page = browser.new_page()
     page.set_content(
-        f'<!doctype html><html lang="{code}"><body style="font-family: {families(language)}">{WORDS[language]}'
+        f'<!doctype html><html lang="{code}"><body style="font-family: {font_families(language)}">{WORDS[language]}'
     )
     (text,) = drawn(page)
     page.close()

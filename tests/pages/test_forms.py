@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-from pages.shared import forms
+from pages.shared import locale_format
 from tests.tables import each_row
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -17,17 +17,17 @@ def both(form: object, *values: object) -> tuple[str, str]:
 
 
 def test_a_day_is_written_in_the_language() -> None:
-    assert both(forms.day, date(2026, 11, 2)) == ("2026年11月2日", "2 Nov 2026")
+    assert both(locale_format.format_day, date(2026, 11, 2)) == ("2026年11月2日", "2 Nov 2026")
 
 
 def test_a_time_is_that_of_the_readers_zone() -> None:
-    assert forms.moment(MADE, "zh", SHANGHAI) == "2026年11月20日 10:59"
-    assert forms.moment(MADE, "en", SHANGHAI) == "20 Nov 2026, 10:59"
-    assert forms.moment(MADE, "en", UTC) == "20 Nov 2026, 02:59"
+    assert locale_format.format_datetime(MADE, "zh", SHANGHAI) == "2026年11月20日 10:59"
+    assert locale_format.format_datetime(MADE, "en", SHANGHAI) == "20 Nov 2026, 10:59"
+    assert locale_format.format_datetime(MADE, "en", UTC) == "20 Nov 2026, 02:59"
 
 
 def test_numbers_are_exact_and_grouped() -> None:
-    assert both(forms.number, 1_234_567) == ("1,234,567", "1,234,567")
+    assert both(locale_format.format_number, 1_234_567) == ("1,234,567", "1,234,567")
 
 
 @each_row(
@@ -35,7 +35,7 @@ def test_numbers_are_exact_and_grouped() -> None:
     [(0, "0.00"), (0.06, "0.06"), (0.00123, "0.0012"), (0.2, "0.20"), (1.5, "1.50"), (1234.567, "1,234.57")],
 )  # fmt: skip
 def test_money_has_cents_or_two_digits_that_say_something(dollars: float, told: str) -> None:
-    assert both(forms.money, dollars) == (f"US${told}", f"${told}")
+    assert both(locale_format.format_money, dollars) == (f"US${told}", f"${told}")
 
 
 @each_row(
@@ -50,4 +50,4 @@ def test_money_has_cents_or_two_digits_that_say_something(dollars: float, told: 
     ],
 )
 def test_durations_have_the_units_that_fit(seconds: float, chinese: str, english: str) -> None:
-    assert both(forms.duration, seconds) == (chinese, english)
+    assert both(locale_format.format_duration, seconds) == (chinese, english)

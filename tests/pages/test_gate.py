@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.middleware.gate import Gate, file_id, offered
+from pages.middleware.access import AccessMiddleware, file_id, offered_file_url
 from tests.catalogue import WORDS
 from tests.pages.serving import SETTINGS
 from tests.servers.oidc import FakeOIDC
@@ -69,9 +69,7 @@ def test_a_file_of_somebody_else_s_is_told_as_one_that_does_not_exist(
 
 
 @pytest.mark.slow
-def test_an_export_is_sent_to_its_own_person_alone(
-    guarded: dict[str, Any], alone: dict[str, Any]
-) -> None:
+def test_an_export_is_sent_to_its_own_person_alone(guarded: dict[str, Any], alone: dict[str, Any]) -> None:
     assert {who for who, status in guarded["export"].items() if status == 200} == {"ann"}
     assert set(guarded["export"].values()) == {200, 404} and guarded["no_export"] == 404
     assert set(alone["export"].values()) == {200}
@@ -82,9 +80,7 @@ def test_an_export_is_sent_to_its_own_person_alone(
 
 
 @pytest.mark.parametrize("who", sorted(REFUSED))
-def test_without_a_good_cookie_there_are_no_files_no_uploads_and_no_figures(
-    guarded: dict[str, Any], who: str
-) -> None:
+def test_without_a_good_cookie_there_are_no_files_no_uploads_and_no_figures(guarded: dict[str, Any], who: str) -> None:
     assert guarded["ann"]["seen"][who] == 403
     paths = guarded["paths"][who]
     assert paths["metrics"] == paths["file"] == paths["scan"] == 403
@@ -108,9 +104,7 @@ def test_a_page_asked_for_by_its_address_tells_bob_what_an_unknown_run_does(
 
 
 @pytest.mark.parametrize("who", ["nobody", "forged", "old"])
-def test_a_socket_without_a_good_cookie_gets_the_screen_and_no_menu(
-    guarded: dict[str, Any], who: str
-) -> None:
+def test_a_socket_without_a_good_cookie_gets_the_screen_and_no_menu(guarded: dict[str, Any], who: str) -> None:
     assert WORDS["login.title"][1] in guarded[who]["words"]
     assert (guarded[who]["hidden"], guarded[who]["files"]) == (True, [])
     assert guarded[who]["buttons"] == ["sign_in"]
@@ -134,9 +128,7 @@ def test_without_a_login_everybody_is_the_local_user(alone: dict[str, Any]) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("secrets", ["[auth\nx", "[auth]\n"])
-def test_secrets_that_are_no_good_close_everything(
-    tmp_path: Path, indexed: Path, secrets: str
-) -> None:
+def test_secrets_that_are_no_good_close_everything(tmp_path: Path, indexed: Path, secrets: str) -> None:
     found = told(tmp_path / "data", indexed, secrets)
     for who in ("ann", "nobody"):
         assert WORDS["login.broken"][1] in found[who]["words"]
@@ -150,25 +142,25 @@ def test_secrets_that_are_no_good_close_everything(
 def test_what_a_visitor_typed_offers_no_file() -> None:
     echoed = ForwardMsg()
     echoed.delta.new_element.text_area.value = FILE
-    assert offered(echoed.SerializeToString()) == ""
+    assert offered_file_url(echoed.SerializeToString()) == ""
     echoed.delta.new_element.markdown.body = f"[file]({FILE})"
-    assert offered(echoed.SerializeToString()) == ""
+    assert offered_file_url(echoed.SerializeToString()) == ""
     echoed.delta.new_element.imgs.imgs.add().url = FILE
-    assert offered(echoed.SerializeToString()) == ""
+    assert offered_file_url(echoed.SerializeToString()) == ""
 
 
 def test_a_download_offers_its_file_made_before_or_when_asked_for() -> None:
     message = ForwardMsg()
     message.delta.new_element.download_button.url = f"{FILE}.md"
-    assert file_id(offered(message.SerializeToString())) == FILE.removeprefix("/media/")
+    assert file_id(offered_file_url(message.SerializeToString())) == FILE.removeprefix("/media/")
     later = ForwardMsg()
     later.backend_operation_response.deferred_file.url = FILE
-    assert file_id(offered(later.SerializeToString())) == FILE.removeprefix("/media/")
+    assert file_id(offered_file_url(later.SerializeToString())) == FILE.removeprefix("/media/")
 
 
 def test_the_memory_of_what_was_offered_is_bounded() -> None:
-    gate = Gate(None)
+    gate = AccessMiddleware(None)
     for n in range(60_000):
         gate._remember("ann", str(n))
-    assert len(gate._offered) == 50_000
-    assert ("ann", "59999") in gate._offered
+    assert len(gate._offered_files) == 50_000
+    assert ("ann", "59999") in gate._offered_files

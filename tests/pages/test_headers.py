@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages.middleware.headers import FOR_EVER, HEADERS, SecurityHeaders
+from pages.middleware.headers import CACHE_FOREVER, HEADERS, SecurityHeadersMiddleware
 
 
 def client() -> TestClient:
@@ -19,7 +19,7 @@ def client() -> TestClient:
         return Response("data", int(request.query_params.get("status", 200)), headers)
 
     return TestClient(
-        Starlette(routes=[Route("/{path:path}", file)], middleware=[Middleware(SecurityHeaders)])
+        Starlette(routes=[Route("/{path:path}", file)], middleware=[Middleware(SecurityHeadersMiddleware)])
     )
 
 
@@ -40,7 +40,7 @@ def test_only_a_found_file_with_its_version_is_kept_for_ever() -> None:
         for path in ("/assets/a.js?v=1", "/assets/a.js", "/assets/a.js?v=1&status=404".replace("v=1&", ""),
                      "/static/a.js?v=1", "/news?v=1")
     }  # fmt: skip
-    assert [*told.values()] == [FOR_EVER.decode(), "no-cache", "no-cache", "", ""]
+    assert [*told.values()] == [CACHE_FOREVER.decode(), "no-cache", "no-cache", "", ""]
     assert client().get("/assets/a.js?v=1&status=404").headers["cache-control"] == "no-cache"
 
 

@@ -13,9 +13,7 @@ __all__ = ["serve", "watch"]  # fixtures
 pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 
 
-def test_the_tour_is_for_the_keyboard_too_and_comes_once(
-    watch: Watch, tmp_path: Path, indexed: Path
-) -> None:
+def test_the_tour_is_for_the_keyboard_too_and_comes_once(watch: Watch, tmp_path: Path, indexed: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "library.db").write_bytes(indexed.read_bytes())

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pages.shared import guide, tour
-from pages.shared.files import ASSETS
-from research import SUPPORT_ACCURACY, Options, Run, application
+from pages.shared import help_topics, tour
+from pages.shared.paths import ASSETS_FOLDER
+from research import SUPPORT_ACCURACY, Run, RunOptions, application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
@@ -42,7 +42,7 @@ def opened(visitor: Visitor) -> list[str]:
 @pytest.mark.parametrize(("lang", "at"), [("zh", 0), ("en", 1)])
 def test_every_topic_is_told_in_the_visitor_s_language(visit: Visit, lang: str, at: int) -> None:
     visitor = visit("help", lang=lang)
-    assert topics(visitor) == [WORDS[f"topic.{topic}"][at] for topic in guide.TOPICS]
+    assert topics(visitor) == [WORDS[f"topic.{topic}"][at] for topic in help_topics.TOPICS]
     assert opened(visitor) == []
     for key in ("guide.citation", "meaning.differs", "leaves.never"):
         assert shown(WORDS[key][at]) in visitor.words
@@ -51,11 +51,11 @@ def test_every_topic_is_told_in_the_visitor_s_language(visit: Visit, lang: str, 
 def test_a_topic_that_is_linked_to_stands_first_and_open(visit: Visit) -> None:
     visitor = visit("help", topic="support")
     assert opened(visitor) == topics(visitor)[:1] == [english("topic.support")]
-    assert len(topics(visitor)) == len(guide.TOPICS)
+    assert len(topics(visitor)) == len(help_topics.TOPICS)
 
 
 def test_a_topic_that_there_is_not_harms_nothing(visit: Visit) -> None:
-    assert len(topics(visit("help", topic="<script>"))) == len(guide.TOPICS)
+    assert len(topics(visit("help", topic="<script>"))) == len(help_topics.TOPICS)
 
 
 def test_a_search_leaves_the_topics_that_have_every_word(visit: Visit) -> None:
@@ -68,19 +68,17 @@ def test_a_search_leaves_the_topics_that_have_every_word(visit: Visit) -> None:
 
 
 def test_what_is_wanted_is_found_in_either_language_and_in_pieces_of_a_chinese_phrase() -> None:
-    assert "places" in guide.found("坐标")
-    assert "export" in guide.found("怎样导出成文件")
-    assert guide.found("导出 PDF") == ("export",)
-    assert guide.found("zzz") == ()
+    assert "places" in help_topics.search_topics("坐标")
+    assert "export" in help_topics.search_topics("怎样导出成文件")
+    assert help_topics.search_topics("导出 PDF") == ("export",)
+    assert help_topics.search_topics("zzz") == ()
 
 
-@each_row(
-    ("wanted", "topic"), [("docx", "library"), ("额度用尽", "trouble"), ("unreachable", "trouble")]
-)
+@each_row(("wanted", "topic"), [("docx", "library"), ("额度用尽", "trouble"), ("unreachable", "trouble")])
 def test_what_a_topic_takes_from_elsewhere_is_searched_with_it(wanted: str, topic: str) -> None:
-    assert topic in guide.found(wanted)
+    assert topic in help_topics.search_topics(wanted)
     for language in ("zh", "en"):
-        assert "{" not in guide.text(topic, language)  # type: ignore[arg-type]
+        assert "{" not in help_topics.topic_text(topic, language)  # type: ignore[arg-type]
 
 
 def test_the_accuracy_is_the_one_that_was_measured(visit: Visit) -> None:
@@ -137,12 +135,12 @@ def test_a_small_link_leads_to_its_topic_in_the_language_that_was_chosen() -> No
     def page() -> None:
         import streamlit as st
 
-        from pages.shared import guide
-        from pages.shared.files import script
+        from pages.shared import help_topics
+        from pages.shared.paths import page_script
 
         st.session_state.lang = "zh"
-        st.navigation([st.Page(script("help"), url_path="help"), st.Page(lambda: guide.checked(), url_path="x", default=True)])  # fmt: skip
-        guide.checked()
+        st.navigation([st.Page(page_script("help"), url_path="help"), st.Page(lambda: help_topics.draw_support_link(), url_path="x", default=True)])  # fmt: skip
+        help_topics.draw_support_link()
 
     at = AppTest.from_function(page).run()
     assert not at.exception
@@ -158,7 +156,7 @@ def test_who_is_new_is_met_by_the_tour_once(visit: Visit) -> None:
     visitor = visit(new=True)
     assert english("tour.ask_text") in visitor.words
     assert english("ask.keyless") in visitor.words
-    assert application.preferences()[tour.SEEN]
+    assert application.preferences()[tour.PREFERENCE_NAME]
     assert "tour_next" not in visit(new=True).buttons
 
 
@@ -184,27 +182,23 @@ def test_the_tour_can_be_skipped_and_shown_again_from_the_help(visit: Visit) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("page", "query"), [("", {"run": "somebody-s"}), ("library", {}), ("help", {"topic": "what"})]
-)
-def test_who_follows_a_link_is_not_met_by_the_tour(
-    visit: Visit, page: str, query: dict[str, str]
-) -> None:
+@pytest.mark.parametrize(("page", "query"), [("", {"run": "somebody-s"}), ("library", {}), ("help", {"topic": "what"})])
+def test_who_follows_a_link_is_not_met_by_the_tour(visit: Visit, page: str, query: dict[str, str]) -> None:
     visitor = visit(page, new=True, **query)
     assert "tour_next" not in visitor.buttons
     assert "tour_next" not in visitor.go("ask").buttons
-    assert tour.SEEN not in application.preferences()
+    assert tour.PREFERENCE_NAME not in application.preferences()
 
 
 def test_who_has_asked_before_is_not_met_by_the_tour(visit: Visit) -> None:
-    run = Run(id="r", conversation="r", owner="local", question="?", options=Options(), status="done", created=NOW)  # fmt: skip
-    application.desk().runs.store.add(run, None, "")
+    run = Run(id="r", conversation="r", owner="local", question="?", options=RunOptions(), status="done", created=NOW)  # fmt: skip
+    application.get_application().runs.store.add_run(run, None, "")
     assert "tour_next" not in visit(new=True).buttons
 
 
 @each_row("step", tour.STEPS)
 def test_each_step_has_a_light_picture_that_asks_nobody_for_anything(step: str) -> None:
-    picture = Path(ASSETS / "tour" / f"{step}.svg")
+    picture = Path(ASSETS_FOLDER / "tour" / f"{step}.svg")
     text = picture.read_text("utf-8")
     assert len(text) < 4000
     assert ElementTree.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own

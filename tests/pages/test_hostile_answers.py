@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from research.citations.markup import parse
-from research.citations.registry import addresses
-from research.core.records import Answer, Cite, Passage, Span
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.registry import cites_by_address
+from research.core.records import Answer, Passage, PassageReference, Span
 from research.storage.store import Store
 from tests.pages.serving import Server
 from tests.pages.test_browser import SKIPPED, Listener, Watched, fits
@@ -64,8 +64,8 @@ def placed(text: str, listener: Listener) -> str:
 def written(run_id: str, text: str) -> Answer:
     """An answer of a quote and of what a model wrote."""
     item = evidence(run_id)
-    cite = Cite(evidence=item.id, passage="p", end=len(TEXT))
-    spans = parse(f"{text}\n\nThe last words [@abcd].", {"abcd": cite}, addresses([item]))
+    cite = PassageReference(evidence=item.id, passage="p", end=len(TEXT))
+    spans = parse_model_markdown(f"{text}\n\nThe last words [@abcd].", {"abcd": cite}, cites_by_address([item]))
     return answer(run_id, spans=(Span(kind="quote", text=TEXT, cites=(cite,)), *spans))
 
 
@@ -77,9 +77,7 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, indexed: Path, listener: Listener
-) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, indexed: Path, listener: Listener) -> Iterator[Server]:
     """A server in whose store these answers stand."""
     folder = tmp_path_factory.mktemp("hostile") / "data"
     folder.mkdir()

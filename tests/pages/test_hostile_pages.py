@@ -12,33 +12,33 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from research import Library
-from research.citations.markup import parse
-from research.citations.registry import addresses, evidence_id
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.registry import cites_by_address, evidence_id
 from research.core.records import (
     Answer,
     Cell,
-    Cite,
+    CellReading,
+    CellValue,
     Column,
-    Coverage,
     Evidence,
     Failure,
     Finding,
     Grid,
-    Options,
-    Outlet,
+    NewsCoverage,
+    OutletSummary,
     Part,
     Passage,
+    PassageReference,
     Place,
     Plan,
-    Reading,
+    QueryResult,
     Reflection,
     Row,
-    Rows,
     Run,
+    RunOptions,
     Span,
     Story,
     Task,
-    Value,
 )
 from research.storage.store import Store
 from tests.hostile import ADDRESSES, TEXTS, planted, seen
@@ -69,9 +69,7 @@ def item(n: int, text: str, kind: str = "web", **update: Any) -> Evidence:
 
 
 def spot(n: int, text: str) -> Place:
-    wild = dict.fromkeys(
-        ("name", "category", "type", "address", "hours", "phone", "district"), text
-    )
+    wild = dict.fromkeys(("name", "category", "type", "address", "hours", "phone", "district"), text)
     return Place(id=f"p{n}", lng=116 + n / 500, lat=39 + n / 500, provider="amap",
                  photos=(ADDRESSES[n % len(ADDRESSES)],), **wild)  # type: ignore[arg-type]  # fmt: skip
 
@@ -79,21 +77,18 @@ def spot(n: int, text: str) -> Place:
 def keep(store: Store, run_id: str, texts: list[str], findings: list[Finding], spans: list[Span],
          **more: Any) -> None:  # fmt: skip
     """A run that is done, with findings and an answer, and with the texts in all that it tells."""
-    options = Options(sources=more.pop("sources", ("web",)))
+    options = RunOptions(sources=more.pop("sources", ("web",)))
     run = Run(id=run_id, conversation=run_id, owner="local", question=more.pop("question", CALM),
               options=options, status="running", created=NOW)  # fmt: skip
     tasks = tuple(one.task for one in findings)
-    failures = tuple(
-        Failure(stage="search", source=text, query=text, reason="refused", message=text)
-        for text in texts
-    )
+    failures = tuple(Failure(stage="search", source=text, query=text, reason="refused", message=text) for text in texts)
     plan = Plan(parts=(Part(id="p1", subject="calm", text=CALM),), tasks=tasks)
     thought = Reflection(round=1, sufficient=False, gap=tuple(texts[:40]), note="\n".join(texts))
     answer = Answer(title=CALM, language="en", author="Scripted", spans=tuple(spans), made=NOW,
                     failures=failures, **more)  # fmt: skip
-    assert store.add(run, None, "0" * 32)
+    assert store.add_run(run, None, "0" * 32)
     for finding in findings:
-        store.finish(store.begin(run_id, finding.task), run_id, finding)
+        store.finish_search(store.start_search(run_id, finding.task), run_id, finding)
     told: list[tuple[str, dict[str, Any]]] = [
         ("status", {"status": "running"}),
         ("question", {"text": run.question, "language": "en"}),
@@ -112,8 +107,8 @@ def keep(store: Store, run_id: str, texts: list[str], findings: list[Finding], s
         ("answer", {"quotes": 1, "cites": 2, "failures": len(failures)}),
         ("status", {"status": "done", "error": ""}),
     ]
-    store.keep(run_id, plan, (thought,), answer)
-    store.append(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.save_outcome(run_id, plan, (thought,), answer)
+    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
 
 
 def plant(folder: Path, url: str) -> None:
@@ -122,46 +117,42 @@ def plant(folder: Path, url: str) -> None:
     store = Store(folder / "runs.db")
     for n, text in enumerate(texts):
         run = Run(id=f"question{n}", conversation=f"question{n}", owner="local", question=text[:1900],
-                  options=Options(), status="stopped", created=NOW)  # fmt: skip
-        assert store.add(run, None, "0" * 32)
-        store.append(run.id, [(NOW, "status", {"status": "stopped", "error": text})], "stopped")
-        store.label(run.id, title=texts[(n + 57) % len(texts)][:200])
+                  options=RunOptions(), status="stopped", created=NOW)  # fmt: skip
+        assert store.add_run(run, None, "0" * 32)
+        store.append_events(run.id, [(NOW, "status", {"status": "stopped", "error": text})], "stopped")
+        store.update_conversation(run.id, title=texts[(n + 57) % len(texts)][:200])
     found = [item(n, text, "news" if n % 2 else "web") for n, text in enumerate(texts)]
     spans: list[Span] = []
     for text, one in zip(texts, found, strict=True):
-        cite = Cite(evidence=one.id, passage="p", end=len(text))
+        cite = PassageReference(evidence=one.id, passage="p", end=len(text))
         if len(text) < 2000:
-            spans += parse(f"{text}\n\nSo it says [@abcd].\n\n", {"abcd": cite}, addresses([one]))
+            spans += parse_model_markdown(f"{text}\n\nSo it says [@abcd].\n\n", {"abcd": cite}, cites_by_address([one]))
     findings = [
         Finding(task=Task(id=f"1.{n}", source="web", query=text[:400], part="p1", why=text[:200]),
                 evidence=(one,), started=NOW)
         for n, (text, one) in enumerate(zip(texts, found, strict=True))
     ]  # fmt: skip
-    outlets = tuple(Outlet(name=text, items=1, stories=1) for text in texts)
+    outlets = tuple(OutletSummary(name=text, items=1, stories=1) for text in texts)
     stories = tuple(
         Story(id=f"s{n}", headline=text, evidence=(one.id,), outlets=(text,), day=one.published,
               latest=one.published)
         for n, (text, one) in enumerate(zip(texts, found, strict=True))
     )  # fmt: skip
-    news = Coverage(as_of=NOW.date(), stories=stories, outlets=outlets, author=texts[0])
+    news = NewsCoverage(as_of=NOW.date(), stories=stories, outlets=outlets, author=texts[0])
     keep(store, "answers", texts, findings, spans, coverage=news)
     places = tuple(item(n, text, "place", place=spot(n, text)) for n, text in enumerate(texts))
     there = Finding(task=Task(id="1.1", source="places", query=CALM), evidence=places, started=NOW)
-    keep(
-        store, "places", texts[:5], [there], [Span(kind="text", text="Many.")], sources=("places",)
-    )
-    rows = Rows(sql="select '" + texts[0] + "' -- " + texts[1], names=tuple(texts[:6]), types=("text",) * 6,
+    keep(store, "places", texts[:5], [there], [Span(kind="text", text="Many.")], sources=("places",))
+    rows = QueryResult(sql="select '" + texts[0] + "' -- " + texts[1], names=tuple(texts[:6]), types=("text",) * 6,
                 rows=tuple(tuple(texts[(n + k) % len(texts)] for k in range(6)) for n in range(len(texts))))  # fmt: skip
     asked = Finding(task=Task(id="1.1", source="database", query=CALM), rows=rows, started=NOW)
-    keep(
-        store, "rows", texts[:5], [asked], [Span(kind="text", text="Rows.")], sources=("database",)
-    )
+    keep(store, "rows", texts[:5], [asked], [Span(kind="text", text="Rows.")], sources=("database",))
     table(store, texts)
     store.close()
     library = Library(folder / "library.db")
     names = [f"{text[:80]}.md" for text in texts]
-    outcomes = library.add((name, f"# {text}\n\n{text}".encode()) for name, text in zip(names, texts, strict=True))  # fmt: skip
-    assert sum(one.ok for one in outcomes) > len(texts) / 2
+    outcomes = library.add_files((name, f"# {text}\n\n{text}".encode()) for name, text in zip(names, texts, strict=True))  # fmt: skip
+    assert sum(one.is_ok for one in outcomes) > len(texts) / 2
     library.close()
 
 
@@ -169,30 +160,21 @@ def table(store: Store, texts: list[str]) -> None:
     """A table whose every name, question, unit, choice, value, quote and reason is one of the texts; in
     the first cell sources differ, the last row is one of several."""
     columns = (
-        *(
-            Column(id=f"c{n}", name=text[:100], question=text[:400])
-            for n, text in enumerate(texts[:4])
-        ),
+        *(Column(id=f"c{n}", name=text[:100], question=text[:400]) for n, text in enumerate(texts[:4])),
         Column(id="number", name=texts[5][:100], type="number", unit=texts[6][:40]),
         Column(id="choice", name=texts[7][:100], type="choice", choices=tuple(texts[:20])),
     )
-    lines = tuple(
-        Row(id=f"r{n}", name=text[:200], about=texts[n - 1][:200]) for n, text in enumerate(texts)
-    )
+    lines = tuple(Row(id=f"r{n}", name=text[:200], about=texts[n - 1][:200]) for n, text in enumerate(texts))
     found = [item(n, text) for n, text in enumerate(texts)]
     cells = []
     for n, line in enumerate(lines):
         for k, column in enumerate(columns):
             text = texts[(n + k) % len(texts)]
-            value = Value(type=column.type, text=text, choice=text if column.type == "choice" else "",
+            value = CellValue(type=column.type, text=text, choice=text if column.type == "choice" else "",
                           number=float(n) if column.type == "number" else None, unit=text[:40])  # fmt: skip
-            cite = Cite(evidence=found[n].id, passage="p", end=len(text))
-            said = Reading(
-                value=value, quote=text, cites=(cite,), status="unclear" if k % 2 else "quoted"
-            )
-            cells.append(
-                Cell(row=line.id, column=column.id, readings=(said, said), lack="differs", made=NOW)
-            )
+            cite = PassageReference(evidence=found[n].id, passage="p", end=len(text))
+            said = CellReading(value=value, quote=text, cites=(cite,), status="unclear" if k % 2 else "quoted")
+            cells.append(Cell(row=line.id, column=column.id, readings=(said, said), lack="differs", made=NOW))
     cells[-1] = Cell(row=lines[-1].id, column="choice", lack="which one", message=texts[0], choices=tuple(texts[:20]), made=NOW)  # fmt: skip
     keep_table(
         store,
@@ -212,9 +194,7 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, indexed: Path, listener: Listener
-) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, indexed: Path, listener: Listener) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hostile") / "data"
     folder.mkdir()
     (folder / "library.db").write_bytes(indexed.read_bytes())
@@ -288,10 +268,7 @@ def words(page: Page) -> str:
     return seen(text, 2 * len(text))
 
 
-ODD = (
-    "script, object, embed, base, meta, link, .katex, math, video, "
-    "form:not([data-testid]):not(.vega-bindings)"
-)
+ODD = "script, object, embed, base, meta, link, .katex, math, video, form:not([data-testid]):not(.vega-bindings)"
 
 
 def acting(page: Page, server: Server) -> Iterator[str]:

@@ -12,10 +12,10 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from openpyxl import load_workbook
 
-from pages.shared.map import script_json
-from pages.shared.safe import link, plain, web
-from research import Place, Rows, geojson, kml, places_csv, rows_csv, rows_excel
-from research.sources.library.intake import LONG, safe_name
+from pages.shared.escaping import escape_markdown, markdown_link, web_url
+from pages.shared.place_map import encode_script_json
+from research import Place, QueryResult, places_csv, places_geojson, places_kml, rows_csv, rows_excel
+from research.sources.library.ingestion import MAX_NAME_PART_CHARS, safe_name
 from tests.hostile import ADDRESSES, TEXTS, UNSTORABLE, planted, seen
 from tests.tables import each_row
 
@@ -39,7 +39,7 @@ def test_there_are_many_and_no_two_are_the_same() -> None:
 
 @each_row("text", ALL)
 def test_a_page_shows_it_as_words(text: str) -> None:
-    tokens = READER.parse(f"- **{plain(text, 160)}** {link(text, URL)} {plain(text)}")
+    tokens = READER.parse(f"- **{escape_markdown(text, 160)}** {markdown_link(text, URL)} {escape_markdown(text)}")
     inside = {child.type for token in tokens for child in token.children or ()}
     assert inside <= {
         "text",
@@ -49,17 +49,15 @@ def test_a_page_shows_it_as_words(text: str) -> None:
         "link_open",
         "link_close",
     }
-    assert not {"html_block", "fence", "heading_open", "table_open", "hr"} & {
-        t.type for t in tokens
-    }
+    assert not {"html_block", "fence", "heading_open", "table_open", "hr"} & {t.type for t in tokens}
     words = "".join(child.content for token in tokens for child in token.children or ())
     assert seen(text) in seen(words, len(words))
 
 
 @each_row("address", ADDRESSES)
 def test_no_such_address_becomes_a_link(address: str) -> None:
-    assert web(address) == ""
-    assert link("words", address) == "words"
+    assert web_url(address) == ""
+    assert markdown_link("words", address) == "words"
 
 
 @each_row("text", ALL)
@@ -69,7 +67,7 @@ def test_a_name_of_it_leads_nowhere_and_has_nothing_unseen(text: str) -> None:
     for part in name.split("/"):
         assert part == part.strip()
         assert part not in ("", ".", "..")
-        assert len(part) <= LONG
+        assert len(part) <= MAX_NAME_PART_CHARS
 
 
 def no_formula(cell: str) -> bool:
@@ -79,7 +77,7 @@ def no_formula(cell: str) -> bool:
 @pytest.mark.slow
 @each_row("text", ALL)
 def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
-    rows = Rows(sql="select 1", names=(text, "n"), types=("text", "integer"), rows=((text, 1),))
+    rows = QueryResult(sql="select 1", names=(text, "n"), types=("text", "integer"), rows=((text, 1),))
     lines = list(csv.reader(StringIO(rows_csv(rows).decode("utf-8-sig"), newline="")))
     assert len(lines) == 2
     assert all(no_formula(cell) for line in lines for cell in line)
@@ -92,18 +90,18 @@ def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
 
 @each_row("text", ALL)
 def test_a_file_of_places_has_it_as_text(text: str) -> None:
-    written = kml([place(text)], text, (text,)).encode("utf-8", "replace")
+    written = places_kml([place(text)], text, (text,)).encode("utf-8", "replace")
     names = {etree.QName(one).localname for one in etree.fromstring(written).iter()}
-    calm = kml([place("calm")], "calm", ("calm",)).encode()
+    calm = places_kml([place("calm")], "calm", ("calm",)).encode()
     assert names == {etree.QName(one).localname for one in etree.fromstring(calm).iter()}
-    (one,) = json.loads(geojson([place(text)]))["features"]
+    (one,) = json.loads(places_geojson([place(text)]))["features"]
     assert set(one) == {"type", "geometry", "properties"} or set(one) > {"type", "geometry"}
     assert seen(text) == seen(one["properties"]["name"])
 
 
 @each_row("text", ALL)
 def test_inside_a_script_it_stays_a_text(text: str) -> None:
-    written = script_json({"name": text, text: [text]})
+    written = encode_script_json({"name": text, text: [text]})
     assert not re.search(r"[<>&\u2028\u2029]", written)
     assert "{{" not in written and "{%" not in written
     assert json.loads(written)["name"] == text.encode("utf-8", "replace").decode()

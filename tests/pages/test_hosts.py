@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
-from pages.middleware.hosts import Hosts, known, own
+from pages.middleware.hosts import HostMiddleware, is_allowed_host, is_allowed_origin
 
 OWN = ["127.0.0.1", "localhost", "::1", "Desk.example.org", "*.inner.example"]
 GOOD = [
@@ -80,7 +80,7 @@ def client() -> TestClient:
         WebSocketRoute("/socket", socket),
         Route("/{path:path}", page, methods=["GET", "PUT"]),
     ]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(Hosts)]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(HostMiddleware)]))
 
 
 @pytest.mark.parametrize("host", GOOD)
@@ -92,9 +92,7 @@ def test_the_server_answers_by_its_names(client: TestClient, host: str) -> None:
 
 @pytest.mark.parametrize("host", BAD)
 @pytest.mark.parametrize("path", ["/", "/media/x.pdf", "/_stcore/health", "/assets/logo.svg"])
-def test_by_another_name_it_says_so_and_nothing_else(
-    client: TestClient, host: str, path: str
-) -> None:
+def test_by_another_name_it_says_so_and_nothing_else(client: TestClient, host: str, path: str) -> None:
     got = client.get(path, headers={"host": host})
     assert got.status_code == 421
     assert got.headers["content-type"] == "text/plain; charset=utf-8"
@@ -112,14 +110,14 @@ def test_by_another_name_there_is_no_websocket(client: TestClient, host: str) ->
 
 
 def test_two_names_or_none_are_refused() -> None:
-    assert not known({"headers": []})
-    assert not known({"headers": [(b"host", b"localhost"), (b"host", b"localhost")]})
-    assert not known({"headers": [(b"host", b"\xff\xfe")]})
+    assert not is_allowed_host({"headers": []})
+    assert not is_allowed_host({"headers": [(b"host", b"localhost"), (b"host", b"localhost")]})
+    assert not is_allowed_host({"headers": [(b"host", b"\xff\xfe")]})
 
 
 def test_without_a_list_every_name_will_do() -> None:
     config.set_option("server.allowedHosts", [])
-    assert known({"headers": [(b"host", b"whatever.example")]})
+    assert is_allowed_host({"headers": [(b"host", b"whatever.example")]})
 
 
 # The page that opens a websocket, and the name and port by which it asks for it.
@@ -179,7 +177,7 @@ def test_a_page_of_another_address_opens_none(client: TestClient, page: str, hos
 def test_where_the_server_speaks_https_itself_so_does_its_page() -> None:
     def asked(page: str) -> bool:
         headers = [(b"host", b"desk.example.org"), (b"origin", page.encode())]
-        return own({"scheme": "wss", "headers": headers})
+        return is_allowed_origin({"scheme": "wss", "headers": headers})
 
     assert asked("https://desk.example.org")
     assert not asked("http://desk.example.org")
@@ -187,16 +185,14 @@ def test_where_the_server_speaks_https_itself_so_does_its_page() -> None:
 
 def test_a_program_names_no_page_and_nobody_names_two() -> None:
     host, page = (b"host", b"localhost"), (b"origin", b"http://localhost")
-    assert own({"scheme": "ws", "headers": [host]})
-    assert own({"scheme": "ws", "headers": [host, page]})
-    assert not own({"scheme": "ws", "headers": [host, page, page]})
-    assert not own({"scheme": "ws", "headers": [page]})
+    assert is_allowed_origin({"scheme": "ws", "headers": [host]})
+    assert is_allowed_origin({"scheme": "ws", "headers": [host, page]})
+    assert not is_allowed_origin({"scheme": "ws", "headers": [host, page, page]})
+    assert not is_allowed_origin({"scheme": "ws", "headers": [page]})
 
 
 def test_other_pages_may_be_let_in_with_their_port(client: TestClient) -> None:
-    config.set_option(
-        "server.corsAllowedOrigins", ["https://portal.example", "http://10.0.0.7:81/"]
-    )
+    config.set_option("server.corsAllowedOrigins", ["https://portal.example", "http://10.0.0.7:81/"])
     assert opened(client, "https://portal.example", "localhost:8501") is True
     assert opened(client, "http://10.0.0.7:81", "localhost:8501") is True
     for page in ("http://portal.example", "https://portal.example:81", "http://10.0.0.7"):

@@ -105,9 +105,7 @@ def test_enter_that_ends_a_chinese_word_does_not_ask(page: Page) -> None:
     box.fill("故宫")
     for event in ({"isComposing": True}, {"keyCode": 229}):
         press: dict[str, Any] = {"key": "Enter", "bubbles": True, **event}
-        box.evaluate(
-            "(node, init) => node.dispatchEvent(new KeyboardEvent('keydown', init))", press
-        )
+        box.evaluate("(node, init) => node.dispatchEvent(new KeyboardEvent('keydown', init))", press)
     page.wait_for_timeout(500)
     assert "run=" not in page.url
     assert box.input_value() == "故宫"

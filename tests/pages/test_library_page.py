@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pages.library.add import LISTED
-from pages.library.reader import SHOWN
+from pages.library.add import MAX_NAMES_PER_REASON
+from pages.library.reader import PASSAGES_PER_PAGE
 from research import application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
-TOWER = (
-    "# The tower\n\nThe tower is open from 9:00 to 17:00. A ticket to the tower costs 12 yuan.\n"
-)
+TOWER = "# The tower\n\nThe tower is open from 9:00 to 17:00. A ticket to the tower costs 12 yuan.\n"
 NAME = "![x](http://127.0.0.1:9/n.png) <b>$1 and y$</b> :red[x].md"
 
 
@@ -31,7 +29,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
         [(name, data, "application/octet-stream") for name, data in files]
     )
     visitor.look()
-    for intake in application.desk().library.intakes():
+    for intake in application.get_application().library.ingestion_jobs():
         assert intake.wait(30)
     return visitor.look()
 
@@ -39,7 +37,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
 def read(visitor: Visitor, path: Path | str) -> Visitor:
     visitor.at.text_input(key="folder").set_value(str(path))
     visitor.press("add_folder")
-    taken = application.desk().library.intakes()
+    taken = application.get_application().library.ingestion_jobs()
     for intake in taken:
         assert intake.wait(30)
     return visitor.look() if taken else visitor
@@ -54,9 +52,9 @@ def tick(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, *rows: int) -> Visit
     """Ticks rows of the table, which no test without a browser can do itself."""
     from pages.library import documents as library_list
 
-    before = library_list._table
+    before = library_list._draw_table
     monkeypatch.setattr(
-        library_list, "_table", lambda entries, first: (before(entries, first), [entries[r] for r in rows if r < len(entries)])[1]
+        library_list, "_draw_table", lambda entries, first: (before(entries, first), [entries[r] for r in rows if r < len(entries)])[1]
     )  # fmt: skip
     return visitor.look()
 
@@ -93,7 +91,7 @@ def test_documents_and_search_stand_above_the_upload_once_there_are_own_ones(vis
 def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
     visitor.look().look()
-    [intake] = application.desk().library.intakes()
+    [intake] = application.get_application().library.ingestion_jobs()
     assert dict(intake.outcomes) == {"added": 1}
     assert [box.value for box in visitor.at.file_uploader] == [[], []]
 
@@ -156,7 +154,7 @@ def test_what_was_not_read_is_told_until_it_is_added_or_put_away(visit: Visit) -
 
 
 def test_many_files_of_one_reason_are_a_few_names_and_a_number(visit: Visit) -> None:
-    files = [(f"file{n:02}.txt", b"") for n in range(LISTED + 3)]
+    files = [(f"file{n:02}.txt", b"") for n in range(MAX_NAMES_PER_REASON + 3)]
     visitor = upload(visit("library"), *files)
     assert english("unread.more", n=3) in visitor.words
 
@@ -173,13 +171,11 @@ def test_a_changed_file_replaces_what_it_was(visit: Visit) -> None:
 def test_a_chosen_folder_keeps_its_paths(visit: Visit) -> None:
     files = [("notes/a.md", TOWER.encode()), ("notes/deep/a.md", b"# Bridge\n\nA bridge.")]
     upload(visit("library"), *files, box="folder")
-    names = {entry.name for entry in application.desk().library.entries() if not entry.sample}
+    names = {entry.name for entry in application.get_application().library.list_all() if not entry.is_sample}
     assert names == {"notes/a.md", "notes/deep/a.md"}
 
 
-def test_a_folder_of_this_machine_is_read_and_others_of_its_files_are_counted(
-    visit: Visit, tmp_path: Path
-) -> None:
+def test_a_folder_of_this_machine_is_read_and_others_of_its_files_are_counted(visit: Visit, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "tower.md").write_text(TOWER, encoding="utf-8")
     (tmp_path / "notes" / "塔.txt").write_text("塔的门票是12元。", encoding="utf-8")
@@ -237,7 +233,7 @@ def test_a_search_of_the_library_that_finds_nothing_says_so(visit: Visit) -> Non
 
 
 def test_a_passage_is_shown_in_its_context_and_in_its_document(visit: Visit) -> None:
-    parts = [f"## Part {n}\n\nParagraph number {n} about item{n}.\n" for n in range(2 * SHOWN + 5)]
+    parts = [f"## Part {n}\n\nParagraph number {n} about item{n}.\n" for n in range(2 * PASSAGES_PER_PAGE + 5)]
     visitor = upload(visit("library"), ("long.md", ("# Long\n\n" + "\n".join(parts)).encode()))
     search(visitor, "item40")
     [toggle] = [t for t in visitor.at.toggle if (t.key or "").startswith("context_")][:1]
@@ -256,9 +252,7 @@ def test_a_passage_is_shown_in_its_context_and_in_its_document(visit: Visit) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", ["99999", "-1", "x", "9" * 400, "１"])
-def test_an_address_of_a_document_that_is_not_there_harms_nothing(
-    visit: Visit, document: str
-) -> None:
+def test_an_address_of_a_document_that_is_not_there_harms_nothing(visit: Visit, document: str) -> None:
     assert english("library.title") in visit("library", document=document, at="y").words
 
 
@@ -286,9 +280,7 @@ def test_the_list_comes_in_pages_and_is_filtered_in_the_library(visit: Visit) ->
     assert len(own(visitor)) == 12 and own(visitor)[-1] == "塔.txt"
     visitor.at.selectbox(key="list_language").set_value("zh")
     assert own(visitor.look()) == ["塔.txt"]
-    assert f"{english('library.narrow')} · 1" in {
-        p.proto.popover.label for p in visitor.at.get("popover")
-    }
+    assert f"{english('library.narrow')} · 1" in {p.proto.popover.label for p in visitor.at.get("popover")}
     visitor.at.selectbox(key="list_language").set_value("")
     visitor.at.selectbox(key="list_year").set_value("2024")
     assert own(visitor.look()) == ["dated.md"]
@@ -302,16 +294,16 @@ def test_removed_documents_can_be_put_back_and_be_deleted_for_good(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
-    library = application.desk().library
+    library = application.get_application().library
     tick(visitor, monkeypatch, 0, 1).press("remove")
     assert english("library.removed", n=2) in visitor.words
-    assert library.counts().own == 0 and library.search("bridge", sample=False) == []
+    assert library.count_documents().own_count == 0 and library.search("bridge", sample=False) == []
     visitor.press("undo_remove")
     assert english("library.restored", n=2) in visitor.words
-    assert library.counts().own == 2 and library.search("bridge", sample=False)
+    assert library.count_documents().own_count == 2 and library.search("bridge", sample=False)
     visitor.press("remove")
     visitor.press("empty_bin_now")
-    assert library.removed() == ([], 0)
+    assert library.list_trashed() == ([], 0)
     assert "undo_remove" not in visitor.buttons
 
 
@@ -324,7 +316,7 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     visitor.at.toggle(key="sample").set_value(False)
     visitor.look()
     assert "Sample documents" not in visitor.words
-    assert application.desk().library.entries() == []
+    assert application.get_application().library.list_all() == []
     visitor.go("ask").ask("What can children see in the Palace Museum?").wait()
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
@@ -346,7 +338,7 @@ def test_the_sample_stays_off_for_the_next_visitor(visit: Visit) -> None:
     visitor.look()
     application.close()
     assert visit("library").at.toggle(key="sample").value is False
-    assert application.desk().library.entries() == []
+    assert application.get_application().library.list_all() == []
 
 
 def test_turning_the_sample_off_leaves_own_documents(visit: Visit) -> None:
@@ -373,16 +365,14 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     bridge = "# The bridge\n\nA ticket to the tower bridge costs 7 yuan."
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", bridge.encode()))
     assert not visitor.at.pills.values
-    application.put_in("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
+    application.add_to_notebook("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
     visitor.at.selectbox(key="list_order").set_value("name")
     tick(visitor, monkeypatch, 0)  # the order goes down: the tower comes first
     assert own(visitor) == ["tower.md", "b.md"]
     visitor.at.selectbox(key="notebook_into").set_value("*Trip*")
     visitor.press("notebook_put_now")
     assert application.notebooks() == {"*Trip*": ("gone.md", "tower.md")}
-    assert [toast.value for toast in visitor.at.toast] == [
-        english("notebook.done", name=r"\*Trip\*", n=1)
-    ]
+    assert [toast.value for toast in visitor.at.toast] == [english("notebook.done", name=r"\*Trip\*", n=1)]
 
     visitor.at.pills(key="notebook_picked").set_value("*Trip*")
     assert own(visitor.look()) == ["tower.md"]
@@ -396,7 +386,7 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     first = visitor.run_id
     visitor.at.chat_input(key=f"follow_up_{first[:8]}").set_value("When is the bridge open?")
     visitor.look().wait()
-    further = application.get(visitor.run_id)
+    further = application.get_run(visitor.run_id)
     assert further and (further.follows, further.options.notebook) == (first, "*Trip*")
     assert english("run.notebook", name="*Trip*") in visitor.go("history").words
 
@@ -416,7 +406,7 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
     for name in ("Trip", "Guides"):
-        application.put_in(name, ["tower.md", "b.md"])
+        application.add_to_notebook(name, ["tower.md", "b.md"])
     visitor.look().at.pills(key="notebook_picked").set_value("Trip")
     tick(visitor, monkeypatch, 0).press("notebook_take")
     assert len(own(visitor)) == 1
@@ -429,12 +419,12 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 def test_a_notebook_is_chosen_where_a_question_is_asked(visit: Visit) -> None:
     visitor = visit("ask")
     assert "notebook" not in [box.key for box in visitor.at.selectbox]
-    application.put_in("Trip", ["tower.md"])
+    application.add_to_notebook("Trip", ["tower.md"])
     visitor.look().at.selectbox(key="notebook").set_value("Trip")
     visitor.ask("What does a ticket to the tower cost?").wait()
-    assert (run := application.get(visitor.run_id)) and run.options.notebook == "Trip"
+    assert (run := application.get_run(visitor.run_id)) and run.options.notebook == "Trip"
     visitor.press("new")
     assert visitor.at.selectbox(key="notebook").value == "Trip"
     visitor.at.button_group(key="sources").set_value(["places"])
     visitor.look().ask("What is near the tower?")
-    assert (run := application.get(visitor.run_id)) and run.options.notebook == ""
+    assert (run := application.get_run(visitor.run_id)) and run.options.notebook == ""

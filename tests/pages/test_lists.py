@@ -12,25 +12,25 @@ from typing import Any, get_args
 import pytest
 
 from pages.shared import errors
-from research import Options, Run, application
+from research import Run, RunOptions, application
 from research.core.records import Language
-from research.storage.history import RunKind, kind_of
+from research.storage.history import RunKind, run_kind
 from tests.catalogue import LANGUAGES, WORDS
 from tests.pages import filled_table
 from tests.pages.visitor import Visitor, shown
 from tests.runtime.tampered import BAD, GOOD, TAMPERED, asked, put, tamper
 
 Visit = Callable[..., Visitor]
-KINDS: dict[str, Options] = {  # a run of each kind, and of sources that have no kind of their own
-    "question": Options(),
-    "several sources": Options(sources=("web", "library")),
-    "report": Options(sections=3),
-    "table": Options(table=True),
-    "database": Options(sources=("database",)),
-    "places": Options(sources=("places",)),
-    "papers": Options(sources=("papers",)),
-    "a source that is gone": Options(sources=("a_package_of_yesterday",)),
-    "no source": Options(sources=()),
+KINDS: dict[str, RunOptions] = {  # a run of each kind, and of sources that have no kind of their own
+    "question": RunOptions(),
+    "several sources": RunOptions(sources=("web", "library")),
+    "report": RunOptions(sections=3),
+    "table": RunOptions(table=True),
+    "database": RunOptions(sources=("database",)),
+    "places": RunOptions(sources=("places",)),
+    "papers": RunOptions(sources=("papers",)),
+    "a source that is gone": RunOptions(sources=("a_package_of_yesterday",)),
+    "no source": RunOptions(sources=()),
 }
 OF_RUNS = [name for name, (table, *_) in TAMPERED.items() if table == "run"]
 
@@ -41,12 +41,12 @@ def change(folder: Path, statement: str, *values: object, file: str = "runs.db")
         assert connection.execute(statement, values).rowcount
 
 
-def add(name: str, options: Options, age: int = 0) -> None:
+def add(name: str, options: RunOptions, age: int = 0) -> None:
     made = Run(
         id=name.replace(" ", "-"), conversation=name, owner="local", question=f"A run of {name}",
         options=options, status="done", created=datetime.now(UTC) - timedelta(minutes=age),
     )  # fmt: skip
-    assert application.desk().runs.store.add(made, None, "0" * 32)
+    assert application.get_application().runs.store.add_run(made, None, "0" * 32)
 
 
 def linked(visitor: Visitor) -> list[str]:
@@ -55,8 +55,8 @@ def linked(visitor: Visitor) -> list[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_history_lists_filled_tables_with_all_else(visit: Visit, language: Language) -> None:
-    put(application.desk().runs.store, GOOD)
-    filled_table.put(application.desk().runs.store, language)
+    put(application.get_application().runs.store, GOOD)
+    filled_table.put(application.get_application().runs.store, language)
     visitor = visit("history")
     assert visitor.errors == []
     assert filled_table.ASKED[language] in visitor.words
@@ -64,7 +64,7 @@ def test_the_history_lists_filled_tables_with_all_else(visit: Visit, language: L
 
 
 def test_the_history_lists_a_run_of_every_kind(visit: Visit) -> None:
-    assert {kind_of(options) for options in KINDS.values()} == set(get_args(RunKind))
+    assert {run_kind(options) for options in KINDS.values()} == set(get_args(RunKind))
     for age, (name, options) in enumerate(KINDS.items()):
         add(name, options, age)
     visitor = visit("history")
@@ -74,12 +74,10 @@ def test_the_history_lists_a_run_of_every_kind(visit: Visit) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hologram", "", "数据", "<b>"])
-def test_a_kind_that_this_version_does_not_know_is_listed(
-    visit: Visit, folder: Path, kind: str
-) -> None:
-    add("question", Options())
-    add("table", Options(table=True), age=1)
-    application.history()
+def test_a_kind_that_this_version_does_not_know_is_listed(visit: Visit, folder: Path, kind: str) -> None:
+    add("question", RunOptions())
+    add("table", RunOptions(table=True), age=1)
+    application.search_history()
     change(folder, "update said set kind=? where run='question'", kind)
     visitor = visit("history")
     assert visitor.errors == [] and WORDS["history.unreadable"][1] not in visitor.words
@@ -92,7 +90,7 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
     for run_id in (GOOD, BAD):
-        put(application.desk().runs.store, run_id)
+        put(application.get_application().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert visitor.errors == []
@@ -103,28 +101,24 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
 
 
 @pytest.mark.slow
-def test_a_run_that_cannot_be_read_can_be_put_into_the_bin_restored_and_deleted(
-    visit: Visit, folder: Path
-) -> None:
+def test_a_run_that_cannot_be_read_can_be_put_into_the_bin_restored_and_deleted(visit: Visit, folder: Path) -> None:
     for run_id in (GOOD, BAD):
-        put(application.desk().runs.store, run_id)
+        put(application.get_application().runs.store, run_id)
     tamper(folder / "runs.db", "a status of an unknown word")
     visit("history").press(f"delete_{BAD}")
-    assert [entry.id for entry in application.binned()] == [BAD]
+    assert [entry.id for entry in application.bin_entries()] == [BAD]
     visit("history", view="bin").press(f"restore_{BAD}")
-    assert application.binned() == []
+    assert application.bin_entries() == []
     visit("history").press(f"delete_{BAD}")
     visit("history", view="bin").press(f"forget_{BAD}")
-    assert [entry.id for entry in application.history().entries] == [GOOD]
+    assert [entry.id for entry in application.search_history().entries] == [GOOD]
 
 
 @pytest.mark.parametrize("column", ["binned", "created"])
-def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(
-    column: str, visit: Visit, folder: Path
-) -> None:
+def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(column: str, visit: Visit, folder: Path) -> None:
     for run_id in (GOOD, BAD):
-        put(application.desk().runs.store, run_id)
-        application.discard(run_id)
+        put(application.get_application().runs.store, run_id)
+        application.move_to_bin(run_id)
     table, key = ("conversation", "id") if column == "binned" else ("run", "id")
     change(folder, f"update {table} set {column}='some day' where {key}=?", BAD)
     visitor = visit("history", view="bin")
@@ -137,10 +131,10 @@ def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(
 def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     for run_id in (GOOD, BAD):
         put(store, run_id)
-        store.watch(run_id)
+        store.add_watch(run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("news")
     assert visitor.errors == []
@@ -152,8 +146,8 @@ def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
 
 
 def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folder: Path) -> None:
-    add("good table", Options(table=True))
-    add("bad table", Options(table=True), age=1)
+    add("good table", RunOptions(table=True))
+    add("bad table", RunOptions(table=True), age=1)
     change(folder, "update run set options='{}' || options where id='bad-table'")
     visitor = visit("tables")
     assert visitor.errors == [] and "A run of good table" in linked(visitor)
@@ -161,17 +155,11 @@ def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folde
 
 @pytest.mark.slow
 @pytest.mark.parametrize("column", ["added", "published"])
-def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
-    column: str, visit: Visit, folder: Path
-) -> None:
-    library = application.desk().library
-    texts = [
-        (name, f"The text of {name} about towers.".encode()) for name in ("one.txt", "two.txt")
-    ]
-    assert len([*library.add(texts)]) == 2
-    change(
-        folder, f"update document set {column}='some day' where name='one.txt'", file="library.db"
-    )
+def test_documents_are_listed_though_the_time_of_one_cannot_be_read(column: str, visit: Visit, folder: Path) -> None:
+    library = application.get_application().library
+    texts = [(name, f"The text of {name} about towers.".encode()) for name in ("one.txt", "two.txt")]
+    assert len([*library.add_files(texts)]) == 2
+    change(folder, f"update document set {column}='some day' where name='one.txt'", file="library.db")
     visitor = visit("library")
     assert visitor.errors == []
     names = [*visitor.table("name")["name"]]
@@ -180,19 +168,17 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data", ["[]", '{"question": 7}', "{", '{"count": "many"}'])
-def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(
-    data: str, visit: Visit, folder: Path
-) -> None:
-    store = application.desk().runs.store
+def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(data: str, visit: Visit, folder: Path) -> None:
+    store = application.get_application().runs.store
     put(store, GOOD)
-    store.append(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
+    store.append_events(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
     change(folder, "update event set data=? where kind in ('unclear', 'instruction')", data)
     assert visit(run=GOOD).blocks("quote")
     assert visit("history").errors == []
 
 
 def test_events_with_reasons_of_a_later_version_are_drawn(visit: Visit, folder: Path) -> None:
-    put(application.desk().runs.store, GOOD)
+    put(application.get_application().runs.store, GOOD)
     for name, value in (("reason", "out of ink"), ("hint", "pray")):
         change(
             folder,
@@ -211,7 +197,7 @@ def test_an_entry_that_cannot_be_drawn_is_told_and_logged(caplog: pytest.LogCapt
         from pages.shared import errors
 
         for n in (1, 2, 3):
-            with errors.row(), st.container():
+            with errors.catch_row_errors(), st.container():
                 st.markdown(f"entry {n} of {1 / (n - 2):.0f}")
 
     at = AppTest.from_function(page).run()
@@ -225,6 +211,6 @@ def test_a_row_of_a_table_that_cannot_be_made_is_told(folder: Path) -> None:
     def made(n: int) -> dict[str, Any]:
         return {"name": str(n), "part": 1 / n}
 
-    rows = errors.cells(made, [1, 0, 2], "name")
+    rows = errors.build_rows(made, [1, 0, 2], "name")
     assert [row["name"] for row in rows][::2] == ["1", "2"]
     assert rows[1]["name"].startswith(shown(WORDS["error.row"][1].format(id=""))[:20])

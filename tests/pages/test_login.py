@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import login
-from research import Options, Run, application
+from research import Run, RunOptions, application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor, shown
 
@@ -56,15 +56,15 @@ def claims(subject: str = "0001", *, hours: float = 0, **more: Any) -> dict[str,
 
 
 def owner(subject: str = "0001") -> str:
-    return login.person(claims(subject), datetime.now(UTC)).owner
+    return login.identify_visitor(claims(subject), datetime.now(UTC)).owner
 
 
 def run_of(owner: str, run_id: str, status: Any = "done") -> Run:
     run = Run(
         id=run_id, conversation=f"talk-{run_id}", owner=owner, question=f"{QUESTION} {run_id}",
-        options=Options(), status=status, created=NOW, finished=NOW,
+        options=RunOptions(), status=status, created=NOW, finished=NOW,
     )  # fmt: skip
-    application.desk().runs.store.add(run, None, "")
+    application.get_application().runs.store.add_run(run, None, "")
     return run
 
 
@@ -126,7 +126,7 @@ def test_a_name_is_shown_as_it_is_and_cut(visit: Visit) -> None:
     visitor = visit(secrets=AUTH, user=claims(name=name))
     (line,) = (text.value for text in visitor.at.text if "Ann" in text.value)
     assert line.startswith("<b>Ann</b> [x](http://127.0.0.1/) ![y]")
-    assert len(line) == login.SHOWN
+    assert len(line) == login.MAX_NAME_CHARS
 
 
 @pytest.mark.slow
@@ -162,32 +162,32 @@ def test_a_sign_in_that_expires_ends_at_the_next_look(visit: Visit) -> None:
 
 def test_a_widget_does_nothing_any_more_once_the_sign_in_has_expired(visit: Visit) -> None:
     visitor = visit("library", secrets=AUTH, user=claims())
-    library = application.desk().library
-    assert library.sample
+    library = application.get_application().library
+    assert library.is_sample_enabled
     visitor.at.user = claims(hours=13)
     visitor.at.toggle(key="sample").set_value(False)
     assert closed(visitor.look())
-    assert library.sample
+    assert library.is_sample_enabled
 
 
 # Whose things are whose
 
 
 def test_the_owner_is_made_of_issuer_and_subject_and_of_nothing_else() -> None:
-    one = login.person(claims(), datetime.now(UTC)).owner
-    assert login.person(claims(name="X", email="x@y.z", nonce="n"), datetime.now(UTC)).owner == one
-    assert login.person(claims("0002"), datetime.now(UTC)).owner != one
-    assert login.person(claims(iss="https://other.example"), datetime.now(UTC)).owner != one
+    one = login.identify_visitor(claims(), datetime.now(UTC)).owner
+    assert login.identify_visitor(claims(name="X", email="x@y.z", nonce="n"), datetime.now(UTC)).owner == one
+    assert login.identify_visitor(claims("0002"), datetime.now(UTC)).owner != one
+    assert login.identify_visitor(claims(iss="https://other.example"), datetime.now(UTC)).owner != one
 
 
 @given(st.tuples(*[st.text(min_size=1).filter(str.strip)] * 4))
 def test_two_people_never_have_the_same_owner(texts: tuple[str, str, str, str]) -> None:
     def made(issuer: str, subject: str) -> str:
-        return login.person(claims(subject, iss=issuer), datetime.now(UTC)).owner
+        return login.identify_visitor(claims(subject, iss=issuer), datetime.now(UTC)).owner
 
     one, other = made(*texts[:2]), made(*texts[2:])
     assert (one == other) == (texts[:2] == texts[2:])
-    assert login.LOCAL not in (one, other)
+    assert login.LOCAL_OWNER not in (one, other)
     assert one.replace("-", "").isalnum()
 
 
@@ -204,7 +204,7 @@ def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit)
 
 @pytest.mark.slow
 def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
-    application.put_in("Hers", ["tower.md"], owner=owner("0002"))
+    application.add_to_notebook("Hers", ["tower.md"], owner=owner("0002"))
     for page, key in (("library", "notebook_picked"), ("ask", "notebook")):
         for subject in ("0001", "0002"):
             visitor = visit(page, secrets=AUTH, user=claims(subject))
@@ -217,15 +217,15 @@ def test_the_notes_of_somebody_else_are_on_no_page(visit: Visit) -> None:
     mine, theirs = owner("0001"), owner("0002")
     run_of(mine, "mine")
     run_of(theirs, "theirs")
-    assert application.remark("mine", "note of mine", owner=mine)
-    assert application.remark("theirs", "note of theirs", owner=theirs)
+    assert application.save_remark("mine", "note of mine", owner=mine)
+    assert application.save_remark("theirs", "note of theirs", owner=theirs)
     for name in ("mine", "theirs"):
         for page in ("ask", "history"):
             words = visit(page, secrets=AUTH, user=claims(), run=name).words
             assert "note of theirs" not in words
-    assert application.history("note of", owner=mine).total == 1
-    assert not application.remark("theirs", "", owner=mine)
-    assert application.history("note of theirs", owner=theirs).total == 1
+    assert application.search_history("note of", owner=mine).total == 1
+    assert not application.save_remark("theirs", "", owner=mine)
+    assert application.search_history("note of theirs", owner=theirs).total == 1
 
 
 def test_the_history_has_one_s_own_runs_only(visit: Visit) -> None:
@@ -251,11 +251,7 @@ def test_when_another_one_signs_in_nothing_of_the_session_is_left(visit: Visit) 
     visitor.at.user = claims("0002")
     visitor.at.query_params.clear()
     visitor.look()
-    kept = [
-        key
-        for key in ("last_run", "managed", "drafting", "views")
-        if key in visitor.at.session_state
-    ]
+    kept = [key for key in ("last_run", "managed", "drafting", "views") if key in visitor.at.session_state]
     assert kept == []
     assert QUESTION not in visitor.words
 
@@ -284,9 +280,7 @@ def test_the_library_says_that_it_is_shared_and_reads_no_path_of_the_server(visi
 
 
 @pytest.mark.slow
-def test_the_status_has_no_paths_no_settings_and_no_test_that_costs(
-    visit: Visit, folder: Path
-) -> None:
+def test_the_status_has_no_paths_no_settings_and_no_test_that_costs(visit: Visit, folder: Path) -> None:
     visitor = visit("status", secrets=AUTH, user=claims())
     assert english("status.private") in visitor.words
     assert "check" not in visitor.buttons
@@ -351,9 +345,9 @@ def test_without_authlib_nobody_is_let_in(visit: Visit, monkeypatch: pytest.Monk
 
 def test_secrets_beside_the_program_that_were_not_read_close_the_desk(tmp_path: Path) -> None:
     overlooked = tmp_path / "secrets.toml"
-    assert not login.setup(overlooked).on
+    assert not login.read_config(overlooked).is_required
     overlooked.write_text("", encoding="utf-8")
-    assert login.setup(overlooked).problem == "unread"
+    assert login.read_config(overlooked).problem == "unread"
 
 
 def test_other_secrets_turn_no_login_on(visit: Visit) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pages.shared import login
-from research import Evidence, Options, Plan, Run
+from research import Evidence, Plan, Run, RunOptions
 from research.citations.registry import evidence_id
 from research.core.records import Passage, Place, Task
 from research.storage.store import Store
@@ -61,19 +61,19 @@ class Desk:
 
     def owner(self, who: str) -> str:
         claims = {"is_logged_in": True, "iss": self.provider.base_url, "iat": NOW.timestamp()}
-        return login.person({**claims, **self.provider.people[who]}, NOW).owner
+        return login.identify_visitor({**claims, **self.provider.people[who]}, NOW).owner
 
     def add(self, who: str, status: Any) -> str:
         """A run of somebody's in some state."""
         store = Store(self.server.folder / "runs.db")
         run = Run(
             id=f"{who}{status}".ljust(32, "0"), conversation=f"talk-{who}-{status}",
-            owner=self.owner(who), question=f"The secret of {who}, {status}?", options=Options(),
+            owner=self.owner(who), question=f"The secret of {who}, {status}?", options=RunOptions(),
             status=status, created=NOW, finished=NOW,
         )  # fmt: skip
         plan = Plan(tasks=(Task(id="1.1", source="library", query="secret"),))
-        store.add(run, plan, "")
-        store.keep(run.id, plan, [], None)
+        store.add_run(run, plan, "")
+        store.save_outcome(run.id, plan, [], None)
         store.close()
         return run.id
 
@@ -86,7 +86,7 @@ class Desk:
             retrieved=NOW, passages=(Passage(id="p", text=name, end=len(name)),), place=spot,
         )  # fmt: skip
         store = Store(self.server.folder / "runs.db")
-        store.register(store.look_ups(self.owner(who)), [found])
+        store.add_evidence(store.lookup_registry(self.owner(who)), [found])
         store.close()
 
     def close(self) -> None:
@@ -100,9 +100,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[De
     from playwright.sync_api import sync_playwright
 
     with FakeOIDC() as provider, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         made = Desk(tmp_path_factory.mktemp("login") / "data", indexed, browser, provider)
         yield made
         made.close()
@@ -209,9 +207,7 @@ def test_who_signs_in_after_another_one_finds_nothing_of_theirs(desk: Desk) -> N
 # What Bob gets of Ann's
 
 
-def test_by_its_address_a_run_is_as_one_that_does_not_exist(
-    desk: Desk, ann: Page, bob: Page
-) -> None:
+def test_by_its_address_a_run_is_as_one_that_does_not_exist(desk: Desk, ann: Page, bob: Page) -> None:
     unknown = main(go(bob, desk, f"/?run={'0' * 32}"))
     assert main(go(bob, desk, f"/?{query(ann)}")) == unknown
     assert MISSING in unknown
@@ -244,9 +240,7 @@ def test_places_that_she_found_are_not_on_his_map(desk: Desk, ann: Page, bob: Pa
     assert WORDS["places.empty"][1] in main(go(bob, desk, "/places"))
 
 
-def test_his_history_has_none_of_her_runs_and_no_way_to_manage_one(
-    desk: Desk, ann: Page, bob: Page
-) -> None:
+def test_his_history_has_none_of_her_runs_and_no_way_to_manage_one(desk: Desk, ann: Page, bob: Page) -> None:
     desk.add("ann", "interrupted")
     go(bob, desk, "/history")
     assert "Palace Museum" not in main(bob)
@@ -271,9 +265,7 @@ def test_her_run_offers_what_can_be_done_to_her_and_not_to_him(
     assert rows == [(status, desk.owner("ann"))]
 
 
-def test_a_run_that_waits_is_in_her_sidebar_and_not_in_his(
-    desk: Desk, ann: Page, bob: Page
-) -> None:
+def test_a_run_that_waits_is_in_her_sidebar_and_not_in_his(desk: Desk, ann: Page, bob: Page) -> None:
     desk.add("bob", "waiting")
     go(bob, desk, "/")
     sidebar = bob.get_by_test_id("stSidebar")

@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 from streamlit_folium import _get_feature_group_string
 
-from pages.shared import map as maps
-from research import Centre, Place, Point, Sighting
-from research.core.coordinates import metres
+from pages.shared import place_map as maps
+from research import Place, Point, RecordedPlace, SearchArea
+from research.core.coordinates import distance_metres
 from tests.catalogue import WORDS
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
-WANGFUJING = Centre(name="王府井", lng=116.40465, lat=39.91011, radius=3000)
+WANGFUJING = SearchArea(name="王府井", lng=116.40465, lat=39.91011, radius=3000)
 HOSTILE = [
     "${window.__pwn=1}",
     "`${window.__pwn=1}`",
@@ -85,11 +85,11 @@ def place(n: int = 0, **known: Any) -> Place:
     return Place(**(base | known))
 
 
-def seen(n: int = 0, url: str = "", **known: Any) -> Sighting:
-    return Sighting(place=place(n, **known), url=url, retrieved=NOW)
+def seen(n: int = 0, url: str = "", **known: Any) -> RecordedPlace:
+    return RecordedPlace(place=place(n, **known), url=url, retrieved=NOW)
 
 
-def hostile(n: int, text: str) -> Sighting:
+def hostile(n: int, text: str) -> RecordedPlace:
     """A place with the same text wherever one can stand."""
     return seen(
         n, text, name=text, type=text, address=text, district=text, city=text, hours=text,
@@ -98,8 +98,8 @@ def hostile(n: int, text: str) -> Sighting:
     )  # fmt: skip
 
 
-def drawn(*found: Sighting, **known: Any) -> maps.Drawn:
-    return maps.Drawn(tuple(found), language="en", **known)
+def drawn(*found: RecordedPlace, **known: Any) -> maps.MapContent:
+    return maps.MapContent(tuple(found), language="en", **known)
 
 
 def points(found: dict[str, Any]) -> list[list[Any]]:
@@ -111,20 +111,18 @@ def points(found: dict[str, Any]) -> list[list[Any]]:
 
 def test_the_numbers_of_the_map_are_those_of_the_list() -> None:
     one = drawn(*(seen(n) for n in range(5)))
-    assert [point[3] for point in points(one.data)] == [row[1] for row in one.rows]
-    assert [one.number(item.place.id) for item in one.seen] == [1, 2, 3, 4, 5]
-    assert one.number("nowhere") == 0
+    assert [point[3] for point in points(one.data)] == [row[1] for row in one.list_rows]
+    assert [one.place_number(item.place.id) for item in one.recorded_places] == [1, 2, 3, 4, 5]
+    assert one.place_number("nowhere") == 0
 
 
 def test_the_points_are_in_the_system_of_the_tiles_that_lie_under_them() -> None:
     spot = seen(lng=WANGFUJING.lng, lat=WANGFUJING.lat)
 
-    def shift(base: maps.Base) -> list[float]:
+    def shift(base: maps.BaseMap) -> list[float]:
         data = drawn(spot, centres=(WANGFUJING,), base=base).data
         at = [data["points"][0], data["circles"][0]]
-        return [
-            metres(Point(lng, lat), Point(WANGFUJING.lng, WANGFUJING.lat)) for lat, lng, *_ in at
-        ]
+        return [distance_metres(Point(lng, lat), Point(WANGFUJING.lng, WANGFUJING.lat)) for lat, lng, *_ in at]
 
     assert shift("none") == shift("osm") == [0, 0]
     assert shift("amap") == pytest.approx([555, 555], abs=15)
@@ -141,13 +139,13 @@ def test_tiles_come_only_where_they_are_wanted_and_over_https() -> None:
 def test_the_view_moves_only_for_other_places() -> None:
     few, same = drawn(seen(1), seen(2)), drawn(seen(2), seen(1), base="amap")
     assert few.data["view"] == same.data["view"]
-    assert few.of != same.of
+    assert few.digest != same.digest
     assert few.data["view"] != drawn(seen(1)).data["view"]
 
 
 def test_many_places_are_drawn_without_their_details() -> None:
-    assert len(points(drawn(*map(seen, range(maps.RICH))).data)[0]) == 7
-    assert len(points(drawn(*map(seen, range(maps.RICH + 1))).data)[0]) == 5
+    assert len(points(drawn(*map(seen, range(maps.MAX_DETAILED_PLACES))).data)[0]) == 7
+    assert len(points(drawn(*map(seen, range(maps.MAX_DETAILED_PLACES + 1))).data)[0]) == 5
 
 
 def test_a_balloon_says_what_is_known() -> None:
@@ -155,12 +153,12 @@ def test_a_balloon_says_what_is_known() -> None:
         category="food", type="餐饮服务;中餐厅;北京菜", address="王府井大街1号", district="东城区", city="北京市",
         distance=1234, rating=4.6, cost=60.0, hours="09:00-21:00", phone="010-1", sample=True,
     )  # fmt: skip
-    assert maps.lines(full, "zh") == [
+    assert maps.detail_lines(full, "zh") == [
         "餐饮 · 北京菜", "★ 4.6 · 人均 ¥60 · 1.2 km", "地址：北京市 东城区 王府井大街1号", "营业时间：09:00-21:00",
         "电话：010-1", WORDS["map.sample_note"][0],
     ]  # fmt: skip
-    assert maps.note(full, maps.speaker("en")) == "Food · ★ 4.6 · ¥60 per person · 1.2 km · Sample"
-    assert maps.lines(place(rating=float("nan"), cost=float("inf")), "en") == ["Other"]
+    assert maps.summary_line(full, maps.create_translator("en")) == "Food · ★ 4.6 · ¥60 per person · 1.2 km · Sample"
+    assert maps.detail_lines(place(rating=float("nan"), cost=float("inf")), "en") == ["Other"]
 
 
 @each_row(
@@ -168,7 +166,7 @@ def test_a_balloon_says_what_is_known() -> None:
     [(None, ""), (0, "0 m"), (999, "999 m"), (1000, "1 km"), (2540, "2.5 km")],
 )
 def test_distances_are_written_as_people_do(metres_: int | None, shown: str) -> None:
-    assert maps.distance(metres_) == shown
+    assert maps.format_distance(metres_) == shown
 
 
 @each_row(
@@ -189,7 +187,7 @@ def test_distances_are_written_as_people_do(metres_: int | None, shown: str) -> 
 )
 def test_only_addresses_on_the_web_become_links(url: str, good: bool) -> None:
     found = seen(url=url, photos=(url,))
-    assert len(maps.links(found, maps.speaker("en"))) == (2 if good else 0)
+    assert len(maps.place_links(found, maps.create_translator("en"))) == (2 if good else 0)
 
 
 def test_what_is_not_known_comes_last_in_any_order() -> None:
@@ -200,7 +198,7 @@ def test_what_is_not_known_comes_last_in_any_order() -> None:
     ]
 
     def order(by: str) -> list[str]:
-        return [item.id for item in sorted(found, key=lambda item: maps._rank(item, by))]
+        return [item.id for item in sorted(found, key=lambda item: maps._sort_key(item, by))]
 
     assert order("given") == ["p0", "p1", "p2"]
     assert order("rating") == ["p2", "p1", "p0"]
@@ -213,13 +211,13 @@ def test_what_is_not_known_comes_last_in_any_order() -> None:
 
 def test_a_click_picks_the_place_of_its_number() -> None:
     one, state = drawn(seen(1), seen(2)), {"picked": "", "turn": 0}
-    maps._told({"n": 2, "of": one.of, "turn": 7}, one, state)
+    maps._handle_map_event({"n": 2, "of": one.digest, "turn": 7}, one, state)
     assert state == {"picked": "p2", "turn": 7, "since": 7}
 
 
 def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> None:
     one, state = drawn(seen(1)), {"picked": "", "turn": 0, "linked": True}
-    maps._told({"n": 1, "of": one.of, "turn": 7}, one, state)
+    maps._handle_map_event({"n": 1, "of": one.digest, "turn": 7}, one, state)
     assert state["rerun"]
 
 
@@ -231,14 +229,14 @@ def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> No
 def test_a_click_that_means_nothing_here_changes_nothing(told: Any) -> None:
     one, state = drawn(seen(1), seen(2)), {"picked": "p1", "turn": 1}
     if isinstance(told, dict) and told.get("of") == "x":
-        told["of"] = one.of
-    maps._told(told, one, state)
+        told["of"] = one.digest
+    maps._handle_map_event(told, one, state)
     assert state == {"picked": "p1", "turn": 1}
 
 
 def test_boxes_say_nothing_about_places_that_are_not_in_the_list() -> None:
     marked = {"p1", "elsewhere"}
-    maps._tick(marked, drawn(seen(1), seen(2)), [2, 99, "x", None])
+    maps._update_checked(marked, drawn(seen(1), seen(2)), [2, 99, "x", None])
     assert marked == {"p2", "elsewhere"}
 
 
@@ -247,47 +245,47 @@ def test_boxes_say_nothing_about_places_that_are_not_in_the_list() -> None:
 
 @each_row("text", HOSTILE)
 def test_json_in_a_script_is_what_it_was(text: str) -> None:
-    made = maps.script_json({"x": [text, {"y": text}]})
+    made = maps.encode_script_json({"x": [text, {"y": text}]})
     assert json.loads(made) == {"x": [text, {"y": text}]}
     assert not re.search("[<>&_\u2028\u2029]|\\{[{%#]", made)
 
 
 @given(st.text())
 def test_any_text_comes_back_from_json_in_a_script(text: str) -> None:
-    assert json.loads(maps.script_json([text])) == [text]
+    assert json.loads(maps.encode_script_json([text])) == [text]
 
 
 def test_half_a_surrogate_pair_breaks_nothing() -> None:
-    assert json.loads(maps.script_json(["a\ud800b"])) == ["a?b"]
+    assert json.loads(maps.encode_script_json(["a\ud800b"])) == ["a?b"]
 
 
 def test_the_frame_gets_every_text_unchanged() -> None:
     """Through folium's templates and streamlit-folium's rewriting of names."""
     one = drawn(*(hostile(n, text) for n, text in enumerate(HOSTILE)), base="osm")
-    source = _get_feature_group_string(maps.layer(one, {"n": 1, "lines": HOSTILE}), maps.base_map())
+    source = _get_feature_group_string(maps.create_layer(one, {"n": 1, "lines": HOSTILE}), maps.create_empty_map())
     (call,) = re.findall(r"sightline\.show\(window\.map, (.*)\);", source)
     decoder = json.JSONDecoder()
     told, end = decoder.raw_decode(call)
     picked, _ = decoder.raw_decode(call[end + 2 :])
     assert [point[3] for point in told["points"]] == HOSTILE
     assert picked["lines"] == HOSTILE
-    assert told == {"of": one.of, **json.loads(json.dumps(one.data))}
+    assert told == {"of": one.digest, **json.loads(json.dumps(one.data))}
 
 
 def test_every_file_of_a_map_lies_among_the_assets() -> None:
-    found = maps.base_map()
+    found = maps.create_empty_map()
     for _, url in [*found.default_js, *found.default_css]:
-        assert url.startswith(maps._SERVED)
-        assert (maps.ASSETS / url.removeprefix(maps._SERVED)).is_file()
-    assert {path.name for path in (maps.ASSETS / "leaflet").glob("LICENSE*")} == {
+        assert url.startswith(maps._ASSETS_URL)
+        assert (maps.ASSETS_FOLDER / url.removeprefix(maps._ASSETS_URL)).is_file()
+    assert {path.name for path in (maps.ASSETS_FOLDER / "leaflet").glob("LICENSE*")} == {
         "LICENSE-leaflet.txt", "LICENSE-markercluster.txt",
     }  # fmt: skip
 
 
 def test_what_is_drawn_loads_nothing_from_elsewhere() -> None:
-    found = maps.base_map()
-    found.add_child(maps.layer(drawn(seen()), None))
-    assert maps.own(found) is found
+    found = maps.create_empty_map()
+    found.add_child(maps.create_layer(drawn(seen()), None))
+    assert maps.require_local_assets(found) is found
 
 
 @each_row(
@@ -295,24 +293,24 @@ def test_what_is_drawn_loads_nothing_from_elsewhere() -> None:
     [folium.Map, MarkerCluster, lambda: FastMarkerCluster([]), lambda: folium.FeatureGroup().add_child(MarkerCluster())],
 )  # fmt: skip
 def test_an_element_that_loads_something_from_elsewhere_is_refused(foreign: Any) -> None:
-    found = maps.base_map().add_child(foreign())
+    found = maps.create_empty_map().add_child(foreign())
     with pytest.raises(ValueError, match="loads https://"):
-        maps.own(found)
+        maps.require_local_assets(found)
 
 
 @each_row("url", ["//cdn.example/x.js", "HTTP://x/y.js", "\\\\x\\y.js", "data:text/javascript,1"])
 def test_no_spelling_of_another_host_passes(url: str) -> None:
-    found = maps.base_map()
+    found = maps.create_empty_map()
     found.default_js = [("x", url)]
     with pytest.raises(ValueError, match="loads"):
-        maps.own(found)
+        maps.require_local_assets(found)
 
 
 # The map as a file
 
 
-def page(*found: Sighting, title: str = "王府井的地方", **known: Any) -> str:
-    return maps.html_map(found, (WANGFUJING,), title, "zh", **known)
+def page(*found: RecordedPlace, title: str = "王府井的地方", **known: Any) -> str:
+    return maps.build_html_map(found, (WANGFUJING,), title, "zh", **known)
 
 
 def test_the_file_needs_nothing_and_may_load_nothing() -> None:
@@ -320,9 +318,7 @@ def test_the_file_needs_nothing_and_may_load_nothing() -> None:
     assert tree.xpath("//@src | //link | //img | //iframe | //base") == []
     policy = dict(
         part.split(" ", 1)
-        for part in tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0].split(
-            "; "
-        )
+        for part in tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0].split("; ")
     )
     (script,) = tree.xpath("//script[not(@type)]/text()")
     (style,) = tree.xpath("//style/text()")
@@ -342,14 +338,12 @@ def test_the_file_is_in_the_visitors_language_and_keeps_its_chinese() -> None:
     assert '<html lang="zh-CN">' in made
     assert made.count("故宫博物院") == 2  # on the map and in the list
     assert "<title>王府井的地方</title>" in made
-    assert '<html lang="en">' in maps.html_map([seen(1)], (), "x", "en")
+    assert '<html lang="en">' in maps.build_html_map([seen(1)], (), "x", "en")
 
 
 def test_hostile_texts_are_texts_in_the_file() -> None:
     title = "".join(HOSTILE)
-    tree = lxml_html.document_fromstring(
-        page(*(hostile(n, text) for n, text in enumerate(HOSTILE)), title=title)
-    )
+    tree = lxml_html.document_fromstring(page(*(hostile(n, text) for n, text in enumerate(HOSTILE)), title=title))
     assert len(tree.xpath("//script")) == 2
     assert tree.xpath("//h1")[0].text_content() == " ".join(title.split())
     told = json.loads(tree.xpath("//script[@id='data']/text()")[0])
@@ -366,7 +360,7 @@ def test_the_file_leaves_out_what_is_nowhere_and_says_how_many_there_are() -> No
 
 def test_a_map_as_a_file_says_that_its_search_was_widened() -> None:
     wider = WANGFUJING.model_copy(update={"asked": 1000})
-    made = maps.html_map([seen(1)], (wider,), "x", "en")
+    made = maps.build_html_map([seen(1)], (wider,), "x", "en")
     assert "Nothing within 1 km of 王府井; the search was widened to 3 km." in made
 
 
@@ -432,9 +426,7 @@ def test_without_tiles_the_frame_is_as_strict_as_the_rest(tmp_path: Path) -> Non
     told = headers(tmp_path, "off")["told"]
     frame, strict = told[FRAME], told["/"]["content-security-policy"]
     assert without_scripts_of_text(frame) == strict
-    assert {entry["content-security-policy"] for path, entry in told.items() if path != FRAME} == {
-        strict
-    }
+    assert {entry["content-security-policy"] for path, entry in told.items() if path != FRAME} == {strict}
     assert {entry["referrer-policy"] for entry in told.values()} == {"no-referrer"}
 
 
@@ -444,7 +436,7 @@ def test_the_tiles_that_are_drawn_are_those_that_the_frame_may_show(
 ) -> None:
     wanted = {
         tile["url"].split("/{")[0].split("/appmaptile")[0].replace("{s}", part)
-        for tile in maps.TILES.values()
+        for tile in maps.TILE_LAYERS.values()
         for part in tile.get("subdomains", " ")
     }
     assert set(with_tiles["hosts"]) == wanted

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pages.shared.map import RICH, html_map
-from research import Evidence, Sighting
+from pages.shared.place_map import MAX_DETAILED_PLACES, build_html_map
+from research import Evidence, RecordedPlace
 from research.storage.store import Store
 from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
@@ -52,12 +52,12 @@ def serve(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[S
     """Starts servers whose visitor has found these places already, the first one last."""
     made: list[Server] = []
 
-    def make(found: Iterable[Sighting], tiles: str = "off") -> Server:
+    def make(found: Iterable[RecordedPlace], tiles: str = "off") -> Server:
         folder = tmp_path_factory.mktemp("map") / "data"
         folder.mkdir()
         (folder / "library.db").write_bytes(indexed.read_bytes())
         store = Store(folder / "runs.db")
-        store.register(store.look_ups("local"), map(evidence, found, range(10**9)))
+        store.add_evidence(store.lookup_registry("local"), map(evidence, found, range(10**9)))
         store.close()
         made.append(Server(folder, MAP_TILES=tiles).start())
         return made[-1]
@@ -93,7 +93,7 @@ def watch(browser: Browser) -> Iterator[Watch]:
             watched.check()
 
 
-def evidence(item: Sighting, n: int) -> Evidence:
+def evidence(item: RecordedPlace, n: int) -> Evidence:
     place = item.place
     return Evidence(
         id=f"e{n}", kind="place", title=place.name, url=item.url, place=place,
@@ -160,9 +160,7 @@ def test_a_marker_selects_its_row_among_places_of_one_name(watch: Watch, twins: 
     assert frame.evaluate("window.__same")
 
 
-def test_the_numbers_on_the_map_are_those_of_the_list_in_any_order(
-    watch: Watch, twins: Server
-) -> None:
+def test_the_numbers_on_the_map_are_those_of_the_list_in_any_order(watch: Watch, twins: Server) -> None:
     page, frame = opened(watch(twins))
     row(page, 1).click()
     settled(page)
@@ -236,9 +234,9 @@ def test_hostile_names_are_not_run_by_the_pointer_either(watch: Watch, crooked: 
 
 
 def test_hostile_names_are_as_harmless_among_many(watch: Watch, serve: Serve) -> None:
-    found = [hostile(n % len(HOSTILE), HOSTILE[n % len(HOSTILE)]) for n in range(RICH + 20)]
+    found = [hostile(n % len(HOSTILE), HOSTILE[n % len(HOSTILE)]) for n in range(MAX_DETAILED_PLACES + 20)]
     found = [
-        Sighting(
+        RecordedPlace(
             place=item.place.model_copy(update={"id": f"p{n}"}),
             url=f"https://www.amap.com/place/p{n}",
             retrieved=NOW,
@@ -259,9 +257,7 @@ def test_hostile_names_are_as_harmless_among_many(watch: Watch, serve: Serve) ->
 # Tiles
 
 
-def test_tiles_know_the_site_that_asks_and_amaps_have_their_points(
-    watch: Watch, serve: Serve
-) -> None:
+def test_tiles_know_the_site_that_asks_and_amaps_have_their_points(watch: Watch, serve: Serve) -> None:
     server = serve(TWINS, "osm")
     watched = watch(server, strict=False)
     asked: list[tuple[str, str]] = []
@@ -393,9 +389,7 @@ def test_a_click_on_the_map_is_the_centre_of_the_next_search(watch: Watch, onlin
     assert frame.evaluate("[map.getCenter().lat, map.getCenter().lng, map.getZoom()]") == centre
 
 
-def test_a_way_is_drawn_along_its_line_in_the_pattern_of_its_means(
-    watch: Watch, online: Server
-) -> None:
+def test_a_way_is_drawn_along_its_line_in_the_pattern_of_its_means(watch: Watch, online: Server) -> None:
     page, _ = opened(watch(online))
     patterns = {}
     for means in ("walking", "driving", "bicycling", "transit"):
@@ -422,7 +416,7 @@ def test_a_way_is_drawn_along_its_line_in_the_pattern_of_its_means(
 def test_the_file_works_from_a_disk_and_asks_nobody(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "map.html"
     found = [hostile(n, text) for n, text in enumerate(HOSTILE)]
-    made = html_map(found, (WANGFUJING,), "".join(HOSTILE), "zh")
+    made = build_html_map(found, (WANGFUJING,), "".join(HOSTILE), "zh")
     path.write_text(made, encoding="utf-8")
     context = browser.new_context()
     asked: list[str] = []
@@ -435,9 +429,7 @@ def test_the_file_works_from_a_disk_and_asks_nobody(browser: Browser, tmp_path: 
     page.wait_for_selector(NORMAL)
     for n, name in enumerate(HOSTILE, start=1):
         row(page, n).click()
-        page.wait_for_function(
-            "n => document.querySelector('.sl-picked .sl-dot')?.textContent == n", arg=n
-        )
+        page.wait_for_function("n => document.querySelector('.sl-picked .sl-dot')?.textContent == n", arg=n)
         assert page.locator(".sl-balloon strong bdi").text_content() == name
     page.locator(NORMAL).first.click(force=True)
     marked = page.locator('.sl-place[aria-current="true"]')
@@ -447,30 +439,22 @@ def test_the_file_works_from_a_disk_and_asks_nobody(browser: Browser, tmp_path: 
     assert asked == [path.as_uri()]
     assert problems == []
     page.evaluate("fetch('http://127.0.0.1:9/').catch(() => {})")
-    page.evaluate(
-        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.__pwn=1>')"
-    )
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.__pwn=1>')")
     page.wait_for_timeout(200)
     assert not page.evaluate(PWNED), "its policy stands behind it"
     context.close()
 
 
-def test_places_of_openstreetmap_credit_it_on_the_map_without_any_tiles(
-    watch: Watch, serve: Serve
-) -> None:
+def test_places_of_openstreetmap_credit_it_on_the_map_without_any_tiles(watch: Watch, serve: Serve) -> None:
     """With the link to the licence, and as text: a hostile name beside it runs nothing."""
     found = [
         seen(n, f"https://www.openstreetmap.org/node/{n + 1}", provider="osm", name=name, lng=135.7 + n / 100, lat=35.0)
         for n, name in enumerate(("清水寺", '<img src=x onerror="window.__pwn=1">'))
     ]  # fmt: skip
     page, frame = opened(watch(serve(found)))
-    credit = frame.locator(
-        '.leaflet-control-attribution a[href="https://www.openstreetmap.org/copyright"]'
-    )
+    credit = frame.locator('.leaflet-control-attribution a[href="https://www.openstreetmap.org/copyright"]')
     assert credit.is_visible()
-    assert (
-        "© OpenStreetMap contributors" in frame.locator(".leaflet-control-attribution").inner_text()
-    )
+    assert "© OpenStreetMap contributors" in frame.locator(".leaflet-control-attribution").inner_text()
     assert not frame.evaluate(PWNED) and not page.evaluate(PWNED)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from pages.run.coverage import COLOURS
+from pages.run.coverage import TONE_COLORS
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.serving import Server, settled
@@ -156,9 +156,7 @@ def test_an_outline_is_edited_before_anything_is_searched(
 
 
 @pytest.mark.parametrize("lang", TOPIC)
-def test_sections_are_seen_at_work(
-    watch: Watch, model: FakeOpenAI, newsroom: FakeNewsroom, lang: str
-) -> None:
+def test_sections_are_seen_at_work(watch: Watch, model: FakeOpenAI, newsroom: FakeNewsroom, lang: str) -> None:
     page = watch().open(f"/news?lang={lang}")
     newsroom.waits = 1.5
     try:
@@ -176,9 +174,7 @@ def test_sections_are_seen_at_work(
         newsroom.waits = 0.0
 
 
-def test_a_report_is_a_page_of_the_news_wherever_its_link_leads(
-    watch: Watch, reports: dict[str, str]
-) -> None:
+def test_a_report_is_a_page_of_the_news_wherever_its_link_leads(watch: Watch, reports: dict[str, str]) -> None:
     page = watch().open(f"/?run={reports['en']}")
     finish(page)
     assert page.url.partition("?")[0].endswith("/news")
@@ -193,7 +189,7 @@ def test_a_report_is_a_page_of_the_news_wherever_its_link_leads(
 def marks(page: Page, at: int) -> list[int]:
     """How many marks of a chart have the colour of each tone."""
     chart = page.locator(CHART).nth(at)
-    return [chart.locator(f"g.mark-group path[fill='{colour}']").count() for colour in COLOURS]
+    return [chart.locator(f"g.mark-group path[fill='{colour}']").count() for colour in TONE_COLORS]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -215,9 +211,7 @@ def test_the_charts_are_drawn_whatever_the_screen(
     assert page.evaluate("() => window.__pwned") is None
 
 
-def test_a_point_of_the_timeline_tells_its_story_as_text(
-    watch: Watch, reports: dict[str, str]
-) -> None:
+def test_a_point_of_the_timeline_tells_its_story_as_text(watch: Watch, reports: dict[str, str]) -> None:
     """The headline that is full of marks is the oldest, the first from the left."""
     page = watch().open(f"/?run={reports['en']}")
     finish(page)
@@ -296,9 +290,7 @@ def test_nothing_but_the_frame_of_the_pictures_may_load_a_picture_from_elsewhere
 
 
 @pytest.mark.parametrize("lang", TOPIC)
-def test_a_report_is_taken_away_as_markdown_and_as_json(
-    watch: Watch, reports: dict[str, str], lang: str
-) -> None:
+def test_a_report_is_taken_away_as_markdown_and_as_json(watch: Watch, reports: dict[str, str], lang: str) -> None:
     page = watch().open(f"/?run={reports[lang]}&lang={lang}")
     finish(page)
     for kind in ("md", "json"):

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from pages.run import coverage, plan
-from research import Finding, Options, Part, Plan, Report, Run, Task, application
-from research.core.records import Answer, Coverage, Picture, Story
-from research.sources.news.tools import TOOLS
+from research import Finding, Part, Plan, Report, Run, RunOptions, Task, application
+from research.core.records import Answer, NewsCoverage, Picture, Story
+from research.sources.news.search_tools import NEWS_TOOLS
 from tests.catalogue import WORDS
 from tests.pages.visitor import ROUTER, Visitor
 from tests.servers.news import FakeNewsroom, FakeTavilyNews
@@ -61,10 +61,10 @@ def reported(newsroom: FakeNewsroom) -> Callable[..., Run]:
             Task(id=f"1.{n}", source="news", query=f"{TOPIC[lang]} {n}", part=f"s{n}", **way)
             for n, way in enumerate(ways, 1)
         )
-        options = Options(sources=("news",), sections=3, reflections=0)
+        options = RunOptions(sources=("news",), sections=3, reflections=0)
         outline = Plan(parts=parts, tasks=tasks, outline=True)
-        run = application.start(TOPIC[lang], options=options, plan=outline)
-        for _ in application.follow(run.id):
+        run = application.start_run(TOPIC[lang], options=options, plan=outline)
+        for _ in application.follow_run(run.id):
             pass
         return run
 
@@ -78,24 +78,20 @@ def reported(newsroom: FakeNewsroom) -> Callable[..., Run]:
 def test_an_outline_waits_with_titles_queries_ways_and_days(
     visit: Visit, newsroom: FakeNewsroom, server: FakeOpenAI
 ) -> None:
-    server.brain.tools = [
-        {"search_tool": "search_news_by_date", "start_date": "2026-11-01", "end_date": "2026-11-03"}
-    ]
+    server.brain.tools = [{"search_tool": "search_news_by_date", "start_date": "2026-11-01", "end_date": "2026-11-03"}]
     visitor = begun(visit("news"))
     table = visitor.table("tool")
-    assert list(table.columns) == [*plan.COLUMNS, *plan.WAY]
+    assert list(table.columns) == [*plan.COLUMNS, *plan.NEWS_COLUMNS]
     assert list(table["subject"]) == [part.subject for part in outline().parts]
     assert set(table["tool"]) == {"search_news_by_date"}
     assert {day.date() for day in table["start"]} == {date(2026, 11, 1)}
     assert english("plan.outline_help") in visitor.words
     assert newsroom.log == []
-    run = application.recent()[0]
+    run = application.recent_runs()[0]
     visitor.press(f"approve_{run.id[:8]}").wait()
-    (run,) = application.recent()
+    (run,) = application.recent_runs()
     assert (run.status, run.options.sections > 0, run.options.reflections) == ("done", True, 2)
-    assert {asked.body["start_date"] for asked in newsroom.log if "start_date" in asked.body} == {
-        "2026-11-01"
-    }
+    assert {asked.body["start_date"] for asked in newsroom.log if "start_date" in asked.body} == {"2026-11-01"}
     assert english("coverage.title") in visitor.words
     assert f"again_start_{run.id[:8]}" in visitor.buttons
 
@@ -106,45 +102,45 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
     visitor.turn("news")
-    visitor.at.query_params["run"] = application.recent()[0].id
+    visitor.at.query_params["run"] = application.recent_runs()[0].id
     return visitor.look().wait()
 
 
 def outline() -> Plan:
-    report = application.report(application.recent()[0].id)
+    report = application.report(application.recent_runs()[0].id)
     assert report is not None
     assert report.plan is not None
     return report.plan
 
 
 def frame(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=[*plan.COLUMNS, *plan.WAY], dtype="object")
+    table = pd.DataFrame(rows, columns=[*plan.COLUMNS, *plan.NEWS_COLUMNS], dtype="object")
     for name in ("start", "end"):
         table[name] = pd.to_datetime(table[name])
     return table
 
 
 def test_the_tools_of_the_editor_are_those_of_the_engine() -> None:
-    assert [*application.described()["news"].tools] == [*TOOLS]
-    assert [tool.name for tool in TOOLS.values() if tool.dated] == [plan.DATED]
+    assert [*application.known_sources()["news"].tool_descriptions] == [*NEWS_TOOLS]
+    assert [tool.name for tool in NEWS_TOOLS.values() if tool.needs_dates] == [plan.DATED_TOOL]
 
 
 def test_only_news_has_a_tool_and_only_the_search_by_dates_has_days() -> None:
     first, last = date(2026, 11, 1), date(2026, 11, 2)
     table = frame(
-        ("a", "b", "c", "news", plan.DATED, first, last),
-        ("a", "b", "c", "web", plan.DATED, first, last),
+        ("a", "b", "c", "news", plan.DATED_TOOL, first, last),
+        ("a", "b", "c", "web", plan.DATED_TOOL, first, last),
         ("a", "b", "c", "news", "deep_search_news", first, None),
         ("a", None, "c", None, None, None, last),
     )
-    assert plan.rows(table, ("web", "news")) == [
-        ("a", "b", "c", "news", plan.DATED, first, last),
+    assert plan.read_rows(table, ("web", "news")) == [
+        ("a", "b", "c", "news", plan.DATED_TOOL, first, last),
         ("a", "b", "c", "web", "", None, None),
         ("a", "b", "c", "news", "deep_search_news", None, None),
         ("a", "", "c", "web", "", None, None),
     ]
-    assert plan.idle(table)
-    assert not plan.idle(table.iloc[:1])
+    assert plan.has_unused_dates(table)
+    assert not plan.has_unused_dates(table.iloc[:1])
 
 
 @each_row(
@@ -160,8 +156,8 @@ def test_only_news_has_a_tool_and_only_the_search_by_dates_has_days() -> None:
     ],
 )
 def test_wrong_dates_are_told(start: date | None, end: date | None, fault: str) -> None:
-    task = Task(id="1.1", source="news", query="q*", tool=plan.DATED, start=start, end=end)
-    told = plan.wrong(Plan(tasks=(task,), outline=True))
+    task = Task(id="1.1", source="news", query="q*", tool=plan.DATED_TOOL, start=start, end=end)
+    told = plan.find_faults(Plan(tasks=(task,), outline=True))
     wanted = [f"q\\* — {english(f'plan.{fault}', start=start, end=end)}"] if fault else []
     assert told == wanted
 
@@ -169,12 +165,12 @@ def test_wrong_dates_are_told(start: date | None, end: date | None, fault: str) 
 def test_wrong_dates_are_told_at_once_and_nothing_can_be_started(
     visit: Visit, newsroom: FakeNewsroom, server: FakeOpenAI
 ) -> None:
-    run = application.start(
+    run = application.start_run(
         TOPIC["en"],
-        options=Options(sources=("news",), sections=1, reflections=0),
+        options=RunOptions(sources=("news",), sections=1, reflections=0),
         plan=Plan(
             parts=(Part(id="s1", subject="A", text="B"),),
-            tasks=(Task(id="1.1", source="news", query="c", part="s1", tool=plan.DATED),),
+            tasks=(Task(id="1.1", source="news", query="c", part="s1", tool=plan.DATED_TOOL),),
             outline=True,
         ),
     )
@@ -187,14 +183,12 @@ def test_a_table_of_an_outline_gives_its_plan_back() -> None:
     tasks = (
         Task(id="1.1", source="news", query="a", part="s1", tool="deep_search_news"),
         Task(id="1.2", source="library", query="b", part="s1"),
-        Task(
-            id="1.3", source="news", query="c", part="s2", tool=plan.DATED, start=TODAY, end=TODAY
-        ),
+        Task(id="1.3", source="news", query="c", part="s2", tool=plan.DATED_TOOL, start=TODAY, end=TODAY),
     )
     parts = (Part(id="s1", subject="A", text="x"), Part(id="s2", subject="B", text="y"))
     old = Plan(parts=parts, tasks=tasks, outline=True)
-    rows = plan.rows(plan._outline(old), ("news", "library"))
-    assert plan.edited_plan(rows, old) is old
+    rows = plan.read_rows(plan._outline_table(old), ("news", "library"))
+    assert plan.build_edited_plan(rows, old) is old
 
 
 # The news overview
@@ -259,10 +253,10 @@ def story(n: int, day: date | None, latest: date | None = None, **more: Any) -> 
 
 def report_of(*stories: Story, language: str = "en", **more: Any) -> Report:
     run = Run(
-        id="0" * 32, conversation="c", owner="local", question="?", options=Options(),
+        id="0" * 32, conversation="c", owner="local", question="?", options=RunOptions(),
         status="done", created=MADE,
     )  # fmt: skip
-    found = Coverage(as_of=MADE.date(), stories=stories, **more)
+    found = NewsCoverage(as_of=MADE.date(), stories=stories, **more)
     answer = Answer(title="?", language=language, author="a", coverage=found, made=MADE)
     return Report(run=run, answer=answer)
 
@@ -270,24 +264,24 @@ def report_of(*stories: Story, language: str = "en", **more: Any) -> Report:
 def test_stories_have_lanes_in_which_none_lies_on_another() -> None:
     day = date(2026, 11, 1)
     spans = [(0, 3), (0, 0), (1, 1), (2, 5), (4, 4), (9, 9)]
-    found = coverage.lanes([(day + timedelta(a), day + timedelta(b)) for a, b in spans])
+    found = coverage.assign_lanes([(day + timedelta(a), day + timedelta(b)) for a, b in spans])
     assert found == [0, 1, 1, 1, 0, 0]
 
 
 def chart(report: Report) -> dict[str, Any]:
-    table = coverage.points(report)
-    told = coverage.timeline(table, coverage._language(report)).to_dict()
+    table = coverage.timeline_points(report)
+    told = coverage.build_timeline(table, coverage._report_language(report)).to_dict()
     assert isinstance(told, dict)
     return told
 
 
 def test_a_timeline_speaks_the_language_of_its_report() -> None:
     stories = [story(1, date(2026, 11, 1), date(2026, 11, 4)), story(2, None)]
-    table = coverage.points(report_of(*stories))
+    table = coverage.timeline_points(report_of(*stories))
     assert list(table["when"]) == ["1 Nov 2026 – 4 Nov 2026"]
     assert list(table["tone"]) == ["neutral"]
     chinese = report_of(*stories, language="zh")
-    assert list(coverage.points(chinese)["when"]) == ["2026年11月1日 – 2026年11月4日"]
+    assert list(coverage.timeline_points(chinese)["when"]) == ["2026年11月1日 – 2026年11月4日"]
     text = json.dumps(chart(chinese), ensure_ascii=False)
     assert all(word in text for word in ("正面", "中性", "负面", "%-m月%-d日", "标题"))
     assert "positive" not in text
@@ -298,9 +292,9 @@ def test_a_timeline_can_be_drawn_of_any_length(days: int) -> None:
     first = date(2025, 1, 1)
     stories = [story(n, first + timedelta(n * days // 59)) for n in range(60)]
     told = chart(report_of(*stories))
-    assert told["height"] <= coverage.HEIGHT[1]
+    assert told["height"] <= coverage.HEIGHT_RANGE_PIXELS[1]
     axis = told["layer"][0]["encoding"]["x"]["axis"]
-    assert 1 <= len(axis["values"]) <= coverage.TICKS + 2
+    assert 1 <= len(axis["values"]) <= coverage.MAX_TICKS + 2
 
 
 def test_a_hostile_headline_is_a_value_and_nothing_else() -> None:
@@ -322,7 +316,7 @@ def test_a_hostile_headline_is_a_value_and_nothing_else() -> None:
 
 
 def test_tones_are_counted() -> None:
-    told = coverage.tones(Counter({"negative": 2}), "zh").to_dict()
+    told = coverage.build_tone_chart(Counter({"negative": 2}), "zh").to_dict()
     (rows,) = told["datasets"].values()
     assert rows == [
         {"tone": "正面", "count": 0}, {"tone": "中性", "count": 0}, {"tone": "负面", "count": 2},
@@ -334,7 +328,7 @@ def test_pictures_of_no_web_address_are_left_out() -> None:
     bad = [Picture(url=url) for url in ("javascript:alert(1)", "data:text/html,x", "", "/x.png")]
     finding = Finding(task=task, started=MADE, pictures=tuple(bad))
     report = report_of().model_copy(update={"findings": (finding,)})
-    assert coverage.pictures(report, "k") is None  # nothing is drawn, so no page is needed
+    assert coverage.draw_pictures(report, "k") is None  # nothing is drawn, so no page is needed
 
 
 OLD = """
@@ -362,7 +356,7 @@ def test_news_that_are_all_old_have_a_warning_and_rough_tones_say_so() -> None:
     labels = [block.label for block in at.expander]
     assert labels == [english("coverage.no_day", n=38)]
     listed = next(item.value for item in at.markdown if "Story 2" in item.value)
-    assert listed.count("\n") == coverage.UNDATED
+    assert listed.count("\n") == coverage.MAX_UNDATED_STORIES
     assert english("coverage.more", n=8) in listed
 
 
@@ -386,14 +380,12 @@ def test_with_a_source_of_news_the_page_asks_for_none(visit: Visit, newsroom: Fa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_a_report_without_news_has_no_charts_and_says_so(
-    visit: Visit, folder: Path, locale: str
-) -> None:
+def test_a_report_without_news_has_no_charts_and_says_so(visit: Visit, folder: Path, locale: str) -> None:
     """Though the notes that it cites have a day of publication, as an analyst's own do."""
     text = b"# Snow closes the wall\n\n2026-11-20\n\nPart of the Great Wall is closed after snow."
-    assert all(added.ok for added in application.desk().library.add([("snow.md", text)]))
-    run = application.report_on("Great Wall closed after snow")
-    for _ in application.follow(run.id):
+    assert all(added.is_ok for added in application.get_application().library.add_files([("snow.md", text)]))
+    run = application.start_report("Great Wall closed after snow")
+    for _ in application.follow_run(run.id):
         pass
     report = application.report(run.id)
     assert report and report.answer and report.answer.coverage is None
@@ -420,10 +412,8 @@ def test_a_report_that_found_no_news_says_so(
 
 
 def nothing_found() -> Run:
-    run = application.report_on(
-        "Anything", options=Options(sources=("news",), sections=1, reflections=0)
-    )
-    for _ in application.follow(run.id):
+    run = application.start_report("Anything", options=RunOptions(sources=("news",), sections=1, reflections=0))
+    for _ in application.follow_run(run.id):
         pass
     return run
 
@@ -432,9 +422,7 @@ def nothing_found() -> Run:
 
 
 @pytest.mark.slow
-def test_a_topic_is_watched_from_its_report_and_looked_at_again(
-    visit: Visit, reported: Callable[..., Run]
-) -> None:
+def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, reported: Callable[..., Run]) -> None:
     run = reported()
     visitor = visit(run=run.id)
     visitor.press(f"watch_{run.id[:8]}")
@@ -446,9 +434,9 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(
     assert TOPIC["en"] in page.words
     page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
-    update = application.recent(limit=1)[0]
+    update = application.recent_runs(limit=1)[0]
     assert update.options.updates == run.id
-    assert [event.kind for event in application.follow(update.id)][-1] == "status"
+    assert [event.kind for event in application.follow_run(update.id)][-1] == "status"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")
     assert english("watch.same") in other.words
@@ -474,9 +462,7 @@ def test_what_has_changed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.testing.v1 import AppTest
 
     monkeypatch.setattr("pages.run.watch.st.page_link", lambda *_, **__: None)
-    monkeypatch.setattr(
-        "pages.run.watch.st.container", lambda **_: __import__("contextlib").nullcontext()
-    )
+    monkeypatch.setattr("pages.run.watch.st.container", lambda **_: __import__("contextlib").nullcontext())
     at = AppTest.from_string(CHANGES).run()
     assert not at.exception
     text = "\n".join(item.value for item in at.markdown).replace("\\", "")
@@ -509,9 +495,7 @@ print(json.dumps(told))
 def test_only_the_frame_of_the_pictures_may_load_pictures_and_it_may_do_nothing_else(
     folder: Path,
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HEADERS], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", HEADERS], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert {referrer for _, referrer in told.values()} == {"no-referrer"}

@@ -7,20 +7,18 @@ from collections.abc import Callable
 import pytest
 
 from pages.run import answer
-from research import application, cited
+from research import application, number_report_answer
 from tests.catalogue import WORDS
 from tests.pages import checked_run
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
-HOSTILE = (
-    "<b>bold</b> ![x](https://evil.example/x)\n# Heading\n[link](https://evil.example) $x$ :red[no]"
-)
+HOSTILE = "<b>bold</b> ![x](https://evil.example/x)\n# Heading\n[link](https://evil.example) $x$ :red[no]"
 
 
 @pytest.fixture
 def run_id(folder: object) -> str:
-    checked_run.put(application.desk().runs.store, "en")
+    checked_run.put(application.get_application().runs.store, "en")
     return checked_run.IDS["en"]
 
 
@@ -35,10 +33,7 @@ def test_a_note_on_an_answer_is_written_changed_and_deleted(visit: Visit, run_id
     assert "For the memo." in visitor.words and "Ask again in May." in visitor.words
     assert WORDS["remark.own"][1] in visit(run=run_id).words
     visitor.press(f"note_edit_{run_id[:8]}")
-    assert (
-        visitor.at.text_area(key=f"note_text_{run_id[:8]}").value
-        == "For the memo.\nAsk again in May."
-    )
+    assert visitor.at.text_area(key=f"note_text_{run_id[:8]}").value == "For the memo.\nAsk again in May."
     visitor.press(f"note_cancel_{run_id[:8]}").press(f"note_edit_{run_id[:8]}")
     visitor = write(visitor, run_id, "For the book.")
     assert "For the book." in visitor.words and "memo" not in visitor.words
@@ -48,7 +43,7 @@ def test_a_note_on_an_answer_is_written_changed_and_deleted(visit: Visit, run_id
 
 
 def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
-    application.remark(run_id, HOSTILE)
+    application.save_remark(run_id, HOSTILE)
     visitor = visit(run=run_id)
     (shown,) = [item.value for item in visitor.at.markdown if "evil" in item.value]
     for line in HOSTILE.splitlines():
@@ -59,12 +54,12 @@ def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
 def test_a_passage_has_its_note_wherever_it_is_cited(run_id: str) -> None:
     report = application.report(run_id)
     assert report is not None
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
-    (first, *_) = (cite for block in _quotes(answer.blocks(numbered)) for cite in block["cites"])
+    (first, *_) = (cite for block in _quotes(answer.build_blocks(numbered)) for cite in block["cites"])
     evidence, passage = first["at"]
-    assert application.remark(run_id, HOSTILE, evidence=evidence, passage=passage)
-    drawn = answer.blocks(numbered, {}, None, {(evidence, passage): HOSTILE})
+    assert application.save_remark(run_id, HOSTILE, evidence=evidence, passage=passage)
+    drawn = answer.build_blocks(numbered, {}, None, {(evidence, passage): HOSTILE})
     noted = {tuple(c["at"]): c["note"] for block in _quotes(drawn) for c in block["cites"]}
     assert noted.pop((evidence, passage)) == HOSTILE and set(noted.values()) <= {""}
 

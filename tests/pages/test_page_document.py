@@ -13,17 +13,17 @@ import streamlit
 from starlette.testclient import TestClient
 
 from pages.middleware.document import (
-    ASSETS,
+    ASSETS_FOLDER,
     ICON,
     LOGO,
-    MODULES,
+    PRELOADED_MODULES,
     SCRIPTS,
     STYLES,
-    dressed,
-    modules,
-    versioned,
+    customize_document,
+    preload_urls,
+    versioned_url,
 )
-from research.export.families import families
+from research.export.font_families import font_families
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
@@ -35,7 +35,7 @@ def client() -> Any:
     from starlette.responses import FileResponse, PlainTextResponse
     from starlette.routing import Route
 
-    from pages.middleware.document import Document
+    from pages.middleware.document import DocumentMiddleware
 
     async def page(_request: Any) -> FileResponse:
         return FileResponse(INDEX)
@@ -44,28 +44,28 @@ def client() -> Any:
         return PlainTextResponse('<div id="root"></div></head>')
 
     routes = [Route("/assets/page", page), Route("/text", text), Route("/{path:path}", page)]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(Document)]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(DocumentMiddleware)]))
 
 
 def test_the_document_has_the_title_the_style_and_the_script_of_the_product() -> None:
-    page = dressed(INDEX.read_bytes()).decode()
+    page = customize_document(INDEX.read_bytes()).decode()
     assert "<title>Sightline</title>" in page and "Streamlit</title>" not in page
-    assert all(page.count(versioned(name)) == 1 for name in (*STYLES, *SCRIPTS, ICON, LOGO))
+    assert all(page.count(versioned_url(name)) == 1 for name in (*STYLES, *SCRIPTS, ICON, LOGO))
     assert page.index("shell.css") < page.index("</head>")
     assert "favicon.png" not in page
     assert "agent/interact" not in page  # which is turned off here
 
 
 def test_pages_ask_for_the_fonts_that_files_ask_for() -> None:
-    style = (ASSETS / "shell" / "fonts.css").read_text("utf-8")
+    style = (ASSETS_FOLDER / "shell" / "fonts.css").read_text("utf-8")
     asked = dict(re.findall(r":lang\((\w+)\) \{ --sl-font: ([^;]+); \}", style))
-    assert asked == {"en": families("en"), "zh": families("zh")}
-    config = tomllib.loads((ASSETS.parents[1] / ".streamlit" / "config.toml").read_text("utf-8"))
-    assert config["theme"]["font"] == families("en")
+    assert asked == {"en": font_families("en"), "zh": font_families("zh")}
+    config = tomllib.loads((ASSETS_FOLDER.parents[1] / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert config["theme"]["font"] == font_families("en")
 
 
 def test_the_client_is_told_where_its_server_is_before_it_looks() -> None:
-    page = dressed(INDEX.read_bytes()).decode()
+    page = customize_document(INDEX.read_bytes()).decode()
     assert page.count("BACKEND_BASE_URL") == 1
     told = page[page.index("BACKEND_BASE_URL") :]
     assert told.index("</script>") < told.index("</head>")
@@ -76,22 +76,18 @@ def test_the_client_is_told_where_its_server_is_before_it_looks() -> None:
 
 
 def test_what_every_page_needs_is_fetched_at_once() -> None:
-    page = dressed(INDEX.read_bytes()).decode()
-    assert all(
-        page.count(f'rel="modulepreload" crossorigin href="{name}"') == 1 for name in modules()
-    )
-    found = {name.removeprefix("./static/js/").split(".")[0] for name in modules()}
-    assert found == set(MODULES.split("|"))
-    assert all((INDEX.parent / name).is_file() for name in modules())
+    page = customize_document(INDEX.read_bytes()).decode()
+    assert all(page.count(f'rel="modulepreload" crossorigin href="{name}"') == 1 for name in preload_urls())
+    found = {name.removeprefix("./static/js/").split(".")[0] for name in preload_urls()}
+    assert found == set(PRELOADED_MODULES.split("|"))
+    assert all((INDEX.parent / name).is_file() for name in preload_urls())
     assert "SourceSans" not in page  # the font of another look
 
 
 def test_something_is_painted_before_the_code_has_come() -> None:
-    page = dressed(INDEX.read_bytes()).decode()
+    page = customize_document(INDEX.read_bytes()).decode()
     first = page[page.index('<div id="root">') :]
-    assert first.startswith(
-        f'<div id="root"><div class="sl-first"><img src="{versioned("logo.svg")}"'
-    )
+    assert first.startswith(f'<div id="root"><div class="sl-first"><img src="{versioned_url("logo.svg")}"')
 
 
 @pytest.mark.parametrize(
@@ -101,9 +97,7 @@ def test_something_is_painted_before_the_code_has_come() -> None:
         ("/no/such", "/no-such"), ("/no/such?lang=zh", "/no-such?lang=zh"), ("//evil.example/x", "/evil.example-x"), ("/没/有/", "/没-有"),
     ],
 )  # fmt: skip
-def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(
-    client: Any, path: str, other: str
-) -> None:
+def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(client: Any, path: str, other: str) -> None:
     """Its files would be looked for beside it, and nothing be drawn."""
     answered = client.get(f"http://testserver{path}", follow_redirects=False)
     assert answered.status_code == (307 if other else 200)
@@ -111,10 +105,10 @@ def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(
 
 
 def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: Any) -> None:
-    before = versioned("icon.svg")
-    (tmp_path / "icon.svg").write_bytes((ASSETS / "icon.svg").read_bytes() + b" ")
+    before = versioned_url("icon.svg")
+    (tmp_path / "icon.svg").write_bytes((ASSETS_FOLDER / "icon.svg").read_bytes() + b" ")
     monkeypatch.setattr("pages.middleware.document.ASSETS", tmp_path)
-    assert versioned("icon.svg") != before
+    assert versioned_url("icon.svg") != before
 
 
 def test_a_page_comes_whole_whatever_the_browser_has_kept(client: TestClient) -> None:
@@ -130,4 +124,4 @@ def test_a_page_comes_whole_whatever_the_browser_has_kept(client: TestClient) ->
 def test_nothing_else_is_changed(client: TestClient) -> None:
     assert client.get("/assets/page").content == INDEX.read_bytes()
     assert client.get("/text").text == '<div id="root"></div></head>'
-    assert dressed(b"<html><head></head></html>") == b"<html><head></head></html>"
+    assert customize_document(b"<html><head></head></html>") == b"<html><head></head></html>"

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import map as maps
-from research import Evidence, Options, Place, Point, application
+from pages.shared import place_map as maps
+from research import Evidence, Place, Point, RunOptions, application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
@@ -67,8 +67,8 @@ def names(visitor: Visitor) -> list[str]:
 
 def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
-    known = [item.place for item in application.places(owner="local")]
-    found = {name: p.id for p in known for name in (p.name, maps.name(p, "en"))}
+    known = [item.place for item in application.recorded_places(owner="local")]
+    found = {name: p.id for p in known for name in (p.name, maps.display_name(p, "en"))}
     state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
     visitor.at.session_state["on_map_all"] = state
     return visitor.look()
@@ -76,9 +76,9 @@ def select(visitor: Visitor, *wanted: str) -> Visitor:
 
 def known(folder: Path, *places: Place, owner: str = "local") -> None:
     """Puts places into the store as a search would."""
-    store = application.desk().runs.store
-    store.register(
-        store.look_ups(owner),
+    store = application.get_application().runs.store
+    store.add_evidence(
+        store.lookup_registry(owner),
         [
             Evidence(
                 id=f"e{n}", kind="place", title=place.name, place=place,
@@ -92,7 +92,7 @@ def known(folder: Path, *places: Place, owner: str = "local") -> None:
 def place(n: int, **more: Any) -> Place:
     base = {
         "id": f"p{n}", "name": f"Place {n}", "lng": 116.4 + n % 71 / 500, "lat": 39.9 + n % 67 / 500,
-        "provider": "amap", "category": maps.KINDS[n % 8], "city": ("北京市", "上海市")[n % 2],
+        "provider": "amap", "category": maps.CATEGORY_NAMES[n % 8], "city": ("北京市", "上海市")[n % 2],
         "rating": 3.0 + n % 20 / 10, "cost": float(n % 200), "distance": n, "address": f"{n} Road",
     }  # fmt: skip
     return Place(**(base | more))
@@ -103,7 +103,7 @@ def test_an_empty_page_greets_with_a_map_of_the_sample(visit: Visit) -> None:
     assert english("places.empty") in visitor.words
     assert "Palace Museum 故宫博物院" in names(visitor)
     assert all("Sample" in row[2] for row in lists(visitor)[0]["rows"])
-    assert application.places() == []  # nobody has found them
+    assert application.recorded_places() == []  # nobody has found them
 
 
 def test_with_a_key_the_first_map_costs_nothing(visit: Visit, amap: FakeAmap) -> None:
@@ -155,9 +155,7 @@ def test_the_map_says_in_the_page_s_language_what_it_does_not_know(
     assert words in search(visit("places", locale=locale), where, "museum").words
 
 
-def test_what_the_service_says_itself_is_marked_on_a_page_in_another_language(
-    visit: Visit, amap: FakeAmap
-) -> None:
+def test_what_the_service_says_itself_is_marked_on_a_page_in_another_language(visit: Visit, amap: FakeAmap) -> None:
     amap.fail("around", "quota")
     said = search(visit("places", locale="zh-CN"), "王府井", "公园").words
     assert WORDS["report.failed.quota"][0].format(service="Amap") in said
@@ -231,9 +229,9 @@ def test_filters_leave_what_fits_all_of_them(
 
 
 def test_the_places_of_one_run_can_be_looked_at_alone(folder: Path, visit: Visit) -> None:
-    run = application.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
+    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
     visitor = visit("places")
-    while application.get(run.id).active:  # type: ignore[union-attr]
+    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
     known(folder, place(1, name="Elsewhere"))
     assert "Elsewhere" in names(visitor.look())
@@ -244,9 +242,7 @@ def test_the_places_of_one_run_can_be_looked_at_alone(folder: Path, visit: Visit
 
 
 def test_a_few_places_are_compared_side_by_side(folder: Path, visit: Visit) -> None:
-    known(
-        folder, place(1, name="A|B", hours="9-17", rating=4.5), place(2, name="![x](y)", cost=80.0)
-    )
+    known(folder, place(1, name="A|B", hours="9-17", rating=4.5), place(2, name="![x](y)", cost=80.0))
     visitor = select(visit("places"), "A|B", "![x](y)")
     assert english("places.chosen", n=2) in visitor.words
     (table,) = [item.value for item in visitor.at.markdown if item.value.startswith("| ")]
@@ -268,8 +264,8 @@ def test_one_place_and_many_are_not_compared(folder: Path, visit: Visit) -> None
 
 
 def test_a_table_links_to_the_runs_that_found_a_place(visit: Visit) -> None:
-    run = application.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
-    while application.get(run.id).active:  # type: ignore[union-attr]
+    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
+    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
     visitor = visit("places")
     visitor = select(visitor, *names(visitor)[:2])
@@ -307,7 +303,7 @@ def test_a_day_with_amap_is_measured_along_the_ways(visit: Visit, amap: FakeAmap
     found = ways(visitor)
     for line, leg in zip(found, route.legs, strict=True):
         assert line.startswith(english(f"map.{leg.means}"))
-        assert maps.distance(leg.metres) in line
+        assert maps.format_distance(leg.metres) in line
     assert "右转进入南池子大街" in visitor.words
     assert english("places.straight_help") not in visitor.words
     assert '"means":"walking"' in drawn(visitor, 1)
@@ -321,14 +317,12 @@ def test_distances_between_the_selected_are_a_table(visit: Visit, amap: FakeAmap
     ids, found = visitor.at.session_state["places_table"]
     assert len(ids) == 3
     (table,) = [
-        m.value
-        for m in visitor.at.markdown
-        if m.value.startswith("|") and " m" in m.value and "★" not in m.value
+        m.value for m in visitor.at.markdown if m.value.startswith("|") and " m" in m.value and "★" not in m.value
     ]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
     for a, row in enumerate(rows):
         for b, cell in enumerate(row[1:]):
-            assert cell.split(" · ")[0] == (maps.distance(found.metres[a][b]) or "–")
+            assert cell.split(" · ")[0] == (maps.format_distance(found.metres[a][b]) or "–")
     visitor.press("places_clear")
     assert english("places.table_help", means="") not in visitor.words
 
@@ -353,9 +347,7 @@ def test_a_way_is_drawn_and_listed_with_its_steps(visit: Visit, amap: FakeAmap) 
     assert names(visitor) == ["王府井", "故宫博物院"]
     (line,) = ways(visitor)
     assert line == "Walking: 王府井 → 故宫博物院 · 1.8 km · 24 min"
-    assert "1. 沿东长安街向西直行\n2. 右转进入南池子大街" in [
-        item.value for item in visitor.at.markdown
-    ]
+    assert "1. 沿东长安街向西直行\n2. 右转进入南池子大街" in [item.value for item in visitor.at.markdown]
     assert '"means":"walking","direct":false' in drawn(visitor)
 
 
@@ -375,9 +367,7 @@ def test_the_sample_says_that_it_knows_no_ways(visit: Visit) -> None:
 def test_a_round_goes_through_its_stops(visit: Visit, amap: FakeAmap) -> None:
     visitor = visit("places")
     visitor.at.text_input(key="places_round").set_value("北京")
-    visitor.at.text_input(key="places_stops").set_value(
-        "故宫博物院、中国国家博物馆，皇城根遗址公园"
-    )
+    visitor.at.text_input(key="places_stops").set_value("故宫博物院、中国国家博物馆，皇城根遗址公园")
     visitor = visitor.press("places_round_go")
     assert names(visitor) == ["故宫博物院", "皇城根遗址公园", "中国国家博物馆"]
     assert len(ways(visitor)) == 2
@@ -440,15 +430,15 @@ def test_the_places_of_others_are_not_shown(folder: Path, visit: Visit) -> None:
 def report_page() -> None:
     import streamlit as st
 
-    from pages.shared import map as maps
+    from pages.shared import place_map as maps
 
     st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
 
 
 @pytest.mark.slow
 def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) -> None:
-    run = application.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
-    while application.get(run.id).active:  # type: ignore[union-attr]
+    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
+    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
     report = application.report(run.id)
     assert report
@@ -458,7 +448,7 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     assert [problem.message for problem in at.exception] == []
     assert at.session_state.drawn
     told = json.loads(at.get("bidi_component")[0].proto.json)
-    found = {maps.name(item.place, "en") for item in report.evidence if item.place}
+    found = {maps.display_name(item.place, "en") for item in report.evidence if item.place}
     assert {row[1] for row in told["rows"]} == found != set()
     frame = json.loads(at.get("component_instance")[0].proto.json_args)
     assert "王府井 · " in frame["feature_group"]
@@ -511,4 +501,4 @@ def test_the_page_is_chinese_for_a_chinese_visitor(folder: Path, visit: Visit) -
 def test_coordinates_are_read_in_the_ways_people_write_them(
     folder: Path, text: str, found: tuple[float, float] | None
 ) -> None:
-    assert maps.coordinates(text) == found
+    assert maps.parse_coordinates(text) == found

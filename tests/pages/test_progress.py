@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.run.progress import View, summary
-from research import Event, Options, Run
+from pages.run.progress import RunProgress, summarize
+from research import Event, Run, RunOptions
 from research.core.records import RunStatus
 from tests.tables import each_row
 
@@ -47,7 +47,7 @@ def events(*told: tuple[str, dict[str, Any]], step: float = 1.0) -> list[Event]:
 
 
 def test_what_counts_against_a_limit_is_each_asking_of_a_service_and_nothing_reused() -> None:
-    view = View().add(
+    view = RunProgress().apply(
         events(
             ("plan", plan("1.1", "1.2", "1.3", "1.4", "1.5")),
             ("search", {"task": task("1.1")}),
@@ -60,7 +60,7 @@ def test_what_counts_against_a_limit_is_each_asking_of_a_service_and_nothing_reu
             ("found", found("1.4")),
         )
     )
-    assert (view.begun, view.searches) == (4, 2)
+    assert (view.limited_search_count, view.search_count) == (4, 2)
 
 
 WHOLE = events(
@@ -96,77 +96,75 @@ WHOLE = events(
 
 
 def run(status: RunStatus = "done") -> Run:
-    return Run(id="r", conversation="r", owner="local", question="?", options=Options(),
+    return Run(id="r", conversation="r", owner="local", question="?", options=RunOptions(),
                status=status, created=START)  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE))), max_size=12))
 def test_events_may_come_in_any_pieces_and_more_than_once(pieces: list[tuple[int, int]]) -> None:
     """Each piece reaches back by any amount and forward by any amount, as a reader's polls do."""
-    view, reached = View(), 0
+    view, reached = RunProgress(), 0
     for back, forward in pieces:
         start = max(0, reached - back)
         reached = max(reached, min(len(WHOLE), start + forward))
-        view.add(WHOLE[start:reached])
-    assert view == View().add(WHOLE[:reached])
-    assert view.add(WHOLE) == View().add(WHOLE)
-    assert view.add(WHOLE) == View().add(WHOLE)
+        view.apply(WHOLE[start:reached])
+    assert view == RunProgress().apply(WHOLE[:reached])
+    assert view.apply(WHOLE) == RunProgress().apply(WHOLE)
+    assert view.apply(WHOLE) == RunProgress().apply(WHOLE)
 
 
 @given(st.integers(0, len(WHOLE)))
 def test_every_stage_of_a_run_has_a_view(length: int) -> None:
-    view = View().add(WHOLE[:length])
+    view = RunProgress().apply(WHOLE[:length])
     assert view.seq == length
     assert all(search.id for round_ in view.rounds.values() for search in round_.searches.values())
-    assert summary(view, run("running"))
-    assert summary(view, run("done"))
+    assert summarize(view, run("running"))
+    assert summarize(view, run("done"))
 
 
 def test_a_whole_run_is_told_by_rounds() -> None:
-    view = View().add(WHOLE)
+    view = RunProgress().apply(WHOLE)
     assert view.parts == [("Tower", "ticket")]
     assert {n: list(r.searches) for n, r in view.rounds.items()} == {1: ["1.1", "1.2"], 2: ["2.1"]}
     first, second = view.rounds[1], view.rounds[2]
     assert [s.state for s in first.searches.values()] == ["found", "empty"]
-    assert first.searches["1.2"].reused
-    assert (first.reflected, first.skipped, first.follow_ups) == (True, False, ["query 2.1"])
-    assert second.searches["2.1"].why == "synonyms"
-    assert (second.reflected, second.skipped) == (True, True)
-    assert view.cites == 3
+    assert first.searches["1.2"].is_reused
+    assert (first.is_reflected, first.is_skipped, first.follow_ups) == (True, False, ["query 2.1"])
+    assert second.searches["2.1"].purpose == "synonyms"
+    assert (second.is_reflected, second.is_skipped) == (True, True)
+    assert view.citation_count == 3
 
 
 def test_a_finished_search_that_begins_again_stays_finished() -> None:
-    view = View().add(WHOLE[:6])
+    view = RunProgress().apply(WHOLE[:6])
     assert view.rounds[1].searches["1.2"].state == "empty"
-    assert view.add(WHOLE[:10]).rounds[1].searches["1.2"].state == "empty"
+    assert view.apply(WHOLE[:10]).rounds[1].searches["1.2"].state == "empty"
 
 
 def test_elapsed_time_leaves_out_the_pauses_between_stop_and_resume() -> None:
     # Running from second 0 to 6 and from 7 to 26.
-    assert View().add(WHOLE).elapsed(START + timedelta(days=1)) == 25
-    assert View().add(WHOLE[:7]).elapsed(START + timedelta(days=1)) == 6
-    assert View().add(WHOLE[:9]).elapsed(START + timedelta(seconds=9)) == 8
-    assert View().elapsed(START) == 0
+    assert RunProgress().apply(WHOLE).elapsed_seconds(START + timedelta(days=1)) == 25
+    assert RunProgress().apply(WHOLE[:7]).elapsed_seconds(START + timedelta(days=1)) == 6
+    assert RunProgress().apply(WHOLE[:9]).elapsed_seconds(START + timedelta(seconds=9)) == 8
+    assert RunProgress().elapsed_seconds(START) == 0
 
 
 def test_a_run_that_was_killed_counts_until_it_was_found_dead() -> None:
-    killed = events(
-        ("status", {"status": "running"}), ("status", {"status": "interrupted"}), step=5
-    )
-    assert View().add(killed).elapsed(START + timedelta(days=1)) == 5
+    killed = events(("status", {"status": "running"}), ("status", {"status": "interrupted"}), step=5)
+    assert RunProgress().apply(killed).elapsed_seconds(START + timedelta(days=1)) == 5
 
 
 def test_the_summary_counts_rounds_searches_and_seconds() -> None:
-    assert summary(View().add(WHOLE), run()).startswith("2 rounds · 3 searches · 25 s · ")
-    assert summary(View().add(WHOLE[:6]), run("interrupted")).startswith("1 round · 1 search · ")
-    assert summary(View(), run("queued")).startswith("0 rounds · 0 searches · ")
+    assert summarize(RunProgress().apply(WHOLE), run()).startswith("2 rounds · 3 searches · 25 s · ")
+    assert summarize(RunProgress().apply(WHOLE[:6]), run("interrupted")).startswith("1 round · 1 search · ")
+    assert summarize(RunProgress(), run("queued")).startswith("0 rounds · 0 searches · ")
 
 
 def test_what_a_run_uses_is_added_up_and_told() -> None:
-    view = View().add(WHOLE)
-    assert (view.tokens, view.paid, view.unpriced) == (1_000, 1, True)
+    view = RunProgress().apply(WHOLE)
+    assert (view.tokens, view.billed_searches, view.has_unpriced) == (1_000, 1, True)
     told = "25 s · 1,000 tokens · about $0.0021 (estimate, some prices unknown)"
-    assert summary(view, run()).endswith(told)
+    assert summarize(view, run()).endswith(told)
 
 
 @each_row(
@@ -182,27 +180,27 @@ def test_what_a_run_uses_is_added_up_and_told() -> None:
 def test_tokens_or_else_searches_are_told_with_the_money_as_far_as_it_is_known(
     usage: list[dict[str, Any]], words: str
 ) -> None:
-    view = View().add(events(*(("usage", data) for data in usage)))
-    assert summary(view, run()).endswith(f" s · {words}")
+    view = RunProgress().apply(events(*(("usage", data) for data in usage)))
+    assert summarize(view, run()).endswith(f" s · {words}")
 
 
 def test_without_anything_that_is_paid_for_no_money_is_mentioned() -> None:
-    assert summary(View().add(WHOLE[:18]), run()) == "2 rounds · 3 searches · 16 s"
+    assert summarize(RunProgress().apply(WHOLE[:18]), run()) == "2 rounds · 3 searches · 16 s"
 
 
 def test_the_text_grows_as_it_is_written_and_begins_anew_where_the_model_does() -> None:
-    texts = [View().add(WHOLE[:n]).text for n in range(20, 26)]
+    texts = [RunProgress().apply(WHOLE[:n]).draft_text for n in range(20, 26)]
     assert texts == ["", "", "The to", "The to", "A tower", "A tower stands."]
-    assert View().add(WHOLE).handles == {"ab12": ["e1", "p1"]}
+    assert RunProgress().apply(WHOLE).handles == {"ab12": ["e1", "p1"]}
 
 
 def test_a_run_that_goes_on_writes_its_text_from_the_beginning() -> None:
     again = events(*((e.kind, e.data) for e in WHOLE[:-2]), ("writing", {}))
-    assert View().add(again).text == ""
+    assert RunProgress().apply(again).draft_text == ""
 
 
 def test_a_wait_is_known_until_something_comes_of_it() -> None:
-    waits = [View().add(WHOLE[:n]).waiting for n in range(22, 26)]
+    waits = [RunProgress().apply(WHOLE[:n]).retry for n in range(22, 26)]
     what = ("openai:m", "unavailable", 4.0, START + timedelta(seconds=22))
     assert waits == [None, what, None, None]
 
@@ -216,7 +214,7 @@ def test_calls_that_our_own_limits_hold_back_are_known_until_they_have_their_tur
         running, queued("a", False), queued("a", False), queued("b", False), queued("a", True),
         queued("b", True), running, queued("c", True),
     ]  # fmt: skip
-    waits = [View().add(events(*told[:n])).queued for n in range(1, 9)]
+    waits = [RunProgress().apply(events(*told[:n])).queued_names for n in range(1, 9)]
     expected = [[], ["a"], ["a", "a"], ["a", "a", "b"], ["a", "b"], ["a"], [], []]
     assert waits == expected
 
@@ -228,8 +226,8 @@ def test_the_events_of_an_earlier_version_are_still_understood() -> None:
         ("found", found("1.1")), ("writing", {}), ("answer", {"quotes": 4, "failures": 0}),
         ("status", {"status": "done", "error": ""}),
     )  # fmt: skip
-    view = View().add(told)
-    assert (view.cites, view.text, view.tokens) == (4, "", 0)
+    view = RunProgress().apply(told)
+    assert (view.citation_count, view.draft_text, view.tokens) == (4, "", 0)
     (search,) = view.rounds[1].searches.values()
     assert (search.state, search.hint, search.provider) == ("found", "", "")
 
@@ -251,24 +249,22 @@ def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
             ),
         ),
     )
-    (search,) = View().add(told).rounds[1].searches.values()
-    assert (search.state, search.message, search.over) == ("timeout", "no answer within 30 s", True)
+    (search,) = RunProgress().apply(told).rounds[1].searches.values()
+    assert (search.state, search.message, search.is_over) == ("timeout", "no answer within 30 s", True)
     assert (search.hint, search.provider) == ("endpoint", "tavily")
 
 
 def test_the_reason_why_a_report_is_not_in_its_file_is_kept_until_it_is_saved() -> None:
     failed = ("saved", {"report": "", "problem": "/out cannot be written: full"})
-    assert View().add(events(failed)).unsaved == "/out cannot be written: full"
+    assert RunProgress().apply(events(failed)).save_problem == "/out cannot be written: full"
     saved = ("saved", {"report": "/out/a.md", "problem": ""})
-    assert View().add(events(failed, saved)).unsaved == ""
+    assert RunProgress().apply(events(failed, saved)).save_problem == ""
 
 
-def test_a_model_that_may_not_have_read_all_is_kept_with_its_count_and_what_was_not_read_of_it() -> (
-    None
-):
+def test_a_model_that_may_not_have_read_all_is_kept_with_its_count_and_what_was_not_read_of_it() -> None:
     low = {"stage": "plan", "what": "openai:m", "tokens": 812}
     odd = {"stage": "plan", "what": "openai:m", "parts": ["gap"]}
-    view = View().add(
+    view = RunProgress().apply(
         events(
             ("prompt_undercounted", low | {"tokens": 9}),
             ("prompt_undercounted", low),
@@ -276,5 +272,5 @@ def test_a_model_that_may_not_have_read_all_is_kept_with_its_count_and_what_was_
             ("parts_unreadable", odd | {"stage": "reflect", "parts": ["queries 2"]}),
         )
     )
-    assert view.undercounted == {"openai:m": 812}
-    assert view.unreadable == {"openai:m": ["gap", "queries 2"]}
+    assert view.undercounted_tokens == {"openai:m": 812}
+    assert view.unreadable_parts == {"openai:m": ["gap", "queries 2"]}

@@ -49,11 +49,9 @@ def remedies(words: str, at: int) -> str:
 
 
 @pytest.mark.slow
-def test_where_nothing_was_found_a_model_is_recommended_only_if_none_is_set(
-    remedy: str, visit: Visit
-) -> None:
+def test_where_nothing_was_found_a_model_is_recommended_only_if_none_is_set(remedy: str, visit: Visit) -> None:
     spans = (Span(kind="heading", text=NOTHING), Span(kind="missing", text="Not found.", part="p1"))
-    put(application.desk().runs.store, GOOD, written=answer(GOOD, spans=spans))
+    put(application.get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
     for locale, at in LOCALES.items():
         words = visit(locale=locale, run=GOOD).words
         assert shown(WORDS["nothing.help"][at]) in words
@@ -68,23 +66,19 @@ def test_the_page_of_the_database_knows_whether_a_model_is_set(remedy: str, visi
 
 
 @pytest.mark.slow
-def test_the_first_page_and_the_status_say_of_a_model_that_is_set_what_it_lacks(
-    remedy: str, visit: Visit
-) -> None:
+def test_the_first_page_and_the_status_say_of_a_model_that_is_set_what_it_lacks(remedy: str, visit: Visit) -> None:
     ask, status = visit("ask").words, visit("status").words
     keyless = shown(WORDS["ask.keyless"][1])
     assert (keyless in ask) is (remedy == "model")
     assert (remedies(ask, 1) == "idle") is (remedy == "idle")
     assert ("OPENAI_API_KEY is missing" in status.replace("\\", "")) is (
-        remedy == "idle" and not application.services().settings.report_model
+        remedy == "idle" and not application.get_services().settings.report_model
     )
 
 
-def test_where_every_search_failed_no_other_words_are_recommended(
-    visit: Visit, folder: Path
-) -> None:
+def test_where_every_search_failed_no_other_words_are_recommended(visit: Visit, folder: Path) -> None:
     spans = (Span(kind="heading", text=NOTHING), Span(kind="missing", text="It failed.", part="p1"))
-    put(application.desk().runs.store, GOOD, written=answer(GOOD, spans=spans))
+    put(application.get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
     with closing(sqlite3.connect(folder / "runs.db")) as connection, connection:
         connection.execute(
             "update search set finding=json_set(finding, '$.reason', 'timeout', '$.evidence', json('[]'))"

@@ -137,9 +137,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("help", "Help"),
     ],
 )
-def test_a_deep_link_as_first_request_runs_the_router_first(
-    folder: Path, page: str, title: str
-) -> None:
+def test_a_deep_link_as_first_request_runs_the_router_first(folder: Path, page: str, title: str) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
     assert told["menu"] == [
@@ -199,11 +197,7 @@ def test_every_answer_has_the_security_headers(answers: dict[str, Any], path: st
 
 @pytest.mark.slow
 def test_a_file_whose_address_has_its_version_is_kept_by_browsers(answers: dict[str, Any]) -> None:
-    kept = {
-        path: answers[path]["headers"].get("cache-control", "")
-        for path in answers
-        if path[0] == "/"
-    }
+    kept = {path: answers[path]["headers"].get("cache-control", "") for path in answers if path[0] == "/"}
     assert "immutable" in kept["/assets/logo.svg?v=1"]
     assert kept["/assets/logo.svg"] == kept["/assets/none.js?v=1"] == "no-cache"
     assert kept["/"] == "no-cache"

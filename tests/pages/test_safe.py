@@ -8,12 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pages.shared.safe import link, plain, web
+from pages.shared.escaping import escape_markdown, markdown_link, web_url
 from tests.tables import each_row
 
-READER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(
-    ["table", "strikethrough"]
-)
+READER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
 MARKS = "\\`*_{}[]()<>#+-.!|$~&:@=^\"'/\n\t 0123aAz字🎉"
 HOSTILE = [
     "![x](http://127.0.0.1/q.png)",
@@ -48,39 +46,37 @@ def texts(markdown: str) -> str:
     return "".join(child.content for child in children)
 
 
-@given(
-    st.text(alphabet=MARKS, max_size=60)
-    | st.text(max_size=60)
-    | st.lists(st.sampled_from(HOSTILE)).map("\n".join)
-)
+@given(st.text(alphabet=MARKS, max_size=60) | st.text(max_size=60) | st.lists(st.sampled_from(HOSTILE)).map("\n".join))
 @example("\\")
 @example("\x00")
 def test_no_markup_survives_and_no_text_is_lost(text: str) -> None:
-    seen = texts(plain(text))
+    seen = texts(escape_markdown(text))
     assert seen == " ".join(text.split()).replace("\x00", "\ufffd")
 
 
 @each_row("text", HOSTILE)
 def test_hostile_text_is_shown_as_it_is(text: str) -> None:
-    assert texts(plain(text)) == " ".join(text.split())
+    assert texts(escape_markdown(text)) == " ".join(text.split())
 
 
 @each_row("text", HOSTILE)
 def test_hostile_text_stays_text_inside_the_marks_of_a_page(text: str) -> None:
     """In a list, in bold, in a coloured stretch: where the pages put it."""
-    html = READER.render(f"- **{plain(text, 160)}** — {plain(text)}  \n  :gray[{plain(text)}]")
+    html = READER.render(
+        f"- **{escape_markdown(text, 160)}** — {escape_markdown(text)}  \n  :gray[{escape_markdown(text)}]"
+    )
     assert set(re.findall(r"<(\w+)", html)) == {"ul", "li", "strong", "br"}
 
 
 @given(st.text(alphabet=MARKS))
 def test_every_mark_that_markdown_or_streamlit_reads_is_escaped(text: str) -> None:
     for mark in "`*_[]<>$:|~!#":
-        assert re.search(rf"(?<!\\)(?:\\\\)*{re.escape(mark)}", plain(text)) is None
+        assert re.search(rf"(?<!\\)(?:\\\\)*{re.escape(mark)}", escape_markdown(text)) is None
 
 
 @given(st.text(max_size=300), st.integers(1, 40))
 def test_a_limit_counts_the_characters_that_are_seen(text: str, limit: int) -> None:
-    seen = texts(plain(text, limit))
+    seen = texts(escape_markdown(text, limit))
     whole = " ".join(text.split()).replace("\x00", "\ufffd")
     assert len(seen) <= limit
     assert seen == whole or (seen.endswith("…") and whole.startswith(seen[:-1].rstrip()))
@@ -97,7 +93,7 @@ def test_a_limit_counts_the_characters_that_are_seen(text: str, limit: int) -> N
 )
 @each_row("text", HOSTILE)
 def test_a_link_is_one_link_with_plain_text_whatever_its_address(text: str, address: str) -> None:
-    (paragraph,) = (token for token in READER.parse(link(text, address)) if token.children)
+    (paragraph,) = (token for token in READER.parse(markdown_link(text, address)) if token.children)
     assert paragraph.children is not None
     assert paragraph.children[0].type == "link_open"
     assert {child.type for child in paragraph.children[1:-1]} <= {"text", "text_special"}
@@ -112,5 +108,5 @@ def test_a_link_is_one_link_with_plain_text_whatever_its_address(text: str, addr
     ["", "javascript:alert(1)", "data:text/html,x", "//example.org", "/x", "https://", "http://[x"],
 )
 def test_an_address_that_is_none_of_the_web_makes_no_link(address: str) -> None:
-    assert web(address) == ""
-    assert link("a [b](c)", address) == plain("a [b](c)")
+    assert web_url(address) == ""
+    assert markdown_link("a [b](c)", address) == escape_markdown("a [b](c)")

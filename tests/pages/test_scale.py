@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Options, Run, application
+from research import Run, RunOptions, application
 from tests.many import LAST, fill
 from tests.pages.visitor import Visitor
 
@@ -39,9 +39,7 @@ def sent(visitor: Visitor) -> int:
 
 
 @pytest.mark.slow
-def test_five_thousand_places_are_all_listed_in_a_message_of_bounded_size(
-    many: Path, visit: Visit
-) -> None:
+def test_five_thousand_places_are_all_listed_in_a_message_of_bounded_size(many: Path, visit: Visit) -> None:
     visitor = visit("places")
     listed = [json.loads(item.proto.json) for item in visitor.at.get("bidi_component")]
     assert len(listed[0]["rows"]) >= PLACES
@@ -78,9 +76,9 @@ def test_the_sidebar_lists_some_runs_and_tells_of_the_others(folder: Path, visit
     for n in range(30):
         run = Run(
             id=f"{n:08x}".ljust(32, "0"), conversation=f"talk{n}", owner="local", question=f"Question {n}",
-            options=Options(), status="waiting", created=LAST,
+            options=RunOptions(), status="waiting", created=LAST,
         )  # fmt: skip
-        application.desk().runs.store.add(run, None, "0" * 32)
+        application.get_application().runs.store.add_run(run, None, "0" * 32)
     links = [link.proto.label for link in visit("news").at.sidebar.get("page_link")]
     assert len(links) == 9
     assert links[-1] == "+ 22 · History"

@@ -22,8 +22,8 @@ SCAN = ("scan.pdf", scanned(4))
 
 def library(typist: Typist | None) -> Library:
     """The library of the desk, with what reads its scans, or nothing that does."""
-    found = application.desk().library
-    found.reading.recogniser = lambda: typist
+    found = application.get_application().library
+    found.scan_reader.engine_factory = lambda: typist
     return found
 
 
@@ -51,11 +51,11 @@ def test_pages_that_are_read_are_counted_can_be_stopped_and_go_on(visit: Visit) 
     (bar,) = visitor.look().at.get("progress")
     assert (bar.proto.value, bar.proto.text.replace("\\", "")) == (50, "Reading page 3 of 4 of scan.pdf by OCR")  # fmt: skip
     visitor.press("stop_scans")
-    assert found.reading.wait(30)
+    assert found.scan_reader.wait(30)
     assert "2 of 4 pages of scan.pdf read by OCR" in visitor.look().words.replace("\\", "")
     typist.halt = 0
     visitor.press("go_on")
-    assert found.reading.wait(30)
+    assert found.scan_reader.wait(30)
     assert "scan.pdf read by OCR" not in visitor.look().words
     assert typist.asked == [1, 2, 3, 3, 4]
 
@@ -64,13 +64,13 @@ def test_pages_that_failed_are_told_with_the_reason_and_tried_again(visit: Visit
     typist = Typist(TEXTS, {2: "damaged", 3: "damaged", 4: "slow"})
     found = library(typist)
     visitor = upload(visit("library"), SCAN)
-    assert found.reading.wait(30)
+    assert found.scan_reader.wait(30)
     words = visitor.look().words.replace("\\", "")
     assert "scan.pdf : pages 2–3 could not be read: damaged" in words
     assert "page 4 could not be read: it took longer" in words
     typist.fails = {}
-    visitor.press(f"again_{found.scans()[0].document}")
-    assert found.reading.wait(30)
+    visitor.press(f"again_{found.list_scans()[0].document_id}")
+    assert found.scan_reader.wait(30)
     assert "could not be read" not in visitor.look().words
 
 
@@ -81,12 +81,12 @@ def test_a_passage_that_was_read_from_a_picture_says_so_with_the_picture_of_its_
 ) -> None:
     found = library(Typist(TEXTS))
     visitor = upload(visit("library", locale=locale), SCAN)
-    assert found.reading.wait(30)
-    found.use_sample(False)
+    assert found.scan_reader.wait(30)
+    found.set_sample_enabled(False)
     marked = WORDS["answer.ocr"][at]
     visitor.at.text_input(key="library_query").set_value("雷峰塔")
     assert marked in visitor.look().words
-    (entry,) = found.entries()
+    (entry,) = found.list_all()
     visitor.go("ask").ask("When does the ferry to the island leave?").wait()
     (cite,) = visitor.blocks("quote")[0]["cites"]
     assert cite["ocr"] and TEXTS[4] in cite["before"] + cite["quote"] + cite["after"]
@@ -98,12 +98,10 @@ def test_a_passage_that_was_read_from_a_picture_says_so_with_the_picture_of_its_
 
 
 def test_a_document_shows_each_page_once_and_its_words_as_words(visit: Visit) -> None:
-    found = library(
-        Typist({1: "<img src=x onerror=alert(1)> ![x](http://127.0.0.1:9/n.png) **bold**"})
-    )
+    found = library(Typist({1: "<img src=x onerror=alert(1)> ![x](http://127.0.0.1:9/n.png) **bold**"}))
     upload(visit("library"), ("scan.pdf", scanned(1)))
-    assert found.reading.wait(30)
-    (entry,) = (entry for entry in found.entries() if not entry.sample)
+    assert found.scan_reader.wait(30)
+    (entry,) = (entry for entry in found.list_all() if not entry.is_sample)
     visitor = visit("library", document=str(entry.id))
     assert english("answer.ocr") in visitor.words
     (shown,) = [block.proto.body for block in visitor.at.get("html")]
@@ -115,11 +113,11 @@ def test_a_document_shows_each_page_once_and_its_words_as_words(visit: Visit) ->
 def test_the_picture_of_a_page_is_sent_and_kept_by_no_browser(visit: Visit) -> None:
     found = library(Typist(TEXTS))
     upload(visit("library"), SCAN)
-    assert found.reading.wait(30)
-    (entry,) = (entry for entry in found.entries() if not entry.sample)
-    client = TestClient(Starlette(routes=[pictures.ROUTE]))
-    got = client.get(pictures.address(entry.id, 2))
+    assert found.scan_reader.wait(30)
+    (entry,) = (entry for entry in found.list_all() if not entry.is_sample)
+    client = TestClient(Starlette(routes=[pictures.PICTURE_ENDPOINT]))
+    got = client.get(pictures.picture_url(entry.id, 2))
     assert (got.status_code, got.content) == (200, paper(2))
     assert (got.headers["content-type"], got.headers["cache-control"]) == ("image/jpeg", "no-store")
-    for address in (pictures.address(entry.id, 9), pictures.address(10**30, 1)):
+    for address in (pictures.picture_url(entry.id, 9), pictures.picture_url(10**30, 1)):
         assert client.get(address).status_code == 404

@@ -28,9 +28,7 @@ def english(key: str, **values: object) -> str:
 
 def field(visitor: Visitor, kind: str, name: str) -> Any:
     """A field of the page by the name of its setting; its key has a number behind it."""
-    found = [
-        item for item in getattr(visitor.at, kind) if (item.key or "").startswith(f"set_{name}_")
-    ]
+    found = [item for item in getattr(visitor.at, kind) if (item.key or "").startswith(f"set_{name}_")]
     assert len(found) == 1, [item.key for item in getattr(visitor.at, kind)]
     return found[0]
 
@@ -42,7 +40,7 @@ def advanced(visitor: Visitor) -> Any:
 
 
 def chosen(owner: str = "local") -> dict[str, str]:
-    return {one.name: one.value for one in application.choices(owner=owner) if one.chosen}
+    return {one.name: one.value for one in application.choices(owner=owner) if one.is_chosen}
 
 
 def told(at: AppTest) -> str:
@@ -89,7 +87,7 @@ def test_a_key_is_tested_beside_its_field(
         visitor.press("test_OPENAI_API_KEY")
         said = {one: english(f"settings.test_{one}", seconds="").split("(")[0] for one in OUTCOMES}
         assert [one for one, words in said.items() if words in visitor.words] == [outcome]
-        assert {one.name: one.place for one in application.key_states()}["OPENAI_API_KEY"] == "none"
+        assert {one.name: one.location for one in application.key_statuses()}["OPENAI_API_KEY"] == "none"
         assert fake.calls() == fake.calls("models") == 1
         assert KEY not in visitor.words
         assert not any(words in visitor.look().words for words in said.values())
@@ -108,15 +106,13 @@ KEYS_TESTED = {  # a key or an address, and the field that it is typed into
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KEYS_TESTED)
-def test_a_test_changes_nothing(
-    visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_test_changes_nothing(visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Neither what is typed nor what was chosen beside it is kept, and runs work with what they did."""
     for address in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL",
                     "TAVILY_BASE_URL", "AMAP_BASE_URL", "OLLAMA_BASE_URL"):  # fmt: skip
         monkeypatch.setenv(address, nowhere())
     application.close()
-    before = application.key_states(), application.choices(), application.services()
+    before = application.key_statuses(), application.choices(), application.get_services()
     visitor = visit("settings")
     if not [item for item in visitor.at.text_input if f"set_{name}_" in (item.key or "")]:
         provider = name.split("_")[0].lower()
@@ -127,12 +123,12 @@ def test_a_test_changes_nothing(
     lacking = name == "OPENAI_BASE_URL"  # of which no key is there
     assert english("settings.test_none" if lacking else "settings.test_unreached") in visitor.words
     assert english("settings.test_unsaved") in visitor.words
-    assert (application.key_states(), application.choices(), application.services()) == before
-    assert application.services() is before[2]
+    assert (application.key_statuses(), application.choices(), application.get_services()) == before
+    assert application.get_services() is before[2]
     assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
     assert field(visitor, "text_input", name).value == KEYS_TESTED[name]  # and can be saved now
     visitor.press("save")
-    assert {one.name: one.place for one in application.key_states()}[name] == "session"
+    assert {one.name: one.location for one in application.key_statuses()}[name] == "session"
     assert chosen()["NUMBER_OF_INITIAL_QUERIES"] == "9"
 
 
@@ -144,7 +140,7 @@ def test_a_key_and_the_address_beside_it_are_tested_together(visit: Visit) -> No
         field(visitor, "text_input", "OPENAI_BASE_URL").set_value(fake.base_url)
         visitor.press("test_OPENAI_BASE_URL")
         assert english("settings.test_answers", seconds="").split("(")[0] in visitor.words
-        assert {one.place for one in application.key_states()} == {"none"}
+        assert {one.location for one in application.key_statuses()} == {"none"}
 
 
 def test_what_is_no_key_is_not_tested(visit: Visit) -> None:
@@ -156,9 +152,7 @@ def test_what_is_no_key_is_not_tested(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_a_refused_key_is_not_used_without_a_warning(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_key_is_not_used_without_a_warning(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeOpenAI() as fake:
         fake.keys = {"another-key-that-works"}
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
@@ -175,28 +169,23 @@ def test_a_refused_key_is_not_used_without_a_warning(
         field(visitor, "text_input", "OPENAI_API_KEY").set_value("another-key-that-works")
         visitor.press("save")
         assert warned not in visitor.words
-        application.bring({"OPENAI_API_KEY": KEY})
+        application.add_keys({"OPENAI_API_KEY": KEY})
         assert warned in visit("ask").words
         fake.keys = {KEY}  # the service knows it by now
         visitor.go("settings").press("test_OPENAI_API_KEY")
         assert warned not in visitor.look().words
 
 
-def test_a_refused_key_of_one_person_is_no_warning_for_another(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_key_of_one_person_is_no_warning_for_another(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeOpenAI() as fake:
         fake.keys = {"another-key-that-works"}
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
         application.close()
         ann, bob = owner("0001"), owner("0002")
         for one in (ann, bob):
-            application.bring({"OPENAI_API_KEY": KEY}, owner=one)
+            application.add_keys({"OPENAI_API_KEY": KEY}, owner=one)
         application.check_key("OPENAI_API_KEY", owner=ann)
-        refused = [
-            {one.name for one in application.key_states(owner=each) if one.refused}
-            for each in (ann, bob)
-        ]
+        refused = [{one.name for one in application.key_statuses(owner=each) if one.is_refused} for each in (ann, bob)]
         assert refused == [{"OPENAI_API_KEY"}, set()]
 
 
@@ -249,8 +238,8 @@ def test_who_searches_the_web_is_put_in_order(visit: Visit) -> None:
 
 
 def test_everything_goes_back_but_the_keys(visit: Visit) -> None:
-    application.choose({"NUMBER_OF_INITIAL_QUERIES": "9", "MAP_TILES": "off"})
-    application.bring({"TAVILY_API_KEY": KEY})
+    application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "9", "MAP_TILES": "off"})
+    application.add_keys({"TAVILY_API_KEY": KEY})
     visitor = visit("settings").press("reset_sure")
     assert chosen() == {}
     assert field(visitor, "number_input", "NUMBER_OF_INITIAL_QUERIES").value == 3
@@ -261,14 +250,14 @@ def test_a_key_is_taken_in_and_never_shown_again(visit: Visit, folder: Path) -> 
     visitor = visit("settings")
     field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
     visitor.press("save")
-    assert {one.name: one.place for one in application.key_states()}["TAVILY_API_KEY"] == "session"
+    assert {one.name: one.location for one in application.key_statuses()}["TAVILY_API_KEY"] == "session"
     assert KEY not in told(visitor.at)
     assert KEY not in str(visitor.at.session_state)
     assert field(visitor, "text_input", "TAVILY_API_KEY").value == ""
     assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
     assert "live" in visitor.go("status").words or application.readiness()["news"].state == "live"
     visitor.go("settings").press("forget_TAVILY_API_KEY")
-    assert {one.place for one in application.key_states()} == {"none"}
+    assert {one.location for one in application.key_statuses()} == {"none"}
 
 
 def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) -> None:
@@ -276,10 +265,8 @@ def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) 
     field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
     field(visitor, "checkbox", "remember").check()
     visitor.press("save")
-    assert {one.name: one.place for one in application.key_states()}["TAVILY_API_KEY"] == "machine"
-    assert [
-        p.name for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()
-    ] == ["keys.json"]
+    assert {one.name: one.location for one in application.key_statuses()}["TAVILY_API_KEY"] == "machine"
+    assert [p.name for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()] == ["keys.json"]
 
 
 def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(visit: Visit) -> None:
@@ -289,14 +276,11 @@ def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(vi
     visitor.at.selectbox(key="more_providers").select("deepseek").run()
     field(visitor, "text_input", "DEEPSEEK_API_KEY").set_value(KEY)
     visitor.press("save")
-    assert {one.name: one.place for one in application.key_states()}[
-        "DEEPSEEK_API_KEY"
-    ] == "session"
+    assert {one.name: one.location for one in application.key_statuses()}["DEEPSEEK_API_KEY"] == "session"
     assert KEY not in told(visitor.at)
-    assert application.choose({"ANSWER_MODEL": "deepseek:deepseek-chat"}) == {}
+    assert application.save_choices({"ANSWER_MODEL": "deepseek:deepseek-chat"}) == {}
     table = {
-        setting: (spec, lacks)
-        for _, setting, spec, lacks in application.services(owner="local").table()
+        setting: (spec, lacks) for _, setting, spec, lacks in application.get_services(owner="local").model_table()
     }
     assert table["ANSWER_MODEL"] == ("deepseek:deepseek-chat", "")
     assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
@@ -309,12 +293,10 @@ def test_what_is_no_key_is_refused_beside_its_field_without_being_repeated(visit
     visitor.press("save")
     assert visitor.errors == [english("settings.wrong_key")]
     assert "my secret" not in told(visitor.at)
-    assert {one.place for one in application.key_states()} == {"none"}
+    assert {one.location for one in application.key_statuses()} == {"none"}
 
 
-def test_a_key_of_the_environment_is_told_as_that(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_of_the_environment_is_told_as_that(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     visitor = visit("settings")
     assert english("settings.key_environment") in told(visitor.at)
@@ -333,8 +315,8 @@ def test_where_runs_are_worked_on_elsewhere_no_key_can_be_entered(
 
 def test_with_a_login_keys_are_one_s_own_and_addresses_the_server_s(visit: Visit) -> None:
     ann, bob = owner("0001"), owner("0002")
-    application.bring({"TAVILY_API_KEY": KEY}, owner=ann)
-    application.choose({"NUMBER_OF_INITIAL_QUERIES": "8"}, owner=ann)
+    application.add_keys({"TAVILY_API_KEY": KEY}, owner=ann)
+    application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "8"}, owner=ann)
     visitor = visit("settings", secrets=AUTH, user=claims("0001"))
     assert "forget_TAVILY_API_KEY" in visitor.buttons
     assert english("settings.keys_addresses") in visitor.words
@@ -366,17 +348,15 @@ def test_a_language_that_was_switched_to_is_there_at_the_next_visit(visit: Visit
 
 
 def test_the_language_of_one_person_is_not_that_of_another(visit: Visit) -> None:
-    application.prefer("language", "zh", owner=owner("0001"))
+    application.set_preference("language", "zh", owner=owner("0001"))
     assert WORDS["history.title"][0] in visit("history", secrets=AUTH, user=claims("0001")).words
     assert WORDS["history.title"][1] in visit("history", secrets=AUTH, user=claims("0002")).words
 
 
 def test_the_language_can_be_left_to_the_browser_again(visit: Visit) -> None:
-    application.prefer("language", "zh")
+    application.set_preference("language", "zh")
     visitor = visit("settings")
-    [group] = [
-        group for group in visitor.at.button_group if (group.key or "").startswith("set_language_")
-    ]
+    [group] = [group for group in visitor.at.button_group if (group.key or "").startswith("set_language_")]
     group.set_value("browser")
     visitor.look()
     assert "language" not in application.preferences()

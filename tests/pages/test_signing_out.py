@@ -50,9 +50,7 @@ def sign_in(subject: str = "ann", nonce: str = "one", *, ago: float = 1, pad: in
 
 def ask(server: Server, path: str, cookies: Cookies, method: str = "GET", **headers: str) -> Any:
     sent = {"cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
-    return httpx.request(
-        method, server.url + path, headers={**sent, **headers}, follow_redirects=False, timeout=30
-    )
+    return httpx.request(method, server.url + path, headers={**sent, **headers}, follow_redirects=False, timeout=30)
 
 
 def seen(server: Server, cookies: Cookies) -> int:
@@ -78,9 +76,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[li
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pad", [0, 5000], ids=["one cookie", "cookie in parts"])
-def test_a_copied_cookie_is_worth_nothing_once_its_browser_has_signed_out(
-    pair: list[Server], pad: int
-) -> None:
+def test_a_copied_cookie_is_worth_nothing_once_its_browser_has_signed_out(pair: list[Server], pad: int) -> None:
     stolen = sign_in(nonce=f"copied {pad}", pad=pad)
     other = sign_in(nonce=f"not copied {pad}")
     assert [seen(server, stolen) for server in pair] == [IN, IN]
@@ -127,12 +123,8 @@ def test_a_request_from_elsewhere_signs_nobody_out(
     assert seen(pair[0], cookies) == IN
 
 
-@pytest.mark.parametrize(
-    "cookies", [{}, {USER: "abc"}, sign_in(ago=13 * 3600), {USER: "chunks-9"}], ids=range(4)
-)
-def test_who_is_not_signed_in_may_throw_the_cookie_away(
-    pair: list[Server], cookies: Cookies
-) -> None:
+@pytest.mark.parametrize("cookies", [{}, {USER: "abc"}, sign_in(ago=13 * 3600), {USER: "chunks-9"}], ids=range(4))
+def test_who_is_not_signed_in_may_throw_the_cookie_away(pair: list[Server], cookies: Cookies) -> None:
     assert ask(pair[0], OUT, cookies).status_code == 302
 
 
@@ -143,9 +135,7 @@ def test_a_sign_in_of_the_future_or_of_no_time_is_none(pair: list[Server]) -> No
 
 
 @pytest.mark.slow
-def test_a_store_that_cannot_be_read_lets_nobody_in(
-    tmp_path: Path, indexed: Path, pair: list[Server]
-) -> None:
+def test_a_store_that_cannot_be_read_lets_nobody_in(tmp_path: Path, indexed: Path, pair: list[Server]) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "library.db").write_bytes(indexed.read_bytes())

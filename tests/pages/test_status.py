@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.words import day_text
-from pages.status.cards import gathered
+from pages.shared.localization import format_day_in
+from pages.status.cards import build_cards
 from research import DatabaseSchema, Readiness, Usage, application, prices_as_of
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
@@ -42,12 +42,12 @@ def test_it_says_who_thinks_what_is_ready_and_where_data_lies(visit: Visit, fold
 
 
 def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) -> None:
-    library = application.desk().library
-    library.use_sample(False)
+    library = application.get_application().library
+    library.set_sample_enabled(False)
     visitor = visit("status")
     assert english("status.empty") in visitor.words
     assert english("status.brings_library") in visitor.words
-    list(library.add([("tower.md", b"# Tower\n\nThe tower is open all day.")]))
+    list(library.add_files([("tower.md", b"# Tower\n\nThe tower is open all day.")]))
     assert english("status.live") in visitor.look().words
     assert english("status.empty") not in visitor.words
     assert english("status.brings_library") not in visitor.words
@@ -80,7 +80,7 @@ def test_each_role_is_shown_with_its_setting_and_its_model(
     visitor = visit("status")
     assert english("status.models_text") in visitor.words
     assert english("status.reasoner_text") not in visitor.words
-    assert english("status.prices", date=day_text(prices_as_of(), "en")) in visitor.words
+    assert english("status.prices", date=format_day_in(prices_as_of(), "en")) in visitor.words
     ready, missing = english("status.set"), english("status.needs", setting="GEMINI_API_KEY")
     unknown = english("status.unknown")
     columns = ["role", "setting", "model", "input", "output", "search", "state"]
@@ -121,9 +121,7 @@ def test_a_key_is_shown_as_set_and_never_itself(
     assert "sentinel" not in visitor.words + str(tables)
 
 
-def test_the_web_is_live_with_those_who_search_it(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_web_is_live_with_those_who_search_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     assert english("status.nothing_asked") in visit("status").words
     application.close()
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
@@ -133,9 +131,7 @@ def test_the_web_is_live_with_those_who_search_it(
     assert f"{english('source.tavily')}, {english('source.searxng')}" in words
 
 
-def test_a_test_of_the_connections_says_of_each_model_that_it_works(
-    visit: Visit, server: FakeOpenAI
-) -> None:
+def test_a_test_of_the_connections_says_of_each_model_that_it_works(visit: Visit, server: FakeOpenAI) -> None:
     visitor = visit("status")
     assert server.calls() == 0
     words = visitor.press("check").words
@@ -175,9 +171,7 @@ def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
 
 
 @pytest.mark.slow
-def test_a_run_server_that_is_not_there_is_told(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_server_that_is_not_there_is_told(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUNS_URL", "http://127.0.0.1:9")
     visitor = visit("status").press("check")
     assert f"{english('role.runs')}  · http://127.0.0.1:9" in visitor.words
@@ -206,30 +200,25 @@ def test_without_anything_set_each_part_says_what_to_add(visit: Visit) -> None:
     assert lines(visitor) == {"export DATABASE_URL=sqlite:////folder/own.db"}
     assert settled(visitor) == 6  # web, Wikidata, news, papers, places, models
     assert (
-        "Sample only: Places, Database, Library. Not available: Web, Wikidata, News, Papers, Models."
-        in visitor.words
+        "Sample only: Places, Database, Library. Not available: Web, Wikidata, News, Papers, Models." in visitor.words
     )
     for state in ("offline", "sample", "missing"):
         assert english(f"status.{state}") in visitor.words
 
 
-def test_a_web_search_that_is_turned_off_is_turned_on_again(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_web_search_that_is_turned_off_is_turned_on_again(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEB_SEARCH", "off")
     visitor = visit("status")
     assert english("status.web_off") in visitor.words
     assert settled(visitor) == 6
 
 
-def test_what_is_live_has_nothing_to_add(
-    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_live_has_nothing_to_add(visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
     monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
     monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
     visitor = visit("status")
-    assert lines(visitor) == {application.described()["database"].adds[1]}
+    assert lines(visitor) == {application.known_sources()["database"].setup_commands[1]}
     assert settled(visitor) == 2  # Wikidata and papers
     assert english("source.amap") in visitor.words
     assert "openai:gpt-fake" in visitor.words
@@ -242,9 +231,7 @@ def test_a_map_that_lacks_its_key_is_missing(visit: Visit, monkeypatch: pytest.M
     assert settled(visitor) == 6
 
 
-def test_limits_are_told_and_none_is_no_limit(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_are_told_and_none_is_no_limit(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_MAX_COST", "2.5")
     monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "7")
     words = visit("status").words
@@ -263,18 +250,14 @@ def test_where_nothing_was_used_that_is_said(visit: Visit) -> None:
 
 
 def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path) -> None:
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     now = datetime.now(UTC)
-    store.add(run("one", created=now, owner="local"), None, "")
-    store.add(run("two", created=now, owner="somebody"), None, "")
-    known = Usage(
-        stage="write", model="gemini:x", input=1_000, output=20, cost=1.25, estimated=True
-    )
+    store.add_run(run("one", created=now, owner="local"), None, "")
+    store.add_run(run("two", created=now, owner="somebody"), None, "")
+    known = Usage(stage="write", model="gemini:x", input=1_000, output=20, cost=1.25, estimated=True)
     unknown = Usage(stage="search", model="tavily", searches=3)
     for key in ("one", "two"):
-        store.append(
-            key, [(now, "usage", used.model_dump(mode="json")) for used in (known, unknown)]
-        )
+        store.append_events(key, [(now, "usage", used.model_dump(mode="json")) for used in (known, unknown)])
     visitor = visit("status")
     assert [metric.value for metric in visitor.at.metric] == ["≥ $1.25", "1,020", "3"]
     assert english("spending.unpriced", n=1, models="tavily") in visitor.words
@@ -294,12 +277,12 @@ def test_everything_is_exported_in_the_background_and_the_file_goes(visit: Visit
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
     visitor.press("export")
     visitor.until(english("export.ready_text"))
-    made = application.exported()
+    made = application.get_data_export()
     assert made is not None
-    assert made.file is not None
-    assert made.total == 1
+    assert made.path is not None
+    assert made.total_count == 1
     visitor.press("export_discard")
-    assert not made.file.exists()
+    assert not made.path.exists()
     assert "export" in visitor.buttons
 
 
@@ -310,10 +293,10 @@ def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
     assert visitor.at.button(key="wipe_go").disabled
     visitor.at.text_input(key="wipe_word").set_value("delete").run()
     assert visitor.at.button(key="wipe_go").disabled
-    assert len(application.recent()) == 1
+    assert len(application.recent_runs()) == 1
     visitor.at.text_input(key="wipe_word").set_value("delete everything").run()
     visitor.press("wipe_go")
-    assert application.recent() == []
+    assert application.recent_runs() == []
     assert f"{english('wiped.runs')} 1" in visitor.words
 
 
@@ -367,9 +350,7 @@ def test_a_data_folder_that_is_a_file_is_named_and_left_as_it_is(
 
 
 @pytest.mark.skipif(not BOUND, reason="permissions do not bind this user")
-def test_a_read_only_data_folder_is_named(
-    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_data_folder_is_named(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = tmp_path / "bare"
     bare.mkdir(mode=0o500)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(bare))
@@ -379,7 +360,7 @@ def test_a_read_only_data_folder_is_named(
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(visit: Visit, folder: Path) -> None:
-    application.desk()
+    application.get_application()
     application.close()
     file = folder / "runs.db"
     with closing(sqlite3.connect(file)) as db:
@@ -400,9 +381,7 @@ def test_a_database_of_another_program_is_left_as_it_is(visit: Visit, folder: Pa
         assert db.execute("select name from sqlite_schema").fetchall() == [("theirs",)]
 
 
-def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
-    visit: Visit, folder: Path
-) -> None:
+def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(visit: Visit, folder: Path) -> None:
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait()
     run_id = visitor.run_id
     application.close()
@@ -459,6 +438,6 @@ def test_trouble_is_told_in_chinese_too(visit: Visit, folder: Path) -> None:
 
 def test_tools_that_no_model_can_be_offered_are_named_on_the_card_of_their_server() -> None:
     ready = Readiness(state="live", detail="look", withheld="wide_*tool*")
-    (card, _) = gathered({"mcp_odd": ready}, DatabaseSchema(dialect="sqlite"), [], (0, 0))
-    assert card.uses.startswith("look\n\n")
-    assert r"wide\_\*tool\*" in card.uses
+    (card, _) = build_cards({"mcp_odd": ready}, DatabaseSchema(dialect="sqlite"), [], (0, 0))
+    assert card.description.startswith("look\n\n")
+    assert r"wide\_\*tool\*" in card.description

@@ -12,22 +12,22 @@ from pytest import MonkeyPatch
 
 from pages.run import answer, conflicts, downloads, sources
 from pages.run import support as standing
-from pages.shared.safe import plain
+from pages.shared.escaping import escape_markdown
 from research import (
     REPORT_FORMATS,
     SUPPORT_ACCURACY,
+    AnswerSupport,
+    CheckedSentence,
     CitedAnswer,
-    Disagreement,
-    GivenFigure,
+    CitedFigure,
+    FigureDisagreement,
     Report,
-    Sentence,
     Span,
-    Support,
     application,
-    cited,
-    support,
+    check_support,
+    number_report_answer,
 )
-from research.core.records import Lack, Repair, Review
+from research.core.records import AnswerReview, SentenceRepair, SupportGap
 from tests.catalogue import WORDS
 from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
 from tests.pages.checked_run import answer as answer_of
@@ -44,25 +44,24 @@ def language(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def run_id(folder: Path, language: Any) -> str:
-    return put(application.desk().runs.store, language)
+    return put(application.get_application().runs.store, language)
 
 
 def report_of(run_id: str) -> tuple[Report, CitedAnswer]:
     report = application.report(run_id)
     assert report is not None
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
     return report, numbered
 
 
-def differing(numbered: CitedAnswer) -> Support:
+def differing(numbered: CitedAnswer) -> AnswerSupport:
     """The support of the answer, in which the second sentence has another figure than its source."""
-    known = support(numbered)
-    lack = Lack(kind="figure", text="80", found="60")
-    return Support(
+    known = check_support(numbered)
+    lack = SupportGap(kind="figure", text="80", found="60")
+    return AnswerSupport(
         sentences=tuple(
-            s.model_copy(update={"status": "differs", "lacks": (lack,)}) if s.at == 1 else s
-            for s in known.sentences
+            s.model_copy(update={"status": "differs", "lacks": (lack,)}) if s.at == 1 else s for s in known.sentences
         )
     )
 
@@ -76,31 +75,31 @@ def marked(blocks: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 def test_every_doubtful_sentence_has_one_mark_that_says_why(run_id: str) -> None:
     _, numbered = report_of(run_id)
-    known = support(numbered)
-    marks = marked(answer.blocks(numbered, {}, known))
-    assert sorted(marks) == [sentence.at for sentence in known.doubtful]
+    known = check_support(numbered)
+    marks = marked(answer.build_blocks(numbered, {}, known))
+    assert sorted(marks) == [sentence.at for sentence in known.doubtful_sentences]
     assert {mark["status"] for mark in marks.values()} >= {"unclear", "none"}
-    for sentence in known.doubtful:
+    for sentence in known.doubtful_sentences:
         assert marks[sentence.at]["label"].startswith(WORDS[f"standing.{sentence.status}"][1])
 
 
 def test_a_figure_that_differs_is_told_with_both_figures(run_id: str) -> None:
     _, numbered = report_of(run_id)
-    mark = marked(answer.blocks(numbered, {}, differing(numbered)))[1]
+    mark = marked(answer.build_blocks(numbered, {}, differing(numbered)))[1]
     assert mark["label"] == "Differs from its source: figure differs: 80 here, 60 in the source"
-    assert mark["near"] == {"n": 1, "at": support(numbered).sentences[1].spans[0]}
+    assert mark["near"] == {"n": 1, "at": check_support(numbered).sentences[1].spans[0]}
 
 
 def test_a_source_that_does_not_exist_is_told(run_id: str) -> None:
     _, numbered = report_of(run_id)
-    labels = [mark["label"] for mark in marked(answer.blocks(numbered, {}, support(numbered))).values()]  # fmt: skip
+    labels = [mark["label"] for mark in marked(answer.build_blocks(numbered, {}, check_support(numbered))).values()]  # fmt: skip
     assert sum(WORDS["support.unsourced"][1] in label for label in labels) == 1
 
 
 def test_a_draft_has_no_marks_and_no_counts(run_id: str, monkeypatch: MonkeyPatch) -> None:
     report, numbered = report_of(run_id)
     drawn: list[dict[str, Any]] = []
-    monkeypatch.setattr(answer, "_render", lambda data, **_: drawn.append(data))
+    monkeypatch.setattr(answer, "_answer_component", lambda data, **_: drawn.append(data))
     answer.draw_draft(report, numbered)
     answer.draw(report, numbered)
     assert [bool(marked(data["blocks"])) for data in drawn] == [False, True]
@@ -116,18 +115,16 @@ def test_a_quote_that_its_source_does_not_contain_is_marked() -> None:
             "spans": [{"span": Span(kind="quote", text="Never said."), "unsourced": True}],
         }
     )
-    (block,) = answer.blocks(numbered, {}, support(numbered))
+    (block,) = answer.build_blocks(numbered, {}, check_support(numbered))
     assert block["mark"]["status"] == "none"
 
 
 # Passages
 
 
-def test_a_citation_opens_its_passage_at_the_sentence_that_comes_nearest(
-    run_id: str, language: str
-) -> None:
+def test_a_citation_opens_its_passage_at_the_sentence_that_comes_nearest(run_id: str, language: str) -> None:
     _, numbered = report_of(run_id)
-    blocks = answer.blocks(numbered, {}, support(numbered))
+    blocks = answer.build_blocks(numbered, {}, check_support(numbered))
     shown = [c for b in blocks for s in b.get("spans", {}).values() for c in s["cites"]]
     prices = [cite for cite in shown if "40" in cite["quote"]]
     assert len(prices) == 1
@@ -140,7 +137,7 @@ def test_a_citation_opens_its_passage_at_the_sentence_that_comes_nearest(
 
 def test_the_highlight_of_an_answer_without_support_is_what_was_cited(run_id: str) -> None:
     _, numbered = report_of(run_id)
-    blocks = answer.blocks(numbered)
+    blocks = answer.build_blocks(numbered)
     shown = [c for b in blocks for s in b.get("spans", {}).values() for c in s["cites"]]
     assert {cite["quote"] for cite in shown} == {""}
 
@@ -149,15 +146,13 @@ def test_the_highlight_of_an_answer_without_support_is_what_was_cited(run_id: st
 
 
 @pytest.mark.slow
-def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_says(
-    run_id: str, visit: Visit
-) -> None:
+def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_says(run_id: str, visit: Visit) -> None:
     visit(run=run_id, lang="en")
     _, numbered = report_of(run_id)
     text = "Smoking is legal."
-    lack = Lack(kind="words", text=text, found="smoking is legally restricted")
-    sentence = Sentence(at=0, text=text, status="unclear", lacks=(lack,))
-    (why,) = standing.reasons(sentence, numbered)
+    lack = SupportGap(kind="words", text=text, found="smoking is legally restricted")
+    sentence = CheckedSentence(at=0, text=text, status="unclear", lacks=(lack,))
+    (why,) = standing.gap_texts(sentence, numbered)
     assert "smoking is legally restricted" in why
 
 
@@ -165,10 +160,8 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
 def test_what_a_model_holds_against_a_sentence_is_told(run_id: str, visit: Visit) -> None:
     visit(run=run_id, lang="en")
     _, numbered = report_of(run_id)
-    sentence = Sentence(
-        at=0, text="It has 70 gates.", status="unclear", ruled=True, reason="no gates"
-    )
-    assert standing.reasons(sentence, numbered) == ["the model’s reason: no gates"]
+    sentence = CheckedSentence(at=0, text="It has 70 gates.", status="unclear", ruled=True, reason="no gates")
+    assert standing.gap_texts(sentence, numbered) == ["the model’s reason: no gates"]
 
 
 @pytest.mark.slow
@@ -177,14 +170,11 @@ def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     assert visitor.answer is not None
     summary = visitor.answer["summary"]
     _, numbered = report_of(run_id)
-    counts = support(numbered).counts
+    counts = check_support(numbered).counts
     ok = counts.quoted + counts.supported
     assert summary["line"].startswith(f"{ok} of {counts.total} sentences supported")
     assert f"{counts.none} without a source" in summary["line"]
-    assert (
-        len(summary["doubtful"])
-        == counts.unclear + counts.unsupported + counts.none + counts.differs
-    )
+    assert len(summary["doubtful"]) == counts.unclear + counts.unsupported + counts.none + counts.differs
     accuracy = {key: round(100 * of.balanced) for key, of in SUPPORT_ACCURACY.items()}
     assert f"{accuracy['en']}% in English" in summary["notes"][0]
     assert f"{accuracy['zh']}% in Chinese" in summary["notes"][0]
@@ -200,8 +190,8 @@ def test_the_line_is_in_the_language_of_the_page(run_id: str, visit: Visit) -> N
 
 
 def test_an_answer_of_quotes_is_told_as_one() -> None:
-    told = [Sentence(at=n, text="A quote.", status="quoted") for n in range(3)]
-    assert standing.line(Support(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
+    told = [CheckedSentence(at=n, text="A quote.", status="quoted") for n in range(3)]
+    assert standing.counts_text(AnswerSupport(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
 
 
 @pytest.mark.slow
@@ -215,16 +205,14 @@ def test_an_answer_of_rows_has_no_line(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_support_is_worked_out_once_for_a_run(
-    run_id: str, visit: Visit, monkeypatch: MonkeyPatch
-) -> None:
+def test_support_is_worked_out_once_for_a_run(run_id: str, visit: Visit, monkeypatch: MonkeyPatch) -> None:
     calls: list[CitedAnswer] = []
 
-    def counted(numbered: CitedAnswer) -> Support:
+    def counted(numbered: CitedAnswer) -> AnswerSupport:
         calls.append(numbered)
-        return support(numbered)
+        return check_support(numbered)
 
-    monkeypatch.setattr(standing, "support", counted)
+    monkeypatch.setattr(standing, "check_support", counted)
     visitor = visit(run=run_id)
     visitor.look().look()
     assert len(calls) == 1
@@ -248,21 +236,21 @@ def test_sources_that_are_only_found_are_shown_when_asked_for(run_id: str, visit
 
 def test_sources_are_filtered_by_kind_domain_and_date(run_id: str) -> None:
     report, numbered = report_of(run_id)
-    every = sources.listed(report, numbered)
+    every = sources.list_sources(report, numbered)
     web = {one.kind for one in every if one.evidence.kind == "web"}
-    by_kind = [one for one in every if sources.Wanted(kinds=tuple(web)).has(one)]
+    by_kind = [one for one in every if sources.SourceFilter(kinds=tuple(web)).matches(one)]
     assert {one.evidence.kind for one in by_kind} == {"web"}
-    by_domain = [one for one in every if sources.Wanted(domains=("www.dpm.org.cn",)).has(one)]
+    by_domain = [one for one in every if sources.SourceFilter(domains=("www.dpm.org.cn",)).matches(one)]
     assert [one.number for one in by_domain] == [1]
     first, last = sorted(one.evidence.published for one in every if one.evidence.published)[-2:]
-    by_day = [one for one in every if sources.Wanted(days=(first, last)).has(one)]
+    by_day = [one for one in every if sources.SourceFilter(date_range=(first, last)).matches(one)]
     assert {one.evidence.published for one in by_day} == {first, last}
-    assert [one for one in every if sources.Wanted(days=(first,)).has(one)] == every
+    assert [one for one in every if sources.SourceFilter(date_range=(first,)).matches(one)] == every
 
 
 def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
     known = found("en", uncited=0)[:5]
-    visitor = visit(run=put(application.desk().runs.store, "en", known=known))
+    visitor = visit(run=put(application.get_application().runs.store, "en", known=known))
     assert len(visitor.table("times")) == 5
     assert [box.key for box in visitor.at.multiselect] == []
 
@@ -270,7 +258,7 @@ def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
 def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
     first, *others = found("en")
     wild = first.model_copy(update={"title": HOSTILE, "publisher": HOSTILE})
-    visitor = visit(run=put(application.desk().runs.store, "en", known=(wild, *others)))
+    visitor = visit(run=put(application.get_application().runs.store, "en", known=(wild, *others)))
     assert visitor.errors == []
     assert visitor.answer is not None
     assert HOSTILE in list(visitor.table("times")["name"])
@@ -278,10 +266,10 @@ def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
 
 def test_a_source_knows_the_sentences_that_use_it(run_id: str) -> None:
     _, numbered = report_of(run_id)
-    known = support(numbered)
-    told = standing.uses(known, numbered)
+    known = check_support(numbered)
+    told = standing.source_uses(known, numbered)
     assert {n: len(used) for n, used in told.items()} == {
-        str(s.number): len(known.of(s.number)) for s in numbered.sources
+        str(s.number): len(known.citing(s.number)) for s in numbered.sources
     }
     for n, used in told.items():
         assert all(int(n) in numbered.spans[one["at"]].numbers for one in used)
@@ -302,11 +290,11 @@ def test_sources_that_disagree_stand_in_a_table(
     run_id: str, language: Any, visit: Visit, monkeypatch: MonkeyPatch
 ) -> None:
     first, gone = (
-        GivenFigure(text=text, clause=HOSTILE, evidence=item, number=n, copies=2)
+        CitedFigure(text=text, clause=HOSTILE, evidence=item, number=n, copies=2)
         for text, item, n in (("80", found(language)[0].id, 1), ("60", "gone", None))
     )
-    price = Disagreement(subject="price of a ticket", unit="yuan", figures=(first, gone))
-    monkeypatch.setattr(conflicts, "conflicts", lambda report, numbered: (price,))
+    price = FigureDisagreement(subject="price of a ticket", unit="yuan", figures=(first, gone))
+    monkeypatch.setattr(conflicts, "find_disagreements", lambda report, numbered: (price,))
     visitor = visit(run=run_id)
     table = visitor.table("figure")
     assert list(table["figure"]) == ["80", "60"]
@@ -316,8 +304,8 @@ def test_sources_that_disagree_stand_in_a_table(
 
 def test_without_disagreements_there_is_no_table(run_id: str, monkeypatch: MonkeyPatch) -> None:
     report, numbered = report_of(run_id)
-    monkeypatch.setattr(conflicts, "conflicts", lambda *_: ())
-    monkeypatch.setattr(conflicts, "table", pytest.fail)
+    monkeypatch.setattr(conflicts, "find_disagreements", lambda *_: ())
+    monkeypatch.setattr(conflicts, "draw_table", pytest.fail)
     conflicts.draw(report, numbered)
 
 
@@ -326,20 +314,20 @@ def test_without_disagreements_there_is_no_table(run_id: str, monkeypatch: Monke
 
 def test_sentences_that_a_check_has_changed_stand_as_they_were(folder: Path, visit: Visit) -> None:
     known = found("en")
-    review = Review(
+    review = AnswerReview(
         author="openai:gpt-fake",
         repairs=(
-            Repair(before=HOSTILE),
-            Repair(before="It has 70 gates.", after="It has 4 gates."),
+            SentenceRepair(before=HOSTILE),
+            SentenceRepair(before="It has 70 gates.", after="It has 4 gates."),
         ),
     )
     written = answer_of("en", known).model_copy(update={"review": review})
-    visitor = visit(run=put(application.desk().runs.store, "en", written, known))
+    visitor = visit(run=put(application.get_application().runs.store, "en", written, known))
     assert visitor.errors == []
     assert any(WORDS["review.title"][1].format(n=2) == box.label for box in visitor.at.expander)
     lines = [item.value for item in visitor.at.markdown]
-    assert f"- **{WORDS['review.dropped'][1]}** {plain(HOSTILE)}" in lines
-    rewritten = f"{plain('It has 70 gates.')}  \n→ {plain('It has 4 gates.')}"
+    assert f"- **{WORDS['review.dropped'][1]}** {escape_markdown(HOSTILE)}" in lines
+    rewritten = f"{escape_markdown('It has 70 gates.')}  \n→ {escape_markdown('It has 4 gates.')}"
     assert f"- **{WORDS['review.rewritten'][1]}** {rewritten}" in lines
 
 
@@ -355,25 +343,21 @@ def test_an_answer_that_nobody_changed_says_nothing_of_it(run_id: str, visit: Vi
 @pytest.mark.slow
 def test_every_format_that_is_offered_can_be_made_and_has_a_name_of_its_own(run_id: str) -> None:
     report, numbered = report_of(run_id)
-    offered = list(downloads.formats(report, numbered))
+    offered = list(downloads.list_formats(report, numbered))
     assert {"md", "json", "places_geojson", "places_kml", "places_csv", "table1_csv", "table1_excel"} <= {one.kind for one in offered}  # fmt: skip
-    assert (
-        len({one.kind for one in offered}) == len({one.suffix for one in offered}) == len(offered)
-    )
+    assert len({one.kind for one in offered}) == len({one.suffix for one in offered}) == len(offered)
     for one in offered:
-        assert downloads.made(report, one, one.words)()
+        assert downloads.create_builder(report, one, one.label)()
 
 
 def test_every_format_of_the_engine_is_offered(run_id: str) -> None:
     report, numbered = report_of(run_id)
-    endings = {one.suffix.lstrip(".") for one in downloads.formats(report, numbered)}
+    endings = {one.suffix.lstrip(".") for one in downloads.list_formats(report, numbered)}
     assert set(REPORT_FORMATS) | {"zip", "sources.csv"} <= endings
 
 
 @pytest.mark.slow
-def test_a_writer_that_fails_is_told_in_words(
-    run_id: str, visit: Visit, monkeypatch: MonkeyPatch
-) -> None:
+def test_a_writer_that_fails_is_told_in_words(run_id: str, visit: Visit, monkeypatch: MonkeyPatch) -> None:
     def broken(*_: object) -> str:
         raise KeyError("secret detail")
 
@@ -386,6 +370,6 @@ def test_a_writer_that_fails_is_told_in_words(
 
 def test_a_chosen_passage_is_named_by_its_quote(run_id: str, language: str) -> None:
     _, numbered = report_of(run_id)
-    quote = next(b for b in answer.blocks(numbered, {}, support(numbered)) if b["kind"] == "quote")
+    quote = next(b for b in answer.build_blocks(numbered, {}, check_support(numbered)) if b["kind"] == "quote")
     assert quote["text"] == QUOTED[language] == quote["cites"][0]["quote"]
     assert "mark" not in quote

@@ -41,7 +41,7 @@ def test_a_file_is_recognised_loaded_asked_and_deleted(visit: Visit) -> None:
     assert visitor.at.selectbox(key="database_chosen").value == upload.database
     visitor = asked(visitor, "SELECT 城市, 数量 FROM sales WHERE 数量 > 3")
     assert list(visitor.table("城市")["城市"]) == ["苏州"]
-    run = application.get(visitor.run_id)
+    run = application.get_run(visitor.run_id)
     assert run is not None and run.options.database == upload.database
     (edit,) = [name for name in visitor.buttons if name.startswith("edit_")]
     visitor.press(edit)  # with the files still chosen
@@ -94,9 +94,7 @@ def test_the_row_of_the_headings_can_be_corrected(visit: Visit) -> None:
     assert uploads()[0].tables[0].rows == 1
 
 
-@pytest.mark.parametrize(
-    ("locale", "words"), [("en-US", "unknown encoding"), ("zh-CN", "无法识别")]
-)
+@pytest.mark.parametrize(("locale", "words"), [("en-US", "unknown encoding"), ("zh-CN", "无法识别")])
 def test_a_bad_file_is_told_and_the_others_are_there(visit: Visit, locale: str, words: str) -> None:
     visitor = visit("database", locale=locale)
     given(visitor, ("<i>bad.csv", bytes(range(1, 256)) * 9), ("sales.csv", SALES))

@@ -50,9 +50,7 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
 def rows(page: Page) -> list[list[str]]:
     """The first rows in sight, as they are told to those who cannot see the canvas."""
     found = page.locator(f"{FRAME} canvas tbody tr")
-    return found.evaluate_all(
-        "all => all.slice(0, 8).map(r => [...r.cells].map(c => c.textContent))"
-    )  # type: ignore[no-any-return]
+    return found.evaluate_all("all => all.slice(0, 8).map(r => [...r.cells].map(c => c.textContent))")  # type: ignore[no-any-return]
 
 
 def click(page: Page, x: float, y: float) -> None:
@@ -72,9 +70,7 @@ def reach(page: Page) -> None:
     page.locator("body").press("Home")
     for _ in range(60):
         page.keyboard.press("Tab")
-        if page.evaluate(
-            "f => !!document.activeElement.closest(f + ' .dvn-scroller, ' + f + ' canvas')", FRAME
-        ):
+        if page.evaluate("f => !!document.activeElement.closest(f + ' .dvn-scroller, ' + f + ' canvas')", FRAME):
             return
     raise AssertionError("the table cannot be reached")
 
@@ -113,9 +109,7 @@ def test_a_cell_is_selected_by_keyboard_and_opens_its_evidence(page: Page) -> No
     assert evidence(page).splitlines()[0] == "Thing 3 · Column 2"
     assert "Of thing 3 much is known." in evidence(page)
     page.keyboard.press("ArrowDown")
-    page.wait_for_function(
-        "() => document.querySelector('.st-key-cell').innerText.startsWith('Thing 4')"
-    )
+    page.wait_for_function("() => document.querySelector('.st-key-cell').innerText.startsWith('Thing 4')")
 
 
 def test_axe_finds_nothing_serious(page: Page) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from research import Column, Grid, Options, Plan, Row, application
-from research.core.records import Cell, Cite, Reading, Value
+from research import Column, Grid, Plan, Row, RunOptions, application
+from research.core.records import Cell, CellReading, CellValue, PassageReference
 from research.storage.store import Store
 from tests.catalogue import WORDS
 from tests.fakes import until
@@ -19,7 +19,7 @@ from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
 COMPARED = "Compare the Palace Museum and the Shaanxi History Museum: ticket price, closing day"
-OWN = Options(sources=("library",))
+OWN = RunOptions(sources=("library",))
 
 
 def english(key: str, **values: object) -> str:
@@ -46,7 +46,7 @@ def grid_of(run_id: str) -> Grid:
 
 
 def done(run_id: str, status: str = "done") -> None:
-    until(lambda: (run := application.get(run_id)) is not None and run.status == status)
+    until(lambda: (run := application.get_run(run_id)) is not None and run.status == status)
 
 
 def select(visitor: Visitor, run_id: str, row: int, column: int | str) -> Visitor:
@@ -91,7 +91,7 @@ def test_a_sentence_becomes_a_proposal_that_is_edited_and_approved(visit: Visit)
     visitor.look().press(f"fill_{key}").wait()
     edited = grid_of(run_id)
     assert [column.name for column in edited.columns] == ["Price"]
-    assert [row.named for row in edited.rows][2:] == ["Summer Palace Beijing"]
+    assert [row.full_name for row in edited.rows][2:] == ["Summer Palace Beijing"]
     report = application.report(run_id)
     assert report and report.run.status == "done" and report.answer
     assert len(report.answer.cells) == 3
@@ -116,7 +116,7 @@ def test_an_empty_sentence_and_a_choice_without_a_source_are_refused(visit: Visi
     visitor.at.text_area(key="table_sentence").set_value(COMPARED)
     visitor.press("propose")
     assert visitor.errors == [english("ask.no_sources")]
-    assert application.recent() == []
+    assert application.recent_runs() == []
 
 
 def test_a_table_set_up_by_hand_tells_its_costs_and_is_filled(visit: Visit) -> None:
@@ -129,7 +129,7 @@ def test_a_table_set_up_by_hand_tells_its_costs_and_is_filled(visit: Visit) -> N
     visitor.at.text_input(key="table_title").set_value("Sights of Beijing")
     visitor.look().press("fill").wait()
     grid = grid_of(visitor.run_id)
-    assert [row.named for row in grid.rows] == ["Palace Museum Beijing", "Summer Palace"]
+    assert [row.full_name for row in grid.rows] == ["Palace Museum Beijing", "Summer Palace"]
     assert [(c.name, c.type, c.unit) for c in grid.columns] == [
         ("Ticket", "number", "CNY"), ("Closed on", "text", ""),
     ]  # fmt: skip
@@ -168,18 +168,14 @@ def test_rows_come_from_a_csv_file(visit: Visit) -> None:
 
 def test_a_file_that_is_no_text_is_refused_in_words(visit: Visit) -> None:
     visitor = visit("tables")
-    visitor.at.file_uploader(key="rows_csv").set_value(
-        [("rows.csv", b"\xff\xfe\x80\x81\xff", "text/csv")]
-    )
+    visitor.at.file_uploader(key="rows_csv").set_value([("rows.csv", b"\xff\xfe\x80\x81\xff", "text/csv")])
     visitor.look().press("take_file")
     assert [toast.value for toast in visitor.at.toast] == [english("tables.no_text")]
     assert visitor.at.text_area(key="table_rows").value == ""
 
 
 def test_rows_come_from_an_earlier_answer_with_its_places(visit: Visit) -> None:
-    run = application.start(
-        "Where can I take kids near Wangfujing?", options=Options(sources=("places",))
-    )
+    run = application.start_run("Where can I take kids near Wangfujing?", options=RunOptions(sources=("places",)))
     done(run.id)
     visitor = visit("tables")
     visitor.press("take_run")
@@ -214,16 +210,12 @@ def test_a_selected_cell_shows_what_it_rests_on(visit: Visit, filled: str) -> No
     assert english("standing.unclear") in visitor.words
 
 
-def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(
-    visit: Visit, folder: Path
-) -> None:
+def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(visit: Visit, folder: Path) -> None:
     told = "The bridge opened to traffic in 1934.", "In May 1934 the mayor opened the bridge."
     found = [source(n, f"Page {n}", f"Steel was short. {text}") for n, text in enumerate(told)]
-    cites = tuple(
-        Cite(evidence=item.id, passage="p", start=17, end=item.passages[0].end) for item in found
-    )
-    opened = Value(type="date", text="1934", day=date(1934, 1, 1), precision="year")
-    reading = Reading(value=opened, quote=told[0], cites=cites)
+    cites = tuple(PassageReference(evidence=item.id, passage="p", start=17, end=item.passages[0].end) for item in found)
+    opened = CellValue(type="date", text="1934", day=date(1934, 1, 1), precision="year")
+    reading = CellReading(value=opened, quote=told[0], cites=cites)
     column = Column(id="c", name="Opened", type="date")
     grid = Grid(rows=(Row(id="r", name="Bridge"),), columns=(column,))
     cell = Cell(row="r", column="c", readings=(reading,))
@@ -265,14 +257,12 @@ def sent(frame: object) -> str:
     return proto.columns + proto.arrow_data.styler.display_values.decode("utf-8", "replace")
 
 
-def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(
-    visit: Visit, folder: Path
-) -> None:
+def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(visit: Visit, folder: Path) -> None:
     grid = Grid(
         rows=(Row(id="r1", name="Palace Museum"), Row(id="r2", name="City Museum")),
         columns=(Column(id="c1", name="ticket"),),
     )
-    first = application.tabulate("Museums", grid=grid, options=OWN)
+    first = application.start_table("Museums", grid=grid, options=OWN)
     done(first.id)
     report = application.report(first.id)
     assert report and report.answer
@@ -284,13 +274,13 @@ def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(
         for cell in report.answer.cells
     ]  # fmt: skip
     answer = report.answer.model_copy(update={"cells": tuple(cells)})
-    application.desk().runs.store.keep(first.id, report.plan, (), answer)
+    application.get_application().runs.store.save_outcome(first.id, report.plan, (), answer)
     visitor = select(visit("tables", run=first.id), first.id, 1, 0)
     visitor.press("which_1_r2").wait()
     assert visitor.run_id != first.id
     again = application.report(visitor.run_id)
     assert again and again.plan and again.plan.grid and again.run.based_on == first.id
-    assert [row.named for row in again.plan.grid.rows] == ["Palace Museum", "City Museum New York"]
+    assert [row.full_name for row in again.plan.grid.rows] == ["Palace Museum", "City Museum New York"]
     searched = {f.task.part for f in again.findings if not f.reused}
     assert searched == {"r2.c1"}
 
@@ -300,7 +290,7 @@ def test_a_changed_column_has_only_its_own_searches(visit: Visit) -> None:
         rows=(Row(id="r1", name="Palace Museum"),),
         columns=(Column(id="c1", name="ticket"), Column(id="c2", name="closed on")),
     )
-    first = application.tabulate("Museums", grid=grid, options=OWN)
+    first = application.start_table("Museums", grid=grid, options=OWN)
     done(first.id)
     visitor = visit("tables", run=first.id)
     key = first.id[:8]
@@ -323,7 +313,7 @@ def test_a_table_without_rows_is_not_started(visit: Visit, filled: str) -> None:
     }  # fmt: skip
     visitor.look().press(f"again_{key}")
     assert visitor.errors == [english("tables.nothing")]
-    assert len(application.recent()) == 1
+    assert len(application.recent_runs()) == 1
 
 
 def test_columns_tell_how_sure_they_are_and_numbers_have_a_chart(visit: Visit, filled: str) -> None:
@@ -357,9 +347,7 @@ def test_excel_is_offered_first_and_the_others_behind_it(visit: Visit, filled: s
         assert any(kind in label for label in offered), kind
 
 
-def test_a_table_that_was_stopped_shows_what_had_come_and_the_rest_as_not_looked_up(
-    visit: Visit, folder: Path
-) -> None:
+def test_a_table_that_was_stopped_shows_what_had_come_and_the_rest_as_not_looked_up(visit: Visit, folder: Path) -> None:
     application.close()
     store = Store(folder / "runs.db")
     grid, cells, found = large(3, 2)
@@ -375,11 +363,9 @@ def test_a_table_that_was_stopped_shows_what_had_come_and_the_rest_as_not_looked
 
 
 def test_the_tables_of_others_are_neither_listed_nor_drawn(visit: Visit, folder: Path) -> None:
-    grid = Grid(
-        rows=(Row(id="r1", name="Palace Museum"),), columns=(Column(id="c1", name="ticket"),)
-    )
-    other = application.start("Their table", options=OWN.model_copy(update={"table": True}), owner="other", plan=Plan(grid=grid))  # fmt: skip
-    until(lambda: (run := application.get(other.id, owner="other")) is not None and not run.active)
+    grid = Grid(rows=(Row(id="r1", name="Palace Museum"),), columns=(Column(id="c1", name="ticket"),))
+    other = application.start_run("Their table", options=OWN.model_copy(update={"table": True}), owner="other", plan=Plan(grid=grid))  # fmt: skip
+    until(lambda: (run := application.get_run(other.id, owner="other")) is not None and not run.is_active)
     visitor = visit("tables", run=other.id)
     assert english("ask.no_run") in visitor.words
     assert "Their table" not in visitor.words
@@ -387,9 +373,7 @@ def test_the_tables_of_others_are_neither_listed_nor_drawn(visit: Visit, folder:
 
 
 @pytest.mark.slow
-def test_earlier_tables_are_listed_and_a_table_is_reached_from_the_page_of_questions(
-    visit: Visit, filled: str
-) -> None:
+def test_earlier_tables_are_listed_and_a_table_is_reached_from_the_page_of_questions(visit: Visit, filled: str) -> None:
     assert "Compare five museums" in visit("tables").words
     visitor = visit("", run=filled)
     visitor.look()

@@ -9,22 +9,16 @@ from pathlib import Path
 import pytest
 from streamlit import config
 
-from pages.middleware.document import dressed
+from pages.middleware.document import customize_document
 from pages.middleware.headers import CSP, MAP_CSP
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SET = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-ASSETS = sorted(
-    file
-    for file in (ROOT / "pages" / "assets").rglob("*")
-    if file.suffix in (".js", ".css", ".svg")
-)
+ASSETS = sorted(file for file in (ROOT / "pages" / "assets").rglob("*") if file.suffix in (".js", ".css", ".svg"))
 OWN = ROOT / "pages" / "assets" / "leaflet"  # of others, and asks for nothing by itself
 # What a browser fetches by itself; an address in a comment, a licence or a namespace is none.
-FETCHED = re.compile(
-    r"""(?i)(?:@import\s+|url\(\s*|fetch\(\s*|import\(\s*|src\s*=\s*)['"]?(?:https?:)?//"""
-)
+FETCHED = re.compile(r"""(?i)(?:@import\s+|url\(\s*|fetch\(\s*|import\(\s*|src\s*=\s*)['"]?(?:https?:)?//""")
 
 
 def test_streamlit_sends_no_usage_and_no_errors() -> None:
@@ -61,8 +55,6 @@ def test_no_file_of_the_page_asks_a_stranger(file: Path) -> None:
 def test_the_document_asks_no_stranger() -> None:
     import streamlit
 
-    page = dressed((Path(streamlit.__file__).parent / "static" / "index.html").read_bytes())
-    links = re.findall(
-        rb"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["'](?:https?:)?//""", page
-    )
+    page = customize_document((Path(streamlit.__file__).parent / "static" / "index.html").read_bytes())
+    links = re.findall(rb"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["'](?:https?:)?//""", page)
     assert links == []

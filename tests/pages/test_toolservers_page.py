@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Options, application, cited, report_json, report_markdown
+from research import RunOptions, application, number_report_answer, report_json, report_markdown
 from research.sources import registry
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -49,9 +49,7 @@ def started(name: str, state: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_status_lists_the_servers_their_tools_and_what_is_wrong(
-    locale: str, file: Path, visit: Visit
-) -> None:
+def test_status_lists_the_servers_their_tools_and_what_is_wrong(locale: str, file: Path, visit: Visit) -> None:
     application.warm()
     started("mcp_towers", "live")
     started("mcp_gone", "missing")
@@ -67,18 +65,16 @@ def test_status_lists_the_servers_their_tools_and_what_is_wrong(
 
 
 @pytest.mark.slow
-def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(
-    file: Path, visit: Visit
-) -> None:
+def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(file: Path, visit: Visit) -> None:
     visitor = visit()
     options = [shown(o.content) for o in visitor.at.button_group(key="sources").proto.options]
     assert "Towers" in options
-    chosen = Options(loops=1, sources=("mcp_towers", "mcp_bad_words"))
-    run = application.start("How high is the Old Tower?", options=chosen)
-    until(lambda: (found := application.get(run.id)) is not None and not found.active, 60)
+    chosen = RunOptions(loops=1, sources=("mcp_towers", "mcp_bad_words"))
+    run = application.start_run("How high is the Old Tower?", options=chosen)
+    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
     report = application.report(run.id)
     assert report is not None
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
     titles = {source.evidence.title for source in numbered.sources}
     assert "Towers: find_towers" in titles

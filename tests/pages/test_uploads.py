@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages.middleware import uploads
-from pages.middleware.uploads import Load, Uploads, announced
+from pages.middleware import upload_limits
+from pages.middleware.upload_limits import UploadLimitMiddleware, UploadTotal, declared_size
 
 Kept = dict[str, list[int]]
 
@@ -22,11 +22,11 @@ Kept = dict[str, list[int]]
 def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
     """What the pages hold, as the server of the pages would tell it."""
     kept: Kept = {}
-    monkeypatch.setattr(uploads, "held", lambda page: Load(len(kept.get(page, [])), sum(kept.get(page, []))))  # fmt: skip
-    monkeypatch.setattr(uploads, "FILES", 3)
-    monkeypatch.setattr(uploads, "BYTES", 1000)
-    monkeypatch.setattr(uploads, "EACH_FILES", 5)
-    monkeypatch.setattr(uploads, "EACH_BYTES", 1500)
+    monkeypatch.setattr(upload_limits, "stored_uploads", lambda page: UploadTotal(len(kept.get(page, [])), sum(kept.get(page, []))))  # fmt: skip
+    monkeypatch.setattr(upload_limits, "MAX_PAGE_FILES", 3)
+    monkeypatch.setattr(upload_limits, "MAX_PAGE_BYTES", 1000)
+    monkeypatch.setattr(upload_limits, "MAX_CLIENT_FILES", 5)
+    monkeypatch.setattr(upload_limits, "MAX_CLIENT_BYTES", 1500)
     return kept
 
 
@@ -40,7 +40,7 @@ def client(kept: Kept) -> TestClient:
 
     path = "/_stcore/upload_file/{page}/{file}"
     routes = [Route(path, put, methods=["PUT", "DELETE"])]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(Uploads)]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(UploadLimitMiddleware)]))
 
 
 def leave(client: TestClient, page: str, size: int, browser: str = "a") -> int:
@@ -73,8 +73,8 @@ def test_what_is_taken_back_is_not_counted(client: TestClient) -> None:
 
 
 def test_a_request_that_tells_no_size_counts_as_the_largest() -> None:
-    most = announced({"headers": []})
+    most = declared_size({"headers": []})
     assert most == st.get_option("server.maxUploadSize") * 1024 * 1024
-    assert announced({"headers": [(b"content-length", b"-5")]}) == most
-    assert announced({"headers": [(b"content-length", b"9" * 99)]}) == most
-    assert announced({"headers": [(b"content-length", b"12")]}) == 12
+    assert declared_size({"headers": [(b"content-length", b"-5")]}) == most
+    assert declared_size({"headers": [(b"content-length", b"9" * 99)]}) == most
+    assert declared_size({"headers": [(b"content-length", b"12")]}) == 12

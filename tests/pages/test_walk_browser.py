@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from research.core.records import Options
+from research.core.records import RunOptions
 from research.core.settings import Settings
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.looking import hurdles, looks, unfold
 from tests.pages.planted import COUNTED, LANGUAGES, NEAREST, PLACES, TOPIC, Planted, plant
@@ -51,9 +51,7 @@ class Walk:
 
     def __init__(self, browser: Browser, server: Server, language: str, pictures: Path) -> None:
         self.language, self.pictures = language, pictures
-        self.watched = Watched(
-            browser, server, locale=LOCALES[language], viewport={"width": 1440, "height": 900}
-        )
+        self.watched = Watched(browser, server, locale=LOCALES[language], viewport={"width": 1440, "height": 900})
 
     def open(self, path: str) -> Page:
         self.watched.problems.clear()
@@ -71,9 +69,7 @@ class Walk:
             if (scheme, width) in AXE:
                 wrong += hurdles(page, *AXE[scheme, width])
             found += [f"{where}: {line}" for line in wrong]
-        found += [
-            f"{name}-{self.language}: {line}" for line in untranslated(page, self.language, KNOWN)
-        ]
+        found += [f"{name}-{self.language}: {line}" for line in untranslated(page, self.language, KNOWN)]
         return found
 
     def close(self, page: Page) -> list[str]:
@@ -139,9 +135,7 @@ def good(found: list[str]) -> None:
     for line in found:
         where, _, what = line.partition(": ")
         seen.setdefault(what, []).append(where)
-    pytest.fail(
-        "\n".join(f"{what}\n    {', '.join(at)}" for what, at in seen.items()), pytrace=False
-    )
+    pytest.fail("\n".join(f"{what}\n    {', '.join(at)}" for what, at in seen.items()), pytrace=False)
 
 
 def test_every_page_of_the_menu_reads_well(walk: Walk) -> None:
@@ -176,9 +170,7 @@ def test_every_popover_reads_well(walk: Walk) -> None:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{walk.watched.server.url}/{path}")
             settled(page)
-            openers = page.locator(
-                '[data-testid="stMain"] [data-testid="stPopover"] button:visible'
-            )
+            openers = page.locator('[data-testid="stMain"] [data-testid="stPopover"] button:visible')
             for n in range(min(openers.count(), 4)):
                 openers.nth(n).click()
                 settled(page)
@@ -216,11 +208,9 @@ def test_the_evidence_of_a_cell_reads_well(walk: Walk, planted: Planted) -> None
 
 def test_a_run_under_way_reads_well(walk: Walk, server: Server) -> None:
     source = ScriptedSource("library", HANGS)
-    runs = LocalRuns(
-        resources(Settings(data_dir=server.folder), ScriptedReasoner(), {"library": source})
-    )
+    runs = LocalRunManager(resources(Settings(data_dir=server.folder), ScriptedReasoner(), {"library": source}))
     try:
-        run = runs.start(PLACES[walk.language], options=Options(sources=("library",)))
+        run = runs.start(PLACES[walk.language], options=RunOptions(sources=("library",)))
         until(lambda: len(source.calls) == 3)
         page = walk.open(f"/?run={run.id}")
         page.wait_for_selector('[class*="st-key-stop_"] button')
@@ -242,9 +232,7 @@ def test_places_side_by_side_and_a_day_of_them_read_well(walk: Walk) -> None:
     good(walk.see(page, "places-chosen") + walk.close(page))
 
 
-def test_the_page_for_signing_in_reads_well(
-    browser: Browser, tmp_path: Path, indexed: Path, pictures: Path
-) -> None:
+def test_the_page_for_signing_in_reads_well(browser: Browser, tmp_path: Path, indexed: Path, pictures: Path) -> None:
     with FakeOIDC() as provider:
         secrets = tmp_path / "secrets.toml"
         returns = "http://127.0.0.1:{port}/oauth2callback"

@@ -9,25 +9,25 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from pages.history.filters import PERIODS, STATES
+from pages.history.filters import PERIODS, STATUS_GROUPS
 from pages.run import answer
-from pages.run.downloads import GROUPS
-from pages.shared import guide, tour
-from pages.shared.words import size
-from pages.status import belongings, spending
-from research.accounts.inventory import HoldingName
-from research.accounts.preferences import KeyPlace
+from pages.run.downloads import FORMAT_GROUPS
+from pages.shared import help_topics, tour
+from pages.shared.localization import format_size
+from pages.status import personal_data, spending
+from research.accounts.preferences import KeyLocation
+from research.accounts.storage_usage import StorageArea
 from research.agent.nodes import budget
 from research.core import records
 from research.core.settings import ROLES
 from research.readers.table_files import COLUMN_TYPES
 from research.sources import registry
-from research.sources.library.listing import ORDERS, Kind
-from research.sources.library.prepare import Added
-from research.sources.news.tools import TOOLS
-from research.sources.registry import Why
-from research.storage.files import Trouble
-from research.storage.history import Field, RunKind
+from research.sources.library.listing import SORT_FIELDS, DocumentKind
+from research.sources.library.prepare import AddResult
+from research.sources.news.search_tools import NEWS_TOOLS
+from research.sources.registry import RejectionReason
+from research.storage.history import HistoryField, RunKind
+from research.storage.sqlite_files import StoreProblem
 from tests.catalogue import WORDS
 from tests.tables import each_row
 
@@ -40,38 +40,38 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 # Keys that are put together from a record's value, and the values that the record may have.
 FAMILIES = {
-    "reason.": get_args(records.Reason),
-    "hint.": tuple(filter(None, get_args(records.Hint))),
+    "reason.": get_args(records.FailureReason),
+    "hint.": tuple(filter(None, get_args(records.FailureHint))),
     "stage.": get_args(records.Stage),
     "role.": (*ROLES, "runs", "news", "check"),  # what a test of the connections names
     "kind.": (*get_args(records.EvidenceKind), "sample"),
-    "notice.": tuple(filter(None, get_args(records.Notice))),
+    "notice.": tuple(filter(None, get_args(records.PublicationNotice))),
     "added.": ("added", "replaced", "unchanged"),
-    "unread.": get_args(get_type_hints(Added)["outcome"])[3:],
-    "remedy.": get_args(get_type_hints(Added)["outcome"])[3:],
-    "filekind.": get_args(Kind),
-    "order.": ORDERS,
+    "unread.": get_args(get_type_hints(AddResult)["outcome"])[3:],
+    "remedy.": get_args(get_type_hints(AddResult)["outcome"])[3:],
+    "filekind.": get_args(DocumentKind),
+    "order.": SORT_FIELDS,
     "library.where_": ("all", "own", "sample"),
     "problem.": ("empty", "too long", "no words"),
-    "trouble.": get_args(Trouble),
-    "meter.": get_args(budget.Why)[1:5],
+    "trouble.": get_args(StoreProblem),
+    "meter.": get_args(budget.LimitReason)[1:5],
     "run.": get_args(records.RunStatus),
-    "tool.": ("usual", "sql", *TOOLS),
-    "thought.": get_args(records.StepKind),
+    "tool.": ("usual", "sql", *NEWS_TOOLS),
+    "thought.": get_args(records.DatabaseStepKind),
     "database.": ("write", "superuser"),  # what an account may do beside reading
     "tone.": get_args(records.Tone),
     "watch.": ("new", "gone", "grown", "figure"),  # kinds of changes
     "step.": ("searching", "waiting"),
     "section.": ("waiting", "searching", "writing", "reflecting", "done"),
-    "standing.": get_args(records.Status),
-    "meaning.": get_args(records.Status),
+    "standing.": get_args(records.SupportStatus),
+    "meaning.": get_args(records.SupportStatus),
     "count.": ("unclear", "unsupported", "differs", "none"),
     "tables.type_": get_args(records.ColumnType),
-    "tables.lack_": get_args(records.Lacking)[1:],
-    "tabled.": get_args(records.Lacking)[1:],
-    "lack.": get_args(records.LackKind),
+    "tables.lack_": get_args(records.MissingReason)[1:],
+    "tabled.": get_args(records.MissingReason)[1:],
+    "lack.": get_args(records.SupportGapKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
-    "remark.": answer.NOTE,
+    "remark.": answer.NOTE_LABELS,
     "download_now.": ("md", "notes", "pdf", "docx", "page", "json", "zip", "grid_xlsx"),
     "download.": (
         "pdf",
@@ -85,26 +85,26 @@ FAMILIES = {
         "answer_excel",
         *(f"grid_{kind}" for kind in ("xlsx", "csv", "parquet", "md", "json")),
     ),
-    "download_group.": GROUPS,
+    "download_group.": FORMAT_GROUPS,
     "type.": COLUMN_TYPES,
-    "settings.key_": get_args(KeyPlace),
+    "settings.key_": get_args(KeyLocation),
     "settings.key_for.": OWN_WORDS,
     "settings.key_name.": OWN_WORDS,
     "settings.provider_": ("prefix", "service", "setting", "set"),
     "history_kind.": ("all", *get_args(RunKind)),
-    "history_state.": tuple(STATES),
+    "history_state.": tuple(STATUS_GROUPS),
     "history_period.": PERIODS,
-    "history_field.": get_args(Field),
+    "history_field.": get_args(HistoryField),
     "map.": ("geojson", "kml", "csv"),
-    "group.": tuple(guide.GROUPS),
-    "topic.": guide.TOPICS,
-    "guide.": guide.TOPICS,
+    "group.": tuple(help_topics.TOPIC_GROUPS),
+    "topic.": help_topics.TOPICS,
+    "guide.": help_topics.TOPICS,
     "tour.": tuple(step + more for step in tour.STEPS for more in ("", "_text", "_alt")),
     "status.": (*get_args(records.Readiness.model_fields["state"].annotation),),
     "status.now_": ("live", "sample", "missing"),
-    "status.brings_": (*registry.OURS, "models"),
-    "card.": (*registry.OURS, "models"),
-    "refused.": get_args(Why),
+    "status.brings_": (*registry.BUILT_IN_SOURCES, "models"),
+    "card.": (*registry.BUILT_IN_SOURCES, "models"),
+    "refused.": get_args(RejectionReason),
     "limit.": (
         "queries",
         "loops",
@@ -115,10 +115,10 @@ FAMILIES = {
         "runs_each",
         "runs_at_once",
     ),
-    "spending.": (*spending.MEASURES, *spending.GROUPS),
-    "holding.": (*get_args(HoldingName),),
+    "spending.": (*spending.MEASURES, *spending.GROUPINGS),
+    "holding.": (*get_args(StorageArea),),
     "holding.count_": ("run", "answer", "document", "file"),
-    "wiped.": belongings.PARTS,
+    "wiped.": personal_data.DELETED_PARTS,
     "duration.": ("second", "minute", "hour"),
 }
 
@@ -153,6 +153,6 @@ def test_there_is_a_word_for_every_value_that_a_record_may_have(family: str) -> 
 
 
 def test_sizes_are_told_in_the_unit_that_fits() -> None:
-    assert [size(n) for n in (0, 999, 1000, 1_500_000, 2_340_000_000)] == [
+    assert [format_size(n) for n in (0, 999, 1000, 1_500_000, 2_340_000_000)] == [
         "0 B", "999 B", "1 kB", "2 MB", "2.3 GB",
     ]  # fmt: skip

@@ -41,7 +41,7 @@ class Visitor:
         self.at.secrets = secrets or {}
         self.at.user = user or {}
         if not new:
-            self.at.session_state[tour.MET] = True
+            self.at.session_state[tour.DECIDED_KEY] = True
         for name, value in query.items():
             self.at.query_params[name] = value
         if page:

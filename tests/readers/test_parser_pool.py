@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from research.readers.pool import MB, Allowance, ParserError, ParserPool
+from research.readers.pool import MB, ParserError, ParserPool, ResourceLimits
 from tests.hostile_pages import ticking
 
 ROOT = Path(__file__).resolve().parents[2]
-LITTLE = Allowance(64 * MB, 1.0, 16 * MB)
+LITTLE = ResourceLimits(64 * MB, 1.0, 16 * MB)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces every limit")
 
 
@@ -30,19 +30,14 @@ def pool() -> Iterator[ParserPool]:
 
 
 def call(pool: ParserPool, name: str, data: bytes = b"", arguments: Any = None, **more: Any) -> Any:
-    return pool.call(f"tests.readers.tasks:{name}", data, arguments, allowance=LITTLE, **more)
+    return pool.call(f"tests.readers.tasks:{name}", data, arguments, limits=LITTLE, **more)
 
 
 def wait_until_gone(process: int) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:
-            state = (
-                Path(f"/proc/{process}/stat")
-                .read_text(encoding="utf-8")
-                .rpartition(")")[2]
-                .split()[0]
-            )
+            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
         except OSError:
             return
         if state == "Z":
@@ -165,9 +160,7 @@ def test_without_a_folder_for_temporary_files_nothing_is_read_and_that_is_told(
     assert caught.value.fault == "start"
 
 
-def test_a_parser_sees_no_variable_of_ours(
-    pool: ParserPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_sees_no_variable_of_ours(pool: ParserPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "key-of-somebody")
     found = call(pool, "environment")
     assert "key-of-somebody" not in found.values()
@@ -187,9 +180,7 @@ if len(sys.argv) > 1:
 @LINUX
 def test_a_parser_ends_with_its_parent_even_where_that_is_killed_meanwhile(tmp_path: Path) -> None:
     note = tmp_path / "note"
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(note)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(note)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert parent.stdout
         child = int(parent.stdout.readline())

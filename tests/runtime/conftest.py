@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from research.core.records import Options, Report, Run, RunStatus
+from research.core.records import Report, Run, RunOptions, RunStatus
 from research.core.settings import Settings
-from research.runtime.engine import GRACE
-from research.runtime.local import LocalRuns
+from research.runtime.engine_lock import RESTART_GRACE_SECONDS
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.postgres import Cluster, lacking
 
 ROOT = Path(__file__).resolve().parents[2]
-WEB = Options(loops=1, sources=("web",))
+WEB = RunOptions(loops=1, sources=("web",))
 QUESTION = "What is known of the tower?"
 
 
@@ -32,7 +32,7 @@ def cluster() -> Iterator[Cluster]:
     made = Cluster()
     try:
         with made.connect() as owner:
-            until(lambda: settled(owner), GRACE + 5)
+            until(lambda: settled(owner), RESTART_GRACE_SECONDS + 5)
         yield made
     finally:
         made.close()
@@ -40,7 +40,7 @@ def cluster() -> Iterator[Cluster]:
 
 def settled(connection: Any) -> bool:
     age = connection.execute("select now() - pg_postmaster_start_time()").fetchone()[0]
-    return bool(age > timedelta(seconds=GRACE))
+    return bool(age > timedelta(seconds=RESTART_GRACE_SECONDS))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, folder: Path, place: Path | str | None = None) -> None:
         self.folder = folder
         self._url = place if isinstance(place, str) else ""
-        self._opened: list[LocalRuns] = []
+        self._opened: list[LocalRunManager] = []
         self._children: list[subprocess.Popen[str]] = []
 
     def open(
@@ -67,14 +67,12 @@ class Bench:
         reasoner: ScriptedReasoner | None = None,
         source: ScriptedSource | Sequence[ScriptedSource] | None = None,
         **settings: object,
-    ) -> LocalRuns:
+    ) -> LocalRunManager:
         sources = source if isinstance(source, Sequence) else [source or ScriptedSource()]
         self._opened.append(
-            LocalRuns(
+            LocalRunManager(
                 resources(
-                    Settings.model_validate(
-                        {"data_dir": self.folder, "store_url": self._url, **settings}
-                    ),
+                    Settings.model_validate({"data_dir": self.folder, "store_url": self._url, **settings}),
                     reasoner or ScriptedReasoner(),
                     {item.name: item for item in sources},
                 )
@@ -123,25 +121,25 @@ def shared(tmp_path: Path, place: Path | str) -> Iterator[Bench]:
     made.close()
 
 
-def get(runs: LocalRuns, run_id: str, owner: str = "local") -> Run:
-    run = runs.get(run_id, owner=owner)
+def get(runs: LocalRunManager, run_id: str, owner: str = "local") -> Run:
+    run = runs.get_run(run_id, owner=owner)
     assert run is not None
     return run
 
 
-def over(runs: LocalRuns, run_id: str, seconds: float = 60.0, *, owner: str = "local") -> RunStatus:
+def over(runs: LocalRunManager, run_id: str, seconds: float = 60.0, *, owner: str = "local") -> RunStatus:
     """The status of a run once it has ended."""
-    until(lambda: not get(runs, run_id, owner).active, seconds)
+    until(lambda: not get(runs, run_id, owner).is_active, seconds)
     return get(runs, run_id, owner).status
 
 
-def report(runs: LocalRuns, run_id: str) -> Report:
+def report(runs: LocalRunManager, run_id: str) -> Report:
     found = runs.report(run_id)
     assert found is not None
     return found
 
 
-def searched(runs: LocalRuns, run_id: str) -> dict[str, tuple[int, int]]:
+def searched(runs: LocalRunManager, run_id: str) -> dict[str, tuple[int, int]]:
     """For each query, how often it was begun and how often it was finished, as the store has it."""
     out: dict[str, tuple[int, int]] = {}
     for row in runs.store.searches(run_id):

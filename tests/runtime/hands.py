@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from research.core.records import Finding, Say, Task
+from research.core.records import EventEmitter, Finding, Task
 from research.core.settings import Settings
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 
 
 class _Held(ScriptedSource):
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, say: EventEmitter) -> Finding:
         found = await super().search(task, say)
         while self.hold.exists():  # noqa: ASYNC110 - a test removes the file
             await asyncio.sleep(0.02)
@@ -35,10 +35,10 @@ class Hands:
         source = _Held(log=beside / "log")
         source.hold = beside / "hold"
         reasoner = ScriptedReasoner(["a", "b", "c"], lambda round_: [f"d{round_}"])
-        self.runs = LocalRuns(resources(settings, reasoner, {"web": source}))
+        self.runs = LocalRunManager(resources(settings, reasoner, {"web": source}))
 
     def warm(self) -> None:
-        self.runs.do(self.runs.ready())
+        self.runs.run_on_loop(self.runs.preload())
 
     def close(self) -> None:
         self.runs.close()

@@ -18,17 +18,17 @@ from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
-from research.application import Desk
-from research.citations.numbering import cited
-from research.core.records import Column, Evidence, Grid, Options, Plan, Report, Row, RunStatus, Say
-from research.core.settings import Settings, load
-from research.runtime.local import LocalRuns
-from research.runtime.pool import Worker
+from research.application import Application
+from research.citations.numbering import number_report_answer
+from research.core.records import Column, EventEmitter, Evidence, Grid, Plan, Report, Row, RunOptions, RunStatus
+from research.core.settings import Settings, load_settings
+from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.worker_pool import WorkerProcess
 from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, resources, until
 from tests.runtime.conftest import QUESTION
 
 STEP = 0.02  # seconds that each stage and each search takes
-THREE_ROUNDS = Options(queries=4, loops=3, sources=("web",))
+THREE_ROUNDS = RunOptions(queries=4, loops=3, sources=("web",))
 ROUNDS = (("a1", "a2", "a3", "a4"), ("b1", "b2", "b3"), ("c1", "c2", "c3"))
 
 
@@ -39,26 +39,24 @@ class Noted(Staged):
         super().__init__(ROUNDS[0], lambda round_: ROUNDS[round_] if round_ < len(ROUNDS) else ())
         self._log = log
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         name = f"{stage}{round_ or ''}"
         note(self._log, f"start {name}")
         await asyncio.sleep(STEP)
         note(self._log, f"end {name}")
 
 
-def scripted(settings: Settings, log: Path) -> LocalRuns:
+def scripted(settings: Settings, log: Path) -> LocalRunManager:
     """Runs of three rounds, in which each search finds something of its own."""
     outcomes = {
-        query: Outcome(
-            waits=STEP * (1 + n / 4), passages=(f"The tower has {query}.", f"It is {n}.")
-        )
+        query: Outcome(waits=STEP * (1 + n / 4), passages=(f"The tower has {query}.", f"It is {n}."))
         for n, query in enumerate(query for round_ in ROUNDS for query in round_)
     }
     source = ScriptedSource(outcomes=outcomes, log=log)
-    return LocalRuns(resources(settings, Noted(log), {"web": source}))
+    return LocalRunManager(resources(settings, Noted(log), {"web": source}))
 
 
-def ended(runs: LocalRuns, run_id: str, options: Options | None) -> RunStatus:
+def ended(runs: LocalRunManager, run_id: str, options: RunOptions | None) -> RunStatus:
     """Begins a run, or goes on with it as often as it takes."""
     run = runs.start(QUESTION, options=options, run_id=run_id)
     while run.status not in ("done", "failed"):
@@ -79,20 +77,18 @@ def live(settings: Mapping[str, object], log: Path, run_id: str) -> None:
 
 def live_with_models(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
     """A life over models."""
-    desk = Desk(load(env, data_dir=folder))
+    desk = Application(load_settings(env, data_dir=folder))
     note(log, f"over {ended(desk.runs, run_id, None)}")
     while True:
         time.sleep(60)
 
 
-def tabled(desk: Desk, run_id: str) -> RunStatus:
+def tabled(desk: Application, run_id: str) -> RunStatus:
     """Begins a table of 20 by 8, or goes on with it as often as it takes."""
     rows = tuple(Row(id=f"r{n}", name=f"Tower {n}") for n in range(20))
     columns = tuple(Column(id=f"c{n}", name=f"aspect {n}") for n in range(8))
-    options = Options(table=True, sources=("web",))
-    run = desk.runs.start(
-        QUESTION, options=options, plan=Plan(grid=Grid(rows=rows, columns=columns)), run_id=run_id
-    )
+    options = RunOptions(table=True, sources=("web",))
+    run = desk.runs.start(QUESTION, options=options, plan=Plan(grid=Grid(rows=rows, columns=columns)), run_id=run_id)
     while run.status not in ("done", "failed"):
         for _ in desk.runs.follow(run_id):
             pass
@@ -102,7 +98,7 @@ def tabled(desk: Desk, run_id: str) -> RunStatus:
 
 def live_with_a_table(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
     """A life that fills in a table, over models."""
-    desk = Desk(load(env, data_dir=folder))
+    desk = Application(load_settings(env, data_dir=folder))
     note(log, f"over {tabled(desk, run_id)}")
     while True:
         time.sleep(60)
@@ -110,8 +106,8 @@ def live_with_a_table(env: Mapping[str, str], folder: Path, log: Path, run_id: s
 
 def live_with_workers(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
     """A life over models, whose work a worker does as soon as there is a file `go` beside the log."""
-    desk = Desk(load(env, data_dir=folder))
-    desk.runs.hire()
+    desk = Application(load_settings(env, data_dir=folder))
+    desk.runs.start_workers()
     note(log, f"here {hired(desk, 1)[0].process.pid}")
     until(lambda: log.with_suffix(".go").exists(), 600)
     note(log, f"over {ended(desk.runs, run_id, None)}")
@@ -119,7 +115,7 @@ def live_with_workers(env: Mapping[str, str], folder: Path, log: Path, run_id: s
         time.sleep(60)
 
 
-def hired(desk: Desk, count: int) -> list[Worker]:
+def hired(desk: Application, count: int) -> list[WorkerProcess]:
     """The workers of a desk, once so many are ready."""
     pool = desk.runs._pool  # type: ignore[attr-defined]
     until(lambda: len(pool.engines()) >= count, 120)
@@ -180,7 +176,7 @@ def _untimed(evidence: Evidence) -> Evidence:
 
 def outcome(report: Report) -> dict[str, object]:
     """What a run has come to, without the times at which it did."""
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert report.answer is not None and numbered is not None
     return {
         "question": report.run.question,
@@ -197,10 +193,7 @@ def outcome(report: Report) -> dict[str, object]:
             for finding in report.findings
         },
         "cited": [(span.span.text, span.numbers, span.unsourced) for span in numbered.spans],
-        "sources": [
-            source.model_copy(update={"evidence": _untimed(source.evidence)})
-            for source in numbered.sources
-        ],
+        "sources": [source.model_copy(update={"evidence": _untimed(source.evidence)}) for source in numbered.sources],
         "evidence": sorted(map(_untimed, report.evidence), key=lambda item: item.id),
     }
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from research import cited, report_markdown
-from research.application import Desk
-from research.citations.numbering import lint
+from research import number_report_answer, report_markdown
+from research.application import Application
+from research.citations.numbering import check_numbering
 from research.core.records import Failure, Finding, Report, Run, RunStatus
 from research.core.settings import Settings
 from tests.servers import Server
@@ -29,13 +29,13 @@ class Newsroom:
 
     def __init__(self, folder: Path, model: Server, tavily: FakeTavilyNews) -> None:
         self._folder, self.model, self.tavily = folder, model, tavily
-        self._open: list[Desk] = []
+        self._open: list[Application] = []
 
     @property
     def brain(self) -> Any:
         return self.model.brain
 
-    def open(self, name: str = "", **settings: Any) -> Desk:
+    def open(self, name: str = "", **settings: Any) -> Application:
         gemini = isinstance(self.model, FakeGemini)
         models = (
             {"gemini_key": SecretStr("k"), "gemini_url": self.model.base_url}
@@ -51,18 +51,16 @@ class Newsroom:
             **models,
             **settings,
         }
-        self._open.append(Desk(Settings.model_validate(given)))
+        self._open.append(Application(Settings.model_validate(given)))
         return self._open[-1]
 
-    def begin(
-        self, topic: str = TOPIC, desk: Desk | None = None, **options: Any
-    ) -> tuple[Desk, Run]:
+    def begin(self, topic: str = TOPIC, desk: Application | None = None, **options: Any) -> tuple[Application, Run]:
         """A run of the limits that reports usually have, but for some."""
         desk = desk or self.open()
-        usual = desk.services.reporting()
+        usual = desk.services.report_options()
         return desk, desk.runs.start(topic, options=usual.model_copy(update=options))
 
-    def write(self, topic: str = TOPIC, desk: Desk | None = None, **options: Any) -> Report:
+    def write(self, topic: str = TOPIC, desk: Application | None = None, **options: Any) -> Report:
         """The report of a run once it is done."""
         desk, run = self.begin(topic, desk, **options)
         return over(desk, run.id)
@@ -81,7 +79,7 @@ def room(folder: Path, model: Server, tavily: FakeTavilyNews) -> Iterator[Newsro
     made.close()
 
 
-def over(desk: Desk, run_id: str, status: RunStatus = "done") -> Report:
+def over(desk: Application, run_id: str, status: RunStatus = "done") -> Report:
     for _ in desk.runs.follow(run_id):
         pass
     report = desk.runs.report(run_id)
@@ -92,9 +90,9 @@ def over(desk: Desk, run_id: str, status: RunStatus = "done") -> Report:
 
 def markdown(report: Report) -> str:
     """The report as it is handed out; its citations are always sound."""
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
-    assert lint(numbered) == []
+    assert check_numbering(numbered) == []
     return report_markdown(report, numbered)
 
 

@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from research.core.records import Draft, Options, Plan, Question, Say, Task
-from research.core.settings import load
-from research.runtime.live import Resources
-from research.runtime.worker import Worker, served
+from research.core.records import Draft, EventEmitter, Plan, Question, RunOptions, Task
+from research.core.settings import load_settings
+from research.runtime.active_run import RunResources
+from research.runtime.server_worker import ServerWorker, served_graph
 from research.storage.store import Store
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource
 
@@ -37,10 +37,10 @@ class _Reasoner(ScriptedReasoner):
         super().__init__(["a", "b", "c"], lambda round_: [f"d{round_}"])
         self._broken = broken
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         if self._broken.exists():
             raise LookupError(f"no plan with {SECRET}")
-        return await super().plan(question, options, say)
+        return await super().plan(question, options, emit)
 
 
 def reasoner(log: Path) -> ScriptedReasoner:
@@ -61,10 +61,10 @@ def source(log: Path) -> ScriptedSource:
     return script
 
 
-def _opened() -> Worker:
-    settings = load()
+def _opened() -> ServerWorker:
+    settings = load_settings()
     log = Path(os.environ["SCRIPT_LOG"])
-    return Worker(Resources(settings, Store(settings.store), reasoner(log), {"web": source(log)}))
+    return ServerWorker(RunResources(settings, Store(settings.store), reasoner(log), {"web": source(log)}))
 
 
-graph = served({"web": "web_research"}, _opened)
+graph = served_graph({"web": "web_research"}, _opened)

@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
-    Options,
     Part,
     Passage,
+    PassageReference,
     Place,
     Plan,
     Reflection,
     Run,
+    RunOptions,
     Span,
     Task,
     Usage,
@@ -55,9 +55,9 @@ def evidence(run_id: str, **update: Any) -> Evidence:
     ).model_copy(update=update)
 
 
-def answer(run_id: str, cite: Cite | None = None, **update: Any) -> Answer:
+def answer(run_id: str, cite: PassageReference | None = None, **update: Any) -> Answer:
     found = evidence(run_id)
-    cite = cite or Cite(evidence=found.id, passage="p", end=len(TEXT))
+    cite = cite or PassageReference(evidence=found.id, passage="p", end=len(TEXT))
     spans = (
         Span(kind="heading", text="Opening"),
         Span(kind="quote", text=TEXT, part="p1", cites=(cite,)),
@@ -66,19 +66,17 @@ def answer(run_id: str, cite: Cite | None = None, **update: Any) -> Answer:
     return Answer(title=asked(run_id), language="en", author="Scripted", spans=spans, made=NOW).model_copy(update=update)  # fmt: skip
 
 
-def put(
-    store: Store, run_id: str, item: Evidence | None = None, written: Answer | None = None
-) -> None:
+def put(store: Store, run_id: str, item: Evidence | None = None, written: Answer | None = None) -> None:
     """A run that is done, with all that belongs to one."""
     item, written = item or evidence(run_id), written or answer(run_id)
     run = Run(
         id=run_id, conversation=run_id, owner="local", question=asked(run_id),
-        options=Options(sources=("library",)), status="running", created=NOW,
+        options=RunOptions(sources=("library",)), status="running", created=NOW,
     )  # fmt: skip
     plan = Plan(parts=(Part(id="p1", subject="tower", text=run.question),), tasks=(TASK,))
-    assert store.add(run, None, "0" * 32)
+    assert store.add_run(run, None, "0" * 32)
     finding = Finding(task=TASK, evidence=(item,), started=NOW)
-    store.finish(store.begin(run_id, TASK), run_id, finding)
+    store.finish_search(store.start_search(run_id, TASK), run_id, finding)
     told: list[tuple[str, dict[str, Any]]] = [
         ("status", {"status": "running"}),
         ("question", {"text": run.question, "language": "en"}),
@@ -94,12 +92,12 @@ def put(
         ("answer", {"quotes": 1, "cites": 2, "failures": 0}),
         ("status", {"status": "done", "error": ""}),
     ]  # fmt: skip
-    store.keep(run_id, plan, (Reflection(round=1, sufficient=True),), written)
-    store.append(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.save_outcome(run_id, plan, (Reflection(round=1, sufficient=True),), written)
+    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
 
 
 _KEYS = {"run": "id", "evidence": "conversation"}
-_FAR = Cite(evidence=evidence(BAD).id, passage="p", start=10**9, end=-5)
+_FAR = PassageReference(evidence=evidence(BAD).id, passage="p", start=10**9, end=-5)
 TAMPERED: dict[str, tuple[str, str, str]] = {  # a table, a column and what stands there now
     "options that are no JSON": ("run", "options", "{"),
     "options of no sense": ("run", "options", '{"queries": "many"}'),
@@ -139,9 +137,7 @@ def tamper(place: Path | str, name: str) -> None:
     import psycopg
 
     to = urlsplit(place)
-    with psycopg.connect(
-        host=to.hostname, port=to.port, user=USER, password=PASSWORD, dbname=to.path[1:]
-    ) as server:
+    with psycopg.connect(host=to.hostname, port=to.port, user=USER, password=PASSWORD, dbname=to.path[1:]) as server:
         assert server.execute(change, (value,)).rowcount
 
 

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from research.agent.nodes.plan import edited_plan
-from research.core.records import Options
-from research.runtime.local import LocalRuns
+from research.agent.nodes.plan import build_edited_plan
+from research.core.records import RunOptions
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report
 
 WAITS = WEB.model_copy(update={"approve": True})
 
 
-def waiting(runs: LocalRuns, options: Options = WAITS) -> str:
+def waiting(runs: LocalRunManager, options: RunOptions = WAITS) -> str:
     run = runs.start(QUESTION, options=options)
     assert over(runs, run.id) == "waiting"
     return run.id
 
 
-def states(runs: LocalRuns, run_id: str) -> list[str]:
+def states(runs: LocalRunManager, run_id: str) -> list[str]:
     return [e.data["status"] for e in runs.events(run_id) if e.kind == "status"]
 
 
@@ -35,7 +35,7 @@ def test_nothing_is_searched_before_the_plan_is_approved(shared: Bench) -> None:
     assert plan is not None
     assert [task.query for task in plan.tasks] == ["a", "b", "c"]
     run = get(runs, run_id)
-    assert (run.active, run.resumable) == (False, False)
+    assert (run.is_active, run.is_resumable) == (False, False)
     assert runs.resume(run_id) == run
 
     runs.approve(run_id)
@@ -53,7 +53,7 @@ def test_the_plan_and_the_limits_may_be_changed(shared: Bench) -> None:
     run_id = waiting(runs)
     plan = report(runs, run_id).plan
     assert plan is not None
-    edited = edited_plan([("Tower", QUESTION, query, "web") for query in ("a", "mine")], plan)
+    edited = build_edited_plan([("Tower", QUESTION, query, "web") for query in ("a", "mine")], plan)
     options = WAITS.model_copy(update={"loops": 3, "searches": 3})
     runs.approve(run_id, plan=edited, options=options)
     assert over(runs, run_id) == "done"
@@ -68,7 +68,7 @@ def test_where_there_is_nothing_to_approve_a_run_does_not_wait(plan: str, shared
     reasoner = ScriptedReasoner(direct="Hello." if plan == "direct" else "")
     runs = shared.open(reasoner)
     options = WAITS.model_copy(update={"loops": 0}) if plan == "no search" else WAITS
-    given = runs.plan(QUESTION, options=WEB) if plan == "given" else None
+    given = runs.preview_plan(QUESTION, options=WEB) if plan == "given" else None
     run = runs.start(QUESTION, options=options, plan=given)
     assert over(runs, run.id) == "done"
 
@@ -86,7 +86,7 @@ def test_a_waiting_run_outlives_its_process(shared: Bench, tmp_path: Path) -> No
 
     reasoner, source = ScriptedReasoner(), ScriptedSource()
     runs = shared.open(reasoner, source)
-    assert [run.status for run in runs.recent()] == ["waiting"]
+    assert [run.status for run in runs.recent_runs()] == ["waiting"]
     runs.approve(run_id)
     assert over(runs, run_id) == "done"
     assert (reasoner.planned, source.queries) == ([], ["a", "b", "c"])
@@ -97,7 +97,7 @@ def test_what_was_approved_need_not_be_approved_again(shared: Bench) -> None:
     run_id = waiting(runs)
     plan = report(runs, run_id).plan
     assert plan is not None
-    runs.approve(run_id, plan=edited_plan([("Tower", QUESTION, "mine", "web")], plan))
+    runs.approve(run_id, plan=build_edited_plan([("Tower", QUESTION, "mine", "web")], plan))
     until(lambda: source.calls)
     runs.close()
     runs = shared.open(source=(later := ScriptedSource()))
@@ -111,9 +111,7 @@ def test_of_several_who_approve_at_once_one_starts_the_run(shared: Bench) -> Non
     source = ScriptedSource()
     runs, other = shared.open(source=source), shared.open(source=source)
     run_id = waiting(runs)
-    threads = [
-        threading.Thread(target=runs_.approve, args=(run_id,)) for runs_ in (runs, other) * 2
-    ]
+    threads = [threading.Thread(target=runs_.approve, args=(run_id,)) for runs_ in (runs, other) * 2]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -128,7 +126,7 @@ def test_another_owner_cannot_approve_and_a_source_has_to_be_there(shared: Bench
     run_id = waiting(runs)
     assert runs.approve(run_id, owner="bob") is None
     with pytest.raises(ValueError, match="no source 'sea'"):
-        runs.approve(run_id, options=Options(sources=("sea",)))
+        runs.approve(run_id, options=RunOptions(sources=("sea",)))
     assert get(runs, run_id).status == "waiting"
     assert source.calls == []
 
@@ -148,11 +146,11 @@ def test_a_plan_that_nobody_wants_is_put_off_and_can_be_taken_up_again(shared: B
     run = runs.start(QUESTION, options=WEB.model_copy(update={"approve": True}))
     assert over(runs, run.id) == "waiting"
     runs.stop(run.id, owner="somebody else")
-    runs.stop(run.id, write=True)
+    runs.stop(run.id, write_only=True)
     assert over(runs, run.id) == "waiting"
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
-    assert runs.approve(run.id) == runs.get(run.id)
+    assert runs.approve(run.id) == runs.get_run(run.id)
     assert runs.resume(run.id) is not None
     assert over(runs, run.id) == "waiting"
     assert runs.approve(run.id) is not None

@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from research.core.records import Clarification, Options, Task
-from research.export.data import report_json
+from research.core.records import Clarification, RunOptions, Task
 from research.export.markdown import report_markdown
-from research.runtime.local import LocalRuns
+from research.export.report_json import report_json
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report
 
@@ -18,7 +18,7 @@ ASKS = Clarification(question="Which tower?", choices=("Leifeng", "Eiffel"))
 CLARIFIED = "Which tower? Leifeng"
 
 
-def asking(runs: LocalRuns, options: Options = WEB) -> str:
+def asking(runs: LocalRunManager, options: RunOptions = WEB) -> str:
     run = runs.start(QUESTION, options=options)
     assert over(runs, run.id) == "waiting"
     return run.id
@@ -29,8 +29,8 @@ def test_what_is_asked_back_is_answered_once_and_planned_with(shared: Bench) -> 
     runs = shared.open(reasoner, source)
     run_id = asking(runs)
     waits = report(runs, run_id)
-    assert (waits.asks_back, waits.clarification, source.calls) == (True, ASKS, [])
-    runs.clarify(run_id, "  Leifeng\n")
+    assert (waits.is_awaiting_clarification, waits.clarification, source.calls) == (True, ASKS, [])
+    runs.answer_clarification(run_id, "  Leifeng\n")
     assert over(runs, run_id) == "done"
     assert [question.added for question in reasoner.planned] == [(), (CLARIFIED,)]
     assert dict(reasoner.added)["write"] == (CLARIFIED,)
@@ -38,14 +38,14 @@ def test_what_is_asked_back_is_answered_once_and_planned_with(shared: Bench) -> 
     assert done.clarification == ASKS.model_copy(update={"answer": "Leifeng"})
     assert "Clarified: “Which tower?” — Leifeng" in report_markdown(done, None)
     assert json.loads(report_json(done, None))["clarification"]["answer"] == "Leifeng"
-    assert runs.clarify(run_id, "Eiffel") == get(runs, run_id)  # never twice
+    assert runs.answer_clarification(run_id, "Eiffel") == get(runs, run_id)  # never twice
 
 
 def test_what_is_asked_back_can_be_skipped_and_is_not_planned_again(shared: Bench) -> None:
     reasoner, source = ScriptedReasoner(unclear=ASKS), ScriptedSource()
     runs = shared.open(reasoner, source)
     run_id = asking(runs)
-    runs.clarify(run_id)
+    runs.answer_clarification(run_id)
     assert over(runs, run_id) == "done"
     assert len(reasoner.planned) == 1
     assert source.queries == ["a", "b", "c"]
@@ -56,8 +56,8 @@ def test_a_plan_is_approved_after_what_it_asked_back_was_answered(shared: Bench)
     source = ScriptedSource()
     runs = shared.open(ScriptedReasoner(unclear=ASKS), source)
     run_id = asking(runs, WEB.model_copy(update={"approve": True}))
-    runs.clarify(run_id, "Leifeng")
-    until(lambda: get(runs, run_id).status == "waiting" and not report(runs, run_id).asks_back)
+    runs.answer_clarification(run_id, "Leifeng")
+    until(lambda: get(runs, run_id).status == "waiting" and not report(runs, run_id).is_awaiting_clarification)
     assert source.calls == []
     runs.approve(run_id)
     assert over(runs, run_id) == "done"
@@ -68,13 +68,13 @@ def test_a_question_outlives_its_process_and_a_stop(shared: Bench) -> None:
     run_id = asking(runs)
     runs.close()
     runs = shared.open(ScriptedReasoner(unclear=ASKS))
-    assert report(runs, run_id).asks_back
+    assert report(runs, run_id).is_awaiting_clarification
     runs.stop(run_id)
     assert get(runs, run_id).status == "stopped"
     runs.resume(run_id)
     assert over(runs, run_id) == "waiting"
-    assert report(runs, run_id).asks_back
-    runs.clarify(run_id, "Eiffel")
+    assert report(runs, run_id).is_awaiting_clarification
+    runs.answer_clarification(run_id, "Eiffel")
     assert over(runs, run_id) == "done"
     assert dict(runs.resources.reasoner.added)["write"] == ("Which tower? Eiffel",)  # type: ignore[attr-defined]
 
@@ -83,7 +83,7 @@ def test_of_several_who_answer_at_once_one_is_heard(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(ScriptedReasoner(unclear=ASKS), source)
     run_id = asking(runs)
-    threads = [threading.Thread(target=runs.clarify, args=(run_id, said)) for said in "abcd"]
+    threads = [threading.Thread(target=runs.answer_clarification, args=(run_id, said)) for said in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -95,18 +95,16 @@ def test_of_several_who_answer_at_once_one_is_heard(shared: Bench) -> None:
 def test_nobody_else_answers_or_instructs(shared: Bench) -> None:
     runs = shared.open(ScriptedReasoner(unclear=ASKS))
     run_id = asking(runs)
-    assert runs.clarify(run_id, "Eiffel", owner="other") is None
-    assert not runs.instruct(run_id, "leave hotels out", owner="other")
-    assert report(runs, run_id).asks_back
+    assert runs.answer_clarification(run_id, "Eiffel", owner="other") is None
+    assert not runs.add_instruction(run_id, "leave hotels out", owner="other")
+    assert report(runs, run_id).is_awaiting_clarification
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(
-    rounds: int, shared: Bench
-) -> None:
+def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(rounds: int, shared: Bench) -> None:
     def once(task: Task) -> None:
         if task.query == "a":
-            assert runs.instruct(run_id, "only after\n2024")
+            assert runs.add_instruction(run_id, "only after\n2024")
 
     run_id = "steered"
     reasoner = ScriptedReasoner(follow_ups=lambda round_: [f"r{round_}"])
@@ -118,4 +116,4 @@ def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(
     done = report(runs, run.id)
     assert [(one.text, one.heeded) for one in done.instructions] == [("only after 2024", True)]
     assert "Instruction during the run: “only after 2024”" in report_markdown(done, None)
-    assert not runs.instruct(run.id, "too late")
+    assert not runs.add_instruction(run.id, "too late")

@@ -9,32 +9,32 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from research.agent.llm.citation_checker import ModelChecker
-from research.agent.llm.reasoner import LLM
-from research.agent.nodes.check import BATCH
-from research.citations.numbering import cited
-from research.citations.support import support
+from research.agent.llm.citation_checker import ModelCitationChecker
+from research.agent.llm.reasoner import ModelReasoner
+from research.agent.nodes.check import BATCH_SIZE
+from research.citations.numbering import number_report_answer
+from research.citations.support import check_support
 from research.core.records import (
     Answer,
-    Cite,
     Draft,
+    EventEmitter,
     Finding,
-    Options,
+    PassageReference,
     Plan,
     Question,
     Reflection,
-    Say,
-    Section,
+    ReportSection,
+    RunOptions,
     Span,
 )
 from research.core.settings import Settings
-from research.models.clients import Clients
-from research.runtime.local import LocalRuns
+from research.models.clients import ModelClients
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, resources, until
 from tests.runtime.conftest import QUESTION, WEB, over, report
 from tests.servers.gemini import FakeGemini
 
-DOUBTS = tuple(f"Banker {chr(65 + n)}ark financed a marble staircase." for n in range(BATCH + 1))
+DOUBTS = tuple(f"Banker {chr(65 + n)}ark financed a marble staircase." for n in range(BATCH_SIZE + 1))
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def gemini(serving: FakeGemini) -> FakeGemini:
 
 
 @pytest.fixture
-def opened() -> Iterator[list[LocalRuns]]:
-    made: list[LocalRuns] = []
+def opened() -> Iterator[list[LocalRunManager]]:
+    made: list[LocalRunManager] = []
     yield made
     for runs in made:
         runs.close()
@@ -66,46 +66,46 @@ class Writer(ScriptedReasoner):
 
     def _spans(self, findings: Sequence[Finding]) -> tuple[Span, ...]:
         item = findings[0].evidence[0]
-        cite = Cite(evidence=item.id, passage=item.passages[0].id)
+        cite = PassageReference(evidence=item.id, passage=item.passages[0].id)
         return tuple(Span(kind="text", text=f"- {t}\n", cites=(cite,)) for t in self.texts)
 
     async def write(
         self, question: Question, plan: Plan, findings: Sequence[Finding],
-        reflections: Sequence[Reflection], options: Options, say: Say,
+        reflections: Sequence[Reflection], options: RunOptions, emit: EventEmitter,
     ) -> Draft:  # fmt: skip
         self.written.append((plan, tuple(findings)))
         return Draft(spans=self._spans(findings), author=AUTHOR)
 
-    async def fill(
-        self, question: Question, plan: Plan, section: Section, findings: Sequence[Finding],
-        options: Options, say: Say,
-    ) -> Section:  # fmt: skip
+    async def write_section(
+        self, question: Question, plan: Plan, section: ReportSection, findings: Sequence[Finding],
+        options: RunOptions, emit: EventEmitter,
+    ) -> ReportSection:  # fmt: skip
         return section.model_copy(update={"spans": self._spans(findings), "author": AUTHOR})
 
 
 def start(
     folder: Path,
     gemini: FakeGemini,
-    opened: list[LocalRuns],
+    opened: list[LocalRunManager],
     reasoner: ScriptedReasoner,
     repair: str,
-) -> LocalRuns:
+) -> LocalRunManager:
     settings = Settings(
         data_dir=folder, gemini_key=SecretStr("k"), gemini_url=gemini.base_url, model_attempts=1,
         check="model", repair=repair,
     )  # fmt: skip
-    clients, source = Clients(settings), ScriptedSource()
-    llm = LLM(clients, lambda: datetime.now(UTC))
+    clients, source = ModelClients(settings), ScriptedSource()
+    llm = ModelReasoner(clients, lambda: datetime.now(UTC))
     opened.append(
-        LocalRuns(
-            resources(settings, reasoner, {source.name: source}, checker=ModelChecker(llm, llm)),
-            closing=clients.close,
+        LocalRunManager(
+            resources(settings, reasoner, {source.name: source}, checker=ModelCitationChecker(llm, llm)),
+            on_close=clients.close,
         )
     )
     return opened[-1]
 
 
-def finished(runs: LocalRuns, run_id: str) -> Answer:
+def finished(runs: LocalRunManager, run_id: str) -> Answer:
     assert over(runs, run_id) == "done"
     answer = report(runs, run_id).answer
     assert answer
@@ -113,7 +113,7 @@ def finished(runs: LocalRuns, run_id: str) -> Answer:
 
 
 def test_the_rulings_and_the_repairs_are_kept_with_the_answer(
-    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRunManager]
 ) -> None:
     gemini.brain.judge = lambda s, p: (
         {"verdict": "absent"} if "Aark" in s else {"verdict": "supported", "quote": p[0][:30]}
@@ -123,10 +123,8 @@ def test_the_rulings_and_the_repairs_are_kept_with_the_answer(
     answer = finished(runs, run.id)
     assert answer.review and [r.before for r in answer.review.repairs] == [DOUBTS[0]]
     assert "Aark" not in "".join(s.text for s in answer.spans if s.kind == "text")
-    known = cited(report(runs, run.id))
-    assert known and [(s.status, s.ruled) for s in support(known).sentences] == [
-        ("supported", True)
-    ]
+    known = number_report_answer(report(runs, run.id))
+    assert known and [(s.status, s.ruled) for s in check_support(known).sentences] == [("supported", True)]
     kinds = [event.kind for event in runs.events(run.id)]
     assert [k for k in kinds if k in ("writing", "answer", "checking", "usage", "checked")] == [
         "writing", "answer", "checking", "usage", "checked",
@@ -135,7 +133,7 @@ def test_the_rulings_and_the_repairs_are_kept_with_the_answer(
 
 
 def test_a_run_that_goes_on_repeats_no_call_and_writes_nothing_again(
-    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRunManager]
 ) -> None:
     gemini.fail("rule", "hang", matching=DOUBTS[-1])
     runs = start(tmp_path, gemini, opened, Writer(*DOUBTS), "off")
@@ -154,11 +152,11 @@ def test_a_run_that_goes_on_repeats_no_call_and_writes_nothing_again(
 
 
 def test_the_sections_of_a_report_are_checked_too(
-    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
+    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRunManager]
 ) -> None:
     gemini.brain.judge = lambda s, p: {"verdict": "absent"}
     runs = start(tmp_path, gemini, opened, Writer(DOUBTS[0]), "drop")
-    run = runs.start(QUESTION, options=Options(sections=2, reflections=0, sources=("web",)))
+    run = runs.start(QUESTION, options=RunOptions(sections=2, reflections=0, sources=("web",)))
     answer = finished(runs, run.id)
     assert answer.review
     assert {r.part for r in answer.review.repairs if r.before == DOUBTS[0]} == {"", "s1"}
@@ -166,13 +164,9 @@ def test_the_sections_of_a_report_are_checked_too(
     assert "Aark" not in text and "## About a" not in text
 
 
-def test_rules_alone_ask_nobody(
-    tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
-) -> None:
+def test_rules_alone_ask_nobody(tmp_path: Path, gemini: FakeGemini, opened: list[LocalRunManager]) -> None:
     opened.append(
-        LocalRuns(
-            resources(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
-        )
+        LocalRunManager(resources(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()}))
     )
     run = opened[-1].start(QUESTION, options=WEB)
     answer = finished(opened[-1], run.id)

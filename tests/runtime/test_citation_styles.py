@@ -11,10 +11,10 @@ import docx
 import pytest
 from lxml.html import document_fromstring
 
-from research.application import Desk
-from research.citations.drafts import drafted
-from research.citations.numbering import cited, lint
-from research.citations.support import support
+from research.application import Application
+from research.citations.drafts import number_draft
+from research.citations.numbering import check_numbering, number_report_answer
+from research.citations.support import check_support
 from research.core import settings
 from research.core.records import Report
 from research.export.docx import report_docx
@@ -55,48 +55,43 @@ def model() -> Iterator[FakeOpenAI]:
 @pytest.fixture(scope="module")
 def pages() -> Iterator[FakeTavily]:
     with FakeTavily() as server:
-        server.results = [
-            {"title": title, "url": url, "content": text, "score": 0.9}
-            for title, url, text in PAGES
-        ]
+        server.results = [{"title": title, "url": url, "content": text, "score": 0.9} for title, url, text in PAGES]
         yield server
 
 
 @pytest.fixture(scope="module")
-def desk(
-    model: FakeOpenAI, pages: FakeTavily, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Desk]:
+def desk(model: FakeOpenAI, pages: FakeTavily, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     env = {
         "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sentinel-key-0123",
         "TAVILY_BASE_URL": pages.base_url, "TAVILY_API_KEY": "tvly-test-0123456789",
         "SIGHTLINE_CACHE_HOURS": "0",
     } | dict.fromkeys(ROLES, "openai:gpt-fake")  # fmt: skip
-    made = Desk(settings.load(env, data_dir=tmp_path_factory.mktemp("desk")))
+    made = Application(settings.load_settings(env, data_dir=tmp_path_factory.mktemp("desk")))
     yield made
     made.close()
 
 
-def ran(desk: Desk, model: FakeOpenAI, answer: str, question: str) -> Report:
+def ran(desk: Application, model: FakeOpenAI, answer: str, question: str) -> Report:
     model.reset()
     model.brain.answer = answer
-    limits = desk.usual().model_copy(update={"queries": 1, "loops": 1, "sources": ("web",)})
+    limits = desk.default_options().model_copy(update={"queries": 1, "loops": 1, "sources": ("web",)})
     run = desk.runs.start(question, options=limits)
-    until(lambda: not desk.runs.get(run.id).active, seconds=60)
+    until(lambda: not desk.runs.get_run(run.id).is_active, seconds=60)
     return desk.runs.report(run.id)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_in_any_style_has_the_numbers_and_the_list_of_the_program(
-    desk: Desk, model: FakeOpenAI, name: str
+    desk: Application, model: FakeOpenAI, name: str
 ) -> None:
     zh = name.startswith("zh")
     question = f"埃菲尔铁塔有多高？（{name}）" if zh else f"How tall is the tower ({name})?"
     report = ran(desk, model, ANSWERS[name], question)
-    numbered = cited(report)
-    assert numbered is not None and lint(numbered) == []
+    numbered = number_report_answer(report)
+    assert numbered is not None and check_numbering(numbered) == []
     assert {source.evidence.title for source in numbered.sources} == {PAGES[0][0], PAGES[1][0]}
-    found = support(numbered).sentences
+    found = check_support(numbered).sentences
     assert [(s.numbers, s.status) for s in found] == [
         ((1,), "quoted"),
         ((2,), "quoted"),
@@ -118,16 +113,16 @@ def test_an_answer_in_any_style_has_the_numbers_and_the_list_of_the_program(
         assert not re.search(r"[【】†¹]|\[\^|\(Source \d|（来源\d|citation:", text)
 
 
-def test_a_draft_of_it_shows_no_mark_of_the_model(desk: Desk, model: FakeOpenAI) -> None:
+def test_a_draft_of_it_shows_no_mark_of_the_model(desk: Application, model: FakeOpenAI) -> None:
     report = ran(desk, model, ANSWERS["numbers"], "How tall is it while it is written?")
     text = ANSWERS["numbers"]
     for end in range(0, len(text), 3):
-        shown = answer_markdown(drafted(report, text[:end], {}))
+        shown = answer_markdown(number_draft(report, text[:end], {}))
         numbers = re.findall(r"\[(\d)\]", shown)
         assert not numbers or f"]({'http'}" not in shown
         assert "http" not in shown and "References" not in shown
         assert set(numbers) <= {"1", "2"}
-    final = drafted(report, text, {})
+    final = number_draft(report, text, {})
     assert [source.evidence.url for source in final.sources] == [ONE, TWO]
 
 
@@ -149,7 +144,7 @@ def test_the_sections_of_a_report_on_the_news_are_read_in_the_same_way(newsroom:
     newsroom.brain.section = written
     report = newsroom.write(sections=2, reflections=0)
     assert "(Source" not in text_of(report) and "Nobody" not in markdown(report)
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None and len(numbered.sources) >= 2
     own = [item for item in numbered.spans if item.span.part and item.span.kind == "text"]
     told = [(item.span.text.strip(), bool(item.numbers), item.unsourced) for item in own]

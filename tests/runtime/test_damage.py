@@ -18,10 +18,10 @@ import ormsgpack
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from research.core.settings import load
-from research.runtime.local import LocalRuns
+from research.core.settings import load_settings
+from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.services import Services
-from research.storage.files import APPLICATION, StoreError
+from research.storage.sqlite_files import APPLICATION_ID, StoreError
 from tests.fakes import HANGS, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 from tests.runtime.tampered import BAD, GOOD, TAMPERED, asked, put, tamper
@@ -71,7 +71,7 @@ def foreign(data: bytes, *, ours: bool = False) -> bytes:
             other.execute(f"create table {name}(what text)")
             other.execute(f"insert into {name} values ('else')")
         if ours:
-            other.execute(f"pragma application_id={APPLICATION}")
+            other.execute(f"pragma application_id={APPLICATION_ID}")
             other.execute(f"pragma user_version={int.from_bytes(data[60:64], 'big')}")
         other.commit()
         return other.serialize()
@@ -105,20 +105,20 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     return (folder, *ids)
 
 
-def used(runs: LocalRuns, *known: str) -> list[str]:
+def used(runs: LocalRunManager, *known: str) -> list[str]:
     """Does all that can be done with runs; the messages of those that failed."""
     errors = []
     new = runs.start(QUESTION, options=WEB)
     resumed = [run_id for run_id in known if runs.resume(run_id)]
-    for run in runs.recent():
+    for run in runs.recent_runs():
         runs.events(run.id)
         runs.report(run.id)
     for run_id in (new.id, *resumed):
         if over(runs, run_id) == "failed":
             errors.append(get(runs, run_id).error)
     runs.store.conversations("local")
-    runs.store.sightings("local")
-    runs.forget(new.conversation)
+    runs.store.recorded_places("local")
+    runs.delete_conversation(new.conversation)
     return errors
 
 
@@ -131,9 +131,7 @@ def test_a_damaged_file_is_a_trouble_of_a_known_kind_and_nothing_worse(
     name: str, damage: str, sound: tuple[Path, str, str], bench: Bench
 ) -> None:
     folder, *known = sound
-    shutil.copytree(
-        folder, bench.folder, ignore=shutil.ignore_patterns("engines", "*-wal", "*-shm")
-    )
+    shutil.copytree(folder, bench.folder, ignore=shutil.ignore_patterns("engines", "*-wal", "*-shm"))
     file = bench.folder / name
     file.write_bytes(DAMAGE[damage](file.read_bytes()))
     try:
@@ -150,9 +148,9 @@ def test_a_damaged_file_is_a_trouble_of_a_known_kind_and_nothing_worse(
 def test_where_the_store_cannot_be_opened_the_library_is_not_kept_open(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(StoreError) as caught:
-        Services(load({}, data_dir=tmp_path))
+        Services(load_settings({}, data_dir=tmp_path))
     opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
-    assert caught.value.trouble == "corrupt"  # and holds what there was when it was raised
+    assert caught.value.problem == "corrupt"  # and holds what there was when it was raised
     assert [path for path in opened if path.is_relative_to(tmp_path)] == []
 
 
@@ -205,9 +203,7 @@ KINDS = ("msgpack", "pickle", "json")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_forged_rows_of_these_tests_would_run_a_command(kind: str, tmp_path: Path) -> None:
     mark = tmp_path / "executed"
-    careless = JsonPlusSerializer(
-        pickle_fallback=True, allowed_json_modules=True, allowed_msgpack_modules=True
-    )
+    careless = JsonPlusSerializer(pickle_fallback=True, allowed_json_modules=True, allowed_msgpack_modules=True)
     careless.loads_typed((kind, forged(kind, f"touch {mark}")))
     assert mark.exists()
 
@@ -239,9 +235,7 @@ def test_a_forged_checkpoint_is_not_executed_and_spoils_no_other_run(
                 pytest.skip("a value of its own is a row of its own there")
             rows = connection.execute(f"select rowid, {column} from {name}").fetchall()
             for row, data in rows:
-                connection.execute(
-                    f"update {name} set {column}=? where rowid=?", (within(data, command), row)
-                )
+                connection.execute(f"update {name} set {column}=? where rowid=?", (within(data, command), row))
         else:
             rows = connection.execute(f"select count(*) from {name}").fetchall()
             connection.execute(
@@ -251,7 +245,7 @@ def test_a_forged_checkpoint_is_not_executed_and_spoils_no_other_run(
         assert rows
     source = ScriptedSource()
     runs = shared.open(source=source)
-    assert {run.id: run.status for run in runs.recent()} == {done: "done", stopped: "stopped"}
+    assert {run.id: run.status for run in runs.recent_runs()} == {done: "done", stopped: "stopped"}
     before = report(runs, stopped)
     runs.resume(stopped)
     status = over(runs, stopped)
@@ -260,7 +254,7 @@ def test_a_forged_checkpoint_is_not_executed_and_spoils_no_other_run(
     assert set(source.queries) <= {"c"}
     assert report(runs, stopped).findings[:2] == before.findings
     answer = report(runs, done).answer
-    assert answer is not None and answer.quotes == 3
+    assert answer is not None and answer.quote_count == 3
     assert over(runs, runs.start(QUESTION, options=WEB).id) == "done"
     assert not mark.exists()
 
@@ -276,19 +270,17 @@ def known(error: Callable[[], object]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", TAMPERED)
-def test_a_row_that_cannot_be_read_takes_no_other_run_with_it(
-    what: str, shared: Bench, place: Path | str
-) -> None:
+def test_a_row_that_cannot_be_read_takes_no_other_run_with_it(what: str, shared: Bench, place: Path | str) -> None:
     runs = shared.open()
     for run_id in (GOOD, BAD):
         put(runs.store, run_id)
     whole = report(runs, GOOD)
     tamper(place, what)
     assert get(runs, GOOD).status == "done"
-    assert GOOD in [run.id for run in runs.recent()]
+    assert GOOD in [run.id for run in runs.recent_runs()]
     assert GOOD in [talk.id for talk in runs.store.conversations("local")]
-    assert asked(GOOD) in [q for seen in runs.store.sightings("local") for q in seen.questions]
-    assert GOOD in [run.id for run, _ in runs.store.accounts("local", 10)]
+    assert asked(GOOD) in [q for seen in runs.store.recorded_places("local") for q in seen.questions]
+    assert GOOD in [run.id for run, _ in runs.store.finished_runs("local", 10)]
     assert report(runs, GOOD) == whole
     assert len(runs.events(GOOD)) == 10
     known(lambda: runs.report(BAD))
@@ -297,4 +289,4 @@ def test_a_row_that_cannot_be_read_takes_no_other_run_with_it(
     known(lambda: runs.start(QUESTION, options=WEB, based_on=BAD))
     last = runs.start(QUESTION, options=WEB, follows=GOOD)
     assert over(runs, last.id) == "done"
-    known(lambda: runs.forget(BAD))
+    known(lambda: runs.delete_conversation(BAD))

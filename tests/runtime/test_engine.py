@@ -11,41 +11,43 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research.runtime.engine import Engine, FolderEngine, ServerEngine, joined
+from research.runtime.engine_lock import EngineLock, FileEngineLock, PostgresEngineLock, acquire_engine_lock
 from research.storage import tables
-from research.storage.databases import Database, File
-from research.storage.files import StoreError
-from research.storage.postgres import Server
+from research.storage.databases import SQLiteDatabase, StoreDatabase
+from research.storage.postgres import PostgresDatabase
+from research.storage.sqlite_files import StoreError
 from tests.fakes import until
 from tests.runtime.conftest import ROOT
 from tests.servers.postgres import Cluster
 
 CHILD = """
 import sys, time
-from research.runtime.engine import joined
+from research.runtime.engine_lock import joined
 from research.storage.store import Store
 from research.core.settings import load
 engine = joined(Store(load({"STORE_URL": sys.argv[1]}).store).database)
 print(engine.id, flush=True)
 time.sleep(600)
 """
-Join = Callable[[], Engine]
+Join = Callable[[], EngineLock]
 
 
-def opened(place: Path | str) -> Database:
+def opened(place: Path | str) -> StoreDatabase:
     return (
-        File(place, tables.SQLITE) if isinstance(place, Path) else Server(place, tables.POSTGRESQL)
+        SQLiteDatabase(place, tables.SQLITE_MIGRATIONS)
+        if isinstance(place, Path)
+        else PostgresDatabase(place, tables.POSTGRESQL_MIGRATIONS)
     )
 
 
 @pytest.fixture
 def join(place: Path | str) -> Iterator[Join]:
     """Joins an engine, each as a process of its own would."""
-    made: list[tuple[Engine, Database]] = []
+    made: list[tuple[EngineLock, StoreDatabase]] = []
 
-    def join_() -> Engine:
+    def join_() -> EngineLock:
         database = opened(place)
-        made.append((joined(database), database))
+        made.append((acquire_engine_lock(database), database))
         return made[-1][0]
 
     yield join_
@@ -63,14 +65,14 @@ def engines(folder: Path) -> set[str]:
 def test_an_engine_is_alive_to_itself_and_to_others_until_it_is_closed(join: Join) -> None:
     one, other = join(), join()
     assert one.id != other.id
-    assert one.alive(one.id)
-    assert one.alive(other.id)
+    assert one.is_alive(one.id)
+    assert one.is_alive(other.id)
     other.close()
-    until(lambda: not one.alive(other.id))
+    until(lambda: not one.is_alive(other.id))
 
 
 def test_an_engine_that_has_left_leaves_no_file(tmp_path: Path) -> None:
-    one, other = FolderEngine(tmp_path), FolderEngine(tmp_path)
+    one, other = FileEngineLock(tmp_path), FileEngineLock(tmp_path)
     assert engines(tmp_path) == {one.id, other.id}
     other.close()
     one.close()
@@ -80,15 +82,15 @@ def test_an_engine_that_has_left_leaves_no_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_asking_after_a_living_engine_does_not_disturb_it(join: Join) -> None:
     one, other = join(), join()
-    assert all(one.alive(other.id) and other.alive(one.id) for _ in range(20))
-    other.hold()
-    assert one.alive(other.id)
+    assert all(one.is_alive(other.id) and other.is_alive(one.id) for _ in range(20))
+    other.ensure_held()
+    assert one.is_alive(other.id)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "never-seen", "塔's \\ %s"])
 def test_an_engine_that_was_never_there_is_dead(name: str, join: Join) -> None:
-    assert not join().alive(name)
+    assert not join().is_alive(name)
 
 
 @pytest.mark.slow
@@ -103,11 +105,11 @@ def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: J
     )
     assert child.stdout is not None
     other = child.stdout.readline().strip()
-    assert engine.alive(other)
+    assert engine.is_alive(other)
     child.kill()
     child.wait()
     child.stdout.close()
-    until(lambda: not engine.alive(other))
+    until(lambda: not engine.is_alive(other))
     if isinstance(place, Path):
         assert engines(place.parent / "engines") == {engine.id}
 
@@ -116,16 +118,18 @@ def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: J
 @pytest.mark.postgres
 def test_a_lock_that_the_server_took_away_is_taken_again(cluster: Cluster) -> None:
     with cluster.database() as address:
-        server, others = Server(address, tables.POSTGRESQL), Server(address, tables.POSTGRESQL)
-        engine, other = ServerEngine(server), ServerEngine(others)
+        server, others = (
+            PostgresDatabase(address, tables.POSTGRESQL_MIGRATIONS),
+            PostgresDatabase(address, tables.POSTGRESQL_MIGRATIONS),
+        )
+        engine, other = PostgresEngineLock(server), PostgresEngineLock(others)
         with cluster.connect(urlsplit(address).path[1:]) as owner:
             owner.execute(
-                "select pg_terminate_backend(pid) from pg_locks "
-                "where locktype = 'advisory' and pid <> pg_backend_pid()"
+                "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()"
             )
-        until(lambda: not other.alive(engine.id))
-        engine.hold()
-        assert other.alive(engine.id)
+        until(lambda: not other.is_alive(engine.id))
+        engine.ensure_held()
+        assert other.is_alive(engine.id)
         for thing in (engine, other, server, others):
             thing.close()
 
@@ -133,4 +137,4 @@ def test_a_lock_that_the_server_took_away_is_taken_again(cluster: Cluster) -> No
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="SIGHTLINE_DATA_DIR"):
-        FolderEngine(tmp_path / "file" / "engines")
+        FileEngineLock(tmp_path / "file" / "engines")

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from research.core.records import Event, Options, Task
+from research.core.records import Event, RunOptions, Task
 from research.core.settings import Settings
-from research.runtime.base import Runs
-from research.runtime.local import LocalRuns
-from research.runtime.remote import RemoteRuns, thread
+from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.remote_run_manager import RemoteRunManager, thread_id
+from research.runtime.run_manager import RunManager
 from research.storage.store import Store
 from tests.fakes import resources, until
 from tests.runtime.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking
 
 QUESTION = "What is known of the tower?"
-THREE = Options(loops=3, sources=("web",))
+THREE = RunOptions(loops=3, sources=("web",))
 SERVERS: dict[str, type[Agent]] = {"dev": Dev, "aegra": Aegra}
 PATIENCE = 60.0
 GRAPH = "tests/runtime/servant.py:graph"
@@ -34,7 +34,7 @@ class Desk:
     def __init__(self, folder: Path, server: Agent | None, store: str) -> None:
         self.folder, self.server, self.store = folder, server, store
         self.log = folder / "log"
-        self._opened: list[Runs] = []
+        self._opened: list[RunManager] = []
         self.stuck()
         self.broken(False)
         self.log.write_text("", encoding="utf-8")
@@ -46,7 +46,7 @@ class Desk:
         file = self.log.with_name("broken")
         file.touch() if is_broken else file.unlink(missing_ok=True)
 
-    def open(self, **settings: object) -> Runs:
+    def open(self, **settings: object) -> RunManager:
         """What a process that serves pages has."""
         known = Settings.model_validate(
             {
@@ -56,7 +56,7 @@ class Desk:
                 **settings,
             }
         )
-        engine = RemoteRuns if self.server else LocalRuns
+        engine = RemoteRunManager if self.server else LocalRunManager
         self._opened.append(engine(resources(known, reasoner(self.log), {"web": source(self.log)})))
         return self._opened[-1]
 
@@ -107,12 +107,12 @@ def desk(ground: tuple[Path, Agent | None, str]) -> Iterator[Desk]:
     made.close()
 
 
-def status(runs: Runs, run_id: str) -> str:
-    run = runs.get(run_id)
+def status(runs: RunManager, run_id: str) -> str:
+    run = runs.get_run(run_id)
     return run.status if run else "gone"
 
 
-def over(runs: Runs, run_id: str) -> str:
+def over(runs: RunManager, run_id: str) -> str:
     until(lambda: status(runs, run_id) not in ("queued", "running"), PATIENCE)
     return status(runs, run_id)
 
@@ -153,7 +153,7 @@ def test_the_same_events_come_in_the_same_order(desk: Desk) -> None:
     assert [event.seq for event in followed] == list(range(1, len(followed) + 1))
     assert desk.searches == dict.fromkeys(["a", "b", "c", "d1", "d2"], (1, 1))
     report = runs.report(run.id)
-    assert report and report.answer and report.answer.cites == 5
+    assert report and report.answer and report.answer.cited_span_count == 5
 
 
 @pytest.mark.slow
@@ -184,12 +184,12 @@ def test_a_stopped_run_is_resumed_without_repeating_a_search(desk: Desk) -> None
     assert over(runs, run.id) == "stopped"
     desk.stuck()
     resumed = desk.open().resume(run.id)
-    assert resumed and resumed.active
+    assert resumed and resumed.is_active
     assert over(runs, run.id) == "done"
     once = dict.fromkeys(["a", "c", "d1", "d2"], (1, 1))
     assert desk.searches == {**once, "b": (2, 1)}
     report = runs.report(run.id)
-    assert report and report.answer and report.answer.cites == 5
+    assert report and report.answer and report.answer.cited_span_count == 5
 
 
 @pytest.mark.slow
@@ -199,10 +199,10 @@ def test_a_run_writes_with_what_there_is(desk: Desk) -> None:
     run = runs.start(QUESTION, options=THREE)
     until(lambda: desk.searches.get("c") == (1, 1) and desk.searches.get("a") == (1, 1), PATIENCE)
     until(lambda: "b" in desk.searches, PATIENCE)
-    desk.open().stop(run.id, write=True)
+    desk.open().stop(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     report = runs.report(run.id)
-    assert report and report.answer and report.answer.cites == 2
+    assert report and report.answer and report.answer.cited_span_count == 2
     assert set(desk.searches) == {"a", "b", "c"}
 
 
@@ -217,7 +217,7 @@ def test_a_run_waits_for_its_plan_to_be_approved(desk: Desk) -> None:
     runs.close()
     later = desk.open()
     fewer = plan.model_copy(update={"tasks": plan.tasks[:1]})
-    assert later.approve(run.id, plan=fewer, options=Options(loops=1, sources=("web",)))
+    assert later.approve(run.id, plan=fewer, options=RunOptions(loops=1, sources=("web",)))
     assert over(later, run.id) == "done"
     assert desk.searches == {"a": (1, 1)}
 
@@ -228,7 +228,7 @@ def test_a_failed_run_says_why_without_a_secret_and_goes_on(desk: Desk) -> None:
     desk.broken(True)
     run = runs.start(QUESTION, options=THREE)
     assert over(runs, run.id) == "failed"
-    failed = runs.get(run.id)
+    failed = runs.get_run(run.id)
     assert failed and "LookupError" in failed.error and SECRET not in failed.error
     if desk.server:
         assert SECRET not in state(desk, run.id)
@@ -247,9 +247,9 @@ def state(desk: Desk, run_id: str) -> str:
     try:
         return repr(
             [
-                client.threads.get(thread(run_id)),
-                client.threads.get_state(thread(run_id)),
-                client.runs.list(thread(run_id)),
+                client.threads.get(thread_id(run_id)),
+                client.threads.get_state(thread_id(run_id)),
+                client.runs.list(thread_id(run_id)),
             ]
         )
     finally:
@@ -275,7 +275,7 @@ def test_only_so_many_go_on_at_once_and_the_others_follow(desk: Desk) -> None:
     until(lambda: "b" in desk.searches, PATIENCE)
     second = runs.start(QUESTION, options=THREE)
     third = runs.start(QUESTION, options=THREE)
-    assert (runs.queue(second.id), runs.queue(third.id)) == ((0, False), (1, False))
+    assert (runs.queue_position(second.id), runs.queue_position(third.id)) == ((0, False), (1, False))
     runs.stop(third.id)
     assert over(runs, third.id) == "stopped"
     desk.stuck()
@@ -298,8 +298,8 @@ def test_what_is_forgotten_is_gone_from_the_server_too(desk: Desk) -> None:
     runs = desk.open()
     run = runs.start(QUESTION, options=THREE)
     assert over(runs, run.id) == "done"
-    runs.forget(run.conversation)
-    assert runs.get(run.id) is None
+    runs.delete_conversation(run.conversation)
+    assert runs.get_run(run.id) is None
     assert runs.store.evidence(run.conversation) == []
     if desk.server:
         with pytest.raises(Exception, match=r"404|not found"):
@@ -369,7 +369,7 @@ def test_a_server_that_was_killed_goes_on_when_it_is_started_again(start: Start)
     until(lambda: "d1" in desk.searches, PATIENCE)
     desk.stuck()
     server.kill()
-    assert runs.get(run.id) is not None
+    assert runs.get_run(run.id) is not None
     server.restart()
     if over(runs, run.id) == "interrupted":
         runs.resume(run.id)
@@ -382,13 +382,13 @@ def test_a_server_that_was_killed_goes_on_when_it_is_started_again(start: Start)
 def test_a_server_that_is_not_there_is_named_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     known = Settings(data_dir=tmp_path, runs_url="http://127.0.0.1:9")
     log = tmp_path / "log"
-    runs = RemoteRuns(resources(known, reasoner(log), {"web": source(log)}))
+    runs = RemoteRunManager(resources(known, reasoner(log), {"web": source(log)}))
     try:
         run = runs.start(QUESTION, options=THREE)
         assert over(runs, run.id) == "interrupted"
-        failed = runs.get(run.id)
-        assert failed and "http://127.0.0.1:9" in failed.error and failed.resumable
-        [check] = runs.do(runs.check())
+        failed = runs.get_run(run.id)
+        assert failed and "http://127.0.0.1:9" in failed.error and failed.is_resumable
+        [check] = runs.run_on_loop(runs.check_connection())
         assert check.failure and check.failure.reason == "unreachable"
     finally:
         runs.close()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from research.application import Desk
-from research.core.records import Estimate, Event, Options, Run, Usage
-from research.core.settings import load
-from research.runtime.estimate import Averages, Earlier, estimate
+from research.application import Application
+from research.core.records import Event, Run, RunEstimate, RunOptions, Usage
+from research.core.settings import load_settings
+from research.runtime.estimate import FinishedRun, ModelSetup, estimate_run
 from tests.fakes import until
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
@@ -22,20 +22,20 @@ EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
 OWN = "openai:x"
 OPTIONS = (
-    Options(),
-    Options(queries=1, loops=1),
-    Options(queries=5, loops=3),
-    Options(sources=("web",)),
-    Options(sources=("web", "library")),
+    RunOptions(),
+    RunOptions(queries=1, loops=1),
+    RunOptions(queries=5, loops=3),
+    RunOptions(sources=("web",)),
+    RunOptions(sources=("web", "library")),
 )
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[Application]:
     """Gemini thinks, writes and searches the web; its prices are known."""
     with FakeGemini() as server:
-        made = Desk(
-            load(
+        made = Application(
+            load_settings(
                 {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": server.base_url},
                 data_dir=tmp_path,
             )
@@ -44,14 +44,14 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         made.close()
 
 
-def asked(desk: Desk, question: str, options: Options) -> Estimate:
+def asked(desk: Application, question: str, options: RunOptions) -> RunEstimate:
     """What a run has really used."""
     run = desk.runs.start(question, options=options)
-    until(lambda: not (desk.runs.get(run.id) or run).active)
-    (account,) = desk.runs.store.accounts("local", 1)
-    done = Earlier(*account)
+    until(lambda: not (desk.runs.get_run(run.id) or run).is_active)
+    (account,) = desk.runs.store.finished_runs("local", 1)
+    done = FinishedRun(*account)
     costs = [usage.cost for usage in done.usage]
-    return Estimate(
+    return RunEstimate(
         searches=done.searches,
         tokens=sum(u.input + u.output for u in done.usage),
         cost=None if None in costs else sum(cost or 0 for cost in costs),
@@ -68,8 +68,8 @@ def near(guess: float | None, actual: float | None, factor: float = 1.5) -> bool
 @pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("question", [EN, ZH], ids=["en", "zh"])
-def test_the_first_run_uses_what_was_estimated(question: str, options: Options, desk: Desk) -> None:
-    guess = desk.estimate(options, "local", None)
+def test_the_first_run_uses_what_was_estimated(question: str, options: RunOptions, desk: Application) -> None:
+    guess = desk.estimate_usage(options, "local", None)
     actual = asked(desk, question, options)
     assert guess.runs == 0
     assert near(guess.searches, actual.searches), (guess, actual)
@@ -77,22 +77,20 @@ def test_the_first_run_uses_what_was_estimated(question: str, options: Options, 
     assert near(guess.cost, actual.cost), (guess, actual)
 
 
-def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Desk) -> None:
-    options = Options(queries=2)
+def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Application) -> None:
+    options = RunOptions(queries=2)
     actual = asked(desk, EN, options)
-    guess = desk.estimate(options, "local", None)
+    guess = desk.estimate_usage(options, "local", None)
     assert guess.runs == 1
     assert near(guess.searches, actual.searches, 1.05)
     assert near(guess.tokens, actual.tokens, 1.05)
     assert near(guess.cost, actual.cost, 1.05)
     assert near(guess.seconds, actual.seconds, 1.05)
-    wider = desk.estimate(Options(queries=6, loops=3), "local", None)
+    wider = desk.estimate_usage(RunOptions(queries=6, loops=3), "local", None)
     assert wider.searches > guess.searches
     assert wider.tokens > guess.tokens
-    assert desk.estimate(options, "bob", None).runs == 0
-    assert (
-        desk.estimate(options.model_copy(update={"model": "gemini:other"}), "local", None).runs == 0
-    )
+    assert desk.estimate_usage(options, "bob", None).runs == 0
+    assert desk.estimate_usage(options.model_copy(update={"model": "gemini:other"}), "local", None).runs == 0
 
 
 @pytest.mark.parametrize(
@@ -104,14 +102,12 @@ def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_tasks_of_an_agent_are_in_the_estimate(
-    agent: str, dollars: float | None, tasks: int, tmp_path: Path
-) -> None:
+def test_tasks_of_an_agent_are_in_the_estimate(agent: str, dollars: float | None, tasks: int, tmp_path: Path) -> None:
     env = {"GEMINI_API_KEY": "k", "WEB_SEARCH": "deep-research", "GEMINI_DEEP_RESEARCH": agent}
-    made = Desk(load(env, data_dir=tmp_path))
-    options = Options(queries=tasks, loops=1, sources=("web",))
-    guess = made.estimate(options, "local", None)
-    usual = made.estimate(options.model_copy(update={"sources": ("library",)}), "local", None)
+    made = Application(load_settings(env, data_dir=tmp_path))
+    options = RunOptions(queries=tasks, loops=1, sources=("web",))
+    guess = made.estimate_usage(options, "local", None)
+    usual = made.estimate_usage(options.model_copy(update={"sources": ("library",)}), "local", None)
     made.close()
     assert usual.cost is not None
     if dollars is None:
@@ -124,33 +120,31 @@ def test_tasks_of_an_agent_are_in_the_estimate(
 
 def test_a_model_without_a_price_has_no_estimate_of_cost(tmp_path: Path) -> None:
     with FakeOpenAI() as server:
-        settings = load(
-            {"ANSWER_MODEL": OWN, "OPENAI_BASE_URL": server.base_url}, data_dir=tmp_path
-        )
-        made = Desk(settings)
-        guess = made.estimate(Options(), "local", None)
-        actual = asked(made, ZH, Options())
+        settings = load_settings({"ANSWER_MODEL": OWN, "OPENAI_BASE_URL": server.base_url}, data_dir=tmp_path)
+        made = Application(settings)
+        guess = made.estimate_usage(RunOptions(), "local", None)
+        actual = asked(made, ZH, RunOptions())
         made.close()
     assert guess.cost is None
     assert near(guess.tokens, actual.tokens), (guess, actual)
 
 
 def test_without_a_model_nothing_is_paid(tmp_path: Path) -> None:
-    made = Desk(load({}, data_dir=tmp_path))
-    plan = made.runs.plan(EN, options=Options(loops=1))
-    guess = made.estimate(Options(loops=1), "local", plan)
-    actual = asked(made, EN, Options(loops=1))
+    made = Application(load_settings({}, data_dir=tmp_path))
+    plan = made.runs.preview_plan(EN, options=RunOptions(loops=1))
+    guess = made.estimate_usage(RunOptions(loops=1), "local", plan)
+    actual = asked(made, EN, RunOptions(loops=1))
     made.close()
     assert (guess.tokens, guess.cost, guess.searches) == (0, 0.0, actual.searches)
 
 
 def test_without_a_round_of_search_there_is_one_call() -> None:
-    averages = Averages(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
-    guess = estimate(Options(loops=0), averages, (), DAY)
+    averages = ModelSetup(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
+    guess = estimate_run(RunOptions(loops=0), averages, (), DAY)
     assert (guess.searches, guess.tokens < 1_000, guess.tokens > 0) == (0, True, True)
 
 
-def earlier(usage: Usage, seconds: float, options: Options, **more: Any) -> Earlier:
+def earlier(usage: Usage, seconds: float, options: RunOptions, **more: Any) -> FinishedRun:
     run = Run(
         id="r", conversation="c", owner="local", question=EN, options=options, status="done",
         created=datetime(2026, 1, 1, tzinfo=UTC), **more,
@@ -165,28 +159,26 @@ def earlier(usage: Usage, seconds: float, options: Options, **more: Any) -> Earl
         Event(run="r", seq=n, time=run.created + timedelta(seconds=at), kind=kind, data=data)
         for n, (at, kind, data) in enumerate(told, 1)
     ]
-    return Earlier(run, events)
+    return FinishedRun(run, events)
 
 
 def test_earlier_runs_correct_the_estimate_and_only_those_alike() -> None:
-    averages = Averages(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
-    one = Options(queries=1, loops=1)
+    averages = ModelSetup(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
+    one = RunOptions(queries=1, loops=1)
     used = Usage(stage="write", model=OWN, input=9_000, output=1_000)
-    guess = estimate(one, averages, [earlier(used, 40.0, one)], DAY)
+    guess = estimate_run(one, averages, [earlier(used, 40.0, one)], DAY)
     assert (guess.tokens, guess.searches, guess.seconds, guess.runs) == (10_000, 1, 40.0, 1)
     twice = [earlier(used, 40.0, one), earlier(used.model_copy(update={"input": 1_000}), 20.0, one)]
-    assert estimate(one, averages, twice, DAY).tokens == 6_000
+    assert estimate_run(one, averages, twice, DAY).tokens == 6_000
     other = earlier(used.model_copy(update={"model": "openai:y"}), 1.0, one)
     again = earlier(used, 1.0, one, based_on="r")
     direct = earlier(used, 1.0, one)
-    direct = Earlier(direct.run, [e for e in direct.events if e.kind != "found"])
-    assert estimate(one, averages, [other, again, direct], DAY) == estimate(one, averages, (), DAY)
+    direct = FinishedRun(direct.run, [e for e in direct.events if e.kind != "found"])
+    assert estimate_run(one, averages, [other, again, direct], DAY) == estimate_run(one, averages, (), DAY)
 
 
 def test_an_estimate_is_within_the_limits_of_the_run() -> None:
-    averages = Averages(
-        dict.fromkeys(("plan", "reflect", "write", "search"), "gemini:gemini-3.5-flash")
-    )  # type: ignore[arg-type]
-    options = Options(searches=2, tokens=1_000, cost=0.0001, seconds=3.0)
-    guess = estimate(options, averages, (), DAY)
+    averages = ModelSetup(dict.fromkeys(("plan", "reflect", "write", "search"), "gemini:gemini-3.5-flash"))  # type: ignore[arg-type]
+    options = RunOptions(searches=2, tokens=1_000, cost=0.0001, seconds=3.0)
+    guess = estimate_run(options, averages, (), DAY)
     assert (guess.searches, guess.tokens, guess.cost, guess.seconds) == (2, 1_000, 0.0001, 3.0)

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from research import Export, application, load_files, recognise_file
-from research.accounts.export import without_keys
-from research.sources.database.build import shipped
+from research import DataExport, application, detect_tables, load_files
+from research.accounts.data_export import remove_secrets
+from research.sources.database.shipped_database import ensure_shipped_database
 from tests.fakes import until
 from tests.runtime.test_wiping import ANN, BOB, OTHER, SECRET, put
 
@@ -30,29 +30,29 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     application.close()
 
 
-def made(owner: str, *, library: bool = False) -> Export:
-    application.export(library=library, owner=owner)
-    until(lambda: (state := application.exported(owner=owner)) is None or state.status != "making")
-    found = application.exported(owner=owner)
+def made(owner: str, *, library: bool = False) -> DataExport:
+    application.start_data_export(include_library=library, owner=owner)
+    until(lambda: (state := application.get_data_export(owner=owner)) is None or state.status != "making")
+    found = application.get_data_export(owner=owner)
     assert found is not None
-    assert (found.status, found.problem) == ("ready", "")
+    assert (found.status, found.error) == ("ready", "")
     return found
 
 
-def read(export: Export) -> dict[str, str]:
-    assert export.file is not None
-    with ZipFile(export.file) as archive:
+def read(export: DataExport) -> dict[str, str]:
+    assert export.path is not None
+    with ZipFile(export.path) as archive:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) -> None:
     put(ANN, SECRET)
     put(BOB, OTHER)
-    application.tag(application.recent(owner=ANN)[0].conversation, ["figures"], owner=ANN)
+    application.set_tags(application.recent_runs(owner=ANN)[0].conversation, ["figures"], owner=ANN)
     file = desk.parent / "own.csv"
     for owner, value in ((ANN, "1"), (BOB, OTHER)):
         file.write_text(f"price,{owner}\n2,{value}\n", encoding="utf-8")
-        load_files([(file, recognise_file(file))], owner=owner)
+        load_files([(file, detect_tables(file))], owner=owner)
     export = made(ANN)
     files = read(export)
     assert set(files) == {
@@ -75,12 +75,12 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
     assert loaded["names"] == ["own.csv"] and loaded["tables"][0]["rows"] == 1
     assert [column["heading"] for column in loaded["tables"][0]["columns"]] == ["price", ANN]
     assert OTHER not in "".join(files.values()) and BOB not in files["personal.json"]
-    assert (export.done, export.total, export.lost) == (1, 1, 0)
+    assert (export.done_count, export.total_count, export.failed_count) == (1, 1, 0)
 
 
 def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
-    library = application.desk().library
-    list(library.add([("../../own.md", f"# Own\n\n{SECRET} is open.".encode())]))
+    library = application.get_application().library
+    list(library.add_files([("../../own.md", f"# Own\n\n{SECRET} is open.".encode())]))
     files = read(made(ANN, library=True))
     assert SECRET in files["library/00001.txt"]
     (listed,) = json.loads(files["library/index.json"])
@@ -90,26 +90,24 @@ def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
 
 def test_no_key_is_in_it(desk: Path) -> None:
     put(ANN, f"{SECRET} {KEY}")
-    application.prefer("keys", {"OPENAI_API_KEY": "mine"}, owner=ANN)
-    application.prefer(
-        "settings", {"api_key": "mine", "model": f"x {KEY}", "list": [KEY]}, owner=ANN
-    )
+    application.set_preference("keys", {"OPENAI_API_KEY": "mine"}, owner=ANN)
+    application.set_preference("settings", {"api_key": "mine", "model": f"x {KEY}", "list": [KEY]}, owner=ANN)
     personal = json.loads(read(made(ANN))["personal.json"])["preferences"]
     assert "keys" not in personal
     assert set(personal["settings"]) == {"model", "list"}
     assert KEY not in json.dumps(personal)
-    assert without_keys({"Token": 1, "n": [{"password": 2, "m": 3}]}) == {"n": [{"m": 3}]}
+    assert remove_secrets({"Token": 1, "n": [{"password": 2, "m": 3}]}) == {"n": [{"m": 3}]}
 
 
 def test_nobody_else_sees_it_or_can_discard_it(desk: Path) -> None:
     put(ANN, SECRET)
     export = made(ANN)
-    assert export.file is not None
-    assert application.exported(owner=BOB) is None
-    application.discard_export(owner=BOB)
-    application.wipe(owner=BOB)
-    assert export.file.is_file()
-    assert application.exported(owner=ANN) == export
+    assert export.path is not None
+    assert application.get_data_export(owner=BOB) is None
+    application.discard_data_export(owner=BOB)
+    application.delete_owner_data(owner=BOB)
+    assert export.path.is_file()
+    assert application.get_data_export(owner=ANN) == export
 
 
 def test_nobody_else_can_look_into_the_data_folder_whatever_the_umask(desk: Path) -> None:
@@ -117,7 +115,7 @@ def test_nobody_else_can_look_into_the_data_folder_whatever_the_umask(desk: Path
     try:
         put(ANN, SECRET)
         made(ANN, library=True)
-        assert shipped(desk).is_file()
+        assert ensure_shipped_database(desk).is_file()
         held = [desk, *desk.rglob("*")]
         assert {path.name for path in held} >= {"runs.db", "runs.db-wal", "library.db", "exports"}
         assert [path for path in held if path.stat().st_mode & 0o077] == []
@@ -129,16 +127,16 @@ def test_nobody_else_can_look_into_the_data_folder_whatever_the_umask(desk: Path
 def test_the_file_goes_when_it_is_not_wanted_any_more(desk: Path, how: str) -> None:
     put(ANN, SECRET)
     first = made(ANN)
-    assert first.file is not None
+    assert first.path is not None
     if how == "discard":
-        application.discard_export(owner=ANN)
+        application.discard_data_export(owner=ANN)
     elif how == "wipe":
-        application.wipe(owner=ANN)
+        application.delete_owner_data(owner=ANN)
     elif how == "close":
         application.close()
     else:
-        assert made(ANN).file != first.file
-    assert not first.file.exists()
+        assert made(ANN).path != first.path
+    assert not first.path.exists()
     if how != "again":
         assert not (desk / "exports").exists()
 
@@ -146,11 +144,9 @@ def test_the_file_goes_when_it_is_not_wanted_any_more(desk: Path, how: str) -> N
 def test_a_folder_that_cannot_be_written_is_told(desk: Path) -> None:
     put(ANN, SECRET)
     (desk / "exports").write_text("in the way", encoding="utf-8")
-    application.export(owner=ANN)
-    until(
-        lambda: (state := application.exported(owner=ANN)) is not None and state.status == "failed"
-    )
-    state = application.exported(owner=ANN)
+    application.start_data_export(owner=ANN)
+    until(lambda: (state := application.get_data_export(owner=ANN)) is not None and state.status == "failed")
+    state = application.get_data_export(owner=ANN)
     assert state is not None
-    assert state.problem
-    assert state.file is None
+    assert state.error
+    assert state.path is None

@@ -11,24 +11,22 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.state import CompiledStateGraph
 
-from research.agent.graph import build
-from research.core.errors import Trouble
-from research.core.records import Event, Finding, Options, Plan, Task
-from research.runtime.local import LocalRuns
+from research.agent.graph import build_graph
+from research.core.errors import ServiceError
+from research.core.records import Event, Finding, Plan, RunOptions, Task
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
 
-def ask(runs: LocalRuns, loops: int = 1, queries: int = 3, **more: object) -> str:
-    options = Options.model_validate(
-        {"loops": loops, "queries": queries, "sources": ("web",), **more}
-    )
+def ask(runs: LocalRunManager, loops: int = 1, queries: int = 3, **more: object) -> str:
+    options = RunOptions.model_validate({"loops": loops, "queries": queries, "sources": ("web",), **more})
     run = runs.start(QUESTION, options=options)
     assert over(runs, run.id) == "done"
     return run.id
 
 
-def of(runs: LocalRuns, run_id: str, kind: str) -> list[Event]:
+def of(runs: LocalRunManager, run_id: str, kind: str) -> list[Event]:
     return [event for event in runs.events(run_id) if event.kind == kind]
 
 
@@ -36,7 +34,7 @@ def of(runs: LocalRuns, run_id: str, kind: str) -> list[Event]:
 
 
 def test_there_is_one_node_a_source_with_the_names_the_field_knows() -> None:
-    graph = build({name: f"{name}_research" for name in ("web", "library")}).compile()
+    graph = build_graph({name: f"{name}_research" for name in ("web", "library")}).compile()
     assert isinstance(graph, CompiledStateGraph)
     assert set(graph.get_graph().nodes) - {"__start__", "__end__"} == {
         "generate_query", "approval", "clarification", "web_research", "library_research", "section", "row", "reflection",
@@ -92,13 +90,9 @@ def test_every_round_searches_only_its_own_new_queries(loops: int, new: int, ben
     assert len(source.calls) == 2 + (loops - 1) * new
     assert len(set(source.queries)) == len(source.queries)
     assert {task.round for task in source.calls} == set(range(1, loops + 1))
-    assert [len(findings) for _, findings in reasoner.reflected] == [
-        2 + n * new for n in range(loops - 1)
-    ]
+    assert [len(findings) for _, findings in reasoner.reflected] == [2 + n * new for n in range(loops - 1)]
     reflections = of(runs, run_id, "reflection")
-    assert [event.data.get("skipped", False) for event in reflections] == [False] * (loops - 1) + [
-        True
-    ]
+    assert [event.data.get("skipped", False) for event in reflections] == [False] * (loops - 1) + [True]
     assert len(report(runs, run_id).reflections) == loops - 1
 
 
@@ -119,9 +113,7 @@ def test_exactly_as_many_rounds_are_searched_as_the_limit_says(loops: int, bench
 @pytest.mark.parametrize("queries", range(1, 11))
 def test_each_round_searches_as_many_queries_as_the_limit_says(queries: int, bench: Bench) -> None:
     source = ScriptedSource()
-    reasoner = ScriptedReasoner(
-        [f"q{n}" for n in range(12)], lambda round_: [f"r{round_}-{n}" for n in range(12)]
-    )
+    reasoner = ScriptedReasoner([f"q{n}" for n in range(12)], lambda round_: [f"r{round_}-{n}" for n in range(12)])
     ask(bench.open(reasoner, source), 3, queries)
     assert Counter(task.round for task in source.calls) == dict.fromkeys((1, 2, 3), queries)
     assert len(set(source.queries)) == 3 * queries
@@ -211,11 +203,7 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
         ["tower height", "ＴＯＷＥＲ height", "age"],
     ]
     rounds = {1: asked[1], 2: ["Age", "塔高"], 3: ["never reached"]}
-    plan = Plan(
-        tasks=tuple(
-            Task(id=f"1.{n}", source="web", query=query) for n, query in enumerate(asked[0], 1)
-        )
-    )
+    plan = Plan(tasks=tuple(Task(id=f"1.{n}", source="web", query=query) for n, query in enumerate(asked[0], 1)))
 
     class Spelling(ScriptedReasoner):
         async def plan(self, *arguments: object) -> Plan:  # type: ignore[override]
@@ -239,7 +227,7 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
         (Outcome(reason="quota", message="used up until noon"), "quota", "used up until noon"),
         (Outcome(reason="no key"), "no key", ""),
         (
-            Outcome(raises=Trouble("blocked", "not for robots", hint="location")),
+            Outcome(raises=ServiceError("blocked", "not for robots", hint="location")),
             "blocked",
             "robots",
         ),
@@ -253,7 +241,7 @@ def test_one_failing_search_of_three_costs_only_itself_and_is_listed(
     run_id = ask(runs)
     answer = report(runs, run_id).answer
     assert answer is not None
-    assert answer.quotes == 2
+    assert answer.quote_count == 2
     assert [(f.source, f.query, f.reason) for f in answer.failures] == [("web", "b", reason)]
     assert message in answer.failures[0].message
     assert "secret" not in answer.failures[0].message
@@ -267,20 +255,18 @@ def test_a_search_that_found_nothing_has_not_failed(bench: Bench) -> None:
     runs = bench.open(source=source)
     answer = report(runs, ask(runs)).answer
     assert answer is not None
-    assert (answer.failures, answer.quotes) == ((), 2)
+    assert (answer.failures, answer.quote_count) == ((), 2)
 
 
 @pytest.mark.parametrize("loops", [1, 3])
 @pytest.mark.parametrize("queries", [("a",), ("a", "b", "c")])
-def test_an_answer_is_written_even_if_every_search_fails(
-    queries: tuple[str, ...], loops: int, bench: Bench
-) -> None:
+def test_an_answer_is_written_even_if_every_search_fails(queries: tuple[str, ...], loops: int, bench: Bench) -> None:
     source = ScriptedSource(usual=Outcome(raises=ConnectionError()))
     reasoner = ScriptedReasoner(queries, lambda round_: [f"r{round_}"])
     runs = bench.open(reasoner, source)
     answer = report(runs, ask(runs, loops)).answer
     assert answer is not None
-    assert answer.quotes == 0
+    assert answer.quote_count == 0
     assert len(answer.failures) == len(queries) + loops - 1
     assert len(reasoner.written) == 1
 
@@ -290,7 +276,7 @@ def test_one_source_of_two_that_is_down_leaves_the_other(bench: Bench) -> None:
     runs = bench.open(source=[up, down])
     answer = report(runs, ask(runs, sources=("web", "news"))).answer
     assert answer is not None
-    assert answer.quotes == 3
+    assert answer.quote_count == 3
     assert {failure.source for failure in answer.failures} == {"news"}
 
 
@@ -327,7 +313,7 @@ def test_records_come_out_of_a_checkpoint_equal_to_what_went_in(bench: Bench) ->
     assert len(report(runs, run_id).reflections) == 1
 
 
-def told_plan(runs: LocalRuns, run_id: str) -> Plan:
+def told_plan(runs: LocalRunManager, run_id: str) -> Plan:
     """The plan as the events told it when it was made."""
     return Plan.model_validate(of(runs, run_id, "plan")[0].data["plan"])
 
@@ -350,9 +336,7 @@ def test_a_checkpoint_with_an_unknown_type_builds_nothing_of_it(bench: Bench) ->
     BUILT.clear()
     forger = JsonPlusSerializer(allowed_msgpack_modules=True)
     with closing(sqlite3.connect(bench.folder / "checkpoints.db")) as connection:
-        rows = connection.execute(
-            "select checkpoint_id, type, checkpoint from checkpoints"
-        ).fetchall()
+        rows = connection.execute("select checkpoint_id, type, checkpoint from checkpoints").fetchall()
         for number, kind, blob in rows:
             checkpoint = forger.loads_typed((kind, blob))
             checkpoint["channel_values"]["asked"] = Stranger("forged")

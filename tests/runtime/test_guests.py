@@ -16,39 +16,39 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from research.core.settings import Settings
-from research.runtime.live import Resources
-from research.runtime.remote import thread
-from research.runtime.worker import Failed, Worker, served
+from research.runtime.active_run import RunResources
+from research.runtime.remote_run_manager import thread_id
+from research.runtime.server_worker import RunFailedError, ServerWorker, served_graph
 from research.storage.store import Store
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.servers.agent import ROOT, Aegra, Dev, lacking
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Worker]:
+def worker(tmp_path: Path) -> Iterator[ServerWorker]:
     settings = Settings(data_dir=tmp_path)
     reasoner = ScriptedReasoner(["a", "b"], lambda round_: [])
-    made = Worker(Resources(settings, Store(settings.store), reasoner, {"web": ScriptedSource()}))
+    made = ServerWorker(RunResources(settings, Store(settings.store), reasoner, {"web": ScriptedSource()}))
     yield made
     made.close()
 
 
-def _asked(worker: Worker, thread: str, **state: Any) -> dict[str, Any]:
-    graph = served({"web": "web_research"}, lambda: worker)
+def _asked(worker: ServerWorker, thread: str, **state: Any) -> dict[str, Any]:
+    graph = served_graph({"web": "web_research"}, lambda: worker)
     config = {"configurable": {"thread_id": thread}}
     return asyncio.run(graph.ainvoke(state, config))  # type: ignore[no-any-return]
 
 
-def test_a_thread_with_a_question_is_a_run_that_is_stored(worker: Worker) -> None:
+def test_a_thread_with_a_question_is_a_run_that_is_stored(worker: ServerWorker) -> None:
     thread = str(uuid.uuid4())
     state = _asked(worker, thread, asked="How high is the tower?")
-    run = worker.resources.store.own(uuid.UUID(thread).hex, "local")
+    run = worker.resources.store.get_owned_run(uuid.UUID(thread).hex, "local")
     assert run and run.status == "done" and run.question == "How high is the tower?"
     assert [finding.task.query for finding in state["findings"]] == ["a", "b"]
     assert worker.resources.store.report(run).answer == state["answer"]
 
 
-def test_the_turns_of_a_thread_are_runs_of_a_conversation(worker: Worker) -> None:
+def test_the_turns_of_a_thread_are_runs_of_a_conversation(worker: ServerWorker) -> None:
     thread = str(uuid.uuid4())
     _asked(worker, thread, asked="How high is the tower?")
     _asked(worker, thread, asked="And how old?")
@@ -58,7 +58,7 @@ def test_the_turns_of_a_thread_are_runs_of_a_conversation(worker: Worker) -> Non
 
 
 def test_the_planner_knows_the_turns_that_a_client_recounts_or_those_that_are_stored(
-    worker: Worker,
+    worker: ServerWorker,
 ) -> None:
     thread = str(uuid.uuid4())
     told = [("user", "How high is the tower?"), ("assistant", "72 metres."), ("user", "How old?")]
@@ -71,24 +71,24 @@ def test_the_planner_knows_the_turns_that_a_client_recounts_or_those_that_are_st
     assert [turn.question for turn in second] == ["How old?"]  # of which the evidence is known
 
 
-def test_a_thread_that_a_run_of_the_pages_has_is_not_for_others(worker: Worker) -> None:
+def test_a_thread_that_a_run_of_the_pages_has_is_not_for_others(worker: ServerWorker) -> None:
     thread = uuid.uuid4()
     _asked(worker, str(thread), asked="How high is the tower?")
-    run = worker.resources.store.own(thread.hex, "local")
+    run = worker.resources.store.get_owned_run(thread.hex, "local")
     assert run
     other = uuid.uuid4()
     own = {"id": other.hex, "conversation": uuid.uuid4().hex, "owner": "user-ann"}
-    worker.resources.store.add(run.model_copy(update=own), None, "")
-    with pytest.raises(Failed, match="belongs to another run"):
+    worker.resources.store.add_run(run.model_copy(update=own), None, "")
+    with pytest.raises(RunFailedError, match="belongs to another run"):
         _asked(worker, str(other), asked="How old is it?")
 
 
-def _workers(folder: Path, source: ScriptedSource) -> Iterator[Worker]:
+def _workers(folder: Path, source: ScriptedSource) -> Iterator[ServerWorker]:
     """Processes over one store, one after the other."""
     while True:
         settings = Settings(data_dir=folder)
         reasoner = ScriptedReasoner(["a", "b"], lambda round_: [])
-        made = Worker(Resources(settings, Store(settings.store), reasoner, {"library": source}))
+        made = ServerWorker(RunResources(settings, Store(settings.store), reasoner, {"library": source}))
         try:
             yield made
         finally:
@@ -96,15 +96,15 @@ def _workers(folder: Path, source: ScriptedSource) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def hanging(tmp_path: Path) -> Iterator[tuple[ScriptedSource, Iterator[Worker]]]:
+def hanging(tmp_path: Path) -> Iterator[tuple[ScriptedSource, Iterator[ServerWorker]]]:
     source = ScriptedSource("library", outcomes={"b": HANGS})
     workers = _workers(tmp_path, source)
     yield source, workers
     workers.close()  # type: ignore[attr-defined]
 
 
-def _graph(worker: Worker, memory: InMemorySaver) -> Any:
-    graph = served({"library": "library_research"}, lambda: worker)
+def _graph(worker: ServerWorker, memory: InMemorySaver) -> Any:
+    graph = served_graph({"library": "library_research"}, lambda: worker)
     return graph.copy({"checkpointer": memory})
 
 
@@ -112,9 +112,7 @@ def _cancelled(graph: Any, source: ScriptedSource, config: Any) -> None:
     """Begins a turn and cuts it off in the middle of its searches."""
 
     async def begin() -> None:
-        turn = asyncio.create_task(
-            graph.ainvoke({"messages": [("user", "How high is it?")]}, config)
-        )
+        turn = asyncio.create_task(graph.ainvoke({"messages": [("user", "How high is it?")]}, config))
         await asyncio.to_thread(until, lambda: source.done and len(source.calls) == 2)
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
@@ -124,7 +122,7 @@ def _cancelled(graph: Any, source: ScriptedSource, config: Any) -> None:
 
 @pytest.mark.parametrize("again", [None, {"messages": [("user", "How high is it?")]}], ids=["resumed", "asked"])  # fmt: skip
 def test_a_turn_that_was_cut_off_goes_on_in_another_process_without_repeating_a_search(
-    hanging: tuple[ScriptedSource, Iterator[Worker]], again: Any
+    hanging: tuple[ScriptedSource, Iterator[ServerWorker]], again: Any
 ) -> None:
     source, workers = hanging
     memory, thread = InMemorySaver(), uuid.uuid4()
@@ -142,7 +140,7 @@ def test_a_turn_that_was_cut_off_goes_on_in_another_process_without_repeating_a_
 
 
 def test_another_question_takes_the_place_of_a_turn_that_was_cut_off(
-    hanging: tuple[ScriptedSource, Iterator[Worker]],
+    hanging: tuple[ScriptedSource, Iterator[ServerWorker]],
 ) -> None:
     source, workers = hanging
     memory, thread = InMemorySaver(), uuid.uuid4()
@@ -159,13 +157,13 @@ def test_another_question_takes_the_place_of_a_turn_that_was_cut_off(
 
 def test_all_turns_of_a_thread_are_found_by_its_name() -> None:
     one = uuid.uuid4()
-    assert [thread(run) for run in (one.hex, str(one), f"{one.hex}-2")] == [str(one)] * 3
-    assert len({thread(run) for run in ("mine", "mine-2", str(one))}) == 3
+    assert [thread_id(run) for run in (one.hex, str(one), f"{one.hex}-2")] == [str(one)] * 3
+    assert len({thread_id(run) for run in ("mine", "mine-2", str(one))}) == 3
 
 
 @pytest.mark.parametrize("state", [{"asked": "?!"}, {"asked": ""}, {"asked": None}])
-def test_what_is_no_question_starts_nothing(worker: Worker, state: dict[str, Any]) -> None:
-    with pytest.raises(Failed, match="question"):
+def test_what_is_no_question_starts_nothing(worker: ServerWorker, state: dict[str, Any]) -> None:
+    with pytest.raises(RunFailedError, match="question"):
         _asked(worker, str(uuid.uuid4()), **state)
     assert worker.resources.store.runs("local") == []
 

@@ -19,21 +19,21 @@ from research.core.records import (
     Column,
     Evidence,
     Grid,
-    Options,
     Passage,
     Place,
     Plan,
     Row,
     Run,
+    RunOptions,
     Span,
     Task,
     Usage,
 )
-from research.watch.topics import Unwatchable
+from research.watch.topics import UnwatchableTopicError
 
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LIBRARY = Options(loops=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 GRID = Grid(rows=(Row(id="r1", name="tower"),), columns=(Column(id="c1", name="age"),))
 PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
 NAMED = (
@@ -60,54 +60,44 @@ TABLES = (
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
-    ("start", "based_on"): lambda key: kin(
-        application.start("Q?", options=LIBRARY, based_on=key, owner=BOB)
-    ),
-    ("start", "follows"): lambda key: kin(
-        application.start("Q?", options=LIBRARY, follows=key, owner=BOB)
-    ),
+    ("start", "based_on"): lambda key: kin(application.start_run("Q?", options=LIBRARY, based_on=key, owner=BOB)),
+    ("start", "follows"): lambda key: kin(application.start_run("Q?", options=LIBRARY, follows=key, owner=BOB)),
     ("report_on", "follows"): lambda key: kin(
-        application.report_on("News?", options=LIBRARY, follows=key, owner=BOB)
+        application.start_report("News?", options=LIBRARY, follows=key, owner=BOB)
     ),
     ("tabulate", "based_on"): lambda key: kin(
-        application.tabulate(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
+        application.start_table(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
     ),
-    ("plan", "follows"): lambda key: application.plan(
-        "And that?", options=LIBRARY, follows=key, owner=BOB
-    ),
-    ("follow", "run_id"): lambda key: [*application.follow(key, owner=BOB)],
+    ("plan", "follows"): lambda key: application.preview_plan("And that?", options=LIBRARY, follows=key, owner=BOB),
+    ("follow", "run_id"): lambda key: [*application.follow_run(key, owner=BOB)],
     ("events", "run_id"): lambda key: application.events(key, owner=BOB),
-    ("latest", "run_id"): lambda key: application.latest(key, owner=BOB),
+    ("latest", "run_id"): lambda key: application.last_event_number(key, owner=BOB),
     ("stop", "run_id"): lambda key: (
-        application.stop(key, owner=BOB),
-        application.stop(key, write=True, owner=BOB),
+        application.stop_run(key, owner=BOB),
+        application.stop_run(key, write_only=True, owner=BOB),
     ),
     ("resume", "run_id"): lambda key: (
-        application.resume(key, owner=BOB),
-        application.resume(key, write=True, owner=BOB),
+        application.resume_run(key, owner=BOB),
+        application.resume_run(key, write_only=True, owner=BOB),
     ),
-    ("approve", "run_id"): lambda key: application.approve(
-        key, plan=PLAN, options=LIBRARY, owner=BOB
-    ),
-    ("clarify", "run_id"): lambda key: application.clarify(key, "Leifeng", owner=BOB),
-    ("instruct", "run_id"): lambda key: application.instruct(key, "leave hotels out", owner=BOB),
-    ("more", "run_id"): lambda key: application.more(key, owner=BOB),
-    ("remark", "run_id"): lambda key: application.remark(key, "Bob's", owner=BOB),
-    ("queue", "run_id"): lambda key: application.queue(key, owner=BOB),
-    ("get", "run_id"): lambda key: application.get(key, owner=BOB),
+    ("approve", "run_id"): lambda key: application.approve_run(key, plan=PLAN, options=LIBRARY, owner=BOB),
+    ("clarify", "run_id"): lambda key: application.answer_clarification(key, "Leifeng", owner=BOB),
+    ("instruct", "run_id"): lambda key: application.add_instruction(key, "leave hotels out", owner=BOB),
+    ("more", "run_id"): lambda key: application.extend_run(key, owner=BOB),
+    ("remark", "run_id"): lambda key: application.save_remark(key, "Bob's", owner=BOB),
+    ("queue", "run_id"): lambda key: application.queue_position(key, owner=BOB),
+    ("get", "run_id"): lambda key: application.get_run(key, owner=BOB),
     ("report", "run_id"): lambda key: application.report(key, owner=BOB),
-    ("watch", "run_id"): lambda key: refused(lambda: application.watch(key, owner=BOB)),
-    ("unwatch", "watch_id"): lambda key: application.unwatch(key, owner=BOB),
-    ("look_again", "watch_id"): lambda key: refused(lambda: application.look_again(key, owner=BOB)),
-    ("saved", "run_id"): lambda key: application.saved(key, owner=BOB),
+    ("watch", "run_id"): lambda key: refused(lambda: application.watch_topic(key, owner=BOB)),
+    ("unwatch", "watch_id"): lambda key: application.unwatch_topic(key, owner=BOB),
+    ("look_again", "watch_id"): lambda key: refused(lambda: application.start_update(key, owner=BOB)),
+    ("saved", "run_id"): lambda key: application.saved_report(key, owner=BOB),
     ("turns", "conversation"): lambda key: application.turns(key, owner=BOB),
-    ("label", "conversation"): lambda key: application.label(
-        key, title="Bob's", pinned=True, owner=BOB
-    ),
-    ("tag", "conversation"): lambda key: application.tag(key, ["Bob's"], owner=BOB),
-    ("discard", "conversation"): lambda key: application.discard(key, owner=BOB),
-    ("restore", "conversation"): lambda key: application.restore(key, owner=BOB),
-    ("forget", "conversation"): lambda key: application.forget(key, owner=BOB),
+    ("label", "conversation"): lambda key: application.update_conversation(key, title="Bob's", pinned=True, owner=BOB),
+    ("tag", "conversation"): lambda key: application.set_tags(key, ["Bob's"], owner=BOB),
+    ("discard", "conversation"): lambda key: application.move_to_bin(key, owner=BOB),
+    ("restore", "conversation"): lambda key: application.restore_from_bin(key, owner=BOB),
+    ("forget", "conversation"): lambda key: application.delete_conversation(key, owner=BOB),
 }
 TAKEN = {
     ("start", "run_id"),
@@ -115,23 +105,23 @@ TAKEN = {
     ("tabulate", "run_id"),
 }  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
-    "recent": lambda owner: application.recent(owner=owner),
+    "recent": lambda owner: application.recent_runs(owner=owner),
     "conversations": lambda owner: application.conversations(owner=owner),
-    "history": lambda owner: application.history("secret", owner=owner).entries,
+    "history": lambda owner: application.search_history("secret", owner=owner).entries,
     "tags": lambda owner: application.tags(owner=owner),
-    "binned": lambda owner: application.binned(owner=owner),
+    "binned": lambda owner: application.bin_entries(owner=owner),
     "watches": lambda owner: application.watches(owner=owner),
-    "watched": lambda owner: application.watched("Ann's secret?", owner=owner) or (),
-    "places": lambda owner: application.places(owner=owner),
-    "confirmed": lambda owner: application.confirmed(owner=owner),
+    "watched": lambda owner: application.find_watch("Ann's secret?", owner=owner) or (),
+    "places": lambda owner: application.recorded_places(owner=owner),
+    "confirmed": lambda owner: application.confirmed_statements(owner=owner),
     "preferences": lambda owner: application.preferences(owner=owner),
-    "estimate": lambda owner: application.estimate(LIBRARY, owner=owner).runs,
-    "choices": lambda owner: [one for one in application.choices(owner=owner) if one.chosen],
+    "estimate": lambda owner: application.estimate_usage(LIBRARY, owner=owner).runs,
+    "choices": lambda owner: [one for one in application.choices(owner=owner) if one.is_chosen],
     "key_states": lambda owner: [
-        one for one in application.key_states(owner=owner) if one.place in ("session", "machine")
+        one for one in application.key_statuses(owner=owner) if one.location in ("session", "machine")
     ],
     "notebooks": lambda owner: application.notebooks(owner=owner),
-    "usage": lambda owner: application.usage(since=MADE, owner=owner),
+    "usage": lambda owner: application.daily_usage(since=MADE, owner=owner),
 }
 OWN = {
     "nearby",
@@ -183,7 +173,7 @@ def refused(ask: Callable[[], object]) -> str:
     """What somebody is told whose wish cannot be granted."""
     try:
         return str(ask())
-    except Unwatchable as error:
+    except UnwatchableTopicError as error:
         return str(error)
 
 
@@ -205,40 +195,38 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     application.close()
     for status in ("done", "stopped", "failed", "waiting"):
         add(status)
-    application.desk().runs.store.watch("ann-done")
+    application.get_application().runs.store.add_watch("ann-done")
     used = Usage(stage="write", model="Ann's model").model_dump(mode="json")
-    application.desk().runs.store.append("ann-stopped", [(MADE, "usage", used)])
-    application.confirm("Ann's secret?", "SELECT 1", owner=ANN)
-    application.prefer("model", "Ann's", owner=ANN)
-    application.put_in("Ann's notebook", ["secret.md"], owner=ANN)
-    assert application.choose({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
-    assert application.bring({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
-    application.tag("talk-done", ["Ann's tag"], owner=ANN)
+    application.get_application().runs.store.append_events("ann-stopped", [(MADE, "usage", used)])
+    application.confirm_statement("Ann's secret?", "SELECT 1", owner=ANN)
+    application.set_preference("model", "Ann's", owner=ANN)
+    application.add_to_notebook("Ann's notebook", ["secret.md"], owner=ANN)
+    assert application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
+    assert application.add_keys({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
+    application.set_tags("talk-done", ["Ann's tag"], owner=ANN)
     add("stopped", "binned")
-    application.discard("talk-binned", owner=ANN)
-    assert application.remark("ann-done", "Ann's secret note", owner=ANN)
+    application.move_to_bin("talk-binned", owner=ANN)
+    assert application.save_remark("ann-done", "Ann's secret note", owner=ANN)
     yield tmp_path
     application.close()
 
 
 def add(status: Any, name: str = "") -> None:
     name = name or status
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     run = Run(
         id=f"ann-{name}", conversation=f"talk-{name}", owner=ANN, question="Ann's secret?",
         options=LIBRARY, status=status, created=MADE, finished=MADE,
     )  # fmt: skip
-    store.add(run, None, "")
+    store.add_run(run, None, "")
     found = {"task": {"id": "1.1"}, "reused": False, "reason": None}
-    store.append(
-        run.id, [(MADE, "found", found), (MADE, "status", {"status": status, "error": ""})]
-    )
+    store.append_events(run.id, [(MADE, "found", found), (MADE, "status", {"status": status, "error": ""})])
     answer = Answer(
         title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
         spans=(Span(kind="text", text="Ann's answer."),),
     )  # fmt: skip
-    store.keep(run.id, PLAN, [], answer)
-    store.register(run.conversation, [seen(name)])
+    store.save_outcome(run.id, PLAN, [], answer)
+    store.add_evidence(run.conversation, [seen(name)])
 
 
 def seen(name: str) -> Evidence:
@@ -256,10 +244,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
     """All that is stored of an owner, whatever table it is in."""
     with closing(sqlite3.connect(folder / "runs.db")) as db:
         ids = [row[0] for row in db.execute("select id from run where owner=?", (owner,))]
-        talks = [
-            row[0]
-            for row in db.execute("select distinct conversation from run where owner=?", (owner,))
-        ]
+        talks = [row[0] for row in db.execute("select distinct conversation from run where owner=?", (owner,))]
         marks, more = ",".join("?" * len(ids)), ",".join("?" * len(talks))
         where = {
             "run": (f"id in ({marks})", ids),
@@ -276,9 +261,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "remark": (f"run in ({marks})", ids),
         }
         return {
-            table: db.execute(
-                f"select * from {table} where {where[table][0]}", where[table][1]
-            ).fetchall()
+            table: db.execute(f"select * from {table} where {where[table][0]}", where[table][1]).fetchall()
             for table in TABLES
         }
 
@@ -314,11 +297,11 @@ def test_an_id_of_somebody_else_s_does_what_an_unknown_one_does(
 
 def test_the_same_ids_work_for_their_owner(folder: Path) -> None:
     """Else the tests above would show nothing."""
-    assert application.get("ann-done", owner=ANN) is not None
+    assert application.get_run("ann-done", owner=ANN) is not None
     assert application.report("ann-done", owner=ANN) is not None
     assert len(application.events("ann-done", owner=ANN)) == 2
     assert len(application.turns("talk-done", owner=ANN)) == 1
-    more = application.start("Q?", options=LIBRARY, follows="ann-done", owner=ANN)
+    more = application.start_run("Q?", options=LIBRARY, follows="ann-done", owner=ANN)
     assert (more.follows, more.conversation) == ("ann-done", "talk-done")
     for name, lists in LISTS.items():
         assert lists(ANN), name
@@ -333,42 +316,42 @@ def test_what_somebody_else_has_is_in_no_list(folder: Path, name: str) -> None:
 
 
 def test_a_run_under_way_is_not_stopped_by_somebody_else(folder: Path) -> None:
-    run = application.start("When is the Palace Museum open?", options=LIBRARY, owner=ANN)
-    application.stop(run.id, owner=BOB)
-    application.stop(run.id, write=True, owner=BOB)
-    application.forget(run.conversation, owner=BOB)
-    now = application.get(run.id, owner=ANN)
+    run = application.start_run("When is the Palace Museum open?", options=LIBRARY, owner=ANN)
+    application.stop_run(run.id, owner=BOB)
+    application.stop_run(run.id, write_only=True, owner=BOB)
+    application.delete_conversation(run.conversation, owner=BOB)
+    now = application.get_run(run.id, owner=ANN)
     assert now is not None
-    assert now.active
+    assert now.is_active
 
 
 def test_an_id_that_is_taken_is_refused_without_a_word_of_whose_it_is(folder: Path) -> None:
     before = rows(folder)
     with pytest.raises(ValueError, match="leave it out") as refused:
-        application.start("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
+        application.start_run("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
     assert "Ann" not in str(refused.value)
     assert rows(folder) == before
 
 
 def test_what_somebody_has_chosen_and_brought_is_for_nobody_else(folder: Path) -> None:
-    assert application.services(owner=ANN).usual().queries == 7
+    assert application.get_services(owner=ANN).default_options().queries == 7
     assert application.readiness(owner=ANN)["news"].state == "live"
     assert (
-        application.services(owner=BOB).usual().queries
-        == application.services().usual().queries
+        application.get_services(owner=BOB).default_options().queries
+        == application.get_services().default_options().queries
         == 3
     )
     assert application.readiness(owner=BOB)["news"].state == "missing"
-    application.reset(owner=BOB)
-    application.forget_key("TAVILY_API_KEY", owner=BOB)
-    assert application.services(owner=ANN).usual().queries == 7
+    application.reset_choices(owner=BOB)
+    application.delete_key("TAVILY_API_KEY", owner=BOB)
+    assert application.get_services(owner=ANN).default_options().queries == 7
     assert application.readiness(owner=ANN)["news"].state == "live"
 
 
 def test_what_is_looked_up_on_the_map_is_its_owner_s(folder: Path) -> None:
-    application.nearby("王府井", "公园", 2_000, owner=ANN)
-    assert len(application.places(owner=ANN)) > 4
-    assert application.places(owner=BOB) == []
+    application.search_around("王府井", "公园", 2_000, owner=ANN)
+    assert len(application.recorded_places(owner=ANN)) > 4
+    assert application.recorded_places(owner=BOB) == []
 
 
 def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
@@ -377,11 +360,11 @@ def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
     application.close()
     monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
     question = "Which area is the dearest of all by far?"
-    application.confirm(question, "SELECT 42 AS n", owner=ANN)
+    application.confirm_statement(question, "SELECT 42 AS n", owner=ANN)
 
     def asked(owner: str) -> str | None:
-        run = application.ask_database(question, owner=owner)
-        assert [*application.follow(run.id, owner=owner)]
+        run = application.start_database_run(question, owner=owner)
+        assert [*application.follow_run(run.id, owner=owner)]
         report = application.report(run.id, owner=owner)
         assert report is not None
         (finding,) = report.findings
@@ -389,12 +372,12 @@ def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
 
     assert asked(ANN) == "SELECT 42 AS n LIMIT 1001"
     assert asked(BOB) is None
-    application.unconfirm(question, owner=BOB)
-    assert (question, "SELECT 42 AS n") in application.confirmed(owner=ANN)
-    application.unconfirm(question, owner=ANN)
-    assert (question, "SELECT 42 AS n") not in application.confirmed(owner=ANN)
+    application.remove_confirmed_statement(question, owner=BOB)
+    assert (question, "SELECT 42 AS n") in application.confirmed_statements(owner=ANN)
+    application.remove_confirmed_statement(question, owner=ANN)
+    assert (question, "SELECT 42 AS n") not in application.confirmed_statements(owner=ANN)
 
 
 def test_the_local_user_is_nobody_who_signs_in(folder: Path) -> None:
-    assert application.recent() == []
-    assert application.get("ann-done") is None
+    assert application.recent_runs() == []
+    assert application.get_run("ann-done") is None

@@ -61,7 +61,7 @@ def why(name: str) -> tuple[str, str]:
 def test_a_key_of_models_is_tested_by_their_list_alone(serving: Any, name: str) -> None:
     fake = serving(name)
     assert why(name) == ("no key", "key") and fake.calls() == 0
-    assert application.bring({name: KEY}) == {}
+    assert application.add_keys({name: KEY}) == {}
     fake.keys = {KEY}
     assert why(name) == ("", "")
     fake.keys = {"another"}
@@ -81,7 +81,7 @@ def test_a_key_of_models_is_tested_by_their_list_alone(serving: Any, name: str) 
 def test_nobody_at_the_address_says_nothing_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", nowhere())
     application.close()
-    application.bring({"OPENAI_API_KEY": KEY})
+    application.add_keys({"OPENAI_API_KEY": KEY})
     assert why("OPENAI_API_KEY")[0] == "unreachable"
 
 
@@ -91,7 +91,7 @@ def test_no_key_follows_a_redirect(serving: Any, name: str) -> None:
     with elsewhere:
         fake.elsewhere = f"http://127.0.0.1:{elsewhere.port}"
         fake.fail("models", "redirect:307")
-        application.bring({name: KEY})
+        application.add_keys({name: KEY})
         assert why(name)[0] == "redirected"
         assert elsewhere.calls() == 0
 
@@ -102,7 +102,7 @@ def test_what_tells_of_a_key_is_asked_where_the_list_is_everybody_s(
     fake = serving("OPENAI_API_KEY")
     monkeypatch.setenv("OPENROUTER_BASE_URL", fake.base_url)
     application.close()
-    application.bring({"OPENROUTER_API_KEY": KEY})
+    application.add_keys({"OPENROUTER_API_KEY": KEY})
     why("OPENROUTER_API_KEY")
     assert fake.calls("models") == 0
 
@@ -112,7 +112,7 @@ def test_a_search_service_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("TAVILY_BASE_URL", fake.base_url)
         monkeypatch.setenv("WEB_SEARCH", "off")  # it need not be in use
         application.close()
-        application.bring({"TAVILY_API_KEY": KEY})
+        application.add_keys({"TAVILY_API_KEY": KEY})
         assert why("TAVILY_API_KEY") == ("", "")  # it has answered, if with nothing
         fake.statuses = [401, 432, 500]
         assert [why("TAVILY_API_KEY")[0] for _ in range(3)] == ["refused", "quota", "unavailable"]
@@ -123,7 +123,7 @@ def test_the_map_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeAmap() as fake:
         monkeypatch.setenv("AMAP_BASE_URL", fake.base_url)
         application.close()
-        application.bring({"AMAP_MAPS_API_KEY": KEY})
+        application.add_keys({"AMAP_MAPS_API_KEY": KEY})
         assert why("AMAP_MAPS_API_KEY") == ("", "")
         fake.keys = {"another"}
         assert why("AMAP_MAPS_API_KEY")[0] == "refused"

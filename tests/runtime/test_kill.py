@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from research.application import Desk
-from research.core.settings import Settings, load
-from research.runtime.local import LocalRuns
+from research.application import Application
+from research.core.settings import Settings, load_settings
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import until
 from tests.runtime.conftest import report, searched
 from tests.runtime.lives import (
@@ -45,9 +45,9 @@ class Household:
     folder: Path
     settings: dict[str, object]
     lives: Lives
-    opened: list[LocalRuns] = field(default_factory=list)
+    opened: list[LocalRunManager] = field(default_factory=list)
 
-    def open(self, log: Path) -> LocalRuns:
+    def open(self, log: Path) -> LocalRunManager:
         """The same runs in this process."""
         self.opened.append(scripted(Settings.model_validate(self.settings), log))
         return self.opened[-1]
@@ -83,7 +83,7 @@ def started(log: list[str]) -> list[str]:
     return [line for line in log if line.startswith("start")]
 
 
-def check(runs: LocalRuns, run_id: str, log: list[str], expected: dict[str, object]) -> None:
+def check(runs: LocalRunManager, run_id: str, log: list[str], expected: dict[str, object]) -> None:
     """A run came to what it would have come to; no stage and no search was repeated needlessly."""
     assert outcome(report(runs, run_id)) == expected
     events = runs.events(run_id)
@@ -102,7 +102,7 @@ def undisturbed(house: Household) -> tuple[dict[str, object], int]:
     runs = house.open(log)
     assert ended(runs, "undisturbed", THREE_ROUNDS) == "done"
     found = report(runs, "undisturbed")
-    assert found.answer is not None and found.answer.quotes == 2 * len(QUERIES)
+    assert found.answer is not None and found.answer.quote_count == 2 * len(QUERIES)
     check(runs, "undisturbed", lines(log), outcome(found))
     assert set(Counter(lines(log)).values()) == {1}
     runs.close()
@@ -145,9 +145,7 @@ def test_runs_that_are_killed_at_any_moment_of_their_lives_end_as_if_nothing_had
     for n in range(KILLS):
         run_id = f"run{n}"
         life = house.lives.begin(live, house.settings, house.log(run_id), run_id)
-        reached(
-            house.log(run_id), round(1 + n * (length + 1) / (KILLS - 1))
-        )  # the last: it is over
+        reached(house.log(run_id), round(1 + n * (length + 1) / (KILLS - 1)))  # the last: it is over
         time.sleep(moments.uniform(0, STEP / 2))
         house.lives.kill(life)
         cut[run_id] = set(), len(lines(house.log(run_id)))
@@ -155,7 +153,7 @@ def test_runs_that_are_killed_at_any_moment_of_their_lives_end_as_if_nothing_had
     statuses = Counter()
     for run_id, (_, length_) in cut.items():
         log = house.log(run_id)
-        run = runs.get(run_id)
+        run = runs.get_run(run_id)
         statuses[run.status if run else ""] += 1
         kept = {query for query, (_, done) in searched(runs, run_id).items() if done}
         own = house.open(log)
@@ -169,15 +167,13 @@ def test_runs_that_are_killed_at_any_moment_of_their_lives_end_as_if_nothing_had
 
 
 @pytest.mark.slow
-def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(
-    tmp_path: Path, lives: Lives
-) -> None:
+def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(tmp_path: Path, lives: Lives) -> None:
     """Each life is killed when one to five more calls have come in, until the answer is there."""
     folder, log = tmp_path / "data", tmp_path / "log"
     moments = random.Random(20261124)
     with FakeGemini(latency=0.1) as server:
         env = {"GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": server.base_url}
-        desk = Desk(load(env, data_dir=tmp_path / "other"))
+        desk = Application(load_settings(env, data_dir=tmp_path / "other"))
         assert ended(desk.runs, "undisturbed", None) == "done"
         expected = outcome(report(desk.runs, "undisturbed"))
         desk.close()
@@ -200,16 +196,14 @@ def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(
         assert [order[call] for call in asked] == sorted(order[call] for call in asked)
         assert all(n <= 1 + under_way[order[call]] for call, n in Counter(asked).items())
         assert set(asked) == set(order) and len(asked) > len(order)
-        desk = Desk(load(env, data_dir=folder))
+        desk = Application(load_settings(env, data_dir=folder))
         assert outcome(report(desk.runs, "one")) == expected
         desk.close()
         assert len(server.log) == len(asked)
 
 
 @pytest.mark.slow
-def test_a_task_of_an_agent_that_was_begun_before_a_kill_is_not_begun_again(
-    tmp_path: Path, lives: Lives
-) -> None:
+def test_a_task_of_an_agent_that_was_begun_before_a_kill_is_not_begun_again(tmp_path: Path, lives: Lives) -> None:
     folder, log = tmp_path / "data", tmp_path / "log"
     with FakeGemini() as server:
         server.going = 10**6
@@ -232,7 +226,7 @@ def test_a_task_of_an_agent_that_was_begun_before_a_kill_is_not_begun_again(
         until(lambda: lines(log)[-1:] == ["over done"])
         assert set(server.tasks) == set(begun)
         assert server.calls("begin") == len(begun) > 0
-        desk = Desk(load(env, data_dir=folder))
+        desk = Application(load_settings(env, data_dir=folder))
         found = report(desk.runs, "one").findings
         assert [len(finding.evidence) for finding in found if finding.provider] == [3] * len(begun)
         assert {finding.provider for finding in found if finding.provider} == {"deep-research"}

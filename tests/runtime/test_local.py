@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from research.agent.nodes.plan import edited_plan
+from research.agent.nodes.plan import build_edited_plan
 from research.agent.nodes.question import QuestionError
-from research.core.records import MEMORY, Event, Options, Plan, Run
-from research.runtime.local import LocalRuns
-from research.storage.files import StoreError
+from research.core.records import MEMORY_SOURCE, Event, Plan, Run, RunOptions
+from research.runtime.local_run_manager import LocalRunManager
+from research.storage.sqlite_files import StoreError
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 from tests.storage.test_storage import on_a_file_system_of_its_own
@@ -93,7 +93,7 @@ def test_starting_returns_before_anything_is_searched(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     run = runs.start(f"  {QUESTION} ", options=WEB)
     assert (run.status, run.question, run.owner) == ("queued", QUESTION, "local")
-    assert [listed.id for listed in runs.recent()] == [run.id]
+    assert [listed.id for listed in runs.recent_runs()] == [run.id]
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_starting_twice_with_one_id_starts_one_run(shared: Bench) -> None:
     assert (again.id, again.question) == ("one", QUESTION)
     assert over(runs, first.id) == "done"
     assert runs.start(QUESTION, options=WEB, run_id="one").status == "done"
-    assert len(runs.recent()) == 1
+    assert len(runs.recent_runs()) == 1
     assert source.queries == ["a", "b", "c"]
 
 
@@ -145,16 +145,14 @@ def test_a_question_that_cannot_be_researched_starts_nothing(question: str, shar
     runs = shared.open()
     with pytest.raises(QuestionError):
         runs.start(question, options=WEB)
-    assert runs.recent() == []
+    assert runs.recent_runs() == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["\U0001f43c 塔?", "$HOME `id` $(ls)", "<script>alert(1)</script>", "![x](http://e.org/x.png)", "'; drop table run; --", "a\x00b塔"]
 )  # fmt: skip
-def test_odd_characters_in_a_question_do_no_harm(
-    question: str, shared: Bench, place: Path | str
-) -> None:
+def test_odd_characters_in_a_question_do_no_harm(question: str, shared: Bench, place: Path | str) -> None:
     runs = shared.open()
     run = runs.start(question, options=WEB)
     assert over(runs, run.id) == "done"
@@ -166,15 +164,15 @@ def test_odd_characters_in_a_question_do_no_harm(
 def test_the_plan_of_a_question_can_be_had_without_searching(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(source=source)
-    plan = runs.plan(QUESTION, options=WEB)
+    plan = runs.preview_plan(QUESTION, options=WEB)
     assert [task.query for task in plan.tasks] == ["a", "b", "c"]
-    assert (source.calls, runs.recent()) == ([], [])
+    assert (source.calls, runs.recent_runs()) == ([], [])
 
 
 @pytest.mark.slow
 def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shared: Bench) -> None:
     runs = shared.open(ScriptedReasoner(direct="Hello."))
-    plan = runs.plan("Hello?", options=Options(sources=("web", "library")))
+    plan = runs.preview_plan("Hello?", options=RunOptions(sources=("web", "library")))
     assert [(task.source, task.query) for task in plan.tasks] == [
         ("web", "Hello?"), ("library", "Hello?"),
     ]  # fmt: skip
@@ -184,8 +182,8 @@ def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shar
 def test_runs_are_listed_newest_first(shared: Bench) -> None:
     runs = shared.open()
     ids = [runs.start(QUESTION, options=WEB).id for _ in range(3)]
-    assert [run.id for run in runs.recent()] == ids[::-1]
-    assert [run.id for run in runs.recent(limit=2)] == ids[:0:-1]
+    assert [run.id for run in runs.recent_runs()] == ids[::-1]
+    assert [run.id for run in runs.recent_runs(limit=2)] == ids[:0:-1]
 
 
 @pytest.mark.slow
@@ -207,22 +205,22 @@ def test_another_owner_can_do_nothing_with_a_run(shared: Bench) -> None:
     runs = shared.open(source=source)
     run = runs.start(QUESTION, options=WEB, owner="ann")
     until(lambda: source.calls)
-    assert runs.get(run.id, owner="bob") is None
+    assert runs.get_run(run.id, owner="bob") is None
     assert runs.report(run.id, owner="bob") is None
-    assert runs.recent(owner="bob") == []
+    assert runs.recent_runs(owner="bob") == []
     assert list(runs.follow(run.id, owner="bob")) == []
     assert runs.events(run.id, owner="bob") == []
     runs.stop(run.id, owner="bob")
     assert runs.resume(run.id, owner="bob") is None
     assert get_as(runs, run.id, "ann").status == "running"
     runs.stop(run.id, owner="ann")
-    until(lambda: not get_as(runs, run.id, "ann").active)
+    until(lambda: not get_as(runs, run.id, "ann").is_active)
     assert runs.resume(run.id, owner="bob") is None
     assert get_as(runs, run.id, "ann").status == "stopped"
 
 
-def get_as(runs: LocalRuns, run_id: str, owner: str) -> Run:
-    run = runs.get(run_id, owner=owner)
+def get_as(runs: LocalRunManager, run_id: str, owner: str) -> Run:
+    run = runs.get_run(run_id, owner=owner)
     assert run is not None
     return run
 
@@ -288,12 +286,12 @@ def test_stopping_keeps_finished_searches_and_resuming_repeats_none(shared: Benc
     del source.outcomes["c"]
     resumed = runs.resume(run.id)
     assert resumed is not None
-    assert resumed.active
+    assert resumed.is_active
     assert over(runs, run.id) == "done"
     assert searched(runs, run.id) == {"a": (1, 1), "b": (1, 1), "c": (2, 1)}
     answer = report(runs, run.id).answer
     assert answer is not None
-    assert answer.quotes == 3
+    assert answer.quote_count == 3
 
 
 @pytest.mark.slow
@@ -321,7 +319,7 @@ def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared
             runs._cancel(run.id)
             await asyncio.sleep(0)
 
-    asyncio.run_coroutine_threadsafe(insist(), runs.loop.raw).result(60)
+    asyncio.run_coroutine_threadsafe(insist(), runs.loop.asyncio_loop).result(60)
     assert over(runs, run.id) == "stopped"
     until(lambda: len(source.left) == 3)
 
@@ -442,7 +440,7 @@ def test_every_turn_of_a_conversation_searches_the_same_number_of_times(shared: 
         counts.append(len(runs.store.searches(run.id)))
         last = run.id
     assert counts == [3, 3, 3, 3]
-    new = [[f for f in findings if f.task.source != MEMORY] for _, findings in reasoner.written]
+    new = [[f for f in findings if f.task.source != MEMORY_SOURCE] for _, findings in reasoner.written]
     assert [len(findings) for findings in new] == [3, 3, 3, 3]
 
 
@@ -455,7 +453,7 @@ def test_an_edited_plan_searches_only_what_changed(shared: Bench) -> None:
     plan = report(runs, first.id).plan
     assert plan is not None
     rows = [("Tower", QUESTION, query, "web") for query in ("a", "b", "changed", "")]
-    second = runs.start(QUESTION, options=WEB, plan=edited_plan(rows, plan), based_on=first.id)
+    second = runs.start(QUESTION, options=WEB, plan=build_edited_plan(rows, plan), based_on=first.id)
     assert over(runs, second.id) == "done"
     assert source.queries == ["a", "b", "c", "changed"]
     assert second.conversation == first.conversation
@@ -468,7 +466,7 @@ def test_an_edited_plan_searches_only_what_changed(shared: Bench) -> None:
     assert after.plan is not None
     assert after.plan.edited
     assert after.answer is not None
-    assert after.answer.quotes == 3
+    assert after.answer.quote_count == 3
     assert searched(runs, first.id) == dict.fromkeys("abc", (1, 1))
 
 
@@ -484,7 +482,7 @@ def test_a_failed_search_of_the_run_before_is_tried_again(shared: Bench) -> None
     assert source.queries == ["a", "b", "c", "b"]
     answer = report(runs, second.id).answer
     assert answer is not None
-    assert (answer.failures, answer.quotes) == ((), 3)
+    assert (answer.failures, answer.quote_count) == ((), 3)
 
 
 @pytest.mark.slow
@@ -499,9 +497,7 @@ def test_a_plan_without_a_task_still_ends_with_an_answer(shared: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_without_repeating_finished_searches(
-    shared: Bench, tmp_path: Path
-) -> None:
+def test_a_killed_run_resumes_without_repeating_finished_searches(shared: Bench, tmp_path: Path) -> None:
     log = tmp_path / "log"
     (tmp_path / "stuck").write_text("d", encoding="utf-8")
     child = shared.child(str(log), "1")
@@ -514,7 +510,7 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(
     source = ScriptedSource()
     reasoner = ScriptedReasoner()
     runs = shared.open(reasoner, source)
-    until(lambda: [(run.id, run.status) for run in runs.recent()] == [(run_id, "interrupted")])
+    until(lambda: [(run.id, run.status) for run in runs.recent_runs()] == [(run_id, "interrupted")])
     assert list(runs.follow(run_id))[-1].data["status"] == "interrupted"
     assert {f.task.query for f in report(runs, run_id).findings} == {"a", "b", "c"}
     assert len(report(runs, run_id).reflections) == 1
@@ -525,13 +521,11 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(
     assert reasoner.planned == []
     answer = report(runs, run_id).answer
     assert answer is not None
-    assert answer.quotes == 4
+    assert answer.quote_count == 4
 
 
 @pytest.mark.slow
-def test_a_run_killed_among_parallel_searches_repeats_only_those_in_flight(
-    shared: Bench, tmp_path: Path
-) -> None:
+def test_a_run_killed_among_parallel_searches_repeats_only_those_in_flight(shared: Bench, tmp_path: Path) -> None:
     log = tmp_path / "log"
     (tmp_path / "stuck").write_text("b", encoding="utf-8")
     child = shared.child(str(log), "1")
@@ -586,7 +580,7 @@ def test_a_run_killed_between_its_last_checkpoint_and_its_end_repeats_nothing(
     assert searched(runs, run_id) == dict.fromkeys("abcd", (1, 1))
     answer = report(runs, run_id).answer
     assert answer is not None
-    assert answer.quotes == 4
+    assert answer.quote_count == 4
     assert (reasoner.planned, reasoner.reflected, reasoner.written) == ([], [], [])
 
 
@@ -605,13 +599,13 @@ def held(store: Path) -> bool:
 def test_a_run_stopped_at_any_moment_resumes_to_an_answer(shared: Bench) -> None:
     reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e"))
     runs = shared.open(reasoner, ScriptedSource(usual=Outcome(waits=0.002)))
-    options = Options(loops=2, sources=("web",))
+    options = RunOptions(loops=2, sources=("web",))
     moments = random.Random(20261121)
     cut = 0
     for _ in range(60):
         run = runs.start(QUESTION, options=options)
         told = moments.randrange(25)
-        until(lambda r=run, n=told: len(runs.events(r.id)) >= n or not get(runs, r.id).active)
+        until(lambda r=run, n=told: len(runs.events(r.id)) >= n or not get(runs, r.id).is_active)
         runs.stop(run.id)
         if over(runs, run.id) == "stopped":
             cut += 1
@@ -619,7 +613,7 @@ def test_a_run_stopped_at_any_moment_resumes_to_an_answer(shared: Bench) -> None
         assert over(runs, run.id) == "done"
         answer = report(runs, run.id).answer
         assert answer is not None
-        assert answer.quotes == 5
+        assert answer.quote_count == 5
     assert cut > 10
 
 
@@ -637,7 +631,7 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
 
     source = ScriptedSource()
     runs = shared.open(source=source)
-    assert {run.id: run.status for run in runs.recent()} == {first: "running", second: "running"}
+    assert {run.id: run.status for run in runs.recent_runs()} == {first: "running", second: "running"}
     runs.resume(first)
     assert source.calls == []
 
@@ -646,13 +640,13 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
     assert get(runs, second).status == "running"
     mine = runs.start(QUESTION, options=WEB)
     assert over(runs, mine.id) == "done"
-    assert {run.id: run.status for run in runs.recent()} == {
+    assert {run.id: run.status for run in runs.recent_runs()} == {
         first: "stopped", second: "running", mine.id: "done",
     }  # fmt: skip
 
     child.kill()
     child.wait()
-    until(lambda: {run.id: run.status for run in runs.recent()}[second] == "interrupted")
+    until(lambda: {run.id: run.status for run in runs.recent_runs()}[second] == "interrupted")
     for run_id in (first, second):
         runs.resume(run_id)
         assert over(runs, run_id) == "done"
@@ -665,7 +659,7 @@ def test_two_openings_in_one_process_leave_each_others_runs_alone(shared: Bench)
     one, other = shared.open(source=source), shared.open()
     run = one.start(QUESTION, options=WEB)
     until(lambda: source.calls)
-    assert [r.status for r in other.recent()] == ["running"]
+    assert [r.status for r in other.recent_runs()] == ["running"]
     read: list[Event] = []
     reader = threading.Thread(target=lambda: read.extend(other.follow(run.id)))
     reader.start()
@@ -685,7 +679,7 @@ def test_a_corrupt_file_is_named_and_left_as_it_is(name: str, bench: Bench) -> N
     (bench.folder / name).write_bytes(spoiled)
     with pytest.raises(StoreError, match=name) as caught:
         bench.open()
-    assert caught.value.trouble == "corrupt"
+    assert caught.value.problem == "corrupt"
     assert (bench.folder / name).read_bytes() == spoiled
     (bench.folder / name).unlink()
     runs = bench.open()
@@ -769,7 +763,7 @@ def test_a_store_that_may_not_grow_fails_the_run_by_name_and_growth_lets_it_go_o
     assert str(bench.folder) in get(runs, run.id).error
     assert [finding.task.query for finding in report(runs, run.id).findings] == ["a"]
 
-    runs.loop.soon(limit, 100_000)
+    runs.loop.call_soon(limit, 100_000)
     until(lambda: runs.resume(run.id) and get(runs, run.id).status == "done")
     assert searched(runs, run.id) == {"a": (1, 1), "b": (2, 1)}
     events = runs.events(run.id)

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import threading
 
-from research.runtime.loop import Loop
+from research.runtime.event_loop import EventLoopThread
 
 
 async def nothing() -> None:
@@ -31,11 +31,11 @@ def test_what_is_under_way_is_ended_with_the_loop() -> None:
         async def work() -> None:
             await asyncio.to_thread(lambda: (reading.wait(60), worked.set()))
 
-        loop = Loop("tested")
-        loop.begin(ask())
-        loop.begin(work())
+        loop = EventLoopThread("tested")
+        loop.start(ask())
+        loop.start(work())
         assert reading.wait(60)
         loop.close(nothing())
-    assert loop.closed
+    assert loop.is_closed
     assert cleared.is_set()
     assert worked.is_set()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research import Report, application, cited, report_json, report_markdown
-from research.core.records import Options, Run
+from research import Report, application, number_report_answer, report_json, report_markdown
+from research.core.records import Run, RunOptions
 
 ANN, BOB = "user-ann", "user-bob"
 QUESTION = "What does a ticket to the tower cost?"
@@ -25,26 +25,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     application.close()
-    library = application.desk().library
-    library.use_sample(False)
-    assert all(one.ok for one in library.add((n, t.encode()) for n, t in FILES.items()))
+    library = application.get_application().library
+    library.set_sample_enabled(False)
+    assert all(one.is_ok for one in library.add_files((n, t.encode()) for n, t in FILES.items()))
     yield tmp_path
     application.close()
 
 
-def limited(notebook: str) -> Options:
-    return Options(loops=1, sources=("library",), notebook=notebook)
+def limited(notebook: str) -> RunOptions:
+    return RunOptions(loops=1, sources=("library",), notebook=notebook)
 
 
 def over(run: Run) -> Report:
-    assert [*application.follow(run.id, owner=run.owner)]
+    assert [*application.follow_run(run.id, owner=run.owner)]
     report = application.report(run.id, owner=run.owner)
     assert report is not None
     return report
 
 
 def ask(notebook: str, owner: str = ANN, **more: str) -> Report:
-    return over(application.start(QUESTION, options=limited(notebook), owner=owner, **more))
+    return over(application.start_run(QUESTION, options=limited(notebook), owner=owner, **more))
 
 
 def quoted(report: Report) -> set[str]:
@@ -53,12 +53,12 @@ def quoted(report: Report) -> set[str]:
 
 @pytest.mark.slow
 def test_a_question_limited_to_a_notebook_quotes_its_documents_alone() -> None:
-    assert application.put_in("Today", ["new.md", "flyer.md"], owner=ANN) == "Today"
-    application.put_in("Guides", ["new.md", "old.md"], owner=ANN)
+    assert application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN) == "Today"
+    application.add_to_notebook("Guides", ["new.md", "old.md"], owner=ANN)
     assert quoted(ask("")) == set(FILES)
     assert quoted(ask("Today")) == {"new.md", "flyer.md"}
     assert quoted(ask("Guides")) == {"new.md", "old.md"}
-    application.take_out("Today", ["flyer.md"], owner=ANN)
+    application.remove_from_notebook("Today", ["flyer.md"], owner=ANN)
     report = ask("Today")
     assert quoted(report) == {"new.md"}
     assert report.answer and {s.text for s in report.answer.spans if s.kind == "quote"} == {
@@ -67,29 +67,27 @@ def test_a_question_limited_to_a_notebook_quotes_its_documents_alone() -> None:
 
 
 def test_a_notebook_goes_with_its_last_document_or_when_it_is_deleted() -> None:
-    application.put_in("Today", ["new.md"], owner=ANN)
-    application.put_in("Guides", ["new.md"], owner=ANN)
-    application.put_in("Guides", ["new.md", "old.md"], owner=ANN)
+    application.add_to_notebook("Today", ["new.md"], owner=ANN)
+    application.add_to_notebook("Guides", ["new.md"], owner=ANN)
+    application.add_to_notebook("Guides", ["new.md", "old.md"], owner=ANN)
     assert application.notebooks(owner=ANN) == {
         "Guides": ("new.md", "old.md"),
         "Today": ("new.md",),
     }
-    application.take_out("Today", ["new.md", "old.md"], owner=ANN)
+    application.remove_from_notebook("Today", ["new.md", "old.md"], owner=ANN)
     assert list(application.notebooks(owner=ANN)) == ["Guides"]
-    application.forget_notebook("Guides", owner=ANN)
+    application.delete_notebook("Guides", owner=ANN)
     assert application.notebooks(owner=ANN) == {}
-    assert application.desk().library.counts().own == 3
+    assert application.get_application().library.count_documents().own_count == 3
 
 
 def test_a_notebook_has_another_name_and_the_same_documents() -> None:
-    application.put_in("Today", ["new.md", "flyer.md"], owner=ANN)
-    application.put_in("Guides", ["old.md"], owner=ANN)
-    application.put_in("Today", ["old.md"], owner=BOB)
+    application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN)
+    application.add_to_notebook("Guides", ["old.md"], owner=ANN)
+    application.add_to_notebook("Today", ["old.md"], owner=BOB)
     assert application.rename_notebook("Today", " Ticket prices ", owner=ANN) == "Ticket prices"
     assert quoted(ask("Ticket prices")) == {"new.md", "flyer.md"}
-    assert (
-        application.rename_notebook("Ticket prices", "TICKET prices", owner=ANN) == "TICKET prices"
-    )
+    assert application.rename_notebook("Ticket prices", "TICKET prices", owner=ANN) == "TICKET prices"
     # A name that there is already: one notebook with the documents of both.
     assert application.rename_notebook("TICKET prices", "guides", owner=ANN) == "Guides"
     assert application.notebooks(owner=ANN) == {"Guides": ("flyer.md", "new.md", "old.md")}
@@ -106,25 +104,23 @@ def test_a_notebook_has_another_name_and_the_same_documents() -> None:
     [("today", "Today"), ("  TODAY\n", "Today"), ("Ｔｒｉｐ", "Trip"), ("x" * 99, "x" * 40),
      ("西湖", "西湖"), (" \u200b\x00", ""), ("\ud800", "")],
 )  # fmt: skip
-def test_a_name_is_kept_as_it_can_be_shown_and_found_whatever_its_case(
-    typed: str, kept: str
-) -> None:
-    application.put_in("Today", ["old.md"], owner=ANN)
-    assert application.put_in(typed, ["new.md"], owner=ANN) == kept
+def test_a_name_is_kept_as_it_can_be_shown_and_found_whatever_its_case(typed: str, kept: str) -> None:
+    application.add_to_notebook("Today", ["old.md"], owner=ANN)
+    assert application.add_to_notebook(typed, ["new.md"], owner=ANN) == kept
     there = application.notebooks(owner=ANN)
     assert set(there) == {"Today", *filter(None, [kept])}
     assert not kept or "new.md" in there[kept]
 
 
 def test_a_changed_document_stays_where_it_was_put_and_a_removed_one_is_not_quoted() -> None:
-    application.put_in("Today", ["new.md", "flyer.md"], owner=ANN)
-    library = application.desk().library
-    (changed,) = library.add([("new.md", FILES["new.md"].replace("40", "50").encode())])
+    application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN)
+    library = application.get_application().library
+    (changed,) = library.add_files([("new.md", FILES["new.md"].replace("40", "50").encode())])
     assert changed.outcome == "replaced"
-    library.remove([hit.document for hit in library.search("gate flyer", names=["flyer.md"])])
+    library.remove([hit.document_id for hit in library.search("gate flyer", names=["flyer.md"])])
     report = ask("Today")
     assert quoted(report) == {"new.md"}
-    assert "50 yuan" in report_markdown(report, cited(report))
+    assert "50 yuan" in report_markdown(report, number_report_answer(report))
 
 
 def test_a_notebook_that_is_gone_is_told_and_nothing_is_quoted_instead() -> None:
@@ -137,8 +133,8 @@ def test_a_notebook_that_is_gone_is_told_and_nothing_is_quoted_instead() -> None
 
 
 def test_a_run_based_on_another_takes_nothing_that_another_notebook_gave() -> None:
-    application.put_in("Today", ["new.md"], owner=ANN)
-    application.put_in("Guides", ["old.md"], owner=ANN)
+    application.add_to_notebook("Today", ["new.md"], owner=ANN)
+    application.add_to_notebook("Guides", ["old.md"], owner=ANN)
     first = ask("Today")
     again = ask("Guides", based_on=first.run.id)
     assert quoted(again) == {"old.md"}
@@ -148,23 +144,23 @@ def test_a_run_based_on_another_takes_nothing_that_another_notebook_gave() -> No
 
 
 def test_exports_tell_what_the_library_was_limited_to() -> None:
-    application.put_in("*Today*", ["new.md"], owner=ANN)
+    application.add_to_notebook("*Today*", ["new.md"], owner=ANN)
     report = ask("*Today*")
-    made = report_markdown(report, cited(report))
+    made = report_markdown(report, number_report_answer(report))
     assert r"Library: only the notebook “\*Today\*”" in made
-    assert '"notebook": "*Today*"' in report_json(report, cited(report))
+    assert '"notebook": "*Today*"' in report_json(report, number_report_answer(report))
     whole = ask("")
-    assert "notebook" not in report_markdown(whole, cited(whole))
+    assert "notebook" not in report_markdown(whole, number_report_answer(whole))
 
 
 def test_the_notebook_of_one_person_is_not_another_s() -> None:
-    application.put_in("Today", ["new.md"], owner=ANN)
+    application.add_to_notebook("Today", ["new.md"], owner=ANN)
     assert application.notebooks(owner=BOB) == {}
     (finding,) = ask("Today", BOB).findings
     assert finding.reason == "not found"
-    application.put_in("Today", ["old.md"], owner=BOB)
+    application.add_to_notebook("Today", ["old.md"], owner=BOB)
     assert quoted(ask("Today", BOB)) == {"old.md"}
     assert quoted(ask("Today", ANN)) == {"new.md"}
-    application.take_out("Today", ["new.md"], owner=BOB)
-    application.forget_notebook("Today", owner=BOB)
+    application.remove_from_notebook("Today", ["new.md"], owner=BOB)
+    application.delete_notebook("Today", owner=BOB)
     assert application.notebooks(owner=ANN) == {"Today": ("new.md",)}

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import create_engine, inspect
 
-from research.core.errors import conceal
+from research.core.errors import register_secrets
 from research.core.records import Finding
 from research.storage import tables
-from research.storage.files import StoreError
-from research.storage.postgres import Server
+from research.storage.postgres import PostgresDatabase
+from research.storage.sqlite_files import StoreError
 from research.storage.store import Store
 from tests.fakes import ScriptedSource
 from tests.runtime.conftest import QUESTION, ROOT, WEB, Bench, get, over
@@ -56,19 +56,15 @@ def refused(address: str) -> StoreError:
 def test_the_tables_are_those_that_the_statements_are_written_for(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    place: Path | str = (
-        tmp_path / "runs.db" if kind == "sqlite" else request.getfixturevalue("address")
-    )
+    place: Path | str = tmp_path / "runs.db" if kind == "sqlite" else request.getfixturevalue("address")
     Store(place).close()
     engine = create_engine(f"sqlite:///{place}" if isinstance(place, Path) else place)
     found = inspect(engine)
-    assert set(found.get_table_names()) - {"sightline_version"} == set(tables.tables.tables)
-    for name, table in tables.tables.tables.items():
+    assert set(found.get_table_names()) - {"sightline_version"} == set(tables.metadata.tables)
+    for name, table in tables.metadata.tables.items():
         columns = {c["name"]: c for c in found.get_columns(name)}
         assert set(columns) == {column.name for column in table.c}
-        assert found.get_pk_constraint(name)["constrained_columns"] == [
-            c.name for c in table.primary_key
-        ]
+        assert found.get_pk_constraint(name)["constrained_columns"] == [c.name for c in table.primary_key]
         for column in table.c:
             if not column.primary_key:
                 assert columns[column.name]["nullable"] == column.nullable, column
@@ -77,9 +73,7 @@ def test_the_tables_are_those_that_the_statements_are_written_for(
 
 @pytest.mark.slow
 @on_server
-def test_text_is_compared_byte_by_byte_whatever_the_language_of_the_database(
-    cluster: Cluster, address: str
-) -> None:
+def test_text_is_compared_byte_by_byte_whatever_the_language_of_the_database(cluster: Cluster, address: str) -> None:
     store = Store(address)
     with cluster.connect(named(address)) as owner:
         plain = owner.execute("select 'a' < 'B'").fetchone()[0]
@@ -90,24 +84,22 @@ def test_text_is_compared_byte_by_byte_whatever_the_language_of_the_database(
     assert plain  # the server itself sorts as a dictionary does
     assert loose == []
     for n, name in enumerate(["a", "B", "塔", "Z"]):
-        store.add(run(name, created=NOW), None, f"e{n}")
+        store.add_run(run(name, created=NOW), None, f"e{n}")
     assert [r.id for r in store.runs("ann")] == ["B", "Z", "a", "塔"]
     store.close()
 
 
 @pytest.mark.slow
 @on_server
-def test_tables_that_are_there_are_used_and_newer_ones_are_left_alone(
-    cluster: Cluster, address: str
-) -> None:
+def test_tables_that_are_there_are_used_and_newer_ones_are_left_alone(cluster: Cluster, address: str) -> None:
     with closing(Store(address)) as store:
-        store.add(run(), None, "engine")
+        store.add_run(run(), None, "engine")
     with closing(Store(address)) as store:
-        assert store.run("one") == run()
+        assert store.get_run("one") == run()
     with cluster.connect(named(address)) as owner:
         owner.execute("update sightline_version set version = 99")
     error = refused(address)
-    assert (error.trouble, error.path) == (
+    assert (error.problem, error.path) == (
         "newer",
         f"postgresql://127.0.0.1:{cluster.port}/{named(address)}",
     )
@@ -118,9 +110,9 @@ def test_tables_that_are_there_are_used_and_newer_ones_are_left_alone(
 @on_server
 def test_a_script_that_fails_leaves_nothing_behind(address: str) -> None:
     with pytest.raises(StoreError, match="already exists") as caught:
-        Server(address, ("create table a(n integer);", "create table a(n integer);"))
-    assert caught.value.trouble == "server"
-    made = Server(address, ("create table a(n integer);", "create table b(n integer);"))
+        PostgresDatabase(address, ("create table a(n integer);", "create table a(n integer);"))
+    assert caught.value.problem == "server"
+    made = PostgresDatabase(address, ("create table a(n integer);", "create table b(n integer);"))
     made.close()
 
 
@@ -135,7 +127,7 @@ def test_a_table_of_somebody_else_is_not_touched(cluster: Cluster, address: str)
 
 OPEN = """
 import sys
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRuns
 from research.core.settings import load
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()})).close()
@@ -176,7 +168,7 @@ store.close()
 @pytest.mark.slow
 def test_writers_in_several_processes_leave_no_gap_in_the_events(place: Path | str) -> None:
     store = Store(place)
-    store.add(run(), None, "engine")
+    store.add_run(run(), None, "engine")
     script = APPEND.replace("Store(sys.argv[1])", "Store(__import__('pathlib').Path(sys.argv[1]))")
     children = [
         subprocess.Popen(
@@ -204,11 +196,9 @@ def test_evidence_that_is_found_by_several_at_once_is_merged(place: Path | str) 
     def find(on: Store, mine: int) -> None:
         barrier.wait()
         for passage in passages[mine::6]:
-            on.register("talk", [EVIDENCE.model_copy(update={"passages": (passage,)})])
+            on.add_evidence("talk", [EVIDENCE.model_copy(update={"passages": (passage,)})])
 
-    threads = [
-        threading.Thread(target=find, args=(on, n)) for n, on in enumerate((store, other) * 3)
-    ]
+    threads = [threading.Thread(target=find, args=(on, n)) for n, on in enumerate((store, other) * 3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -229,9 +219,9 @@ def test_one_of_many_gets_a_run_and_one_id_is_given_once(place: Path | str) -> N
     def race(n: int) -> None:
         store = stores[n % 2]
         barrier.wait()
-        added.append(store.add(run(status="stopped"), None, "dead"))
+        added.append(store.add_run(run(status="stopped"), None, "dead"))
         barrier.wait()
-        claimed.append(store.claim("one", f"engine {n}"))
+        claimed.append(store.claim_run("one", f"engine {n}"))
 
     threads = [threading.Thread(target=race, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -247,10 +237,8 @@ def test_one_of_many_gets_a_run_and_one_id_is_given_once(place: Path | str) -> N
 @on_server
 def test_many_threads_share_a_bounded_number_of_connections(cluster: Cluster, address: str) -> None:
     store = Store(address)
-    store.add(run(), None, "engine")
-    threads = [
-        threading.Thread(target=lambda: [store.run("one") for _ in range(5)]) for _ in range(60)
-    ]
+    store.add_run(run(), None, "engine")
+    threads = [threading.Thread(target=lambda: [store.get_run("one") for _ in range(5)]) for _ in range(60)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -265,15 +253,15 @@ def test_many_threads_share_a_bounded_number_of_connections(cluster: Cluster, ad
 @on_server
 def test_what_the_server_cannot_hold_becomes_a_sign_that_it_was_there(address: str) -> None:
     store = Store(address)
-    store.add(run(question="a\0塔"), None, "engine")
+    store.add_run(run(question="a\0塔"), None, "engine")
     odd = TASK.model_copy(update={"query": "q\0"})
-    search = store.begin("one", odd)
-    store.finish(search, "talk", Finding.model_validate({**FINDING.model_dump(), "task": odd}))
-    store.append("one", [(NOW, "x", {"text": "a\0b"})])
-    found = store.run("one")
+    search = store.start_search("one", odd)
+    store.finish_search(search, "talk", Finding.model_validate({**FINDING.model_dump(), "task": odd}))
+    store.append_events("one", [(NOW, "x", {"text": "a\0b"})])
+    found = store.get_run("one")
     assert found is not None
     assert found.question == "a\ufffd塔"
-    assert store.finding(["one"], odd.key) is not None
+    assert store.find_finding(["one"], odd.key) is not None
     assert store.events("one")[0].data == {"text": "a\0b"}
     store.close()
 
@@ -287,7 +275,7 @@ def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         error = refused(f"postgresql+psycopg://ann:{ESCAPED}@127.0.0.1:{port}/runs")
-    assert (error.trouble, error.path) == ("unreachable", f"postgresql://127.0.0.1:{port}/runs")
+    assert (error.problem, error.path) == ("unreachable", f"postgresql://127.0.0.1:{port}/runs")
     assert "STORE_URL" in str(error)
     assert "refused" in error.detail
     assert PASSWORD not in caplog.text
@@ -305,13 +293,11 @@ def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -
     ],
     ids=str,
 )
-def test_a_server_that_refuses_is_named_without_the_password(
-    wrong: dict[str, str], cluster: Cluster
-) -> None:
+def test_a_server_that_refuses_is_named_without_the_password(wrong: dict[str, str], cluster: Cluster) -> None:
     parts = {"user": USER, "password": ESCAPED, "database": "postgres", **wrong}
     user = ":".join(filter(None, (parts["user"], parts["password"])))
     error = refused(f"postgresql+psycopg://{user}@127.0.0.1:{cluster.port}/{parts['database']}")
-    assert error.trouble == "refused"
+    assert error.problem == "refused"
     assert "Correct STORE_URL" in str(error)
 
 
@@ -324,7 +310,7 @@ def test_a_user_without_rights_is_told_so(cluster: Cluster, address: str) -> Non
         try:
             poor = f"postgresql+psycopg://{role}:secret-sentinel@127.0.0.1:{cluster.port}/{named(address)}"
             error = refused(poor)
-            assert error.trouble == "refused"
+            assert error.problem == "refused"
             assert "permission denied" in error.detail
         finally:
             owner.execute(f"drop role {role}")
@@ -334,24 +320,22 @@ def test_a_user_without_rights_is_told_so(cluster: Cluster, address: str) -> Non
 @on_server
 def test_a_database_that_can_only_be_read_is_named(cluster: Cluster, address: str) -> None:
     store = Store(address)
-    store.add(run(), None, "engine")
+    store.add_run(run(), None, "engine")
     with cluster.connect() as owner:
         owner.execute(f"alter database {named(address)} set default_transaction_read_only = on")
     error = refused(address)
-    assert error.trouble == "standby"
+    assert error.problem == "standby"
     assert "can only be read" in str(error)
-    assert store.run("one") == run()
+    assert store.get_run("one") == run()
     store.close()
 
 
 @pytest.mark.slow
 @on_server
-def test_a_database_without_room_says_so_and_keeps_what_it_has(
-    cluster: Cluster, address: str
-) -> None:
+def test_a_database_without_room_says_so_and_keeps_what_it_has(cluster: Cluster, address: str) -> None:
     """The server's own code for a full disk, raised where a row would be written."""
     store = Store(address)
-    store.add(run(), None, "engine")
+    store.add_run(run(), None, "engine")
     with cluster.connect(named(address)) as owner:
         owner.execute(
             "create function full_() returns trigger language plpgsql as "
@@ -359,24 +343,22 @@ def test_a_database_without_room_says_so_and_keeps_what_it_has(
             "create trigger full_ before insert on event execute function full_()"
         )
         with pytest.raises(StoreError) as caught:
-            store.append("one", [(NOW, "x", {})], "running")
-        assert caught.value.trouble == "full"
+            store.append_events("one", [(NOW, "x", {})], "running")
+        assert caught.value.problem == "full"
         owner.execute("drop trigger full_ on event")
-    assert store.run("one") == run()
-    assert store.append("one", [(NOW, "x", {})], "running") == 1
+    assert store.get_run("one") == run()
+    assert store.append_events("one", [(NOW, "x", {})], "running") == 1
     store.close()
 
 
 @pytest.mark.slow
 @on_server
-def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(
-    cluster: Cluster, address: str
-) -> None:
+def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(cluster: Cluster, address: str) -> None:
     store = Store(address)
-    store.add(run(), None, "engine")
+    store.add_run(run(), None, "engine")
     cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
     with cluster.connect() as owner:
-        for work in (lambda: store.run("one"), lambda: store.append("one", [(NOW, "x", {})])):
+        for work in (lambda: store.get_run("one"), lambda: store.append_events("one", [(NOW, "x", {})])):
             owner.execute(cut, (named(address),))
             assert work()
     assert [event.seq for event in store.events("one")] == [1]
@@ -397,8 +379,8 @@ def test_a_server_that_is_restarted_costs_no_run(tmp_path: Path) -> None:
         assert over(runs, first.id) == "done"
         cluster.stop()
         with pytest.raises(StoreError) as caught:
-            runs.get(first.id)
-        assert caught.value.trouble == "unreachable"
+            runs.get_run(first.id)
+        assert caught.value.problem == "unreachable"
         with pytest.raises(StoreError):
             runs.start(QUESTION, options=WEB)
         cluster.start()
@@ -414,11 +396,9 @@ def test_a_server_that_is_restarted_costs_no_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @on_server
-def test_the_password_is_in_no_log_and_no_file(
-    address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_password_is_in_no_log_and_no_file(address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    conceal([PASSWORD, ESCAPED])
+    register_secrets([PASSWORD, ESCAPED])
     bench = Bench(tmp_path / "data", address)
     runs = bench.open()
     assert over(runs, runs.start(QUESTION, options=WEB).id) == "done"
@@ -433,9 +413,9 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[1]] = None  # as if it were not installed
 from pathlib import Path
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRuns
 from research.core.settings import load
-from research.storage.files import StoreError
+from research.storage.sqlite_files import StoreError
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 try:
     LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()}))

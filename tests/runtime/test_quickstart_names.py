@@ -15,11 +15,11 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from research.core.records import Options
-from research.core.settings import Settings, load
+from research.core.records import RunOptions
+from research.core.settings import Settings, load_settings
 from research.runtime.agent_server import open_worker
-from research.runtime.quickstart import MOST, RequestError, merge, read, recount
-from research.runtime.worker import Failed, Worker, served
+from research.runtime.quickstart import MAX_COUNT, RequestError, build_memory, merge_unique, read_request
+from research.runtime.server_worker import RunFailedError, ServerWorker, served_graph
 from research.sources import registry
 from tests.servers.agent import ROOT, Aegra, Dev, lacking
 from tests.servers.amap import FakeAmap
@@ -34,7 +34,7 @@ Opened = Callable[..., Any]
 
 
 def gemini_settings(folder: Path, **env: str) -> Settings:
-    return load({"GEMINI_API_KEY": KEY, **env}, data_dir=folder)
+    return load_settings({"GEMINI_API_KEY": KEY, **env}, data_dir=folder)
 
 
 # What a client sends
@@ -55,7 +55,7 @@ def gemini_settings(folder: Path, **env: str) -> Settings:
 def test_the_question_is_the_text_of_the_last_message_of_a_person(
     messages: list[BaseMessage], question: str, tmp_path: Path
 ) -> None:
-    made = read({"messages": messages}, {}, Options(), Settings(data_dir=tmp_path))
+    made = read_request({"messages": messages}, {}, RunOptions(), Settings(data_dir=tmp_path))
     assert made.question == question
 
 
@@ -78,7 +78,7 @@ def test_an_input_without_a_question_is_refused_with_the_reason(
     state: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RequestError, match=why):
-        read(state, {}, Options(), Settings(data_dir=tmp_path))
+        read_request(state, {}, RunOptions(), Settings(data_dir=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_no_count_or_no_model_of_the_operators_provider_is_refused(
 ) -> None:
     asked = {"messages": [HumanMessage(EN)], **state}
     with pytest.raises(RequestError, match=why) as caught:
-        read(asked, configured, Options(), gemini_settings(tmp_path))
+        read_request(asked, configured, RunOptions(), gemini_settings(tmp_path))
     assert len(str(caught.value)) < 300
 
 
@@ -122,7 +122,7 @@ def test_what_is_no_count_or_no_model_of_the_operators_provider_is_refused(
         ({}, {"number_of_initial_queries": 5, "max_research_loops": 4}, {}, (5, 4), set()),
         ({"initial_search_query_count": 1, "max_research_loops": 1}, {}, {}, (1, 1), set()),
         ({"initial_search_query_count": 4}, {"number_of_initial_queries": 6}, {}, (4, 2), set()),
-        ({}, {"number_of_initial_queries": 10**9, "max_research_loops": 10**30}, {}, (MOST, MOST), {MOST}),
+        ({}, {"number_of_initial_queries": 10**9, "max_research_loops": 10**30}, {}, (MAX_COUNT, MAX_COUNT), {MAX_COUNT}),
         ({}, {"number_of_initial_queries": None, "max_research_loops": 0}, {}, (3, 0), set()),
         ({}, {"number_of_initial_queries": 9, "max_research_loops": 9}, {"NUMBER_OF_INITIAL_QUERIES": "2", "MAX_RESEARCH_LOOPS": "1"}, (2, 1), {2, 1}),
         ({}, {"number_of_initial_queries": 1}, {"NUMBER_OF_INITIAL_QUERIES": "3"}, (1, 2), set()),
@@ -137,9 +137,9 @@ def test_queries_and_rounds_are_those_of_the_client_up_to_the_operators(
     cut: set[int],
     tmp_path: Path,
 ) -> None:
-    settings = load(env, data_dir=tmp_path)
+    settings = load_settings(env, data_dir=tmp_path)
     usual = settings.options.model_copy(update={"cost": 0.5, "tokens": 9, "approve": True})
-    made = read({"messages": [HumanMessage(EN)], **state}, configured, usual, settings)
+    made = read_request({"messages": [HumanMessage(EN)], **state}, configured, usual, settings)
     assert (made.options.queries, made.options.loops) == limits
     assert (made.options.cost, made.options.tokens, made.options.approve) == (0.5, 9, False)
     assert {one.used for one in made.limits} == cut
@@ -166,7 +166,7 @@ def test_models_are_those_of_the_client_unless_the_operator_has_chosen(
 ) -> None:
     """Names that are shut down, as those of the quickstart itself are, give way too."""
     asked = {"messages": [HumanMessage(EN)], **state}
-    made = read(asked, configured, Options(), gemini_settings(tmp_path, **env))
+    made = read_request(asked, configured, RunOptions(), gemini_settings(tmp_path, **env))
     assert dict(made.options.models) == {role: f"gemini:{name}" for role, name in models.items()}
     assert all(one.why for one in made.limits)
 
@@ -175,7 +175,7 @@ def test_earlier_messages_are_what_a_conversation_has_said() -> None:
     turns: list[BaseMessage] = []
     for n in range(40):
         turns += [HumanMessage(f"Question {n}?"), AIMessage(f"Answer {n}. " + "x" * 9_000)]
-    made = recount([*turns, HumanMessage(EN)])
+    made = build_memory([*turns, HumanMessage(EN)])
     assert [turn.question for turn in made.turns] == ["Question 38?", "Question 39?"]
     assert len(made.asked) == 8 and not made.evidence
     assert all(len(turn.answer) <= 1_500 for turn in made.turns)
@@ -183,9 +183,9 @@ def test_earlier_messages_are_what_a_conversation_has_said() -> None:
 
 def test_lists_of_the_state_hold_each_thing_once_and_can_be_cleared() -> None:
     one, same = ({"label": label, "short_url": "u", "value": "u"} for label in ("a", "b"))
-    assert merge([one], [same, one]) == [one]
-    assert merge(["a"], ["b", "a", "b"]) == ["a", "b"]
-    assert merge(["a"], None) == []
+    assert merge_unique([one], [same, one]) == [one]
+    assert merge_unique(["a"], ["b", "a", "b"]) == ["a", "b"]
+    assert merge_unique(["a"], None) == []
 
 
 # The graph in this process
@@ -194,12 +194,12 @@ def test_lists_of_the_state_hold_each_thing_once_and_can_be_cleared() -> None:
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Opened]:
     """Compiles the graph over what settings name, with a memory of its threads or without one."""
-    workers: list[Worker] = []
+    workers: list[ServerWorker] = []
 
     def make(memory: bool = True, **env: str) -> Any:
-        workers.append(open_worker(load(env, data_dir=tmp_path / "data")))
-        nodes = {name: source.graph_node for name, source in registry.known().items()}
-        graph = served(nodes, lambda: workers[-1])
+        workers.append(open_worker(load_settings(env, data_dir=tmp_path / "data")))
+        nodes = {name: source.graph_node for name, source in registry.sources_by_name().items()}
+        graph = served_graph(nodes, lambda: workers[-1])
         return graph.copy({"checkpointer": InMemorySaver()}) if memory else graph
 
     yield make
@@ -246,11 +246,9 @@ def test_without_a_key_a_question_is_answered_by_these_names(opened: Opened, mes
      [{"type": "human", "content": {"a": 1}}], [{"type": "human", "content": 5}],
      [{"type": "remove", "id": "none"}], [[["user", "x"]]]],
 )  # fmt: skip
-def test_what_is_no_message_is_refused_and_begins_nothing(
-    opened: Opened, messages: Any, tmp_path: Path
-) -> None:
+def test_what_is_no_message_is_refused_and_begins_nothing(opened: Opened, messages: Any, tmp_path: Path) -> None:
     graph, thread = opened(), uuid.uuid4()
-    with pytest.raises((RequestError, Failed), match='"messages"') as caught:
+    with pytest.raises((RequestError, RunFailedError), match='"messages"') as caught:
         ask(graph, {"messages": messages}, str(thread))
     assert len(str(caught.value)) < 400
     state = ask(graph, [HumanMessage(ZH)], str(thread), max_research_loops=1)
@@ -315,7 +313,7 @@ def test_each_turn_is_a_run_that_follows_the_one_before(opened: Opened, tmp_path
     graph, thread = opened(), uuid.uuid4()
     for text in (ZH, "How high is Mount Tai?"):
         ask(graph, [HumanMessage(text)], str(thread))
-    worker = open_worker(load({}, data_dir=tmp_path / "data"))
+    worker = open_worker(load_settings({}, data_dir=tmp_path / "data"))
     first, second = worker.resources.store.turns(thread.hex, "local")
     worker.close()
     assert (first.id, second.id) == (thread.hex, f"{thread.hex}-2")
@@ -336,9 +334,9 @@ def test_a_client_that_sends_the_whole_conversation_each_time_is_understood(
 
 def test_what_is_refused_begins_nothing_and_the_thread_goes_on(opened: Opened) -> None:
     graph, thread = opened(), str(uuid.uuid4())
-    with pytest.raises(Failed, match='"max_research_loops" is -1; it must be at least 0'):
+    with pytest.raises(RunFailedError, match='"max_research_loops" is -1; it must be at least 0'):
         ask(graph, [HumanMessage(ZH)], thread, max_research_loops=-1)
-    with pytest.raises(Failed, match="no question that can be researched"):
+    with pytest.raises(RunFailedError, match="no question that can be researched"):
         ask(graph, [HumanMessage("?")], thread)
     state = ask(graph, [HumanMessage(ZH)], thread)
     assert "2002" in state["messages"][-1].text
@@ -477,7 +475,7 @@ def test_the_three_models_are_asked_by_the_clients_names_and_nothing_else_change
 def test_a_failed_turn_is_tried_again_by_asking_again(opened: Opened, gemini: FakeGemini) -> None:
     graph, thread = opened(**env_of(gemini), SIGHTLINE_SOURCES="web"), str(uuid.uuid4())
     gemini.fail("write", "500")
-    with pytest.raises(Failed):
+    with pytest.raises(RunFailedError):
         ask(graph, [HumanMessage(EN)], thread)
     searches = len([call for call in gemini.log if call.stage == "search"])
     gemini.fail("write", "ok")
@@ -491,9 +489,7 @@ def test_a_failed_turn_is_tried_again_by_asking_again(opened: Opened, gemini: Fa
 
 @pytest.mark.agent
 @pytest.mark.parametrize("kind", [Dev, Aegra], ids=["dev", "aegra"])
-def test_a_client_of_a_server_needs_no_other_names(
-    tmp_path: Path, kind: type[Dev] | type[Aegra]
-) -> None:
+def test_a_client_of_a_server_needs_no_other_names(tmp_path: Path, kind: type[Dev] | type[Aegra]) -> None:
     if reason := lacking(kind.kind):
         pytest.skip(reason)
     from langgraph_sdk import get_sync_client

@@ -7,26 +7,26 @@ from datetime import UTC, datetime
 
 import pytest
 
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import Registry
-from research.citations.support import support
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import EvidenceRegistry
+from research.citations.support import check_support
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
     Language,
-    Options,
     Passage,
+    PassageReference,
     Place,
     Plan,
     Reflection,
     Report,
     Run,
+    RunOptions,
     Span,
     Task,
 )
-from research.runtime.related import LONG, MOST, related_questions
+from research.runtime.related_questions import MAX_QUESTION_CHARS, MAX_QUESTIONS, related_questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TASK = Task(id="1.1", source="library", query="tower")
@@ -51,22 +51,22 @@ def made(
     language: Language = "en",
     tasks: Sequence[Task] = (TASK,),
     follow_ups: Sequence[Task] = (),
-    options: Options | None = None,
+    options: RunOptions | None = None,
 ) -> tuple[Report, CitedAnswer]:
     """A report whose answer is one sentence that cites the first passage of the first source."""
-    registry = Registry()
+    registry = EvidenceRegistry()
     for item in evidence:
         registry.add(item)
     evidence = list(registry)  # each under the id that it has there
     first = evidence[0].passages[0]
-    cite = Cite(evidence=evidence[0].id, passage=first.id, end=first.end)
+    cite = PassageReference(evidence=evidence[0].id, passage=first.id, end=first.end)
     answer = Answer(
         title="?", language=language, author="x", made=NOW,
         spans=(Span(kind="text", text=text, cites=(cite,)),),
     )  # fmt: skip
     run = Run(
         id="r", conversation="c", owner="local", question="What of the tower?",
-        options=options or Options(), status="done", created=NOW,
+        options=options or RunOptions(), status="done", created=NOW,
     )  # fmt: skip
     report = Report(
         run=run, plan=Plan(question="?", tasks=tuple(tasks)), answer=answer,
@@ -76,11 +76,11 @@ def made(
         ) * bool(follow_ups),
         evidence=tuple(evidence),
     )  # fmt: skip
-    return report, number(answer, registry)
+    return report, number_citations(answer, registry)
 
 
 def asked(report: Report, cited: CitedAnswer) -> tuple[str, ...]:
-    return related_questions(report, cited, support(cited))
+    return related_questions(report, cited, check_support(cited))
 
 
 TOWER = source("tower", ("Height", "The tower is 72 metres high."), ("History", "Built in 1900."))
@@ -124,16 +124,16 @@ def test_there_are_few_none_is_long_and_none_is_what_was_asked() -> None:
     many = source("many", ("", TRUE), *((f"Chapter {n}", "Words.") for n in range(9)))
     long = source("long", ("", "x"), ("Chapter " + "x" * 300, "Words."))
     found = asked(*made(TRUE, [many, long]))
-    assert len(found) == MOST == len(set(found))
-    assert all(len(text) <= LONG for text in found)
+    assert len(found) == MAX_QUESTIONS == len(set(found))
+    assert all(len(text) <= MAX_QUESTION_CHARS for text in found)
     report, cited = made(TRUE, [TOWER])
     run = report.run.model_copy(update={"question": "What does “The tower” say under “History”?"})
     assert asked(report.model_copy(update={"run": run}), cited) == ()
 
 
 def test_a_report_on_the_news_and_a_typed_statement_lead_nowhere() -> None:
-    assert asked(*made(TRUE, [TOWER], options=Options(sections=3))) == ()
+    assert asked(*made(TRUE, [TOWER], options=RunOptions(sections=3))) == ()
     typed = Task(id="1.1", source="database", query="SELECT 1", tool="sql")
     assert asked(*made(TRUE, [TOWER], tasks=[typed])) == ()
     report, cited = made(TRUE, [TOWER])
-    assert related_questions(report, None, support(cited)) == ()
+    assert related_questions(report, None, check_support(cited)) == ()

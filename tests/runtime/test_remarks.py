@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 from pypdf import PdfReader
 from sqlalchemy import select
 
-from research import Report, application, cited, report_as, report_markdown
+from research import Report, application, export_report, number_report_answer, report_markdown
 from research.citations.registry import evidence_id
-from research.core.records import Answer, Cite, Evidence, Finding, Options, Passage, Run, Span, Task
+from research.core.records import Answer, Evidence, Finding, Passage, PassageReference, Run, RunOptions, Span, Task
 from research.storage.tables import remark
 
 ANN, BOB = "user-ann", "user-bob"
@@ -45,21 +45,21 @@ def source() -> Evidence:
 
 def put(language: str = "en", owner: str = ANN) -> str:
     """A run that is done; returns its id."""
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     run = Run(
         id=f"run-{owner}", conversation=f"talk-{owner}", owner=owner, question="What does it cost?",
-        options=Options(), status="done", created=MADE, finished=MADE,
+        options=RunOptions(), status="done", created=MADE, finished=MADE,
     )  # fmt: skip
-    assert store.add(run, None, "")
+    assert store.add_run(run, None, "")
     task = Task(id="1.1", source="web", query="ticket")
     found = Finding(task=task, evidence=(source(),), started=MADE)
-    store.finish(store.begin(run.id, task), run.conversation, found)
-    cite = Cite(evidence=source().id, passage="p1")
+    store.finish_search(store.start_search(run.id, task), run.conversation, found)
+    cite = PassageReference(evidence=source().id, passage="p1")
     answer = Answer(
         title="", language=language, author="Scripted, no model", made=MADE,  # type: ignore[arg-type]
         spans=(Span(kind="quote", text=TEXT, cites=(cite,)),),
     )  # fmt: skip
-    store.keep(run.id, None, [], answer)
+    store.save_outcome(run.id, None, [], answer)
     return run.id
 
 
@@ -74,80 +74,78 @@ def notes(run_id: str, owner: str = ANN) -> list[tuple[str, str]]:
 
 
 def on(run_id: str, text: str, owner: str = ANN) -> bool:
-    return application.remark(run_id, text, evidence=source().id, passage="p1", owner=owner)
+    return application.save_remark(run_id, text, evidence=source().id, passage="p1", owner=owner)
 
 
 def test_a_note_is_written_changed_and_deleted() -> None:
     run_id = put()
     assert notes(run_id) == []
-    assert on(run_id, "from the flyer") and application.remark(
-        run_id, "  for the memo\n", owner=ANN
-    )
+    assert on(run_id, "from the flyer") and application.save_remark(run_id, "  for the memo\n", owner=ANN)
     assert notes(run_id) == [("", "for the memo"), ("p1", "from the flyer")]
     assert on(run_id, "from the flyer of 2025")
     assert notes(run_id) == [("", "for the memo"), ("p1", "from the flyer of 2025")]
-    assert application.remark(run_id, " ", owner=ANN)
+    assert application.save_remark(run_id, " ", owner=ANN)
     assert notes(run_id) == [("p1", "from the flyer of 2025")]
-    assert application.remark(run_id, "x" * 5_000 + "\ud800", owner=ANN)
+    assert application.save_remark(run_id, "x" * 5_000 + "\ud800", owner=ANN)
     assert [len(text) for _, text in notes(run_id)] == [4_000, 22]
-    assert application.remark(run_id, "a\ud800b", owner=ANN) and notes(run_id)[0] == ("", "a?b")
+    assert application.save_remark(run_id, "a\ud800b", owner=ANN) and notes(run_id)[0] == ("", "a?b")
 
 
 def test_what_is_not_of_the_run_takes_no_note() -> None:
     run_id = put()
-    assert not application.remark(run_id, "x", evidence=source().id, passage="p2", owner=ANN)
-    assert not application.remark(run_id, "x", evidence="none", passage="p1", owner=ANN)
-    assert not application.remark("no run", "x", owner=ANN)
+    assert not application.save_remark(run_id, "x", evidence=source().id, passage="p2", owner=ANN)
+    assert not application.save_remark(run_id, "x", evidence="none", passage="p1", owner=ANN)
+    assert not application.save_remark("no run", "x", owner=ANN)
     assert notes(run_id) == []
 
 
 def test_the_notes_of_one_person_are_not_another_s() -> None:
     hers, his = put(owner=ANN), put(owner=BOB)
     assert on(hers, "hers") and on(his, "his", BOB)
-    assert not on(hers, "his on hers", BOB) and not application.remark(hers, "", owner=BOB)
+    assert not on(hers, "his on hers", BOB) and not application.save_remark(hers, "", owner=BOB)
     assert (notes(hers), notes(his, BOB)) == ([("p1", "hers")], [("p1", "his")])
-    assert application.history("hers", owner=BOB).entries == ()
+    assert application.search_history("hers", owner=BOB).entries == ()
 
 
 def test_a_note_is_found_in_the_history_until_it_is_deleted() -> None:
     run_id = put()
-    assert application.history("memorandum", owner=ANN).total == 0
-    application.remark(run_id, "For the Memorandum of May", owner=ANN)
+    assert application.search_history("memorandum", owner=ANN).total == 0
+    application.save_remark(run_id, "For the Memorandum of May", owner=ANN)
     on(run_id, "another one")
-    (entry,) = application.history("memorandum", owner=ANN).entries
-    (hit,) = entry.found[0].hits
+    (entry,) = application.search_history("memorandum", owner=ANN).entries
+    (hit,) = entry.matching_turns[0].hits
     assert hit.field == "note" and ("Memorandum", True) in hit.pieces
-    application.remark(run_id, "", owner=ANN)
-    assert application.history("memorandum", owner=ANN).total == 0
-    assert application.history("another", owner=ANN).total == 1
+    application.save_remark(run_id, "", owner=ANN)
+    assert application.search_history("memorandum", owner=ANN).total == 0
+    assert application.search_history("another", owner=ANN).total == 1
 
 
 def test_notes_go_with_their_conversation(folder: Path) -> None:
     run_id = put()
     on(run_id, "a secret of hers")
-    application.forget(f"talk-{ANN}", owner=ANN)
-    assert application.desk().runs.store.database.read(select(remark)) == []
+    application.delete_conversation(f"talk-{ANN}", owner=ANN)
+    assert application.get_application().runs.store.database.read(select(remark)) == []
 
 
 def test_every_format_has_the_notes_as_the_reader_s_own() -> None:
     run_id = put()
-    application.remark(run_id, "Ask the office.\n\nThen the press.", owner=ANN)
+    application.save_remark(run_id, "Ask the office.\n\nThen the press.", owner=ANN)
     on(run_id, "The flyer says 45.")
     made = report(run_id)
     for ending in ("md", "html", "docx", "pdf"):
-        words = said(report_as(made, cited(made), ending), ending)
+        words = said(export_report(made, number_report_answer(made), ending), ending)
         for text in ("Notes", "Written by the reader.", "Ask the office.", "Then the press.",
                      "source 1 · The tower · Prices", "The flyer says 45."):  # fmt: skip
             assert text in words, (ending, text)
         assert words.rindex("Sources") < words.rindex("Ask the office.")
-    data = json.loads(report_as(made, cited(made), "json"))
+    data = json.loads(export_report(made, number_report_answer(made), "json"))
     assert [(one["passage"], one["text"]) for one in data["notes"]] == notes(run_id)
     assert "45" not in data["answer"] + json.dumps(data["blocks"])
     # It is a claim about nothing: what is counted and checked is the same.
     bare = made.model_copy(update={"remarks": ()})
-    plain = json.loads(report_as(bare, cited(bare), "json"))
+    plain = json.loads(export_report(bare, number_report_answer(bare), "json"))
     assert {**data, "notes": []} == plain
-    assert "Notes" not in report_markdown(bare, cited(bare))
+    assert "Notes" not in report_markdown(bare, number_report_answer(bare))
 
 
 def said(data: bytes, ending: str) -> str:
@@ -166,16 +164,14 @@ def test_a_hostile_note_is_nothing_but_text(language: str) -> None:
     run_id = put(language)
     on(run_id, HOSTILE)
     made = report(run_id)
-    text = report_markdown(made, cited(made))
+    text = report_markdown(made, number_report_answer(made))
     tokens = MarkdownIt("commonmark").parse(text)
     inner = [child for token in tokens for child in token.children or ()]
-    assert not [
-        one for one in [*tokens, *inner] if one.type in ("image", "html_inline", "html_block")
-    ]
+    assert not [one for one in [*tokens, *inner] if one.type in ("image", "html_inline", "html_block")]
     assert "evil.example" not in " ".join(str(one.attrGet("href")) for one in inner)
     heads = [tokens[n + 1].content for n, one in enumerate(tokens) if one.type == "heading_open"]
     assert len(heads) == len(set(heads)) and {"en": "Notes", "zh": "读者批注"}[language] in heads
-    page = report_as(made, cited(made), "html").decode()
+    page = export_report(made, number_report_answer(made), "html").decode()
     assert "<script" not in page and "&lt;script&gt;" in page
     noted = page[page.index("see &lt;script") : page.index("not bold") + 40]
     assert "<sup" not in noted and "<strong>" not in noted and "<math" not in noted

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from research import cited
-from research.core.errors import Trouble
+from research import number_report_answer
+from research.core.errors import ServiceError
 from research.core.records import Report
-from research.core.settings import load
+from research.core.settings import load_settings
 from tests.fakes import until
 from tests.runtime.newsroom import (
     SECTION,
@@ -60,8 +60,7 @@ def outline(newsroom: Newsroom, *names: str, **search: str) -> None:
     """Has the model plan a section for each name."""
     newsroom.brain.values["outline"] = {
         "sections": [
-            {"title": f"Part {name}", "content": f"On {name}", "query": f"tower {name}", **search}
-            for name in names
+            {"title": f"Part {name}", "content": f"On {name}", "query": f"tower {name}", **search} for name in names
         ]
     }
 
@@ -156,9 +155,7 @@ FAULTS: dict[str, tuple[dict[str, Any], int, str, str, tuple[str, ...]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(
-    name: str, newsroom: Newsroom
-) -> None:
+def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(name: str, newsroom: Newsroom) -> None:
     fault, requests, reason, hint, words = FAULTS[name]
     newsroom.tavily.odd["tower B"] = fault
     report = newsroom.write(reflections=0)
@@ -191,9 +188,7 @@ def test_nothing_found_is_said_and_is_no_failure(newsroom: Newsroom) -> None:
     newsroom.tavily.odd["tower B"] = {"results": []}
     report = newsroom.write(reflections=0)
     assert failures(report) == ()
-    assert (
-        text(report, "s2") == "The searches for this section found nothing, so it was not written."
-    )
+    assert text(report, "s2") == "The searches for this section found nothing, so it was not written."
     assert "“tower B” — news (Tavily); nothing found" in markdown(report)
     assert len(prompts(newsroom, SECTION)) == 1  # nobody was asked to write about nothing
 
@@ -246,9 +241,7 @@ def test_a_short_pause_is_waited_for_and_told(newsroom: Newsroom) -> None:
 
 def test_a_relative_date_counts_from_the_retrieval(newsroom: Newsroom) -> None:
     newsroom.tavily.odd["tower B"] = {
-        "results": [
-            row | {"published_date": "3 hours ago"} for row in rows_about({"query": "tower B"})
-        ]
+        "results": [row | {"published_date": "3 hours ago"} for row in rows_about({"query": "tower B"})]
     }
     (finding,) = of(newsroom.write(reflections=0), "tower B")
     assert len(finding.evidence) == 5
@@ -281,9 +274,7 @@ def test_a_date_is_a_date_or_nothing_and_what_has_none_is_counted(
     }
     report = newsroom.write(reflections=0)
     (finding,) = of(report, "tower B")
-    assert [
-        item.published.isoformat() if item.published else None for item in finding.evidence
-    ] == [day] * 5
+    assert [item.published.isoformat() if item.published else None for item in finding.evidence] == [day] * 5
     counted = "without a date: 5 of 5"
     assert (counted in finding.message) == (counted in markdown(report)) == (day is None)
     assert failures(report) == ()
@@ -321,7 +312,7 @@ def test_one_address_that_two_sections_find_is_one_source_with_one_number(
         newsroom.tavily.odd[f"tower {letter}"] = {"results": [row | {"url": url}]}
     report = newsroom.write(reflections=0)
     assert len({item.id for item in report.evidence}) == 1
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer and [source.number for source in answer.sources] == [1]
 
 
@@ -330,9 +321,7 @@ def test_one_address_that_two_sections_find_is_one_source_with_one_number(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["wrong key", "plan limit", "overloaded", "page", "broken off"])
-def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
-    name: str, newsroom: Newsroom
-) -> None:
+def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(name: str, newsroom: Newsroom) -> None:
     fault, requests, reason, _, words = FAULTS[name]
     newsroom.tavily.odd["tower"] = fault
     report = newsroom.write(reflections=2)
@@ -341,7 +330,7 @@ def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
         ("tower A", reason), ("tower B", reason),
     ]  # fmt: skip
     assert all(word in "".join(told(report)) for word in words)
-    assert report.answer and report.evidence == () and report.answer.cites == 0
+    assert report.answer and report.evidence == () and report.answer.cited_span_count == 0
     assert {span.kind for span in report.answer.spans if "## " not in span.text} == {"missing"}
     assert text(report, "s1") == text(report, "s2")
     assert "That does not mean there is nothing." in text(report)
@@ -355,7 +344,7 @@ def test_where_nothing_is_found_at_all_the_report_says_so_and_nothing_is_invente
     newsroom.tavily.odd["tower"] = {"results": []}
     newsroom.brain.sufficient_after = 1
     report = newsroom.write(reflections=1)
-    assert report.answer and report.answer.cites == 0 and failures(report) == ()
+    assert report.answer and report.answer.cited_span_count == 0 and failures(report) == ()
     assert set(text(report).split(".")) == {
         "The searches for this section found nothing, so it was not written", ""
     }  # fmt: skip
@@ -375,7 +364,7 @@ def test_without_a_key_a_report_looks_in_the_library_and_news_says_which_setting
     newsroom: Newsroom,
 ) -> None:
     desk = newsroom.open(tavily_key=SecretStr(""))
-    assert desk.services.reporting().sources == ("library",)
+    assert desk.services.report_options().sources == ("library",)
     report = newsroom.write(desk=desk, sources=("news",), reflections=1)
     assert {(f.reason, f.hint) for f in failures(report)} == {("no key", "key")}
     line = listed(report)[0].replace("\\_", "_")
@@ -459,11 +448,7 @@ def test_a_report_that_is_done_is_not_gone_through_again(newsroom: Newsroom) -> 
 def test_prose_before_the_first_bracket_is_in_the_report(newsroom: Newsroom) -> None:
     def section(prompt: str) -> str:
         own = handles(prompt)[0]
-        return (
-            "### How it came about\n\nThe doors opened at nine. {They} closed at five [@"
-            + own
-            + "].\n"
-        )
+        return "### How it came about\n\nThe doors opened at nine. {They} closed at five [@" + own + "].\n"
 
     newsroom.brain.section = section
     newsroom.brain.answer = lambda prompt: "Before all [it says so](https://elsewhere.example/1)."
@@ -491,9 +476,7 @@ def test_an_outline_that_cannot_be_read_is_asked_for_again_and_then_the_topic_it
 
 
 @pytest.mark.parametrize("fault", ["truncated", "maxtokens"])
-def test_an_outline_that_can_be_read_the_second_time_is_used(
-    fault: str, newsroom: Newsroom
-) -> None:
+def test_an_outline_that_can_be_read_the_second_time_is_used(fault: str, newsroom: Newsroom) -> None:
     newsroom.model.fail("outline", fault, times=1)
     report = newsroom.write(reflections=0)
     assert sorted(queries(newsroom)) == ["tower A", "tower B"]
@@ -522,18 +505,12 @@ def test_a_section_that_is_cut_off_says_so_and_has_no_json_in_it(newsroom: Newsr
     newsroom.model.fail("summarise", "maxtokens", matching=SECTION)
     report = newsroom.write(reflections=0)
     assert "stopped at its length limit" in listed(report)[0]
-    assert text(report, "s1").endswith(
-        "The answer is incomplete: the model reached its output limit."
-    )
+    assert text(report, "s1").endswith("The answer is incomplete: the model reached its output limit.")
     assert '{"' not in markdown(report)
 
 
-@pytest.mark.parametrize(
-    "said", ['{"paragraph_latest_state": "a very long summ', '```json\n{"text": "said"}\n```']
-)
-def test_a_section_that_comes_as_json_is_asked_for_again_and_never_shown(
-    said: str, newsroom: Newsroom
-) -> None:
+@pytest.mark.parametrize("said", ['{"paragraph_latest_state": "a very long summ', '```json\n{"text": "said"}\n```'])
+def test_a_section_that_comes_as_json_is_asked_for_again_and_never_shown(said: str, newsroom: Newsroom) -> None:
     newsroom.brain.section = said
     report = newsroom.write(reflections=0)
     assert len(prompts(newsroom, SECTION)) == 4
@@ -544,9 +521,7 @@ def test_a_section_that_comes_as_json_is_asked_for_again_and_never_shown(
 
 
 def test_a_section_that_comes_as_json_once_is_a_text_the_second_time(newsroom: Newsroom) -> None:
-    newsroom.brain.section = lambda prompt: (
-        "It opened." if "Your last answer was JSON" in prompt else '{"text": "It op'
-    )
+    newsroom.brain.section = lambda prompt: "It opened." if "Your last answer was JSON" in prompt else '{"text": "It op'
     report = newsroom.write(reflections=0)
     assert "It opened." in text(report, "s1")
     assert failures(report) == ()
@@ -568,10 +543,12 @@ def test_a_section_that_cites_nothing_says_so(newsroom: Newsroom) -> None:
 
 
 def test_a_source_that_the_model_made_up_is_no_link(newsroom: Newsroom) -> None:
-    newsroom.brain.section = "It opened [@abcd1234]. See [the paper](https://made-up.example/1) and https://made-up.example/2."
+    newsroom.brain.section = (
+        "It opened [@abcd1234]. See [the paper](https://made-up.example/1) and https://made-up.example/2."
+    )
     report = newsroom.write(reflections=0)
     assert "(https://made-up.example" not in markdown(report)
-    assert report.answer and report.answer.cites == 0
+    assert report.answer and report.answer.cited_span_count == 0
 
 
 # One run is not another
@@ -652,7 +629,7 @@ def test_each_setting_changes_the_report(
         "TAVILY_BASE_URL": newsroom.tavily.base_url,
         name: value,
     }
-    settings = load(env, data_dir=tmp_path / "set")
+    settings = load_settings(env, data_dir=tmp_path / "set")
     desk = newsroom.open(**dict(settings))
     del newsroom.brain.values["outline"]
     newsroom.brain.sufficient_after = 9
@@ -661,9 +638,7 @@ def test_each_setting_changes_the_report(
     assert len(newsroom.tavily.log) == len(distinct(newsroom.tavily)) == searches
 
 
-def test_the_searches_of_all_sections_are_made_side_by_side(
-    serving: Server, tmp_path: Path
-) -> None:
+def test_the_searches_of_all_sections_are_made_side_by_side(serving: Server, tmp_path: Path) -> None:
     with FakeTavilyNews(results=rows_about, waits=0.5) as tavily:
         for newsroom in room(tmp_path, serving, tavily):
             outline(newsroom, *"ABCDE")
@@ -680,15 +655,13 @@ def test_no_prompt_wants_a_text_of_some_length(newsroom: Newsroom) -> None:
     assert rules and not [rule for rule in rules if re.search(length, rule)]
 
 
-def test_a_search_that_crashes_costs_its_section_only(
-    newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_crashes_costs_its_section_only(newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = newsroom.open()
     usual = desk.services.sources["news"].search
 
     async def search(task: Any, say: Any) -> Any:
         if task.query == "tower B":
-            raise Trouble("blocked", "barred")
+            raise ServiceError("blocked", "barred")
         return await usual(task, say)
 
     monkeypatch.setattr(desk.services.sources["news"], "search", search)

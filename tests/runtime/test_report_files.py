@@ -11,20 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import Event, Options
-from research.runtime.files import BYTES, NAME, claimed, safe, stamp, written
-from research.runtime.local import LocalRuns
-from research.storage.archive import Wanted
+from research.core.records import Event, RunOptions
+from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.report_files import (
+    MAX_NAME_BYTES,
+    MAX_NAME_CHARS,
+    claim_path,
+    file_name_part,
+    time_name_part,
+    write_text,
+)
+from research.storage.history_index import HistoryQuery
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
 from tests.tables import each_row
 
 TOPIC = "The tower / in the news: 塔?"
-REPORT = Options(sections=5, reflections=1, sources=("web",))
+REPORT = RunOptions(sections=5, reflections=1, sources=("web",))
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{n}{i}" for n in ("COM", "LPT") for i in range(10))}
 
 
-def saved(runs: LocalRuns, run_id: str) -> list[Event]:
+def saved(runs: LocalRunManager, run_id: str) -> list[Event]:
     return [event for event in runs.events(run_id) if event.kind == "saved"]
 
 
@@ -59,17 +66,15 @@ def reasoner() -> ScriptedReasoner:
     ],
 )
 def test_a_topic_becomes_a_harmless_part_of_a_name(topic: str, name: str) -> None:
-    made = safe(topic)
+    made = file_name_part(topic)
     assert made == name
-    assert len(made) <= NAME and len(made.encode()) <= BYTES
+    assert len(made) <= MAX_NAME_CHARS and len(made.encode()) <= MAX_NAME_BYTES
 
 
 @pytest.mark.parametrize("topic", ["CON", "../../etc/passwd", "新" * 300, "𠮷" * 300, "🏛️", "a" * 999, "..", "~"])  # fmt: skip
-def test_a_file_of_any_topic_lies_in_the_folder_and_has_a_name_for_every_system(
-    topic: str, tmp_path: Path
-) -> None:
-    name = f"deep_search_report_{safe(topic)}_{stamp(datetime.now(UTC))}"
-    made = [claimed(tmp_path, name, "md") for _ in range(3)]
+def test_a_file_of_any_topic_lies_in_the_folder_and_has_a_name_for_every_system(topic: str, tmp_path: Path) -> None:
+    name = f"deep_search_report_{file_name_part(topic)}_{time_name_part(datetime.now(UTC))}"
+    made = [claim_path(tmp_path, name, "md") for _ in range(3)]
     assert len(set(made)) == 3
     for path in made:
         assert path.parent == tmp_path and path.is_file()
@@ -80,14 +85,14 @@ def test_a_file_of_any_topic_lies_in_the_folder_and_has_a_name_for_every_system(
 
 def test_a_time_in_a_name_is_utc() -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=8)))
-    assert stamp(moment) == "20260101_190405"
+    assert time_name_part(moment) == "20260101_190405"
 
 
 def test_those_who_want_one_name_at_once_get_a_file_each(tmp_path: Path) -> None:
     made: list[Path] = []
 
     def claim() -> None:
-        made.extend(claimed(tmp_path / "new", "same", "md") for _ in range(20))
+        made.extend(claim_path(tmp_path / "new", "same", "md") for _ in range(20))
 
     threads = [threading.Thread(target=claim) for _ in range(4)]
     for thread in threads:
@@ -101,15 +106,15 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     (tmp_path / "x.md").symlink_to(victim)
-    assert claimed(tmp_path, "x", "md").name == "x_2.md"
-    written(tmp_path / "x.md", "ours")
+    assert claim_path(tmp_path, "x", "md").name == "x_2.md"
+    write_text(tmp_path / "x.md", "ours")
     assert victim.read_text() == "mine"
 
 
 def test_a_file_that_cannot_be_written_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     with pytest.raises(OSError, match="directory"):
-        written(tmp_path / "kept", "text")
+        write_text(tmp_path / "kept", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
@@ -121,7 +126,7 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
     runs = shared.open(reasoner(), output_dir=out)
     first, second = (runs.start(TOPIC, options=REPORT) for _ in range(2))
     assert (over(runs, first.id), over(runs, second.id)) == ("done", "done")
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     reports = sorted(out.glob("deep_search_report_The_tower_in_the_news_塔_*.md"))
     assert len(reports) == 2
     assert len(list(out.iterdir())) == 4
@@ -130,32 +135,30 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
         text = Path(event.data["report"]).read_text(encoding="utf-8")
         assert text.startswith("# ") and "About a" in text and "https://example.org/web/" in text
         answer = report(runs, run.id).answer
-        assert answer and f"_{stamp(answer.made)}" in event.data["report"]
+        assert answer and f"_{time_name_part(answer.made)}" in event.data["report"]
 
 
 def test_with_the_setting_off_nothing_is_saved(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner(), output_dir=None)
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     assert saved(runs, run.id) == []
     assert {path.name for path in tmp_path.iterdir()} == {"data"}
 
 
-def reports_of(runs: LocalRuns, owner: str) -> list[Path]:
+def reports_of(runs: LocalRunManager, owner: str) -> list[Path]:
     """Two reports of an owner in one conversation; the folder of each file."""
     first = runs.start(TOPIC, options=REPORT, owner=owner)
     assert over(runs, first.id, owner=owner) == "done"
     second = runs.start(TOPIC, options=REPORT, owner=owner, follows=first.id)
     assert over(runs, second.id, owner=owner) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     events = [*runs.events(first.id, owner=owner), *runs.events(second.id, owner=owner)]
     return [Path(event.data["report"]) for event in events if event.kind == "saved"]
 
 
-def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner())
     usual = tmp_path / "data" / "query_engine_streamlit_reports"
     owners = ("local", "user-ann", "../../user-bob")
@@ -167,17 +170,15 @@ def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(
     assert len(list(usual.rglob("state_*.json"))) == 6
 
 
-def test_files_in_the_data_folder_are_deleted_with_their_runs_alone(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_files_in_the_data_folder_are_deleted_with_their_runs_alone(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner())
     gone, kept = (reports_of(runs, "user-ann") for _ in range(2))
     other = reports_of(runs, "user-bob")
-    (one, _) = runs.history(Wanted(), owner="user-ann").entries
-    runs.forget(one.id, owner="user-ann")
+    (one, _) = runs.search_history(HistoryQuery(), owner="user-ann").entries
+    runs.delete_conversation(one.id, owner="user-ann")
     left = [path for path in (*gone, *kept) if path.exists()]
     assert left in (gone, kept) and len(list(left[0].parent.iterdir())) == 4
-    assert runs.resources.files.clear("user-ann") == 2
+    assert runs.resources.report_files.delete_owner_files("user-ann") == 2
     assert not left[0].parent.exists()
     assert all(path.exists() for path in other)
 
@@ -185,56 +186,49 @@ def test_files_in_the_data_folder_are_deleted_with_their_runs_alone(
 def test_files_in_any_other_folder_stay(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner(), output_dir=tmp_path / "out")
     saved = reports_of(runs, "local")
-    (one,) = runs.history(Wanted()).entries
-    runs.forget(one.id)
-    assert runs.resources.files.clear("local") == 0
+    (one,) = runs.search_history(HistoryQuery()).entries
+    runs.delete_conversation(one.id)
+    assert runs.resources.report_files.delete_owner_files("local") == 0
     assert all(path.exists() for path in saved)
 
 
-def test_what_a_run_claims_to_have_saved_elsewhere_is_not_deleted(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_what_a_run_claims_to_have_saved_elsewhere_is_not_deleted(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner())
     (saved, _) = reports_of(runs, "local")
     victims = [tmp_path / "victim.md", saved.parent / "notes.md", saved.parent / "x" / saved.name]
     for path in victims:
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    (run, _) = runs.recent()
-    forged = [
-        Event(run=run.id, seq=1, time=run.created, kind="saved", data={"report": str(path)})
-        for path in victims
-    ]
-    runs.resources.files.remove(run, forged)
+    (run, _) = runs.recent_runs()
+    forged = [Event(run=run.id, seq=1, time=run.created, kind="saved", data={"report": str(path)}) for path in victims]
+    runs.resources.report_files.delete_run_files(run, forged)
     assert all(path.exists() for path in victims)
 
 
 def test_an_answer_is_no_report_and_is_not_saved(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(ScriptedReasoner(), output_dir=tmp_path / "out")
-    run = runs.start(TOPIC, options=Options(loops=1, sources=("web",)))
+    run = runs.start(TOPIC, options=RunOptions(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     assert not (tmp_path / "out").exists()
 
 
 def test_a_run_can_have_a_folder_of_its_own(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner(), output_dir=tmp_path / "usual")
-    runs.resources.files.into("chosen", tmp_path / "own")
+    runs.resources.report_files.set_folder("chosen", tmp_path / "own")
     run = runs.start(TOPIC, options=REPORT, run_id="chosen")
     assert over(runs, run.id) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     assert len(list((tmp_path / "own").iterdir())) == 2
     assert not (tmp_path / "usual").exists()
 
 
 @pytest.mark.parametrize("states", ["on", "off"])
-def test_states_are_saved_unless_that_is_turned_off(
-    states: str, bench: Bench, tmp_path: Path
-) -> None:
+def test_states_are_saved_unless_that_is_turned_off(states: str, bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner(), output_dir=tmp_path / "out", save_states=states)
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     found = [path.suffix for path in (tmp_path / "out").iterdir()]
     assert sorted(found) == ([".json", ".md"] if states == "on" else [".md"])
 
@@ -264,9 +258,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_costs_the_report_nothing(
     assert out.is_file() or list(out.iterdir()) == []
 
 
-def test_a_state_follows_the_report_and_is_whole_whenever_it_is_read(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_state_follows_the_report_and_is_whole_whenever_it_is_read(bench: Bench, tmp_path: Path) -> None:
     source = ScriptedSource(outcomes={"s2 more 1": HANGS})
     runs = bench.open(reasoner(), source, output_dir=tmp_path / "out")
     run = runs.start(TOPIC, options=REPORT)
@@ -310,20 +302,18 @@ def test_a_report_that_goes_on_in_another_process_keeps_its_state_in_the_same_fi
     assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [".json", ".md"]
 
 
-def test_a_report_that_is_stopped_and_goes_on_keeps_its_state_in_one_file(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_report_that_is_stopped_and_goes_on_keeps_its_state_in_one_file(bench: Bench, tmp_path: Path) -> None:
     source = ScriptedSource(outcomes={"s2 more 1": HANGS})
     runs = bench.open(reasoner(), source, output_dir=tmp_path / "out")
     run = runs.start(TOPIC, options=REPORT)
     until(lambda: "s2 more 1" in source.queries)
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     source.outcomes.clear()
     runs.resume(run.id)
     assert over(runs, run.id) == "done"
-    runs.resources.files.settle()
+    runs.resources.report_files.flush()
     (state,) = (tmp_path / "out").glob("*.json")
     assert json.loads(state.read_text(encoding="utf-8"))["run"]["status"] == "done"
 

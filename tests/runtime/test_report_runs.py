@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from research.citations.numbering import cited
-from research.core.records import Finding, Options, Plan, Question, Say, Section
+from research.citations.numbering import number_report_answer
+from research.core.records import EventEmitter, Finding, Plan, Question, ReportSection, RunOptions
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
 
 TOPIC = "The tower in the news"
-REPORT = Options(sections=5, reflections=2, sources=("web",))
+REPORT = RunOptions(sections=5, reflections=2, sources=("web",))
 
 
 def kinds(events: Sequence[object], kind: str) -> list[dict[str, object]]:
@@ -35,7 +35,7 @@ def test_each_section_is_searched_written_and_deepened_by_itself(shared: Bench) 
     assert found.answer and not found.answer.failures
     headings = [span.text.strip() for span in found.answer.spans if "## " in span.text]
     assert headings == ["## About a", "## About b", "## About c"]
-    numbered = cited(found)
+    numbered = number_report_answer(found)
     assert numbered and len(numbered.sources) == 9
     steps = kinds(runs.events(run.id), "section")
     assert [s["step"] for s in steps if s["part"] == "s2"] == [
@@ -74,13 +74,13 @@ def test_an_outline_beyond_the_limit_is_cut_and_says_so(shared: Bench) -> None:
 
 def test_sections_that_want_the_same_search_share_it(shared: Bench) -> None:
     class Alike(ScriptedReasoner):
-        async def outline(self, question: Question, options: Options, say: Say) -> Plan:
-            plan = await super().outline(question, options, say)
+        async def outline(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+            plan = await super().plan_report(question, options, emit)
             same = [task.model_copy(update={"query": "same"}) for task in plan.tasks]
             return plan.model_copy(update={"tasks": (*same[:1],)})
 
         async def reconsider(self, *given: object, **named: object):  # type: ignore[no-untyped-def]
-            made = await super().reconsider(*given, **named)  # type: ignore[arg-type]
+            made = await super().reflect_on_section(*given, **named)  # type: ignore[arg-type]
             tasks = [task.model_copy(update={"query": "shared"}) for task in made.follow_ups]
             return made.model_copy(update={"follow_ups": tuple(tasks)})
 
@@ -99,7 +99,7 @@ def test_a_search_that_fails_costs_its_section_only(shared: Bench) -> None:
     answer = report(runs, run.id).answer
     assert answer
     assert [failure.reason for failure in answer.failures] == ["quota"]
-    assert answer.cites == 2  # once in the section that has something, once before it
+    assert answer.cited_span_count == 2  # once in the section that has something, once before it
 
 
 def test_a_report_that_was_cut_off_repeats_no_step(shared: Bench) -> None:
@@ -124,7 +124,7 @@ def test_stop_and_write_ends_with_the_sections_as_they_are(shared: Bench) -> Non
     runs = shared.open(reasoner, source)
     run = runs.start(TOPIC, options=REPORT)
     until(lambda: "s2 more 1" in source.queries)
-    runs.stop(run.id, write=True)
+    runs.stop(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     answer = report(runs, run.id).answer
     assert answer and {span.part for span in answer.spans if span.cites} >= {"s1", "s2"}
@@ -135,12 +135,12 @@ def test_sections_do_not_wait_for_each_other(shared: Bench) -> None:
     order: list[str] = []
 
     class Slow(ScriptedReasoner):
-        async def fill(self, question: Question, plan: Plan, section: Section,
-                       findings: Sequence[Finding], options: Options, say: Say) -> Section:  # fmt: skip
+        async def fill(self, question: Question, plan: Plan, section: ReportSection,
+                       findings: Sequence[Finding], options: RunOptions, emit: EventEmitter) -> ReportSection:  # fmt: skip
             if section.part == "s1":
                 await asyncio.sleep(0.3)
             order.append(section.part)
-            return await super().fill(question, plan, section, findings, options, say)
+            return await super().write_section(question, plan, section, findings, options, emit)
 
     runs = shared.open(Slow(["a", "b"], lambda round_: [f"more {round_}"]))
     run = runs.start(TOPIC, options=REPORT)
@@ -155,7 +155,7 @@ def test_one_more_round_deepens_each_section_and_repeats_nothing(shared: Bench) 
     run = runs.start(TOPIC, options=REPORT.model_copy(update={"reflections": 1}))
     assert over(runs, run.id) == "done"
     written, judged = len(reasoner.written), len(reasoner.reflected)
-    further = runs.more(run.id)
+    further = runs.extend(run.id)
     assert further is not None and further.based_on == run.id
     assert over(runs, further.id) == "done"
     assert sorted(source.queries) == ["a", "b", "s1 more 1", "s1 more 2", "s2 more 1", "s2 more 2"]

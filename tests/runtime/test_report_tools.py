@@ -125,8 +125,7 @@ def test_an_outline_reaches_all_six_tools_with_exactly_their_parameters(each: Ne
     outline(each, ALL)
     each.write(sections=6, reflections=0)
     assert received(each) == {
-        f"tower {letter}": {"topic": "news", **WIRE[name]}
-        for letter, name in zip("ABCDEF", WIRE, strict=True)
+        f"tower {letter}": {"topic": "news", **WIRE[name]} for letter, name in zip("ABCDEF", WIRE, strict=True)
     }
 
 
@@ -137,10 +136,7 @@ def test_follow_ups_reach_all_six_tools_with_exactly_their_parameters(each: News
     each.write(sections=6, reflections=1, queries=6)
     bodies = received(each)
     assert bodies.pop("tower A") == BASIC
-    assert bodies == {
-        f"more {n}": {"topic": "news", **parameters}
-        for n, parameters in enumerate(WIRE.values(), 1)
-    }
+    assert bodies == {f"more {n}": {"topic": "news", **parameters} for n, parameters in enumerate(WIRE.values(), 1)}
 
 
 def test_every_request_has_the_key_and_none_is_written_down(newsroom: Newsroom) -> None:
@@ -170,9 +166,7 @@ def test_the_advanced_answer_is_kept_as_tavily_s_and_cited_by_nobody(newsroom: N
 
 
 def test_pictures_are_kept_with_their_captions(newsroom: Newsroom) -> None:
-    newsroom.tavily.odd["tower A"] = {
-        "images": [{"url": "https://a.example/1.jpg", "description": "The tower"}]
-    }
+    newsroom.tavily.odd["tower A"] = {"images": [{"url": "https://a.example/1.jpg", "description": "The tower"}]}
     outline(newsroom, [{"search_tool": "search_images_for_news"}])
     report = newsroom.write(reflections=0)
     assert [(p.url, p.caption) for f in report.findings for p in f.pictures] == [

@@ -14,19 +14,19 @@ from research import application
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
     Finding,
-    Options,
     Passage,
+    PassageReference,
     Place,
     Plan,
     Run,
+    RunOptions,
     Span,
     Task,
 )
-from research.storage.archive import Wanted
-from research.storage.history import first_finding, hits, snippet, tidy
+from research.storage.history import find_hits, first_finding, normalize_tags, snippet
+from research.storage.history_index import HistoryQuery
 from research.storage.store import Store
 
 NOW = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
@@ -44,29 +44,29 @@ def put(store: Store, name: str, owner: str = "ann", **update: Any) -> None:
     """A run with a question, an answer and a source."""
     run = Run(
         id=name, conversation=f"talk-{name}", owner=owner, question="故宫的门票多少钱？", status="done",
-        options=Options(sources=("web",)), created=NOW, finished=NOW,
+        options=RunOptions(sources=("web",)), created=NOW, finished=NOW,
     ).model_copy(update=update)  # fmt: skip
-    store.add(run, None, "")
+    store.add_run(run, None, "")
     evidence = Evidence(
         id=evidence_id("place", URL, URL), kind="place", title="Official Price List", url=URL,
         publisher="Palace Press", locator=URL, retrieved=NOW,
         passages=(Passage(id="p", text="HiddenPassage", end=13),),
         place=Place(id="p", name="Palace", lng=116.0, lat=39.0, provider="offline"),
     )  # fmt: skip
-    store.finish(
-        store.begin(name, TASK), run.conversation,
+    store.finish_search(
+        store.start_search(name, TASK), run.conversation,
         Finding(task=TASK, evidence=(evidence,), started=NOW),
     )  # fmt: skip
     answer = Answer(
         title="T", language="zh", author="Scripted", made=NOW,
         spans=(Span(kind="text", text="旺季每人 60 元，In the LOW season 40 Yuan; Straße."),),
     )  # fmt: skip
-    store.keep(name, Plan(), [], answer)
+    store.save_outcome(name, Plan(), [], answer)
 
 
 def found(store: Store, words: str = "", owner: str = "ann", **wanted: Any) -> list[str]:
-    page = store.archive.page(owner, Wanted(words, **wanted), 20, 0)
-    return [turn.run.id for entry in page.entries for turn in entry.found]
+    page = store.history.page(owner, HistoryQuery(words, **wanted), 20, 0)
+    return [turn.run.id for entry in page.entries for turn in entry.matching_turns]
 
 
 @pytest.mark.parametrize(
@@ -102,33 +102,33 @@ def test_what_is_not_said_is_not_found(store: Store, words: str) -> None:
 
 def test_a_title_and_tags_are_searched_too(store: Store) -> None:
     put(store, "one")
-    store.label("talk-one", title="Spring *Trip*")
-    store.archive.tag("ann", "talk-one", ["北京"])
+    store.update_conversation("talk-one", title="Spring *Trip*")
+    store.history.set_tags("ann", "talk-one", ["北京"])
     assert found(store, "spring 北京 yuan") == ["one"]
-    store.label("talk-one", title="")
+    store.update_conversation("talk-one", title="")
     assert found(store, "spring") == []
 
 
 def test_runs_from_before_are_read_in_the_background(place: Path | str) -> None:
     with closing(Store(place)) as store:
         put(store, "one")
-        with store.database.write() as work:
+        with store.database.transaction() as work:
             work.connection.execute("delete from said")
         assert found(store, "旺季") == []
-        store.archive.fill()
-        if store.archive._filler:
-            store.archive._filler.join()
+        store.history.start_indexing()
+        if store.history._indexer:
+            store.history._indexer.join()
         assert found(store, "旺季") == ["one"]
 
 
 def test_filters_narrow_the_list(store: Store) -> None:
     put(store, "old", created=NOW - timedelta(days=40))
     put(store, "failed", status="failed")
-    put(store, "news", options=Options(sections=3))
-    put(store, "base", options=Options(sources=("database",)))
-    put(store, "map", options=Options(sources=("places",)))
-    store.label("talk-map", pinned=True)
-    store.archive.tag("ann", "talk-old", ["x"])
+    put(store, "news", options=RunOptions(sections=3))
+    put(store, "base", options=RunOptions(sources=("database",)))
+    put(store, "map", options=RunOptions(sources=("places",)))
+    store.update_conversation("talk-map", pinned=True)
+    store.history.set_tags("ann", "talk-old", ["x"])
     assert found(store, kind="report") == ["news"]
     assert found(store, kind="database") == ["base"]
     assert found(store, kind="places") == ["map"]
@@ -145,44 +145,44 @@ def test_pages_follow_each_other_and_count_all(store: Store) -> None:
     for n in range(7):
         put(store, f"r{n}", created=NOW - timedelta(minutes=n))
     put(store, "turn", conversation="talk-r3", created=NOW - timedelta(hours=1))
-    pages = [store.archive.page("ann", Wanted(), 3, at) for at in (0, 3, 6, 9)]
+    pages = [store.history.page("ann", HistoryQuery(), 3, at) for at in (0, 3, 6, 9)]
     assert [page.total for page in pages] == [7, 7, 7, 7]
     assert [[e.id for e in page.entries] for page in pages] == [
         ["talk-r0", "talk-r1", "talk-r2"], ["talk-r3", "talk-r4", "talk-r5"], ["talk-r6"], [],
     ]  # fmt: skip
-    assert [turn.run.id for turn in pages[1].entries[0].found] == ["turn", "r3"]
+    assert [turn.run.id for turn in pages[1].entries[0].matching_turns] == ["turn", "r3"]
 
 
 def test_the_bin_hides_a_conversation_from_every_list(store: Store) -> None:
     put(store, "one")
-    store.watch("one")
-    store.archive.tag("ann", "talk-one", ["x"])
+    store.add_watch("one")
+    store.history.set_tags("ann", "talk-one", ["x"])
     reads = {
-        "run": lambda: store.own("one", "ann"),
+        "run": lambda: store.get_owned_run("one", "ann"),
         "runs": lambda: store.runs("ann"),
         "turns": lambda: store.turns("talk-one", "ann"),
         "conversations": lambda: store.conversations("ann"),
         "history": lambda: found(store),
-        "tags": lambda: store.archive.tags("ann"),
+        "tags": lambda: store.history.tags("ann"),
         "watches": lambda: store.watches("ann"),
-        "sightings": lambda: store.sightings("ann"),
-        "accounts": lambda: store.accounts("ann", 5),
-        "recent": lambda: store.recent("ann", TASK.key, NOW - timedelta(days=1)),
+        "sightings": lambda: store.recorded_places("ann"),
+        "accounts": lambda: store.finished_runs("ann", 5),
+        "recent": lambda: store.recent_findings("ann", TASK.key, NOW - timedelta(days=1)),
     }
     assert all(read() for read in reads.values())
-    store.archive.discard("talk-one", NOW)
+    store.history.move_to_bin("talk-one", NOW)
     assert [name for name, read in reads.items() if read()] == []
-    assert [entry.id for entry in store.archive.binned("ann")] == ["talk-one"]
-    assert store.archive.binned("bob") == []
-    store.archive.restore("talk-one")
+    assert [entry.id for entry in store.history.bin_entries("ann")] == ["talk-one"]
+    assert store.history.bin_entries("bob") == []
+    store.history.restore_from_bin("talk-one")
     assert all(read() for read in reads.values())
 
 
 def test_what_has_lain_in_the_bin_too_long_is_told(store: Store) -> None:
     put(store, "one")
-    store.archive.discard("talk-one", NOW)
-    assert store.archive.expired(NOW) == []
-    assert store.archive.expired(NOW + timedelta(seconds=1)) == [("talk-one", "ann")]
+    store.history.move_to_bin("talk-one", NOW)
+    assert store.history.expired_conversations(NOW) == []
+    assert store.history.expired_conversations(NOW + timedelta(seconds=1)) == [("talk-one", "ann")]
 
 
 @pytest.fixture
@@ -190,55 +190,51 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
     application.close()
-    yield application.desk().runs.store
+    yield application.get_application().runs.store
     application.close()
 
 
 def test_an_id_in_the_bin_is_unknown_but_to_undo(desk: Store) -> None:
     put(desk, "one", owner="local")
-    application.discard("talk-one")
-    application.label("talk-one", title="X")
-    application.tag("talk-one", ["x"])
-    assert (application.get("one"), application.report("one"), application.events("one")) == (
+    application.move_to_bin("talk-one")
+    application.update_conversation("talk-one", title="X")
+    application.set_tags("talk-one", ["x"])
+    assert (application.get_run("one"), application.report("one"), application.events("one")) == (
         None,
         None,
         [],
     )
-    assert (application.resume("one"), application.more("one"), application.turns("talk-one")) == (
+    assert (application.resume_run("one"), application.extend_run("one"), application.turns("talk-one")) == (
         None,
         None,
         [],
     )
-    assert (
-        application.start("Q?", options=Options(sources=("library",)), follows="one").follows == ""
-    )
-    application.restore("talk-one")
-    run = application.get("one")
+    assert application.start_run("Q?", options=RunOptions(sources=("library",)), follows="one").follows == ""
+    application.restore_from_bin("talk-one")
+    run = application.get_run("one")
     assert run is not None and run.status == "done"
     assert application.conversations()[-1].title != "X"
 
 
 def test_a_run_under_way_is_stopped_when_it_is_put_into_the_bin(desk: Store) -> None:
-    run = application.start(
-        "When is the Palace Museum open?", options=Options(sources=("library",))
-    )
-    application.discard(run.conversation)
-    assert application.recent() == []
-    application.desk().runs._await_end(run.id)
-    application.restore(run.conversation)
-    again = application.get(run.id)
+    run = application.start_run("When is the Palace Museum open?", options=RunOptions(sources=("library",)))
+    application.move_to_bin(run.conversation)
+    assert application.recent_runs() == []
+    application.get_application().runs._wait_for_end(run.id)
+    application.restore_from_bin(run.conversation)
+    again = application.get_run(run.id)
     assert again is not None and again.status == "stopped"
 
 
 def test_the_bin_is_emptied_by_hand_and_after_thirty_days(desk: Store) -> None:
     for name in ("one", "two", "three"):
         put(desk, name, owner="local")
-    desk.archive.discard("talk-one", datetime.now(UTC) - timedelta(days=31))
-    application.discard("talk-two")
-    assert [entry.id for entry in application.binned()] == ["talk-two"]
-    assert desk.run("one") is None
+    desk.history.move_to_bin("talk-one", datetime.now(UTC) - timedelta(days=31))
+    application.move_to_bin("talk-two")
+    assert [entry.id for entry in application.bin_entries()] == ["talk-two"]
+    assert desk.get_run("one") is None
     application.empty_bin()
-    assert [desk.run(name) is None for name in ("two", "three")] == [True, False]
+    assert [desk.get_run(name) is None for name in ("two", "three")] == [True, False]
 
 
 def test_a_snippet_marks_the_words_and_no_more() -> None:
@@ -246,12 +242,12 @@ def test_a_snippet_marks_the_words_and_no_more() -> None:
     assert [text for text, marked in pieces if marked] == ["Straße"]
     assert "".join(text for text, _ in pieces) == "Prices of <b>Straße</b> tickets"
     assert snippet("nothing here", ["x"]) == ()
-    told = hits(["low"], "High?", "It is low.", ["A · b", "Low prices · c"], ["Too low!"])
+    told = find_hits(["low"], "High?", "It is low.", ["A · b", "Low prices · c"], ["Too low!"])
     assert [hit.field for hit in told] == ["answer", "source", "note"]
 
 
 def said(*spans: tuple[str, str, bool]) -> str:
-    cite = Cite(evidence="e", passage="p")
+    cite = PassageReference(evidence="e", passage="p")
     return Answer(
         title="T", language="en", author="Scripted", made=NOW,
         spans=tuple(Span(kind=kind, text=text, cites=(cite,) * cited) for kind, text, cited in spans),
@@ -271,9 +267,7 @@ def said(*spans: tuple[str, str, bool]) -> str:
         ('{"spans": [1, {"kind": "quote", "cites": [1], "text": null}]}', ""),
     ],
 )  # fmt: skip
-def test_the_first_finding_is_what_is_said_first_with_a_source(
-    record: str | None, told: str
-) -> None:
+def test_the_first_finding_is_what_is_said_first_with_a_source(record: str | None, told: str) -> None:
     assert first_finding(record) == told
 
 
@@ -282,21 +276,19 @@ def test_the_latest_run_of_a_conversation_shows_its_finding_unless_words_are_loo
 ) -> None:
     for name, hours in (("one", 0), ("two", 1)):
         put(store, name, conversation="talk", created=NOW + timedelta(hours=hours))
-        store.keep(
-            name, None, [], Answer.model_validate_json(said(("quote", f"Quote {name}.", True)))
-        )
+        store.save_outcome(name, None, [], Answer.model_validate_json(said(("quote", f"Quote {name}.", True))))
     put(store, "other")
 
     def findings(words: str = "") -> list[tuple[str, str]]:
-        page = store.archive.page("ann", Wanted(words), 20, 0)
-        return sorted((turn.run.id, turn.finding) for entry in page.entries for turn in entry.found)
+        page = store.history.page("ann", HistoryQuery(words), 20, 0)
+        return sorted((turn.run.id, turn.excerpt) for entry in page.entries for turn in entry.matching_turns)
 
     assert findings() == [("one", ""), ("other", ""), ("two", "Quote two.")]
     assert {finding for _, finding in findings("门票")} == {""}
 
 
 def test_tags_are_tidied() -> None:
-    assert tidy(["  #Beijing ", "BEIJING", "", "ａ  b"]) == ("Beijing", "a b")
-    assert tidy(["beijing"], ["Beijing"]) == ("Beijing",)
-    assert len(tidy(map(str, range(30)))) == 10
-    assert len(tidy(["x" * 99])[0]) == 40
+    assert normalize_tags(["  #Beijing ", "BEIJING", "", "ａ  b"]) == ("Beijing", "a b")
+    assert normalize_tags(["beijing"], ["Beijing"]) == ("Beijing",)
+    assert len(normalize_tags(map(str, range(30)))) == 10
+    assert len(normalize_tags(["x" * 99])[0]) == 40

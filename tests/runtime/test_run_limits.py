@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from research.agent.nodes.budget import Ended, Gate, Meter, worked
-from research.core.records import Answer, Event, Finding, Options, Say, Task, Usage
-from research.runtime.local import LocalRuns
+from research.agent.nodes.budget import RunBudget, RunEndedError, WorkScope, count_worked_seconds
+from research.core.records import Answer, Event, EventEmitter, Finding, RunOptions, Task, Usage
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedSource, Staged, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report
 
@@ -26,18 +26,18 @@ class Costly(Staged):
         super().__init__(queries, lambda round_: [f"r{round_}-{n}" for n in range(3)])
         self.hangs = hangs
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         usage = Usage.model_validate({"stage": stage, "model": LITE, "input": 1_000})
-        say("usage", **usage.model_dump(mode="json"))
+        emit("usage", **usage.model_dump(mode="json"))
         if stage == self.hangs:
             await asyncio.Event().wait()
 
 
-def limited(loops: int = 5, **limits: Any) -> Options:
+def limited(loops: int = 5, **limits: Any) -> RunOptions:
     return WEB.model_copy(update={"loops": loops, **limits})
 
 
-def answered(runs: LocalRuns, options: Options, question: str = QUESTION) -> Answer:
+def answered(runs: LocalRunManager, options: RunOptions, question: str = QUESTION) -> Answer:
     run = runs.start(question, options=options)
     assert over(runs, run.id) == "done"
     answer = report(runs, run.id).answer
@@ -59,21 +59,18 @@ def test_no_more_is_searched_than_the_limit_allows(searches: int, bench: Bench) 
     runs = bench.open(Costly(), source)
     answer = answered(runs, limited(searches=searches))
     assert len(source.calls) == searches
-    assert len(runs.store.searches(runs.recent()[0].id)) == searches
-    assert answer.quotes == searches
+    assert len(runs.store.searches(runs.recent_runs()[0].id)) == searches
+    assert answer.quote_count == searches
     limit = "1 search" if searches == 1 else f"{searches} searches"
     assert notices(answer) == [
-        f"This run's limit is {limit}, so no further searches were made: the answer "
-        "uses what had been found by then."
+        f"This run's limit is {limit}, so no further searches were made: the answer uses what had been found by then."
     ]
 
 
 def test_what_was_planned_but_not_searched_is_listed(bench: Bench) -> None:
     runs = bench.open(Costly(["a", "b", "c"]))
     answer = answered(runs, limited(searches=2), HAN)
-    assert [(f.query, f.reason, f.message) for f in answer.failures] == [
-        ("c", "left out", "2 searches")
-    ]
+    assert [(f.query, f.reason, f.message) for f in answer.failures] == [("c", "left out", "2 searches")]
     assert notices(answer) == ["本次研究的上限是2 次搜索，因此没有再搜索：答案只用了已找到的内容。"]
 
 
@@ -93,7 +90,7 @@ def test_what_is_known_from_an_earlier_run_is_no_search(bench: Bench) -> None:
     assert sorted(source.queries) == ["a", "b", "c"]
     answer = report(runs, second.id).answer
     assert answer is not None
-    assert (answer.quotes, answer.failures, notices(answer)) == (3, (), [])
+    assert (answer.quote_count, answer.failures, notices(answer)) == (3, (), [])
 
 
 class Grounded(ScriptedSource):
@@ -103,7 +100,7 @@ class Grounded(ScriptedSource):
         super().__init__()
         self.billed = billed
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, say: EventEmitter) -> Finding:
         searches = self.billed.get(task.query, self.billed.get("all", 1))
         usage = Usage(stage="search", model="gemini:m", searches=searches, cost=0.0)
         say("usage", **usage.model_dump(mode="json"))
@@ -129,14 +126,12 @@ def test_a_search_begins_only_if_the_limit_has_room_for_what_its_service_bills(
     runs = bench.open(Costly(["a"]), source)
     answer = answered(runs, limited(searches=limit))
     assert source.queries == searched
-    used = report(runs, runs.recent()[0].id).usage
+    used = report(runs, runs.recent_runs()[0].id).usage
     assert sum(usage.searches for usage in used) == counted <= limit
     assert not [text for text in notices(answer) if "billed" in text]
 
 
-@pytest.mark.parametrize(
-    ("question", "word"), [(QUESTION, "but 8 were billed"), (HAN, "实际计费 8 次")]
-)
+@pytest.mark.parametrize(("question", "word"), [(QUESTION, "but 8 were billed"), (HAN, "实际计费 8 次")])
 def test_a_limit_that_the_first_replies_pass_ends_the_searching_and_the_answer_says_so(
     question: str, word: str, bench: Bench
 ) -> None:
@@ -162,30 +157,28 @@ def test_near_a_limit_nothing_more_is_searched_and_the_answer_is_written_within_
     source, reasoner = ScriptedSource(), Costly()
     runs = bench.open(reasoner, source)
     answer = answered(runs, limited(**{name: limit}))
-    used = report(runs, runs.recent()[0].id).usage
+    used = report(runs, runs.recent_runs()[0].id).usage
     count = (lambda usage: usage.input) if name == "tokens" else (lambda usage: usage.cost or 0)
     assert sum(map(count, used)) <= limit
     assert {task.round for task in source.calls} == set(range(1, rounds + 1))
     assert len(reasoner.written) == 1
-    assert answer.quotes == len(source.calls)
+    assert answer.quote_count == len(source.calls)
     assert len(notices(answer)) == (rounds < 5)
 
 
 @pytest.mark.parametrize("limit", [{"tokens": 900}, {"cost": 0.00029}])
-def test_at_a_limit_nothing_is_written_and_the_run_is_done(
-    limit: dict[str, float], bench: Bench
-) -> None:
+def test_at_a_limit_nothing_is_written_and_the_run_is_done(limit: dict[str, float], bench: Bench) -> None:
     source, reasoner = ScriptedSource(), Costly()
     answer = answered(bench.open(reasoner, source), limited(**limit))
     assert source.calls == []
     assert reasoner.written == []
-    assert (answer.quotes, len(answer.failures)) == (0, 2)
+    assert (answer.quote_count, len(answer.failures)) == (0, 2)
     assert "left no room to write an answer" in notices(answer)[0]
 
 
 def test_searches_under_way_are_cut_off_at_a_limit(bench: Bench) -> None:
     class Draining(ScriptedSource):
-        async def search(self, task: Task, say: Say) -> Finding:
+        async def search(self, task: Task, say: EventEmitter) -> Finding:
             if task.query == "b":
                 usage = Usage(stage="search", model=LITE, input=5_000, searches=1)
                 say("usage", **usage.model_dump(mode="json"))
@@ -195,26 +188,24 @@ def test_searches_under_way_are_cut_off_at_a_limit(bench: Bench) -> None:
     runs = bench.open(Costly(), source)
     answer = answered(runs, limited(tokens=5_000))
     assert [task.query for task in source.left] == ["a"]
-    assert (answer.quotes, [f.query for f in answer.failures]) == (1, ["a"])
+    assert (answer.quote_count, [f.query for f in answer.failures]) == (1, ["a"])
     assert "left no room to write an answer" in notices(answer)[0]
 
 
 def test_an_answer_whose_own_usage_is_the_last_there_was_room_for_is_kept(bench: Bench) -> None:
     reasoner = Costly()
     answer = answered(bench.open(reasoner), limited(1, tokens=2_000))
-    assert (len(reasoner.written), answer.quotes, notices(answer)) == (1, 2, [])
+    assert (len(reasoner.written), answer.quote_count, notices(answer)) == (1, 2, [])
 
 
 def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) -> None:
     class Unpriced(Costly):
-        async def work(self, stage: str, round_: int, say: Say) -> None:
+        async def work(self, stage: str, round_: int, say: EventEmitter) -> None:
             usage = Usage.model_validate({"stage": stage, "model": "openai:own", "input": 1_000})
             say("usage", **usage.model_dump(mode="json"))
 
     answer = answered(bench.open(Unpriced()), limited(1, cost=0.01))
-    assert notices(answer) == [
-        "The cost limit could not be enforced: the price of a model is not known."
-    ]
+    assert notices(answer) == ["The cost limit could not be enforced: the price of a model is not known."]
 
 
 # Seconds
@@ -225,9 +216,7 @@ def test_a_search_that_hangs_is_cut_off_in_time_to_write(bench: Bench) -> None:
     answer = answered(bench.open(reasoner, source), limited(seconds=2.0))
     assert source.queries == ["a", "b"]
     assert len(reasoner.written) == 1
-    assert [(f.query, f.reason, f.message) for f in answer.failures] == [
-        ("b", "left out", "2 seconds")
-    ]
+    assert [(f.query, f.reason, f.message) for f in answer.failures] == [("b", "left out", "2 seconds")]
     assert "limit is 2 seconds" in notices(answer)[0]
 
 
@@ -242,7 +231,7 @@ def test_a_thought_that_hangs_is_cut_off_in_time_to_write(stage: str, bench: Ben
 
 def test_an_answer_that_hangs_is_cut_off_and_what_was_found_stands_in(bench: Bench) -> None:
     answer = answered(bench.open(Costly(hangs="write")), limited(1, seconds=1.0))
-    assert answer.quotes == 2
+    assert answer.quote_count == 2
     assert "left no room to write" in notices(answer)[0]
 
 
@@ -257,9 +246,9 @@ def test_the_time_that_a_run_worked_has_no_pauses_in_it() -> None:
         event(500, "status", status="running"), event(507, "found"),
         event(9_000, "status", status="interrupted"),
     ]  # fmt: skip
-    assert worked(told) == 12
-    assert worked([*told, event(9_100, "status", status="running"), event(9_101, "found")]) == 13
-    assert worked([]) == 0
+    assert count_worked_seconds(told) == 12
+    assert count_worked_seconds([*told, event(9_100, "status", status="running"), event(9_101, "found")]) == 13
+    assert count_worked_seconds([]) == 0
 
 
 # Going on
@@ -304,30 +293,30 @@ def test_a_run_that_has_used_its_limit_goes_on_to_an_answer(bench: Bench) -> Non
 
 
 async def test_a_gate_that_is_cut_tells_why_and_leaves_other_endings_alone() -> None:
-    gate = Gate()
+    gate = WorkScope()
     with pytest.raises(TimeoutError):
-        async with gate.open(), asyncio.timeout(0):
+        async with gate.enter(), asyncio.timeout(0):
             await asyncio.Event().wait()
     with pytest.raises(LookupError):
-        async with gate.open():
+        async with gate.enter():
             raise LookupError
-    gate.cut()
-    asyncio.get_running_loop().call_later(0.01, lambda: (gate.shut("tokens"), gate.cut()))
-    with pytest.raises(Ended) as ended:
-        async with gate.open():
+    gate.cancel()
+    asyncio.get_running_loop().call_later(0.01, lambda: (gate.close("tokens"), gate.cancel()))
+    with pytest.raises(RunEndedError) as ended:
+        async with gate.enter():
             await asyncio.Event().wait()
-    gate.shut("seconds")
-    assert (ended.value.why, gate.why) == ("tokens", "tokens")
-    with pytest.raises(Ended):
-        async with gate.open():
+    gate.close("seconds")
+    assert (ended.value.reason, gate.closed_reason) == ("tokens", "tokens")
+    with pytest.raises(RunEndedError):
+        async with gate.enter():
             raise AssertionError
 
 
 async def test_a_stop_is_still_a_stop_inside_a_gate() -> None:
-    gate = Gate()
+    gate = WorkScope()
 
     async def work() -> None:
-        async with gate.open():
+        async with gate.enter():
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())
@@ -338,13 +327,13 @@ async def test_a_stop_is_still_a_stop_inside_a_gate() -> None:
 
 
 def test_the_account_of_a_run_counts_each_start_of_a_search() -> None:
-    meter = Meter(Options(searches=5), ["1.1", "1.1", "1.2"])
-    assert (meter.searches, meter.closed) == (3, "")
-    meter.take(Task(id="1.3", source="web", query="c"))
-    meter.take(Task(id="1.4", source="web", query="d"))
-    with pytest.raises(Ended, match="searches"):
-        meter.take(Task(id="1.5", source="web", query="e"))
-    assert meter.searches == 5
+    meter = RunBudget(RunOptions(searches=5), ["1.1", "1.1", "1.2"])
+    assert (meter.search_count, meter.search_block_reason) == (3, "")
+    meter.start_search(Task(id="1.3", source="web", query="c"))
+    meter.start_search(Task(id="1.4", source="web", query="d"))
+    with pytest.raises(RunEndedError, match="searches"):
+        meter.start_search(Task(id="1.5", source="web", query="e"))
+    assert meter.search_count == 5
 
 
 def test_an_outcome_that_comes_late_is_within_the_limit(bench: Bench) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from research import application
-from research.core.records import Draft, Finding, Options, Plan, Question, Reflection, Run, Say
+from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, Run, RunOptions
 from tests.fakes import ScriptedReasoner, until
 from tests.pages.serving import SETTINGS
 from tests.runtime.conftest import QUESTION, WEB, Bench, over
 from tests.servers import refused_url
 from tests.servers.gemini import FakeGemini
 
-LIBRARY = Options(loops=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def gemini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemi
 
 
 def ended(run: Run) -> Run:
-    for _ in application.follow(run.id):
+    for _ in application.follow_run(run.id):
         pass
-    now = application.get(run.id)
+    now = application.get_run(run.id)
     assert now is not None
     return now
 
@@ -45,9 +45,7 @@ def ended(run: Run) -> Run:
 def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     """What our own program warned of."""
     return [
-        record
-        for record in caplog.records
-        if record.name.startswith("research") and record.levelno >= logging.WARNING
+        record for record in caplog.records if record.name.startswith("research") and record.levelno >= logging.WARNING
     ]
 
 
@@ -79,20 +77,18 @@ def test_a_run_that_fails_for_an_expected_reason_leaves_one_line_with_it(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", refused_url())
     else:
         gemini.fail("any", fault)
-    run = ended(application.start(QUESTION, options=LIBRARY))
+    run = ended(application.start_run(QUESTION, options=LIBRARY))
     assert (run.status, run.error.partition(":")[0]) == ("failed", reason)
     (line,) = ours(caplog)
     assert line.getMessage() == f"run {run.id} failed: {run.error}"
     assert tracebacks(caplog) == []
 
 
-def test_a_run_that_is_stopped_leaves_no_line(
-    gemini: FakeGemini, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_that_is_stopped_leaves_no_line(gemini: FakeGemini, caplog: pytest.LogCaptureFixture) -> None:
     gemini.fail("write", "hang")
-    run = application.start(QUESTION, options=LIBRARY)
+    run = application.start_run(QUESTION, options=LIBRARY)
     until(lambda: [call for call in gemini.log if call.stage == "write"])
-    application.stop(run.id)
+    application.stop_run(run.id)
     assert ended(run).status == "stopped"
     assert ours(caplog) == []
     assert tracebacks(caplog) == []
@@ -111,18 +107,14 @@ class Broken(ScriptedReasoner):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         raise self._error
 
 
-@pytest.mark.parametrize(
-    "error", [ZeroDivisionError("a mistake"), FileNotFoundError(2, "a mistake")]
-)
-def test_a_mistake_keeps_its_traceback(
-    bench: Bench, caplog: pytest.LogCaptureFixture, error: Exception
-) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError("a mistake"), FileNotFoundError(2, "a mistake")])
+def test_a_mistake_keeps_its_traceback(bench: Bench, caplog: pytest.LogCaptureFixture, error: Exception) -> None:
     runs = bench.open(Broken(error))
     run = runs.start(QUESTION, options=WEB)
     assert over(runs, run.id) == "failed"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from research import application, cited, load_files, recognise_file, remove_upload, report_json
-from research.core.records import Options, Report, Run
-from research.runtime.comparison import compare
+from research import application, detect_tables, load_files, number_report_answer, remove_upload, report_json
+from research.core.records import Report, Run, RunOptions
+from research.runtime.comparison import compare_reports
 
 ANN, BOB = "ann", "bob"
 FIRST = "SELECT city, sum(n) AS total FROM sales GROUP BY city ORDER BY total DESC"
@@ -26,14 +26,14 @@ def sales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     file = tmp_path / "sales.csv"
     file.write_text("city,n\nHangzhou,3\nSuzhou,4\nHangzhou,5\n", encoding="utf-8")
     try:
-        yield load_files([(file, recognise_file(file))], owner=ANN).database
+        yield load_files([(file, detect_tables(file))], owner=ANN).database
     finally:
         application.close()
 
 
 def asked(sql: str, database: str, owner: str = ANN) -> Report:
-    run = application.ask_database(sql, statement=True, database=database, owner=owner)
-    for _ in application.follow(run.id, owner=owner):
+    run = application.start_database_run(sql, is_statement=True, database=database, owner=owner)
+    for _ in application.follow_run(run.id, owner=owner):
         pass
     report = application.report(run.id, owner=owner)
     assert report is not None and report.run.status == "done"
@@ -45,19 +45,19 @@ def test_it_has_a_history_evidence_citations_an_export_and_a_comparison(sales: s
     (finding,) = first.findings
     assert finding.rows is not None
     assert finding.rows.rows == (("Hangzhou", 8), ("Suzhou", 4))
-    numbered = cited(first)
+    numbered = number_report_answer(first)
     assert numbered is not None and numbered.sources[0].evidence.publisher == "sales.csv"
     assert any("Hangzhou" in item.span.text for item in numbered.spans)
-    assert [run.id for run in application.recent(owner=ANN)] == [second.run.id, first.run.id]
-    assert application.recent(owner=BOB) == []
+    assert [run.id for run in application.recent_runs(owner=ANN)] == [second.run.id, first.run.id]
+    assert application.recent_runs(owner=BOB) == []
     assert "sum(n)" in report_json(first, numbered).lower()
-    between = compare(first, second)
-    found = {one.evidence.locator: (one.before, one.after) for one in between.sources}
+    between = compare_reports(first, second)
+    found = {one.evidence.locator: (one.is_in_before, one.is_in_after) for one in between.sources}
     assert found[finding.rows.sql] == (True, False) and len(found) == 2
 
 
 def finished(run: Run) -> Report:
-    for _ in application.follow(run.id, owner=ANN):
+    for _ in application.follow_run(run.id, owner=ANN):
         pass
     report = application.report(run.id, owner=ANN)
     assert report is not None and report.run.status == "done"
@@ -65,41 +65,37 @@ def finished(run: Run) -> Report:
 
 
 def test_without_a_model_only_confirmed_questions_are_answered(sales: str) -> None:
-    unread = finished(application.ask_database("total n by city", database=sales, owner=ANN))
+    unread = finished(application.start_database_run("total n by city", database=sales, owner=ANN))
     (finding,) = unread.findings
     assert (finding.reason, finding.rows) == ("no model", None)
     assert "needs a model that writes SQL" in finding.message
     assert unread.answer is not None
     texts = [span.text for span in unread.answer.spans if span.kind != "heading"]
     assert texts == [finding.message]  # no documents of the library beside it
-    application.confirm("Total by city", FIRST, database=sales, owner=ANN)
-    (known,) = finished(
-        application.ask_database("total by city?", database=sales, owner=ANN)
-    ).findings
+    application.confirm_statement("Total by city", FIRST, database=sales, owner=ANN)
+    (known,) = finished(application.start_database_run("total by city?", database=sales, owner=ANN)).findings
     assert known.rows is not None and known.rows.rows == (("Hangzhou", 8), ("Suzhou", 4))
-    (offered,) = finished(application.ask_database("n by town", database=sales, owner=ANN)).findings
+    (offered,) = finished(application.start_database_run("n by town", database=sales, owner=ANN)).findings
     assert "“Total by city”" in offered.message
 
 
 def test_a_plan_without_a_model_leaves_out_questions_that_the_database_cannot_answer(
     sales: str,
 ) -> None:
-    application.confirm("Total by city", FIRST, database=sales, owner=ANN)
-    options = Options(sources=("library", "database"), database=sales)
-    report = finished(
-        application.start("How many cities are in the sales?", options=options, owner=ANN)
-    )
+    application.confirm_statement("Total by city", FIRST, database=sales, owner=ANN)
+    options = RunOptions(sources=("library", "database"), database=sales)
+    report = finished(application.start_run("How many cities are in the sales?", options=options, owner=ANN))
     assert report.plan is not None
     assert {task.source for task in report.plan.tasks} == {"library"}
     assert any("database was not queried" in note for note in report.plan.notes)
-    known = finished(application.start("Total by city", options=options, owner=ANN))
+    known = finished(application.start_run("Total by city", options=options, owner=ANN))
     assert any(finding.rows for finding in known.findings)
 
 
 def test_an_empty_cell_of_a_table_says_that_its_database_needs_a_model(sales: str) -> None:
-    options = Options(sources=("database",), database=sales, table=True)
+    options = RunOptions(sources=("database",), database=sales, table=True)
     question = "Compare Hangzhou and Suzhou: tickets and opening hours"
-    report = finished(application.start(question, options=options, owner=ANN))
+    report = finished(application.start_run(question, options=options, owner=ANN))
     assert report.answer is not None and report.answer.cells
     assert {cell.lack for cell in report.answer.cells} == {"not found"}
     assert all("needs a model" in cell.message for cell in report.answer.cells)

@@ -21,12 +21,10 @@ def store(place: Path | str) -> Iterator[Store]:
     made.close()
 
 
-def test_a_sign_in_that_was_ended_is_known_to_another_process(
-    store: Store, place: Path | str
-) -> None:
+def test_a_sign_in_that_was_ended_is_known_to_another_process(store: Store, place: Path | str) -> None:
     other = Store(place)
     assert not other.is_signed_out("ann", "one", NOW)
-    store.sign_out("ann", "one", NOW, LATER)
+    store.record_sign_out("ann", "one", NOW, LATER)
     assert other.is_signed_out("ann", "one", NOW)
     assert not other.is_signed_out("ann", "two", NOW)
     assert not other.is_signed_out("bob", "one", NOW)
@@ -34,7 +32,7 @@ def test_a_sign_in_that_was_ended_is_known_to_another_process(
 
 
 def test_all_sign_ins_of_a_person_up_to_a_time_are_ended_at_once(store: Store) -> None:
-    store.sign_out("ann", "", NOW, LATER)
+    store.record_sign_out("ann", "", NOW, LATER)
     for before in (0, 1, 3600):
         assert store.is_signed_out("ann", "any", NOW - timedelta(seconds=before))
     for after in (0.001, 1, 3600):
@@ -46,8 +44,8 @@ def test_it_outlasts_a_restart_and_goes_when_the_sign_in_could_not_be_valid(
     place: Path | str,
 ) -> None:
     store = Store(place)
-    store.sign_out("ann", "old", NOW, NOW - timedelta(seconds=1))
-    store.sign_out("ann", "new", NOW, LATER)
+    store.record_sign_out("ann", "old", NOW, NOW - timedelta(seconds=1))
+    store.record_sign_out("ann", "new", NOW, LATER)
     store.close()
     store = Store(place)
     assert store.is_signed_out("ann", "new", NOW)

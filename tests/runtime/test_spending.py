@@ -10,17 +10,17 @@ import pytest
 
 from research.core.records import (
     Draft,
+    EventEmitter,
     Finding,
-    Options,
     Plan,
     Question,
     Reflection,
-    Say,
+    RunOptions,
     Task,
     Usage,
 )
-from research.models.prices import priced
-from research.runtime.local import LocalRuns
+from research.models.prices import add_cost
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedSource, Staged, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, over, report
 
@@ -32,15 +32,15 @@ SEARCHED = Usage(stage="search", model="tavily", searches=1)
 TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
-def tell(say: Say, usage: Usage) -> None:
+def tell(say: EventEmitter, usage: Usage) -> None:
     say("usage", **usage.model_dump(mode="json"))
 
 
 def with_prices(*usages: Usage) -> list[Usage]:
-    return [priced(usage, datetime.now(UTC).date()) for usage in usages]
+    return [add_cost(usage, datetime.now(UTC).date()) for usage in usages]
 
 
-def used(runs: LocalRuns, run_id: str) -> list[Usage]:
+def used(runs: LocalRunManager, run_id: str) -> list[Usage]:
     """The usage of a run, whatever search each was for."""
     return [usage.model_copy(update={"task": ""}) for usage in report(runs, run_id).usage]
 
@@ -48,7 +48,7 @@ def used(runs: LocalRuns, run_id: str) -> list[Usage]:
 class PaidSource(ScriptedSource):
     """Tells of a paid search each time, before it may hang."""
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, say: EventEmitter) -> Finding:
         tell(say, SEARCHED)
         return await super().search(task, say)
 
@@ -60,9 +60,9 @@ class PaidReasoner(Staged):
         super().__init__(queries, lambda round_: [f"after {round_}"])
         self.hangs = hangs
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         if stage != "write":
-            tell(say, THOUGHT if stage == "plan" else JUDGED)
+            tell(emit, THOUGHT if stage == "plan" else JUDGED)
 
     async def write(
         self,
@@ -70,17 +70,17 @@ class PaidReasoner(Staged):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         """As with a stream, what was used is known at its end, however it comes."""
         try:
             if self.hangs:
-                say("text", text="The tower")
+                emit("text", text="The tower")
                 await asyncio.Event().wait()
         finally:
-            tell(say, WRITTEN)
-        return await super().write(question, plan, findings, reflections, options, say)
+            tell(emit, WRITTEN)
+        return await super().write(question, plan, findings, reflections, options, emit)
 
 
 def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench: Bench) -> None:
@@ -99,7 +99,7 @@ def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench:
 
 def test_calls_at_the_same_time_are_each_counted(bench: Bench) -> None:
     runs = bench.open(PaidReasoner([f"q{n}" for n in range(10)]), PaidSource())
-    run = runs.start(QUESTION, options=Options(queries=10, loops=1, sources=("web",)))
+    run = runs.start(QUESTION, options=RunOptions(queries=10, loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
     spent = report(runs, run.id).usage
     assert sum(usage.searches for usage in spent) == 10
@@ -154,7 +154,7 @@ def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench:
 class TwiceAtOnce(PaidReasoner):
     """Says two things in one moment, each of which is written at once."""
 
-    async def work(self, stage: str, round_: int, say: Say) -> None:
+    async def work(self, stage: str, round_: int, say: EventEmitter) -> None:
         await super().work(stage, round_, say)
         if stage == "plan":
             for query in ("first", "second"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import Draft, Finding, Options, Plan, Question, Reflection, Say, Span
-from research.runtime.local import LocalRuns
+from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, RunOptions, Span
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
@@ -30,30 +30,30 @@ class Hanging(ScriptedReasoner):
             self.reached = True
             await asyncio.Event().wait()
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         await self._hang("plan")
-        return await super().plan(question, options, say)
+        return await super().plan(question, options, emit)
 
     async def reflect(
         self,
         question: Question,
         plan: Plan,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         await self._hang("reflect")
-        return await super().reflect(question, plan, findings, options, round_, say)
+        return await super().reflect(question, plan, findings, options, round_, emit)
 
 
-def told(runs: LocalRuns, run_id: str) -> tuple[int, list[str], list[str]]:
+def told(runs: LocalRunManager, run_id: str) -> tuple[int, list[str], list[str]]:
     """How many quotes the answer has, what it says about the run, and what was left out."""
     answer = report(runs, run_id).answer
     assert answer is not None
     spans: Sequence[Span] = answer.spans
     notices = [span.text for span in spans if span.kind == "notice"]
-    return answer.quotes, notices, [f.query for f in answer.failures if f.reason == "left out"]
+    return answer.quote_count, notices, [f.query for f in answer.failures if f.reason == "left out"]
 
 
 def test_a_run_that_is_to_write_cuts_off_its_searches_and_keeps_what_is_finished(
@@ -64,7 +64,7 @@ def test_a_run_that_is_to_write_cuts_off_its_searches_and_keeps_what_is_finished
     runs = shared.open(reasoner, source)
     run = runs.start(QUESTION, options=TWO_ROUNDS)
     until(lambda: len(source.done) == 2 and len(source.calls) == 3)
-    runs.stop(run.id, write=True)
+    runs.stop(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     assert [task.query for task in source.left] == ["c"]
     assert told(runs, run.id) == (2, [ENDED], ["c"])
@@ -79,7 +79,7 @@ def test_a_thought_is_cut_off_too(stage: str, quotes: int, shared: Bench) -> Non
     runs = shared.open(reasoner, source)
     run = runs.start(QUESTION, options=TWO_ROUNDS)
     until(lambda: reasoner.reached)
-    runs.stop(run.id, write=True)
+    runs.stop(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     assert told(runs, run.id) == (quotes, [ENDED], [])
     assert len(source.calls) == quotes
@@ -90,7 +90,7 @@ def test_a_run_that_is_to_write_before_its_first_step_searches_nothing(shared: B
     runs = shared.open(source=source)
     for _ in range(10):
         run = runs.start(QUESTION, options=WEB)
-        runs.stop(run.id, write=True)
+        runs.stop(run.id, write_only=True)
         assert over(runs, run.id) == "done"
 
 
@@ -102,7 +102,7 @@ def test_a_run_that_is_to_write_can_still_be_stopped(shared: Bench) -> None:
     runs = shared.open(Writing(), source=(source := ScriptedSource(usual=HANGS)))
     run = runs.start(QUESTION, options=WEB)
     until(lambda: source.calls)
-    runs.stop(run.id, write=True)
+    runs.stop(run.id, write_only=True)
     until(lambda: "writing" in [event.kind for event in runs.events(run.id)])
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
@@ -117,7 +117,7 @@ def test_it_is_asked_for_from_another_process(shared: Bench, tmp_path: Path) -> 
     run_id = child.stdout.readline().strip()
     runs = shared.open()
     until(lambda: sum(done for _, done in searched(runs, run_id).values()) == 2)
-    runs.stop(run_id, write=True)
+    runs.stop(run_id, write_only=True)
     assert over(runs, run_id) == "done"
     assert told(runs, run_id) == (2, [ENDED], ["b"])
     assert child.poll() is None
@@ -134,7 +134,7 @@ def test_a_stopped_run_can_still_write_with_what_it_has(reopened: bool, shared: 
     if reopened:
         runs.close()
         runs = shared.open(source=source)
-    runs.resume(run.id, write=True)
+    runs.resume(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     assert source.queries == ["a", "b", "c"]
     assert told(runs, run.id) == (2, [ENDED], ["c"])
@@ -145,8 +145,8 @@ def test_another_owner_cannot_end_the_searching(shared: Bench) -> None:
     runs = shared.open(source=(source := ScriptedSource(usual=HANGS)))
     run = runs.start(QUESTION, options=WEB)
     until(lambda: source.calls)
-    runs.stop(run.id, write=True, owner="bob")
-    runs.store.ask_to_write("nothing")
-    assert runs.store.wishes() == []
+    runs.stop(run.id, write_only=True, owner="bob")
+    runs.store.request_write("nothing")
+    assert runs.store.run_requests() == []
     assert get(runs, run.id).status == "running"
     runs.stop(run.id)

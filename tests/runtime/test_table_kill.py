@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from research.application import Desk
-from research.core.settings import load
+from research.application import Application
+from research.core.settings import load_settings
 from tests.fakes import until
 from tests.runtime.conftest import report, searched
 from tests.runtime.lives import Lives, lines, live_with_a_table, tabled
@@ -31,7 +31,7 @@ def test_a_table_that_is_killed_again_and_again_repeats_only_what_was_in_flight(
             "GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": server.base_url,
             "SIGHTLINE_MODEL_CONCURRENCY": str(AT_ONCE),
         }  # fmt: skip
-        desk = Desk(load(env, data_dir=tmp_path / "other"))
+        desk = Application(load_settings(env, data_dir=tmp_path / "other"))
         assert tabled(desk, "undisturbed") == "done"
         expected = report(desk.runs, "undisturbed")
         desk.close()
@@ -45,12 +45,12 @@ def test_a_table_that_is_killed_again_and_again_repeats_only_what_was_in_flight(
                 time.sleep(moments.uniform(0, 0.1))
                 lives.kill(life)
                 until(lambda: all(call.ended for call in tuple(server.log)))
-                known = Desk(load(env, data_dir=folder))
+                known = Application(load_settings(env, data_dir=folder))
                 kept = {q for q, (_, finished) in searched(known.runs, "one").items() if finished}
-                read = len(known.runs.store.notes("one"))
+                read = len(known.runs.store.load_step_results("one"))
                 known.close()
                 before = len(server.log)
-            own = Desk(load(env, data_dir=folder))
+            own = Application(load_settings(env, data_dir=folder))
             assert tabled(own, "one") == "done"
             again = [call.prompt for call in list(server.log)[before:]]
             assert not [query for query in kept if any(query == prompt for prompt in again)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from research.agent.nodes.table import searches
-from research.citations.numbering import cited
-from research.core.records import Cell, Column, Grid, Options, Plan, Question, Report, Row
+from research.agent.nodes.table import estimate_searches
+from research.citations.numbering import number_report_answer
+from research.core.records import Cell, Column, Grid, Plan, Question, Report, Row, RunOptions
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
 
-TABLE = Options(table=True, sources=("web",))
+TABLE = RunOptions(table=True, sources=("web",))
 GRID = Grid(
     title="Towers",
     rows=(Row(id="r1", name="Tower A"), Row(id="r2", name="Tower B", about="Oslo")),
@@ -34,7 +34,7 @@ def test_each_cell_is_searched_read_and_cited(shared: Bench) -> None:
     assert sorted(reasoner.read) == [("Tower A", ("height", "age")), ("Tower B", ("height", "age"))]
     found = report(runs, run.id)
     assert len(cells(found)) == 4 and all(cell.value for cell in cells(found).values())
-    numbered = cited(found)
+    numbered = number_report_answer(found)
     assert numbered and len(numbered.sources) == 4
     assert "| **Tower A** |" in "".join(span.text for span in found.answer.spans)  # type: ignore[union-attr]
 
@@ -69,7 +69,7 @@ def test_dearer_sources_are_asked_for_empty_cells_alone(shared: Bench) -> None:
     known = ScriptedSource(name="library", outcomes={"Tower A height": Outcome(passages=())})
     dear, reasoner = ScriptedSource(), ScriptedReasoner()
     runs = shared.open(reasoner, [known, dear])
-    options = Options(table=True, sources=("library", "web"))
+    options = RunOptions(table=True, sources=("library", "web"))
     run = runs.start("Towers", options=options, plan=PLAN)
     assert over(runs, run.id) == "done"
     assert dear.queries == ["Tower A height"]
@@ -81,7 +81,7 @@ def test_a_column_may_keep_to_some_sources(shared: Bench) -> None:
     known, dear = ScriptedSource(name="library"), ScriptedSource()
     runs = shared.open(ScriptedReasoner(), [known, dear])
     plan = Plan(grid=GRID.model_copy(update={"columns": columns}))
-    run = runs.start("T", options=Options(table=True, sources=("library", "web")), plan=plan)
+    run = runs.start("T", options=RunOptions(table=True, sources=("library", "web")), plan=plan)
     assert over(runs, run.id) == "done"
     assert "Tower A height" in known.queries
     assert not any("height" in query for query in dear.queries)
@@ -110,7 +110,7 @@ def test_another_table_pays_only_for_what_is_new_in_it(shared: Bench) -> None:
     ]  # fmt: skip
     found = report(runs, second.id)
     assert len([cell for cell in cells(found).values() if cell.value]) == 6
-    assert len(cited(found).sources) == 6  # type: ignore[union-attr]
+    assert len(number_report_answer(found).sources) == 6  # type: ignore[union-attr]
     source.calls.clear()
     third = runs.start("Towers", options=TABLE, plan=Plan(grid=longer), based_on=second.id)
     assert over(runs, third.id) == "done"
@@ -144,11 +144,11 @@ def test_the_searches_of_a_table_are_told_beforehand(shared: Bench) -> None:
     source = ScriptedSource()
     runs = shared.open(ScriptedReasoner(), source)
     question = Question(text="Towers", language="en")
-    assert searches(GRID, question, ScriptedReasoner(), TABLE) == 4
+    assert estimate_searches(GRID, question, ScriptedReasoner(), TABLE) == 4
     both = TABLE.model_copy(update={"sources": ("library", "web")})
-    assert searches(GRID, question, ScriptedReasoner(), both) == 8
+    assert estimate_searches(GRID, question, ScriptedReasoner(), both) == 8
     rows = tuple(Row(id=f"r{n}", name=f"Tower {n}") for n in range(100))
     many = GRID.model_copy(update={"rows": rows})
-    assert searches(many, question, ScriptedReasoner(), TABLE) == 200
+    assert estimate_searches(many, question, ScriptedReasoner(), TABLE) == 200
     run = runs.start("Towers", options=TABLE, plan=PLAN)
     assert over(runs, run.id) == "done" and len(source.queries) == 4

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from research.agent.nodes.plan import edited_plan
+from research.agent.nodes.plan import build_edited_plan
 from research.core.records import (
     Draft,
     Event,
+    EventEmitter,
     Failure,
     Finding,
-    Options,
     Plan,
     Question,
     Reflection,
-    Say,
+    RunOptions,
     Span,
 )
-from research.runtime.local import LocalRuns
+from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
@@ -43,10 +43,10 @@ class Wordless(ScriptedReasoner):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
-        draft = await super().write(question, plan, findings, reflections, options, say)
+        draft = await super().write(question, plan, findings, reflections, options, emit)
         if len(self.written) > self.times:
             return draft
         spans = (NOTICE, *draft.spans)
@@ -68,12 +68,12 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
     run = runs.start(QUESTION, options=TWO_ROUNDS)
     assert over(runs, run.id) == "failed"
     assert get(runs, run.id).error == "unavailable: HTTP 503: overloaded"
-    assert get(runs, run.id).resumable
+    assert get(runs, run.id).is_resumable
     found = report(runs, run.id)
     assert found.answer is not None
     assert found.answer.unwritten
     assert found.answer.spans[0] == NOTICE
-    assert found.answer.quotes == 3
+    assert found.answer.quote_count == 3
     assert [(f.stage, f.reason) for f in found.answer.failures] == [
         ("search", "quota"), ("write", "unavailable"),
     ]  # fmt: skip
@@ -113,7 +113,7 @@ def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench:
     after = report(runs, run.id)
     assert after.answer is not None
     assert not after.answer.unwritten
-    assert (after.answer.quotes, after.answer.failures) == (len(counts), ())
+    assert (after.answer.quote_count, after.answer.failures) == (len(counts), ())
     assert (after.plan, after.findings, after.reflections) == (
         before.plan, before.findings, before.reflections,
     )  # fmt: skip
@@ -163,7 +163,7 @@ def test_such_a_run_can_be_run_again_with_another_plan(bench: Bench) -> None:
     plan = report(runs, first.id).plan
     assert plan is not None
     rows = [("Tower", QUESTION, query, "web") for query in ("a", "b", "new")]
-    second = runs.start(QUESTION, options=WEB, plan=edited_plan(rows, plan), based_on=first.id)
+    second = runs.start(QUESTION, options=WEB, plan=build_edited_plan(rows, plan), based_on=first.id)
     assert over(runs, second.id) == "done"
     assert source.queries == ["a", "b", "c", "new"]
 
@@ -195,28 +195,28 @@ class Telling(ScriptedReasoner):
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         self.loop, self._told = asyncio.get_running_loop(), asyncio.Event()
-        say("drafting", handles={"abcd": ["e1", "p1"]})
+        emit("drafting", handles={"abcd": ["e1", "p1"]})
         for text in self.said:
-            say("text", text=text)
+            emit("text", text=text)
         await self._told.wait()
         for text in self.more:
-            say("text", text=text, **({"restart": True} if text == "Again" else {}))
-        return await super().write(question, plan, findings, reflections, options, say)
+            emit("text", text=text, **({"restart": True} if text == "Again" else {}))
+        return await super().write(question, plan, findings, reflections, options, emit)
 
     def go_on(self) -> None:
         assert self.loop is not None
         self.loop.call_soon_threadsafe(self._told.set)
 
 
-def texts(runs: LocalRuns, run_id: str) -> list[dict[str, Any]]:
+def texts(runs: LocalRunManager, run_id: str) -> list[dict[str, Any]]:
     return [event.data for event in runs.events(run_id) if event.kind == "text"]
 
 
-def read(runs: LocalRuns, run_id: str) -> str:
+def read(runs: LocalRunManager, run_id: str) -> str:
     """The text as a reader of the events has it."""
     text = ""
     for data in texts(runs, run_id):

@@ -7,30 +7,30 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from research.agent.nodes.coverage import covered
-from research.citations.numbering import cited
+from research.agent.nodes.news_coverage import cover_news
+from research.citations.numbering import number_report_answer
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
-    Change,
-    Coverage,
     Evidence,
     Finding,
-    Options,
+    NewsCoverage,
     Passage,
     Question,
+    RunOptions,
+    StoryChange,
     Task,
-    silent,
+    ignore_event,
 )
 from research.core.records import fingerprint as mark
-from research.runtime.base import Runs
+from research.runtime.run_manager import RunManager
 from research.watch import topics
-from research.watch.topics import Unwatchable
+from research.watch.topics import UnwatchableTopicError
 from tests.fakes import RETRIEVED, ScriptedReasoner, ScriptedSource, at_work
 from tests.runtime.conftest import Bench, over, report
 
 TOPIC = "The bridge in the news"
-REPORT = Options(sections=5, reflections=1, sources=("news",))
+REPORT = RunOptions(sections=5, reflections=1, sources=("news",))
 DAY = date(2026, 1, 2)
 News = Mapping[str, Sequence[tuple[str, str, str]]]  # for a query: outlet, headline, text
 BRIDGE = ("Daily", "Bridge over the Lan river collapses", "The collapse left 12 people dead.")
@@ -59,14 +59,14 @@ class Wire(ScriptedSource):
         )  # fmt: skip
 
 
-def written(runs: Runs, run_id: str) -> Answer:
+def written(runs: RunManager, run_id: str) -> Answer:
     assert over(runs, run_id) == "done"
     answer = report(runs, run_id).answer
     assert answer is not None
     return answer
 
 
-def coverage(answer: Answer) -> Coverage:
+def coverage(answer: Answer) -> NewsCoverage:
     assert answer.coverage is not None
     return answer.coverage
 
@@ -94,16 +94,14 @@ def test_the_coverage_of_a_report_tells_its_stories(shared: Bench, wire: Wire) -
 
 
 @pytest.mark.slow
-def test_what_has_not_changed_costs_its_searches_and_nothing_else(
-    shared: Bench, wire: Wire
-) -> None:
+def test_what_has_not_changed_costs_its_searches_and_nothing_else(shared: Bench, wire: Wire) -> None:
     reasoner = ScriptedReasoner(["a", "b"], sufficient=True)
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     before = written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     asked = (len(reasoner.written), len(reasoner.reflected), len(reasoner.rated), reasoner.prefaced)
-    again = topics.look_again(runs, watch.id, "local")
+    again = topics.start_update(runs, watch.id, "local")
     after = written(runs, again.id)
     assert sorted(wire.queries) == ["a", "a", "b", "b"]
     assert asked == (
@@ -123,11 +121,11 @@ def test_only_what_is_new_is_read_and_only_where_it_belongs(shared: Bench, wire:
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     wire.news["b"] = [MUSEUM, TRAMS]
     reasoner.written.clear()
     reasoner.rated.clear()
-    after = written(runs, topics.look_again(runs, watch.id, "local").id)
+    after = written(runs, topics.start_update(runs, watch.id, "local").id)
     assert changed(after) == [("new", MUSEUM[1])]
     (_, findings), = reasoner.written  # fmt: skip
     titles = [item.title for found in findings for item in found.evidence]
@@ -140,11 +138,11 @@ def test_every_citation_of_a_kept_section_still_opens(shared: Bench, wire: Wire)
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     wire.news.update(a=[], b=[MUSEUM])
-    again = topics.look_again(runs, watch.id, "local")
+    again = topics.start_update(runs, watch.id, "local")
     written(runs, again.id)
-    numbered = cited(report(runs, again.id))
+    numbered = number_report_answer(report(runs, again.id))
     assert numbered is not None
     assert {source.evidence.title for source in numbered.sources} == {
         BRIDGE[1], TRAMS[1], MUSEUM[1]
@@ -155,10 +153,10 @@ def test_a_figure_that_is_another_now_is_told(shared: Bench, wire: Wire) -> None
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     wire.news["a"] = [(BRIDGE[0], BRIDGE[1], "The collapse left 15 people dead.")]
     wire.published[BRIDGE[1]] = DAY + timedelta(days=1)
-    after = written(runs, topics.look_again(runs, watch.id, "local").id)
+    after = written(runs, topics.start_update(runs, watch.id, "local").id)
     (change,) = [c for c in coverage(after).changes if c.kind == "figure"]
     assert change.before and "12" in change.before.text
     assert change.after and "15" in change.after.text
@@ -170,9 +168,9 @@ def test_a_story_is_gone_only_if_it_was_looked_for(shared: Bench, wire: Wire) ->
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     wire.news["b"] = [MUSEUM]
-    after = written(runs, topics.look_again(runs, watch.id, "local").id)
+    after = written(runs, topics.start_update(runs, watch.id, "local").id)
     assert changed(after) == [("new", MUSEUM[1]), ("gone", TRAMS[1])]
 
 
@@ -191,9 +189,9 @@ def test_a_search_that_fails_takes_nothing_away(shared: Bench, wire: Wire) -> No
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), source)
     first = runs.start(TOPIC, options=REPORT)
     before = written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     source.down = True
-    after = written(runs, topics.look_again(runs, watch.id, "local").id)
+    after = written(runs, topics.start_update(runs, watch.id, "local").id)
     assert changed(after) == []
     assert [failure.reason for failure in after.failures] == ["unavailable"]
     texts = [span.text for span in before.spans]
@@ -205,11 +203,11 @@ def test_what_an_older_report_knew_is_not_new_again(shared: Bench, wire: Wire) -
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
     wire.news["b"] = [MUSEUM]
-    written(runs, topics.look_again(runs, watch.id, "local").id)
+    written(runs, topics.start_update(runs, watch.id, "local").id)
     wire.news["b"] = [TRAMS, MUSEUM]
-    third = written(runs, topics.look_again(runs, watch.id, "local").id)
+    third = written(runs, topics.start_update(runs, watch.id, "local").id)
     assert "new" not in [kind for kind, _ in changed(third)]
     assert len(topics.watches(runs, "local")) == 1
 
@@ -218,23 +216,23 @@ def test_a_watch_of_an_update_is_that_of_its_topic(shared: Bench, wire: Wire) ->
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch(runs, first.id, "local")
-    again = topics.look_again(runs, watch.id, "local")
+    watch = topics.watch_topic(runs, first.id, "local")
+    again = topics.start_update(runs, watch.id, "local")
     written(runs, again.id)
-    assert topics.watch(runs, again.id, "local").id == first.id
-    assert topics.watched(runs, "the BRIDGE, in the news", "local") is not None
-    topics.unwatch(runs, watch.id, "local")
+    assert topics.watch_topic(runs, again.id, "local").id == first.id
+    assert topics.find_watch(runs, "the BRIDGE, in the news", "local") is not None
+    topics.unwatch_topic(runs, watch.id, "local")
     assert topics.watches(runs, "local") == []
-    with pytest.raises(Unwatchable):
-        topics.look_again(runs, watch.id, "local")
+    with pytest.raises(UnwatchableTopicError):
+        topics.start_update(runs, watch.id, "local")
 
 
 def test_an_answer_that_is_no_report_cannot_be_watched(bench: Bench) -> None:
     runs = bench.open()
-    run = runs.start("What is known of the tower?", options=Options(loops=1, sources=("web",)))
+    run = runs.start("What is known of the tower?", options=RunOptions(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
-    with pytest.raises(Unwatchable):
-        topics.watch(runs, run.id, "local")
+    with pytest.raises(UnwatchableTopicError):
+        topics.watch_topic(runs, run.id, "local")
 
 
 def test_the_report_of_somebody_else_is_not_brought_up_to_date(bench: Bench, wire: Wire) -> None:
@@ -250,10 +248,8 @@ def test_the_report_of_somebody_else_is_not_brought_up_to_date(bench: Bench, wir
     assert coverage(found.answer).compared == ""
 
 
-def test_a_stretch_of_days_that_reached_the_day_of_the_report_reaches_today(
-    bench: Bench, wire: Wire
-) -> None:
-    from research.agent.nodes.update import BY_DATE, again
+def test_a_stretch_of_days_that_reached_the_day_of_the_report_reaches_today(bench: Bench, wire: Wire) -> None:
+    from research.agent.nodes.report_update import BY_DATE_TOOL, repeat_outline
 
     runs = bench.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     run = runs.start(TOPIC, options=REPORT)
@@ -263,19 +259,19 @@ def test_a_stretch_of_days_that_reached_the_day_of_the_report_reaches_today(
     today = datetime.now(UTC).date()
     ends = [today, today - timedelta(days=30)]
     dated = [
-        task.model_copy(update={"tool": BY_DATE, "start": date(2026, 1, 1), "end": end})
+        task.model_copy(update={"tool": BY_DATE_TOOL, "start": date(2026, 1, 1), "end": end})
         for task, end in zip(found.plan.tasks, ends, strict=True)
     ]
     plan = found.plan.model_copy(update={"tasks": tuple(dated)})
     later = today + timedelta(days=9)
-    new = again(found.model_copy(update={"plan": plan}), later)
+    new = repeat_outline(found.model_copy(update={"plan": plan}), later)
     assert new and [task.end for task in new.tasks] == [later, ends[1]]
 
 
 def test_changes_survive_the_store(bench: Bench) -> None:
-    change = Change(kind="new", story="s", headline="A", evidence=("e",))
-    told = Coverage(as_of=DAY, changes=(change,), compared="r")
-    assert Coverage.model_validate_json(told.model_dump_json()) == told
+    change = StoryChange(kind="new", story="s", headline="A", evidence=("e",))
+    told = NewsCoverage(as_of=DAY, changes=(change,), compared="r")
+    assert NewsCoverage.model_validate_json(told.model_dump_json()) == told
 
 
 async def test_tones_belong_to_the_headlines_that_they_were_given_for(wire: Wire) -> None:
@@ -283,15 +279,15 @@ async def test_tones_belong_to_the_headlines_that_they_were_given_for(wire: Wire
         def __init__(self) -> None:
             self.steps: dict[str, str] = {}
 
-        def noted(self, step: str) -> str | None:
+        def load_result(self, step: str) -> str | None:
             return self.steps.get(step)
 
-        async def note(self, step: str, text: str) -> None:
+        async def save_result(self, step: str, text: str) -> None:
             self.steps[step] = text
 
     reasoner, notes = ScriptedReasoner(), Kept()
     question = Question(text=TOPIC, language="en")
     for query in ("a", "b", "a"):
-        finding = await wire.search(Task(id="1", source="news", query=query), silent)
-        await covered(question, [finding], at_work(reasoner, REPORT, notes=notes), silent)
+        finding = await wire.search(Task(id="1", source="news", query=query), ignore_event)
+        await cover_news(question, [finding], at_work(reasoner, REPORT, notes=notes), ignore_event)
     assert reasoner.rated == [(BRIDGE[1],), (TRAMS[1],)]  # as many, but others; then as before

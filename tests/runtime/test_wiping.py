@@ -9,19 +9,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research import application, load_files, recognise_file, uploads
+from research import application, detect_tables, load_files, uploads
 from research.accounts import deletion
-from research.accounts.deletion import DELETE, NOBODYS
+from research.accounts.deletion import DELETE_STATEMENTS, OWNERLESS_TABLES
 from research.citations.registry import evidence_id
-from research.core.records import Answer, Evidence, Finding, Options, Passage, Plan, Run, Span, Task
+from research.core.records import Answer, Evidence, Finding, Passage, Plan, Run, RunOptions, Span, Task
 from research.storage import tables
-from research.storage.files import StoreError
+from research.storage.sqlite_files import StoreError
 from tests.fakes import until
 
 ANN, BOB = "user-ann", "user-bob"
 SECRET, OTHER = "Quokkaberg-Zwölf", "Numbatfels-Elf"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LIBRARY = Options(loops=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def desk(tmp_path: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def put(owner: str, secret: str) -> None:
     """Something of an owner's in every table."""
-    store = application.desk().runs.store
+    store = application.get_application().runs.store
     run = Run(
         id=f"run-{owner}", conversation=f"talk-{owner}", owner=owner, question=secret,
         options=LIBRARY, status="done", created=MADE, finished=MADE,
     )  # fmt: skip
-    store.add(run, Plan(tasks=(Task(id="1", source="library", query=secret),)), "")
-    store.append(run.id, [(MADE, "plan", {"text": secret})])
+    store.add_run(run, Plan(tasks=(Task(id="1", source="library", query=secret),)), "")
+    store.append_events(run.id, [(MADE, "plan", {"text": secret})])
     found = Evidence(
         id=evidence_id("web", "https://example.org", secret), kind="web", title=secret,
         url="https://example.org", language="en", retrieved=MADE,
@@ -54,23 +54,21 @@ def put(owner: str, secret: str) -> None:
     )  # fmt: skip
     task = Task(id="1", source="library", query=secret)
     finding = Finding(task=task, evidence=(found,), started=MADE)
-    store.finish(store.begin(run.id, task), run.conversation, finding)
-    store.register(store.look_ups(owner), [found])
+    store.finish_search(store.start_search(run.id, task), run.conversation, finding)
+    store.add_evidence(store.lookup_registry(owner), [found])
     answer = Answer(
         title=secret, language="en", author="nobody", made=MADE,
         spans=(Span(kind="text", text=secret),),
     )  # fmt: skip
-    store.keep(run.id, None, (), answer)
-    store.note(run.id, "preface", secret)
+    store.save_outcome(run.id, None, (), answer)
+    store.save_step_result(run.id, "preface", secret)
     for passage in ("", "p"):
-        assert application.remark(
-            run.id, secret, evidence=passage and found.id, passage=passage, owner=owner
-        )
-    store.label(run.conversation, title=secret, pinned=True)
-    store.watch(run.id)
-    store.prefer(owner, "word", secret)
-    application.confirm(secret, f"SELECT '{secret}'", owner=owner)
-    application.put_in(f"About {secret}", [f"{secret}.md", "tower.md"], owner=owner)
+        assert application.save_remark(run.id, secret, evidence=passage and found.id, passage=passage, owner=owner)
+    store.update_conversation(run.conversation, title=secret, pinned=True)
+    store.add_watch(run.id)
+    store.set_preference(owner, "word", secret)
+    application.confirm_statement(secret, f"SELECT '{secret}'", owner=owner)
+    application.add_to_notebook(f"About {secret}", [f"{secret}.md", "tower.md"], owner=owner)
 
 
 def left(folder: Path, place: Path | str, secret: str) -> list[str]:
@@ -89,15 +87,15 @@ def left(folder: Path, place: Path | str, secret: str) -> list[str]:
         with psycopg.connect(
             host=to.hostname, port=to.port, user=USER, password=PASSWORD, dbname=to.path[1:]
         ) as server:
-            for name in tables.tables.tables:
+            for name in tables.metadata.tables:
                 rows = server.execute(f"select * from {name}").fetchall()
                 found += [name] if secret in str(rows) else []
     return found
 
 
 def test_every_table_is_somebody_s_or_named_as_nobody_s() -> None:
-    assert set(DELETE) | NOBODYS == set(tables.tables.tables)
-    assert set(DELETE) & NOBODYS == set()
+    assert set(DELETE_STATEMENTS) | OWNERLESS_TABLES == set(tables.metadata.tables)
+    assert set(DELETE_STATEMENTS) & OWNERLESS_TABLES == set()
 
 
 def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: Path | str) -> None:
@@ -106,81 +104,81 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     file = desk.parent / "own.csv"
     for owner, secret in ((ANN, SECRET), (BOB, OTHER)):
         file.write_text(f"a,b\n1,{secret}\n", encoding="utf-8")
-        load_files([(file, recognise_file(file))], owner=owner)
+        load_files([(file, detect_tables(file))], owner=owner)
     file.unlink()
     assert left(desk, place, SECRET)
     bob = application.report(f"run-{BOB}", owner=BOB)
-    done = application.wipe(owner=ANN)
+    done = application.delete_owner_data(owner=ANN)
     assert (done.runs, done.conversations, done.evidence) == (1, 1, 2)
-    assert (done.watches, done.statements, done.preferences, done.files) == (1, 1, 1, 1)
+    assert (done.watches, done.statements, done.preferences, done.uploads) == (1, 1, 1, 1)
     assert (done.notes, done.notebooks) == (2, 1)
-    assert done.erased
+    assert done.is_erased
     assert left(desk, place, SECRET) == []
-    assert application.recent(owner=ANN) == []
+    assert application.recent_runs(owner=ANN) == []
     assert application.preferences(owner=ANN) == {}
     assert uploads(owner=ANN) == () and len(uploads(owner=BOB)) == 1
-    assert application.confirmed(owner=ANN) == []
+    assert application.confirmed_statements(owner=ANN) == []
     assert application.notebooks(owner=ANN) == {}
     assert application.report(f"run-{BOB}", owner=BOB) == bob
     assert application.preferences(owner=BOB) == {"word": OTHER}
     assert application.notebooks(owner=BOB) == {f"About {OTHER}": (f"{OTHER}.md", "tower.md")}
-    assert len(application.confirmed(owner=BOB)) == len(application.watches(owner=BOB)) == 1
+    assert len(application.confirmed_statements(owner=BOB)) == len(application.watches(owner=BOB)) == 1
     assert [talk.title for talk in application.conversations(owner=BOB)] == [OTHER]
 
 
 def test_what_is_everybody_s_goes_only_if_that_is_asked_for(desk: Path, place: Path | str) -> None:
-    store, library = application.desk().runs.store, application.desk().library
-    store.remember("key", {"text": SECRET}, datetime.now(UTC))
-    store.count("amap", "2026-01-02")
-    list(library.add([("own.md", f"# {SECRET}\n\n{SECRET} is open all day.".encode())]))
-    application.wipe(owner=ANN)
+    store, library = application.get_application().runs.store, application.get_application().library
+    store.cache_answer("key", {"text": SECRET}, datetime.now(UTC))
+    store.increment_counter("amap", "2026-01-02")
+    list(library.add_files([("own.md", f"# {SECRET}\n\n{SECRET} is open all day.".encode())]))
+    application.delete_owner_data(owner=ANN)
     assert left(desk, place, SECRET)
-    assert store.recall("key", MADE)
-    samples = [entry for entry in library.entries() if entry.sample]
-    done = application.wipe(owner=ANN, caches=True, library=True)
-    assert (done.lookups, done.documents) == (1, 1)
+    assert store.get_cached_answer("key", MADE)
+    samples = [entry for entry in library.list_all() if entry.is_sample]
+    done = application.delete_owner_data(owner=ANN, include_caches=True, include_library=True)
+    assert (done.cached_answers, done.documents) == (1, 1)
     assert left(desk, place, SECRET) == []
-    assert library.entries() == samples
+    assert library.list_all() == samples
     assert library.search("Palace Museum")
     assert library.search(SECRET) == []
-    assert store.counted("amap", "2026-01-02") == 1  # what a key has used today stays counted
+    assert store.get_counter("amap", "2026-01-02") == 1  # what a key has used today stays counted
 
 
 def test_a_run_under_way_is_stopped_first_with_its_checkpoints(
     desk: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
-    mine = application.start(f"When is the {SECRET} open?", options=LIBRARY, owner=ANN)
-    theirs = application.start(f"When is the {OTHER} open?", options=LIBRARY, owner=BOB)
+    mine = application.start_run(f"When is the {SECRET} open?", options=LIBRARY, owner=ANN)
+    theirs = application.start_run(f"When is the {OTHER} open?", options=LIBRARY, owner=BOB)
     for run, owner in ((mine, ANN), (theirs, BOB)):
         until(lambda run=run, owner=owner: any(  # type: ignore[misc]
             event.kind == "search" for event in application.events(run.id, owner=owner)
         ))  # fmt: skip
-    done = application.wipe(owner=ANN)
+    done = application.delete_owner_data(owner=ANN)
     assert done.runs == 1
     assert left(desk, place, SECRET) == []
-    other = application.get(theirs.id, owner=BOB)
+    other = application.get_run(theirs.id, owner=BOB)
     assert other is not None
-    assert other.active
+    assert other.is_active
 
 
 def test_saved_reports_are_deleted_too(desk: Path) -> None:
-    limits = Options(sections=1, reflections=0, sources=("library",))
+    limits = RunOptions(sections=1, reflections=0, sources=("library",))
     for owner in (ANN, BOB):
-        run = application.report_on("How high is Mount Tai?", options=limits, owner=owner)
-        list(application.follow(run.id, owner=owner))
+        run = application.start_report("How high is Mount Tai?", options=limits, owner=owner)
+        list(application.follow_run(run.id, owner=owner))
     folder = desk / "query_engine_streamlit_reports"
     assert len(list(folder.glob("*/deep_search_report_*.md"))) == 2
-    assert application.wipe(owner=ANN).reports == 1
+    assert application.delete_owner_data(owner=ANN).reports == 1
     (kept,) = folder.iterdir()
-    path, _ = application.saved(run.id, owner=BOB)
+    path, _ = application.saved_report(run.id, owner=BOB)
     assert path and path.is_file() and path.parent == kept
 
 
 def test_wiping_twice_finds_nothing_more(desk: Path) -> None:
     put(ANN, SECRET)
-    application.wipe(owner=ANN)
-    again = application.wipe(owner=ANN)
+    application.delete_owner_data(owner=ANN)
+    again = application.delete_owner_data(owner=ANN)
     assert (again.runs, again.evidence, again.preferences) == (0, 0, 0)
 
 
@@ -194,15 +192,15 @@ def test_a_file_that_another_program_reads_is_told(desk: Path, place: Path | str
     with closing(sqlite3.connect(desk / "runs.db", isolation_level=None)) as other:
         other.execute("begin")
         other.execute("select count(*) from run").fetchall()
-        patience, deletion.BUSY_SECONDS = deletion.BUSY_SECONDS, 0.2
+        patience, deletion.BUSY_TIMEOUT_SECONDS = deletion.BUSY_TIMEOUT_SECONDS, 0.2
         try:
-            done = application.wipe(owner=ANN)
+            done = application.delete_owner_data(owner=ANN)
         finally:
-            deletion.BUSY_SECONDS = patience
-        assert not done.erased
-        assert application.recent(owner=ANN) == []
+            deletion.BUSY_TIMEOUT_SECONDS = patience
+        assert not done.is_erased
+        assert application.recent_runs(owner=ANN) == []
         other.execute("commit")
-    assert application.wipe(owner=ANN).erased
+    assert application.delete_owner_data(owner=ANN).is_erased
     assert left(desk, place, SECRET) == []
 
 
@@ -213,4 +211,4 @@ def test_a_store_that_cannot_be_used_is_told(desk: Path, place: Path | str) -> N
     application.close()
     (desk / "runs.db").write_bytes(b"no database " * 500)
     with pytest.raises(StoreError):
-        application.wipe(owner=ANN)
+        application.delete_owner_data(owner=ANN)

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from research.application import Desk
+from research.application import Application
 from research.core import settings as settings_
-from research.core.records import Options, Run
-from research.core.settings import Settings, load
-from research.runtime import pool
-from research.runtime.local import DEATHS, LocalRuns
-from research.runtime.pool import Worker
+from research.core.records import Run, RunOptions
+from research.core.settings import Settings, load_settings
+from research.runtime import worker_pool
+from research.runtime.local_run_manager import MAX_WORKER_DEATHS, LocalRunManager
+from research.runtime.worker_pool import WorkerProcess
 from tests.fakes import until
 from tests.runtime.conftest import QUESTION, get, over, report, searched
 from tests.runtime.hands import Hands
@@ -28,9 +28,9 @@ from tests.servers.gemini import FakeGemini
 
 KILLS = 20
 KEY = "sentinel-key-of-a-session"
-WEB = Options(loops=2, sources=("web",))
+WEB = RunOptions(loops=2, sources=("web",))
 HANDS = "tests.runtime.hands:Hands"
-Hired = Callable[..., LocalRuns]
+Hired = Callable[..., LocalRunManager]
 
 
 @pytest.fixture
@@ -39,28 +39,26 @@ def hands(tmp_path: Path, place: Path | str) -> Iterator[Hired]:
     url = place if isinstance(place, str) else ""
     with ExitStack() as stack:
 
-        def make(ready: int = 1, **settings: object) -> LocalRuns:
-            made = Settings.model_validate(
-                {"data_dir": tmp_path / "data", "store_url": url, **settings}
-            )
+        def make(ready: int = 1, **settings: object) -> LocalRunManager:
+            made = Settings.model_validate({"data_dir": tmp_path / "data", "store_url": url, **settings})
             runs = Hands(made).runs
             stack.callback(runs.close)
-            runs.hire(HANDS)
+            runs.start_workers(HANDS)
             until(lambda: len(engines(runs)) >= ready, 120)
             return runs
 
         yield make
 
 
-def workers(runs: LocalRuns) -> list[Worker]:
-    return list(runs._pool._workers) if runs._pool else []
+def workers(runs: LocalRunManager) -> list[WorkerProcess]:
+    return list(runs._worker_pool._workers) if runs._worker_pool else []
 
 
-def engines(runs: LocalRuns) -> set[str]:
-    return set(runs._pool.engines()) if runs._pool else set()
+def engines(runs: LocalRunManager) -> set[str]:
+    return set(runs._worker_pool.run_counts()) if runs._worker_pool else set()
 
 
-def begun(runs: LocalRuns, count: int = 1) -> list[str]:
+def begun(runs: LocalRunManager, count: int = 1) -> list[str]:
     return [runs.start(f"What is known of tower {n}?", options=WEB).id for n in range(count)]
 
 
@@ -69,16 +67,16 @@ def searching(folder: Path) -> int:
     return sum(line.startswith("start") for line in lines(folder / "log"))
 
 
-def held_by(runs: LocalRuns) -> dict[str, str]:
+def held_by(runs: LocalRunManager) -> dict[str, str]:
     """By run, the engine that it goes on in."""
-    return {run_id: engine for engine, ids in runs.store.engines().items() for run_id in ids}
+    return {run_id: engine for engine, ids in runs.store.runs_by_engine().items() for run_id in ids}
 
 
-def killed(worker: Worker) -> None:
+def killed(worker: WorkerProcess) -> None:
     worker.process.send_signal(signal.SIGKILL)
 
 
-def contiguous(runs: LocalRuns, run_id: str) -> None:
+def contiguous(runs: LocalRunManager, run_id: str) -> None:
     events = runs.events(run_id)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert (events[-1].kind, events[-1].data["status"]) == ("status", "done")
@@ -88,9 +86,7 @@ def contiguous(runs: LocalRuns, run_id: str) -> None:
 
 
 @pytest.mark.slow
-def test_runs_are_spread_over_workers_and_are_as_they_would_be_without(
-    hands: Hired, tmp_path: Path
-) -> None:
+def test_runs_are_spread_over_workers_and_are_as_they_would_be_without(hands: Hired, tmp_path: Path) -> None:
     runs = hands(2, workers="2")
     (tmp_path / "hold").touch()
     ids = begun(runs, 8)
@@ -109,24 +105,22 @@ def test_runs_are_spread_over_workers_and_are_as_they_would_be_without(
     for run_id in ids:
         contiguous(runs, run_id)
         assert Counter(event.kind for event in runs.events(run_id)) == Counter(kinds)
-    until(lambda: runs._pool and not any(runs._pool.engines().values()))
+    until(lambda: runs._worker_pool and not any(runs._worker_pool.run_counts().values()))
 
 
 @pytest.mark.slow
-def test_a_run_of_a_worker_is_stopped_resumed_and_told_to_write(
-    hands: Hired, tmp_path: Path
-) -> None:
+def test_a_run_of_a_worker_is_stopped_resumed_and_told_to_write(hands: Hired, tmp_path: Path) -> None:
     runs = hands(1, workers="1")
     (tmp_path / "hold").touch()
     stopped, written = begun(runs, 2)
     until(lambda: searching(tmp_path) >= 6)
-    runs.stop(written, write=True)
+    runs.stop(written, write_only=True)
     runs.stop(stopped)
     assert over(runs, stopped) == "stopped"  # so it has heard of the other, too
     (tmp_path / "hold").unlink()
     assert over(runs, written) == "done"
     assert set(searched(runs, written)) == {"a", "b", "c"}
-    assert (again := runs.resume(stopped)) is not None and again.active
+    assert (again := runs.resume(stopped)) is not None and again.is_active
     assert over(runs, stopped) == "done"
     contiguous(runs, stopped)
 
@@ -145,9 +139,7 @@ def test_a_run_of_a_worker_waits_for_its_plan_and_for_an_instruction(hands: Hire
 
 
 @pytest.mark.slow
-def test_the_limits_of_runs_at_once_hold_for_all_workers_together(
-    hands: Hired, tmp_path: Path
-) -> None:
+def test_the_limits_of_runs_at_once_hold_for_all_workers_together(hands: Hired, tmp_path: Path) -> None:
     runs = hands(2, workers="2", runs_at_once=3, runs_each=2)
     (tmp_path / "hold").touch()
     ids = begun(runs, 4)
@@ -156,13 +148,13 @@ def test_the_limits_of_runs_at_once_hold_for_all_workers_together(
     status = {run_id: get(runs, run_id).status for run_id in ids}
     assert Counter(status.values()) == {"running": 2, "queued": 2}
     assert get(runs, other, "another").status == "running"
-    assert runs.queue(ids[3]) == (1, True)
+    assert runs.queue_position(ids[3]) == (1, True)
     runs.stop(ids[3])
     assert over(runs, ids[3]) == "stopped"
     (tmp_path / "hold").unlink()
     assert {over(runs, run_id) for run_id in ids[:3]} == {"done"}
     assert over(runs, other, owner="another") == "done"
-    assert runs.get(other) is None and runs.events(other) == []
+    assert runs.get_run(other) is None and runs.events(other) == []
 
 
 @pytest.mark.slow
@@ -171,29 +163,29 @@ def test_a_conversation_with_a_run_of_a_worker_is_deleted(hands: Hired, tmp_path
     (tmp_path / "hold").touch()
     [run_id] = begun(runs)
     until(lambda: searching(tmp_path) >= 3)
-    runs.forget(get(runs, run_id).conversation)
-    assert runs.get(run_id) is None and runs.store.engines() == {}
+    runs.delete_conversation(get(runs, run_id).conversation)
+    assert runs.get_run(run_id) is None and runs.store.runs_by_engine() == {}
 
 
 @pytest.mark.slow
 def test_a_run_is_saved_where_it_was_asked_for_by_a_worker(tmp_path: Path) -> None:
     with FakeGemini() as gemini:
         env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-        desk = Desk(load({**env, "SIGHTLINE_WORKERS": "1"}, data_dir=tmp_path / "data"))
-        desk.runs.hire()
+        desk = Application(load_settings({**env, "SIGHTLINE_WORKERS": "1"}, data_dir=tmp_path / "data"))
+        desk.runs.start_workers()
         hired(desk, 1)
-        desk.runs.resources.files.into("one", tmp_path / "reports")
-        options = Options(sources=("library",), sections=1, reflections=0)
+        desk.runs.resources.report_files.set_folder("one", tmp_path / "reports")
+        options = RunOptions(sources=("library",), sections=1, reflections=0)
         run = desk.runs.start("Bridges", options=options, run_id="one")
-        until(lambda: not get_(desk, run).active)
+        until(lambda: not get_(desk, run).is_active)
         saved = [event.data for event in desk.runs.events("one") if event.kind == "saved"]
         assert get_(desk, run).status == "done"
         assert [Path(data["report"]).parent for data in saved] == [tmp_path / "reports"]
         desk.close()
 
 
-def get_(desk: Desk, run: Run, owner: str = "local") -> Run:
-    found = desk.runs.get(run.id, owner=owner)
+def get_(desk: Application, run: Run, owner: str = "local") -> Run:
+    found = desk.runs.get_run(run.id, owner=owner)
     assert found is not None
     return found
 
@@ -207,17 +199,17 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
 ) -> None:
     with FakeGemini(latency=0.1) as gemini:
         env = {"GOOGLE_GEMINI_BASE_URL": gemini.base_url, "SIGHTLINE_WORKERS": "1"}
-        desk = Desk(load(env, data_dir=tmp_path / "data"))
-        desk.runs.hire()
+        desk = Application(load_settings(env, data_dir=tmp_path / "data"))
+        desk.runs.start_workers()
         first = hired(desk, 1)[0]
-        assert desk.personal.preferences.bring({"GEMINI_API_KEY": KEY}, "ann", remember=False) == {}
+        assert desk.owner_services.preferences.add_keys({"GEMINI_API_KEY": KEY}, "ann", remember=False) == {}
 
         def done(owner: str) -> set[str]:
             """The keys that a run of an owner's has asked with."""
             gemini.log.clear()
-            run = desk.runs.start(QUESTION, options=Options(sources=("library",)), owner=owner)
+            run = desk.runs.start(QUESTION, options=RunOptions(sources=("library",)), owner=owner)
             assert set(held_by(desk.runs).values()) <= engines(desk.runs)  # type: ignore[arg-type]
-            until(lambda: not get_(desk, run, owner).active)
+            until(lambda: not get_(desk, run, owner).is_active)
             assert get_(desk, run, owner).status == "done"
             return {call.headers.get("x-goog-api-key", "") for call in gemini.log}
 
@@ -229,14 +221,14 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
             assert KEY.encode() not in (process / "cmdline").read_bytes()
         # One that goes on in another worker has it again.
         gemini.log.clear()
-        run = desk.runs.start(QUESTION, options=Options(sources=("library",)), owner="ann")
+        run = desk.runs.start(QUESTION, options=RunOptions(sources=("library",)), owner="ann")
         until(lambda: gemini.log)
         killed(first)
-        until(lambda: not get_(desk, run, "ann").active)
+        until(lambda: not get_(desk, run, "ann").is_active)
         assert get_(desk, run, "ann").status == "done"
         assert {call.headers.get("x-goog-api-key", "") for call in gemini.log} == {KEY}
         hired(desk, 1)
-        desk.personal.preferences.forget_key("GEMINI_API_KEY", "ann")
+        desk.owner_services.preferences.delete_key("GEMINI_API_KEY", "ann")
         assert done("ann") == set()
         desk.close()
     assert KEY not in "".join(capfd.readouterr())
@@ -252,23 +244,23 @@ def test_workers_are_begun_when_there_is_much_to_do_and_let_go_when_there_is_not
     hands: Hired, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings_, "_cores", lambda: 2)
-    monkeypatch.setattr(pool, "BUSY", 4)
+    monkeypatch.setattr(worker_pool, "MAX_RUNS_PER_PROCESS", 4)
     runs = hands(0)
     (tmp_path / "hold").touch()
-    few = begun(runs, pool.BUSY)
+    few = begun(runs, worker_pool.MAX_RUNS_PER_PROCESS)
     assert workers(runs) == [] and set(held_by(runs).values()) == {runs.engine}
     few += begun(runs, 1)
     until(lambda: len(engines(runs)) == 1)
-    few += begun(runs, pool.BUSY)
+    few += begun(runs, worker_pool.MAX_RUNS_PER_PROCESS)
     until(lambda: len(engines(runs)) == 2)
     assert set(held_by(runs).values()) > {runs.engine}
-    few += begun(runs, 2 * pool.BUSY)  # there are no more cores
+    few += begun(runs, 2 * worker_pool.MAX_RUNS_PER_PROCESS)  # there are no more cores
     assert set(held_by(runs).values()) == {runs.engine, *engines(runs)}
     assert len(workers(runs)) == 2
     (tmp_path / "hold").unlink()
     assert {over(runs, run_id) for run_id in few} == {"done"}
     processes = [worker.process for worker in workers(runs)]
-    monkeypatch.setattr(pool, "IDLE", 0.0)
+    monkeypatch.setattr(worker_pool, "IDLE_TIMEOUT_SECONDS", 0.0)
     until(lambda: workers(runs) == [])
     assert {process.poll() for process in processes} == {0}
 
@@ -292,30 +284,39 @@ def test_how_many_workers_there_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(settings_, "_cores", lambda: cores)
-    assert load(given, data_dir=tmp_path).processes == expected
+    assert load_settings(given, data_dir=tmp_path).processes == expected
 
 
 @pytest.mark.slow
 def test_where_no_worker_can_begin_the_server_does_the_work(hands: Hired, tmp_path: Path) -> None:
     runs = hands(0, workers="0")
     (tmp_path / "broken").touch()
-    runs._pool = pool.Pool(
-        runs.resources.settings.model_copy(update={"workers": "1"}), runs._left, runs._fell, HANDS
+    runs._worker_pool = worker_pool.WorkerPool(
+        runs.resources.settings.model_copy(update={"workers": "1"}),
+        runs._on_worker_run_end,
+        runs._on_worker_lost,
+        HANDS,
     )
     [run_id] = begun(runs)
     assert over(runs, run_id) == "done"
-    until(lambda: runs._pool and runs._pool._failed == pool.TRIES and not workers(runs))
+    until(
+        lambda: (
+            runs._worker_pool
+            and runs._worker_pool._failed_starts == worker_pool.MAX_FAILED_STARTS
+            and not workers(runs)
+        )
+    )
 
 
 @pytest.mark.slow
 def test_a_run_of_which_workers_die_is_left_to_its_owner(hands: Hired, tmp_path: Path) -> None:
-    runs = hands(DEATHS + 1, workers=str(DEATHS + 1), runs_at_once=1)
+    runs = hands(MAX_WORKER_DEATHS + 1, workers=str(MAX_WORKER_DEATHS + 1), runs_at_once=1)
     (tmp_path / "hold").touch()
     run_id, waits = begun(runs, 2)
-    for death in range(DEATHS + 1):
+    for death in range(MAX_WORKER_DEATHS + 1):
         until(lambda death=death: searching(tmp_path) >= 3 * (death + 1))
         assert get(runs, run_id).status == "running" and get(runs, waits).status == "queued"
-        holder = runs._pool.holder(run_id) if runs._pool else None
+        holder = runs._worker_pool.worker_of(run_id) if runs._worker_pool else None
         assert holder
         killed(holder)
     assert over(runs, run_id) == "interrupted"
@@ -327,16 +328,14 @@ def test_a_run_of_which_workers_die_is_left_to_its_owner(hands: Hired, tmp_path:
 
 
 @pytest.mark.slow
-def test_what_was_asked_of_a_run_is_done_although_its_worker_dies(
-    hands: Hired, tmp_path: Path
-) -> None:
+def test_what_was_asked_of_a_run_is_done_although_its_worker_dies(hands: Hired, tmp_path: Path) -> None:
     runs = hands(1, workers="1")
     (tmp_path / "hold").touch()
     stopped, written = begun(runs, 2)
     until(lambda: searching(tmp_path) >= 6)
     os.kill(workers(runs)[0].process.pid, signal.SIGSTOP)  # so that it hears nothing any more
     runs.stop(stopped)
-    runs.stop(written, write=True)
+    runs.stop(written, write_only=True)
     killed(workers(runs)[0])
     (tmp_path / "hold").unlink()
     assert over(runs, stopped) == "stopped"
@@ -355,14 +354,14 @@ def test_a_run_whose_worker_is_killed_at_any_moment_goes_on_and_repeats_nothing_
     with FakeGemini(latency=0.1) as gemini, ExitStack() as stack:
         env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
         env |= {"SIGHTLINE_WORKERS": "3", "SIGHTLINE_CACHE_HOURS": "0"}
-        desk = Desk(load(env, data_dir=tmp_path / "data"))
+        desk = Application(load_settings(env, data_dir=tmp_path / "data"))
         stack.callback(desk.close)
         assert ended(desk.runs, "undisturbed", None) == "done"
         expected = outcome(report(desk.runs, "undisturbed"))  # type: ignore[arg-type]
         order = phases(asked := [(call.stage, call.prompt) for call in gemini.log])
-        desk.runs.hire()
+        desk.runs.start_workers()
         runs = desk.runs
-        assert isinstance(runs, LocalRuns)
+        assert isinstance(runs, LocalRunManager)
         cut = 0
         for n in range(KILLS):
             hired(desk, 2)
@@ -371,7 +370,7 @@ def test_a_run_whose_worker_is_killed_at_any_moment_goes_on_and_repeats_nothing_
             wanted = 1 + n * len(asked) // KILLS
             until(lambda wanted=wanted: len(gemini.log) >= wanted)
             time.sleep(moments.uniform(0, 0.1))
-            holder = runs._pool.holder(run_id) if runs._pool else None
+            holder = runs._worker_pool.worker_of(run_id) if runs._worker_pool else None
             if holder:
                 killed(holder)
                 holder.process.wait()
@@ -399,10 +398,10 @@ def test_a_run_whose_server_is_killed_at_any_moment_is_resumed_and_repeats_nothi
         stack.callback(lives.close)
         env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
         env |= {"SIGHTLINE_WORKERS": "1", "SIGHTLINE_CACHE_HOURS": "0"}
-        desk = Desk(load(env, data_dir=folder))
+        desk = Application(load_settings(env, data_dir=folder))
         stack.callback(desk.close)
         runs = desk.runs
-        assert isinstance(runs, LocalRuns)
+        assert isinstance(runs, LocalRunManager)
         assert ended(runs, "undisturbed", None) == "done"
         expected = outcome(report(runs, "undisturbed"))
         order = phases(asked := [(call.stage, call.prompt) for call in gemini.log])

@@ -131,9 +131,7 @@ class Server(ABC):
 
     async def _live(self, app: web.Application, started: Future[int]) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
-        )
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         try:
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024).start()
@@ -159,9 +157,7 @@ class Server(ABC):
             raise ValueError(f"{type(self).__name__} has no fault {fault!r}")
         self._rules.insert(0, _Rule(stage, matching, times, fault))
 
-    def replay(
-        self, stage: str, body: Any, *, times: int | None = None, matching: str = ""
-    ) -> None:
+    def replay(self, stage: str, body: Any, *, times: int | None = None, matching: str = "") -> None:
         """Answers requests of a stage with a body as it is; a stream has it as its one event."""
         self._rules.insert(0, _Rule(stage, matching, times, "replay", body))
 
@@ -186,9 +182,7 @@ class Server(ABC):
         """The request without its wire."""
 
     @abstractmethod
-    async def answer(
-        self, request: web.Request, ask: Ask, fault: str, arg: str
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request, ask: Ask, fault: str, arg: str) -> web.StreamResponse:
         """The reply to a request, with a fault that is not one of the transport."""
 
     @abstractmethod
@@ -196,9 +190,7 @@ class Server(ABC):
         """What the server says of its models."""
 
     @abstractmethod
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         """The reply for a fault that is an HTTP error; None if it is not one."""
 
     @abstractmethod
@@ -226,9 +218,7 @@ class Server(ABC):
     async def listing(self, request: web.Request) -> web.StreamResponse:
         return await self._handle(request, "models", {}, None)
 
-    async def _handle(
-        self, request: web.Request, stage: str, body: Any, ask: Ask | None
-    ) -> web.StreamResponse:
+    async def _handle(self, request: web.Request, stage: str, body: Any, ask: Ask | None) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(time.monotonic(), stage, request.path, headers, body, ask.prompt if ask else "")
         rule = self._rule(stage, call.prompt)
@@ -258,9 +248,7 @@ class Server(ABC):
             rule.left -= 1
         return rule
 
-    async def _reply(
-        self, request: web.Request, ask: Ask | None, name: str, arg: str
-    ) -> web.StreamResponse:
+    async def _reply(self, request: web.Request, ask: Ask | None, name: str, arg: str) -> web.StreamResponse:
         if not self._accepts(self.key(request)):
             name = "nokey" if not self.key(request) else "400key"
         if name == "hang":

@@ -73,9 +73,7 @@ class Agent:
     kind: ClassVar[str]
     health: ClassVar[str]
 
-    def __init__(
-        self, graph: str = "", *, environment: Mapping[str, str] | None = None, servers: int = 1
-    ) -> None:
+    def __init__(self, graph: str = "", *, environment: Mapping[str, str] | None = None, servers: int = 1) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"sightline-{self.kind}-"))
         self.ports = [free_port() for _ in range(servers)]
         self._processes: list[subprocess.Popen[bytes] | None] = [None] * servers
@@ -242,9 +240,7 @@ class Aegra(Agent):
     kind = "aegra"
     health = "/health"
 
-    def __init__(
-        self, graph: str = "", *, environment: Mapping[str, str] | None = None, servers: int = 2
-    ) -> None:
+    def __init__(self, graph: str = "", *, environment: Mapping[str, str] | None = None, servers: int = 2) -> None:
         super().__init__(graph, environment=environment, servers=servers)
         self.redis_port = free_port()
         self._redis: subprocess.Popen[bytes] | None = None

@@ -151,9 +151,7 @@ class FakeAmap(Service):
         return [asked.path.removeprefix("/") for asked in tuple(self.log)]
 
     async def _respond(self, request: web.Request, asked: Asked) -> web.StreamResponse:
-        fits = (
-            fault for path, fault in self._failing if path == "any" or asked.path.endswith(path)
-        )
+        fits = (fault for path, fault in self._failing if path == "any" or asked.path.endswith(path))
         fault = next(fits, "ok")
         if fault == "hang":
             await self._down.wait()
@@ -242,10 +240,7 @@ def _matching(query: Mapping[str, str]) -> list[tuple[str, ...]]:
         row
         for row in PLACES
         if (not words or any(word in row[1] + row[2] for word in words))
-        and (
-            not types
-            or any(row[3].startswith(kind.rstrip("0")) or kind in row[2] for kind in types)
-        )
+        and (not types or any(row[3].startswith(kind.rstrip("0")) or kind in row[2] for kind in types))
     ]
 
 
@@ -312,14 +307,10 @@ def _geo(query: Mapping[str, str]) -> dict[str, Any]:
     return _success(count=str(len(found)), geocodes=found)
 
 
-def _geocode(
-    location: str, province: Any, city: Any, district: Any, adcode: str, level: str
-) -> dict[str, Any]:
+def _geocode(location: str, province: Any, city: Any, district: Any, adcode: str, level: str) -> dict[str, Any]:
     code = next((area[3] for area in AREAS.values() if area[1] == city), EMPTY)
     return {
-        "formatted_address": "".join(
-            dict.fromkeys(filter(None, (province, city or "", district or "")))
-        ),
+        "formatted_address": "".join(dict.fromkeys(filter(None, (province, city or "", district or "")))),
         "country": "中国",
         "province": province,
         "citycode": code,

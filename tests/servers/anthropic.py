@@ -74,9 +74,7 @@ class FakeAnthropic(Server):
         named = body.get("type", "message_delta") if isinstance(body, dict) else "message"
         return b"event: " + str(named).encode() + b"\ndata: " + json_bytes(body) + b"\n\n"
 
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         if name not in _ERRORS:
             return None
         model = ask.model if ask else ""
@@ -86,9 +84,7 @@ class FakeAnthropic(Server):
     def models(self, request: web.Request) -> Any:
         return {"data": [{"type": "model", "id": name, "display_name": name} for name in MODELS]}
 
-    async def answer(
-        self, request: web.Request, ask: Ask, fault: str, arg: str
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request, ask: Ask, fault: str, arg: str) -> web.StreamResponse:
         error = _error("529", ask.model, "")
         if fault == "miderror" and not ask.streamed:
             return reply(error, 529)
@@ -122,8 +118,7 @@ def _rounds(messages: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
                 content = part.get("content") or ""
                 said = content if isinstance(content, str) else text_of([{"content": content}])
                 rounds[-1] = [
-                    replace(call, result=said) if call.id == part["tool_use_id"] else call
-                    for call in rounds[-1]
+                    replace(call, result=said) if call.id == part["tool_use_id"] else call for call in rounds[-1]
                 ]
     return tuple(map(tuple, rounds))
 

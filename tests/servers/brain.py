@@ -45,9 +45,7 @@ _WORDS = {"question": "question|问题|用户问题", "query": "query|查询|搜
 _BEFORE = re.compile(r"(\S.*?)\s*的?\s*(?:附近|周边)")
 _AFTER = re.compile(r"\b(?:near|around)\s+([^,，.。?？!！]+)", re.I)
 _KEYWORDS = {"遛娃|亲子|kids|children": "亲子乐园|儿童乐园|博物馆|公园", "咖啡|coffee": "咖啡厅"}
-_GREETING = re.compile(
-    r"(?:你好|您好|嗨|谢谢|hello|hi|hey|thanks|thank you)(?:[ ,，]*there)?[\s!！。.~～?？]*", re.I
-)
+_GREETING = re.compile(r"(?:你好|您好|嗨|谢谢|hello|hi|hey|thanks|thank you)(?:[ ,，]*there)?[\s!！。.~～?？]*", re.I)
 _ASPECTS = {
     True: ("历史", "现状", "数据", "影响", "官方信息", "争议", "最新进展", "背景", "比较", "前景"),
     False: ("history", "today", "figures", "impact", "official site", "debate", "latest",
@@ -60,9 +58,7 @@ _PLAN: Schema = {
         "sub_questions": {"type": "array", "items": {"type": "string"}},
     }
 }
-_REFLECTION: Schema = {
-    "properties": {"is_sufficient": {"type": "boolean"}, "knowledge_gap": {"type": "string"}}
-}
+_REFLECTION: Schema = {"properties": {"is_sufficient": {"type": "boolean"}, "knowledge_gap": {"type": "string"}}}
 
 
 @dataclass(frozen=True)
@@ -218,17 +214,13 @@ class Brain:
             "tabulate": _tabulated, "cells": self._cells,
         }  # fmt: skip
         values = told.get(stage, _check)(ask, schema)
-        return json.dumps(
-            _fitting(values | self.values.get(stage, {}), schema, schema), ensure_ascii=False
-        )
+        return json.dumps(_fitting(values | self.values.get(stage, {}), schema, schema), ensure_ascii=False)
 
     def _plan(self, ask: Ask, schema: Schema) -> dict[str, Any]:
         question = ask.question
         self._reflected.pop(question, None)
         if _GREETING.fullmatch(question):
-            answer = (
-                "你好！想查什么，请告诉我。" if _han(question) else "Hello! What shall I look up?"
-            )
+            answer = "你好！想查什么，请告诉我。" if _han(question) else "Hello! What shall I look up?"
             return {"route": "direct", "answer": answer}
         lists: dict[str, Any] = {"sub_questions": _queries(question, 2, 200, 0)}
         for at, (name, part) in enumerate(_query_lists(schema)):
@@ -377,10 +369,7 @@ def _tabulated(ask: Ask, schema: Schema) -> dict[str, Any]:
     """Two things, and two things that are asked of both."""
     zh, topic = _han(ask.question), _topic(ask.question)
     rows = [{"name": f"{topic[:20]} {n}", "about": ""} for n in (1, 2)]
-    columns = [
-        {"name": name, "question": "", "type": "text", "unit": "", "choices": []}
-        for name in _ASPECTS[zh][:2]
-    ]
+    columns = [{"name": name, "question": "", "type": "text", "unit": "", "choices": []} for name in _ASPECTS[zh][:2]]
     return {"title": topic, "rows": rows, "columns": columns}
 
 
@@ -394,11 +383,7 @@ def _tones(ask: Ask, schema: Schema) -> dict[str, Any]:
         "tones": [
             {
                 "number": int(number),
-                "tone": "negative"
-                if bad.search(text)
-                else "positive"
-                if good.search(text)
-                else "neutral",
+                "tone": "negative" if bad.search(text) else "positive" if good.search(text) else "neutral",
             }
             for number, text in rows
         ]
@@ -511,9 +496,7 @@ def _answer(ask: Ask) -> str:
         return f"关于“{topic}”，没有找到资料。" if zh else f"Nothing was found on {topic}."
     spare = cites + cites[:1] * 2
     if zh:
-        head = (
-            f"## {topic}\n\n现有资料表明，它于1925年建立{spare[0]}。此后一直对公众开放{spare[1]}。"
-        )
+        head = f"## {topic}\n\n现有资料表明，它于1925年建立{spare[0]}。此后一直对公众开放{spare[1]}。"
         line = "第{}项资料补充了细节{}。"
     else:
         head = (
@@ -651,9 +634,7 @@ def _rows(values: Sequence[dict[str, Any] | None]) -> list[dict[str, Any]]:
     """The rows of several results, by whichever name a server has for them."""
     names = ("return", "results", "geocodes", "pois")
     lists = ((value or {}).get(name) for value in values for name in names)
-    return [
-        row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)
-    ]
+    return [row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)]
 
 
 # Schemas
@@ -717,9 +698,7 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
 
 def _kind(schema: Schema) -> str:
     kind = schema.get("type") or ("object" if "properties" in schema else "string")
-    return str(
-        next((k for k in kind if k != "null"), "null") if isinstance(kind, list) else kind
-    ).lower()
+    return str(next((k for k in kind if k != "null"), "null") if isinstance(kind, list) else kind).lower()
 
 
 def _bound(schema: Schema, name: str, default: float) -> float:
@@ -785,7 +764,4 @@ def _array(value: Any, schema: Schema, root: Schema) -> list[Any]:
 def _wrong(schema: Schema) -> dict[str, Any]:
     """A value of the wrong type for each property."""
     wrong = {"string": [17], "array": "many", "boolean": "perhaps", "object": []}
-    return {
-        name: wrong.get(_kind(_resolved(part, schema)), "a lot")
-        for name, part in _properties(schema).items()
-    }
+    return {name: wrong.get(_kind(_resolved(part, schema)), "a lot") for name, part in _properties(schema).items()}

@@ -66,12 +66,7 @@ class Collector:
     @property
     def spans(self) -> list[Span]:
         """Everything that was sent to the path of traces, the earliest begun first."""
-        found = [
-            span
-            for request in self.log
-            if request.path == "/v1/traces"
-            for span in _spans(request.body)
-        ]
+        found = [span for request in self.log if request.path == "/v1/traces" for span in _spans(request.body)]
         return sorted(found, key=lambda span: span.start)
 
     def __enter__(self) -> Self:

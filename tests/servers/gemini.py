@@ -133,9 +133,7 @@ _METADATA: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
     "gm_none": lambda metadata: None,
     "gm_empty": lambda metadata: {},
     "gm_queries_only": _queries_only,
-    "gm_chunks_only": lambda metadata: {
-        k: v for k, v in metadata.items() if k != "groundingSupports"
-    },
+    "gm_chunks_only": lambda metadata: {k: v for k, v in metadata.items() if k != "groundingSupports"},
     "gm_emptychunks": lambda metadata: metadata | {"groundingChunks": [{}, {}]},
     "gm_badindex": _bad_index,
     "gm_drift": _drift,
@@ -149,12 +147,8 @@ _BARE: dict[str, dict[str, Any]] = {
     "noparts": {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]},
     "safety": {"candidates": [{"finishReason": "SAFETY", "index": 0}]},
     "recitation": {"candidates": [{"finishReason": "RECITATION", "index": 0}]},
-    "malformedcall": {
-        "candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]
-    },
-    "maxtokensempty": {
-        "candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]
-    },
+    "malformedcall": {"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]},
+    "maxtokensempty": {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
 }
 
 
@@ -226,9 +220,7 @@ class FakeGemini(Server):
         """What an agent has found, in the steps of a task that is over."""
         texts, metadata = self.brain.grounded(query.splitlines()[-1])
         chunks, first = metadata["groundingChunks"], len(utf8(texts[0]))
-        contents: list[dict[str, Any]] = [
-            {"type": "text", "text": text, "annotations": []} for text in texts
-        ]
+        contents: list[dict[str, Any]] = [{"type": "text", "text": text, "annotations": []} for text in texts]
         for support in metadata["groundingSupports"]:
             segment = support["segment"]
             start, end = segment.get("startIndex", 0), segment["endIndex"]
@@ -262,11 +254,7 @@ class FakeGemini(Server):
     def ask(self, request: web.Request, body: Mapping[str, Any]) -> Ask:
         config = body.get("generationConfig") or {}
         contents = body.get("contents") or []
-        asked = [
-            content
-            for content in contents
-            if content.get("role", "user") == "user" and _text([content])
-        ]
+        asked = [content for content in contents if content.get("role", "user") == "user" and _text([content])]
         schema = config.get("responseJsonSchema") or config.get("responseSchema")
         self.signatures.append([part.get("thoughtSignature", "") for part in _firsts(contents)])
         self.levels.append(_level(body))
@@ -303,9 +291,7 @@ class FakeGemini(Server):
     def event(self, body: Any) -> bytes:
         return b"data: " + json_bytes(body) + b"\r\n\r\n"
 
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         if name not in _ERRORS:
             return None
         body = _error(name, arg, request.match_info.get("model", ""), self.key(request))
@@ -317,21 +303,14 @@ class FakeGemini(Server):
         wanted = request.match_info.get("model")
         return _model(wanted) if wanted else {"models": [_model(name) for name in MODELS]}
 
-    async def answer(
-        self, request: web.Request, ask: Ask, fault: str, arg: str
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request, ask: Ask, fault: str, arg: str) -> web.StreamResponse:
         if fault == "miderror" and not ask.streamed:
             return reply(_error("503", "", ask.model, ""), 503)
         if ask.problem:
             return reply(_error("400calls", ask.problem, ask.model, ""), 400)
-        if fault in _BARE:
-            bodies = [_BARE[fault] | self._about(ask, "")]
-        else:
-            bodies = self._bodies(ask, fault)
+        bodies = [_BARE[fault] | self._about(ask, "")] if fault in _BARE else self._bodies(ask, fault)
         error = _error("503", "", ask.model, "")
-        return await self.send(
-            request, bodies, streamed=ask.streamed, fault=fault, arg=arg, error=error
-        )
+        return await self.send(request, bodies, streamed=ask.streamed, fault=fault, arg=arg, error=error)
 
     def _bodies(self, ask: Ask, fault: str) -> list[dict[str, Any]]:
         """The reply as one body, or for a stream as several."""
@@ -362,15 +341,11 @@ class FakeGemini(Server):
         metadata = candidate.get("groundingMetadata") or {}
         read = [url for url in named if told[url] == "SUCCESS"]
         for url in read if metadata.get("groundingSupports") else ():
-            metadata["groundingSupports"][-1]["groundingChunkIndices"] += [
-                len(metadata["groundingChunks"])
-            ]
+            metadata["groundingSupports"][-1]["groundingChunkIndices"] += [len(metadata["groundingChunks"])]
             metadata["groundingChunks"].append({"web": {"uri": url, "title": "A page"}})
         candidate["urlContextMetadata"] = {
             "urlMetadata": [
-                {"retrievedUrl": url, "urlRetrievalStatus": status + how}
-                for url, how in told.items()
-                if how
+                {"retrievedUrl": url, "urlRetrievalStatus": status + how} for url, how in told.items() if how
             ]
         }
         usage = body["usageMetadata"]
@@ -407,8 +382,7 @@ class FakeGemini(Server):
 
     def _calling(self, ask: Ask, calls: Sequence[ToolCall]) -> dict[str, Any]:
         parts: list[dict[str, Any]] = [
-            {"functionCall": {"name": call.name, "args": call.args, "id": call.id}}
-            for call in calls
+            {"functionCall": {"name": call.name, "args": call.args, "id": call.id}} for call in calls
         ]
         parts[0]["thoughtSignature"] = _signature(calls[0])
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}
@@ -434,10 +408,7 @@ def _level(body: Mapping[str, Any]) -> str:
 
 def _text(contents: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
-        str(part["text"])
-        for content in contents
-        for part in content.get("parts") or ()
-        if part.get("text")
+        str(part["text"]) for content in contents for part in content.get("parts") or () if part.get("text")
     )
 
 

@@ -21,9 +21,7 @@ from aiohttp import web
 from tests.servers.search import HANGS, Asked, FakeTavily, Service
 
 
-def rows(
-    count: int, now: datetime, *, apart: timedelta = timedelta(hours=5)
-) -> list[dict[str, Any]]:
+def rows(count: int, now: datetime, *, apart: timedelta = timedelta(hours=5)) -> list[dict[str, Any]]:
     """Rows as Tavily gives them for news, the newest first: dates are RFC 1123, nothing else is."""
     return [
         {
@@ -177,8 +175,7 @@ def item(
     dated = f"<pubDate>{date}</pubDate>" if date else ""
     named = f"<guid isPermaLink='false'>{guid}</guid>" if guid else ""
     return (
-        f"<item><title>{title}</title><link>{link}</link>{named}{dated}"
-        f"<description>{text}</description>{more}</item>"
+        f"<item><title>{title}</title><link>{link}</link>{named}{dated}<description>{text}</description>{more}</item>"
     )
 
 
@@ -300,12 +297,8 @@ class FakeNewsroom(FakeTavilyNews):
             "response_time": 0.01,
         }
 
-    def _row(
-        self, n: int, days: float | None, outlet: str, title: str, text: str
-    ) -> dict[str, Any]:
-        told = (
-            None if days is None else format_datetime(self.now - timedelta(days=days), usegmt=True)
-        )
+    def _row(self, n: int, days: float | None, outlet: str, title: str, text: str) -> dict[str, Any]:
+        told = None if days is None else format_datetime(self.now - timedelta(days=days), usegmt=True)
         return {
             "title": title,
             "url": f"https://www.{outlet}/2026/news/{n}",

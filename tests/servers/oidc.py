@@ -136,9 +136,7 @@ class FakeOIDC:
     async def _keys(self, _: web.Request) -> web.Response:
         numbers = self._key.public_key().public_numbers()
         key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1"}
-        return web.json_response(
-            {"keys": [key | {"n": _number(numbers.n), "e": _number(numbers.e)}]}
-        )
+        return web.json_response({"keys": [key | {"n": _number(numbers.n), "e": _number(numbers.e)}]})
 
     async def _authorize(self, request: web.Request) -> web.StreamResponse:
         """Asks who to be, unless that is known, and sends them back with a code."""

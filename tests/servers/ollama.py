@@ -65,17 +65,13 @@ class FakeOllama(Server):
     def event(self, body: Any) -> bytes:
         return json_bytes(body) + b"\n"
 
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         if name not in _ERRORS:
             return None
         code, message = _ERRORS[name]
         model = ask.model if ask else ""
         message = message.format(model=model, key=self.key(request), arg=arg or "1")
-        return reply(
-            {"error": message}, code, {"Retry-After": arg or "1"} if name == "429" else None
-        )
+        return reply({"error": message}, code, {"Retry-After": arg or "1"} if name == "429" else None)
 
     def models(self, request: web.Request) -> Any:
         if request.path.endswith("/version"):
@@ -84,9 +80,7 @@ class FakeOllama(Server):
             return _shown()
         return {"models": [_model(name) for name in MODELS]}
 
-    async def answer(
-        self, request: web.Request, ask: Ask, fault: str, arg: str
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request, ask: Ask, fault: str, arg: str) -> web.StreamResponse:
         error = {"error": "an error was encountered while running the model"}
         if fault == "miderror" and not ask.streamed:
             return reply(error, 500)
@@ -130,8 +124,7 @@ def _said(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
-            {"id": call.id, "function": {"name": call.name, "arguments": call.args}}
-            for call in calls
+            {"id": call.id, "function": {"name": call.name, "arguments": call.args}} for call in calls
         ]
     return {"message": message}
 

@@ -152,8 +152,7 @@ class FakeOpenAI(Server):
             schema=(wanted.get("json_schema") or {}).get("schema"),
             formed=bool(wanted),
             streamed=bool(body.get("stream")),
-            usage=not body.get("stream")
-            or bool((body.get("stream_options") or {}).get("include_usage")),
+            usage=not body.get("stream") or bool((body.get("stream_options") or {}).get("include_usage")),
             tools=tools_of(body),
             rounds=rounds,
             problem=_problem(rounds) or refusal,
@@ -175,9 +174,7 @@ class FakeOpenAI(Server):
     def end(self) -> bytes:
         return b"data: [DONE]\n\n"
 
-    def error(
-        self, name: str, arg: str, request: web.Request, ask: Ask | None
-    ) -> web.Response | None:
+    def error(self, name: str, arg: str, request: web.Request, ask: Ask | None) -> web.Response | None:
         if field := _DETAILS.get(name):
             extra = {"type": "extra_forbidden", "loc": ["body", field]}
             return reply({"detail": [extra | {"msg": "Extra inputs are not permitted"}]}, 422)
@@ -192,9 +189,7 @@ class FakeOpenAI(Server):
             return _model(wanted)
         return {"object": "list", "data": [_model(name) for name in MODELS]}
 
-    async def answer(
-        self, request: web.Request, ask: Ask, fault: str, arg: str
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request, ask: Ask, fault: str, arg: str) -> web.StreamResponse:
         error = _error("503", "", ask.model, "")
         if fault == "miderror" and not ask.streamed:
             return reply(error, 503)
@@ -271,9 +266,7 @@ def rounds_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
             rounds.append([_made(call) for call in made])
         elif message.get("role") == "tool" and rounds:
             id, calls = message.get("tool_call_id"), rounds[-1]
-            at = (
-                n for n, call in enumerate(calls) if call.result is None and id in (None, call.id)
-            )
+            at = (n for n, call in enumerate(calls) if call.result is None and id in (None, call.id))
             if (n := next(at, None)) is not None:
                 calls[n] = replace(calls[n], result=text_of([message]))
     return tuple(map(tuple, rounds))
@@ -343,10 +336,7 @@ def _chunks(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[
     if "refusal" in message:
         deltas.append({"refusal": message["refusal"]})
     frame = _frame(ask, "chat.completion.chunk") | ({"usage": None} if ask.usage else {})
-    chunks = [
-        frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        for delta in deltas
-    ]
+    chunks = [frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     end: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": finish}
     if fault in ("unended", "endless"):
         end["finish_reason"] = None

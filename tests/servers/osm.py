@@ -110,9 +110,7 @@ class FakeOpenStreetMap(Service):
         every = [row for rows in self.named.values() for row in rows]
         if asked.path == "/lookup":
             wanted = asked.query["osm_ids"].split(",")
-            return [
-                row for row in every if f"{row['osm_type'][0].upper()}{row['osm_id']}" in wanted
-            ][:1]
+            return [row for row in every if f"{row['osm_type'][0].upper()}{row['osm_id']}" in wanted][:1]
         if asked.path == "/reverse":
             here = float(asked.query["lon"]), float(asked.query["lat"])
             near = min(every, key=lambda row: _metres(here, (float(row["lon"]), float(row["lat"]))))
@@ -133,14 +131,10 @@ class FakeOpenStreetMap(Service):
     def _found(self, query: str) -> list[dict[str, Any]]:
         most = int(re.search(r"out center (\d+);", query)[1])  # type: ignore[index]
         found = []
-        for filters, radius, lat, lon in re.findall(
-            r"nwr(.*?)\(around:(\d+),([\d.-]+),([\d.-]+)\);", query
-        ):
+        for filters, radius, lat, lon in re.findall(r"nwr(.*?)\(around:(\d+),([\d.-]+),([\d.-]+)\);", query):
             for row in self.elements:
                 point = row.get("center", row)
-                near = _metres((float(lon), float(lat)), (point["lon"], point["lat"])) <= int(
-                    radius
-                )
+                near = _metres((float(lon), float(lat)), (point["lon"], point["lat"])) <= int(radius)
                 if near and _fits(row["tags"], filters) and row not in found:
                     found.append(row)
         order = ("node", "way", "relation")

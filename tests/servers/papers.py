@@ -14,9 +14,7 @@ from aiohttp import web
 from tests.servers.search import Asked, Service
 
 DOI = "10.7717/peerj.4375"
-TITLE = (
-    "The state of OA: a large-scale analysis of the prevalence and impact of Open Access articles"
-)
+TITLE = "The state of OA: a large-scale analysis of the prevalence and impact of Open Access articles"
 
 
 def inverted(text: str) -> dict[str, list[int]]:
@@ -54,9 +52,7 @@ def openalex(**more: Any) -> dict[str, Any]:
         ],
         "cited_by_count": 1_204,
         "is_retracted": False,
-        "abstract_inverted_index": inverted(
-            "We estimate that at least 28% of the literature is open."
-        ),
+        "abstract_inverted_index": inverted("We estimate that at least 28% of the literature is open."),
     } | more
 
 

@@ -24,11 +24,7 @@ def marked(mark: str, words: str = "", but: str = "\n") -> list[int]:
         if folder.name.isdecimal() and int(folder.name) != os.getpid():
             environment = b"\0" + _read(folder / "environ")
             command = _read(folder / "cmdline").replace(b"\0", b" ").decode("utf-8", "replace")
-            if (
-                f"\0{MARK}={mark}\0".encode() in environment
-                and words in command
-                and but not in command
-            ):
+            if f"\0{MARK}={mark}\0".encode() in environment and words in command and but not in command:
                 found.append(int(folder.name))
     return [pid for pid in found if alive(pid)]
 

@@ -131,9 +131,7 @@ class Service:
         body = bodies.get(self.fault)
         if body is None:
             body = json.dumps(self.answer(asked) if status == 200 else self.error)
-        return web.Response(
-            status=status, text=body, content_type="application/json", headers=self.headers
-        )
+        return web.Response(status=status, text=body, content_type="application/json", headers=self.headers)
 
     async def _trickle(self, request: web.Request) -> web.StreamResponse:
         """A byte now and then: no single wait is long, and the answer never ends."""

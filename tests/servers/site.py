@@ -119,9 +119,7 @@ class Site:
 
     def __enter__(self) -> Self:
         started: Future[int] = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._live(started)), name="Site", daemon=True
-        )
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._live(started)), name="Site", daemon=True)
         self._thread.start()
         self.port = started.result(60)
         return self

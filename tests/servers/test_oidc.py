@@ -75,9 +75,7 @@ def test_it_asks_who_to_be(server: FakeOIDC) -> None:
     assert json.loads(base64.urlsafe_b64decode(token + "=="))["sub"] == "0002"
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"code_verifier": "x" * 43}, {"redirect_uri": "http://x/"}, {"secret": "guessed"}]
-)
+@pytest.mark.parametrize("wrong", [{"code_verifier": "x" * 43}, {"redirect_uri": "http://x/"}, {"secret": "guessed"}])
 def test_a_code_is_for_whoever_began(server: FakeOIDC, wrong: dict[str, str]) -> None:
     assert exchange(server, code(server), **wrong).status_code in (400, 401)
 

@@ -158,10 +158,7 @@ async def test_json_stages_keep_to_their_schema_over_every_wire(
         assert len(set(plan.web_queries)) == 4
         assert len(set(plan.news_queries)) == 12
         assert all("雷峰塔" in query for query in plan.web_queries + plan.sub_questions)
-        seen = [
-            await model.with_structured_output(Reflection).ainvoke(f"{QUESTION}\n{n}")
-            for n in range(2)
-        ]
+        seen = [await model.with_structured_output(Reflection).ainvoke(f"{QUESTION}\n{n}") for n in range(2)]
         assert [r.is_sufficient for r in seen] == [False, True]
         assert (len(seen[0].web_queries), len(seen[1].web_queries)) == (1, 0)
         assert (await model.with_structured_output(Check).ainvoke("Say green.")).colour == "green"
@@ -211,9 +208,7 @@ async def test_a_reflection_that_nobody_could_read_does_not_count() -> None:
     assert json.loads(brain.reply(first))["is_sufficient"]
 
 
-async def test_text_stages_cite_the_handles_of_the_prompt(
-    gemini: FakeGemini, google: ChatGoogleGenerativeAI
-) -> None:
+async def test_text_stages_cite_the_handles_of_the_prompt(gemini: FakeGemini, google: ChatGoogleGenerativeAI) -> None:
     written = "".join([chunk.text async for chunk in google.astream(CITED)])
     summary = (await google.ainvoke(CITED)).text
     assert [call.stage for call in gemini.log] == ["write", "summarise"]
@@ -266,9 +261,7 @@ async def test_grounding_in_part(
 
 async def test_a_test_can_say_what_is_found(gemini: FakeGemini, client: genai.Client) -> None:
     gemini.brain.grounded = lambda query: ([f"On {query}.", " More."], None)
-    reply = await client.aio.models.generate_content(
-        model="g", contents="Search.\nQuery: towers\n", config=SEARCH
-    )
+    reply = await client.aio.models.generate_content(model="g", contents="Search.\nQuery: towers\n", config=SEARCH)
     assert reply.text == "On towers. More."
     assert reply.candidates[0].grounding_metadata is None
 
@@ -276,9 +269,7 @@ async def test_a_test_can_say_what_is_found(gemini: FakeGemini, client: genai.Cl
 async def test_stream_grows_and_ends_with_what_was_found(client: genai.Client) -> None:
     chunks = [
         chunk
-        async for chunk in await client.aio.models.generate_content_stream(
-            model="g", contents="雷峰塔", config=SEARCH
-        )
+        async for chunk in await client.aio.models.generate_content_stream(model="g", contents="雷峰塔", config=SEARCH)
     ]
     counts = [chunk.usage_metadata.candidates_token_count for chunk in chunks]
     assert len(chunks) >= 3
@@ -307,9 +298,7 @@ async def test_gemini_errors_in_langchain(
     assert gemini.log[-1].fault == fault
 
 
-async def test_quota_error_tells_when_to_come_back(
-    gemini: FakeGemini, client: genai.Client
-) -> None:
+async def test_quota_error_tells_when_to_come_back(gemini: FakeGemini, client: genai.Client) -> None:
     gemini.fail("any", "429:26")
     with pytest.raises(errors.ClientError) as caught:
         await client.aio.models.generate_content(model="g", contents="x")
@@ -321,9 +310,7 @@ async def test_quota_error_tells_when_to_come_back(
     [("noparts", "STOP"), ("safety", "SAFETY"), ("recitation", "RECITATION"),
      ("maxtokensempty", "MAX_TOKENS"), ("promptblock", ""), ("empty", ""), ("emptylist", "")],
 )  # fmt: skip
-async def test_gemini_says_nothing(
-    gemini: FakeGemini, client: genai.Client, fault: str, finish: str
-) -> None:
+async def test_gemini_says_nothing(gemini: FakeGemini, client: genai.Client, fault: str, finish: str) -> None:
     gemini.fail("summarise", fault)
     reply = await client.aio.models.generate_content(model="g", contents=QUESTION)
     assert reply.text is None
@@ -335,9 +322,7 @@ async def test_gemini_says_nothing(
     ("fault", "parsed"),
     [("fenced", True), ("wrongtypes", False), ("wrongjson", False), ("prose", False)],
 )
-async def test_gemini_spoils_json(
-    gemini: FakeGemini, google: ChatGoogleGenerativeAI, fault: str, parsed: bool
-) -> None:
+async def test_gemini_spoils_json(gemini: FakeGemini, google: ChatGoogleGenerativeAI, fault: str, parsed: bool) -> None:
     gemini.fail("plan", fault)
     model = google.with_structured_output(Plan, include_raw=True)
     assert bool((await model.ainvoke(QUESTION))["parsed"]) is parsed
@@ -364,9 +349,7 @@ async def test_gemini_stream_breaks_off_after_some_text(
     gemini.fail("write", fault)
     got = ""
     with pytest.raises(error):
-        async for chunk in await client.aio.models.generate_content_stream(
-            model="g", contents=CITED
-        ):
+        async for chunk in await client.aio.models.generate_content_stream(model="g", contents=CITED):
             got += chunk.text
     assert got.startswith("## 雷峰塔")
 
@@ -413,9 +396,7 @@ async def test_two_hundred_at_once(gemini: FakeGemini) -> None:
 
     start = time.monotonic()
     connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(
-        connector=connector, headers={"x-goog-api-key": "k"}
-    ) as session:
+    async with aiohttp.ClientSession(connector=connector, headers={"x-goog-api-key": "k"}) as session:
         assert sum(await asyncio.gather(*(ask(session) for _ in range(200)))) == 200
     assert time.monotonic() - start < 30
 
@@ -423,9 +404,7 @@ async def test_two_hundred_at_once(gemini: FakeGemini) -> None:
 # Rules, keys, replays
 
 
-async def test_newest_rule_that_fits_is_used_until_it_is_used_up(
-    gemini: FakeGemini, client: genai.Client
-) -> None:
+async def test_newest_rule_that_fits_is_used_until_it_is_used_up(gemini: FakeGemini, client: genai.Client) -> None:
     async def says(prompt: str) -> str:
         try:
             await client.aio.models.generate_content(model="g", contents=prompt)
@@ -445,9 +424,7 @@ async def test_newest_rule_that_fits_is_used_until_it_is_used_up(
         gemini.fail("any", "refused")
 
 
-async def test_keys_and_the_server_that_repeats_them(
-    gemini: FakeGemini, client: genai.Client
-) -> None:
+async def test_keys_and_the_server_that_repeats_them(gemini: FakeGemini, client: genai.Client) -> None:
     gemini.fail("any", "echokey")
     with pytest.raises(errors.ClientError, match=r"\?key=k with"):
         await client.aio.models.generate_content(model="g", contents="x")
@@ -479,9 +456,7 @@ async def test_refused() -> None:
 # OpenAI
 
 
-async def test_openai_stream_has_usage_when_it_is_asked_for(
-    openai: FakeOpenAI, chat: ChatOpenAI
-) -> None:
+async def test_openai_stream_has_usage_when_it_is_asked_for(openai: FakeOpenAI, chat: ChatOpenAI) -> None:
     chunks = [chunk async for chunk in chat.astream(CITED, stream_usage=True)]
     assert "".join(chunk.text for chunk in chunks).startswith("## 雷峰塔")
     assert sum(chunk.usage_metadata["output_tokens"] for chunk in chunks if chunk.usage_metadata)
@@ -499,9 +474,7 @@ async def test_openai_stream_has_usage_when_it_is_asked_for(
      ("maxtokens", "LengthFinishReasonError"), ("safety", "ContentFilterFinishReasonError"),
      ("truncated", "ValidationError"), ("prose", "ValidationError"), ("empty", "IndexError")],
 )  # fmt: skip
-async def test_openai_errors_in_langchain(
-    openai: FakeOpenAI, chat: ChatOpenAI, fault: str, error: str
-) -> None:
+async def test_openai_errors_in_langchain(openai: FakeOpenAI, chat: ChatOpenAI, fault: str, error: str) -> None:
     openai.fail("plan", fault)
     with pytest.raises(Exception) as caught:
         await chat.with_structured_output(Plan).ainvoke(QUESTION)
@@ -563,9 +536,7 @@ async def test_ollama_stream_and_counts(ollama: FakeOllama, local: ChatOllama) -
      ("reset", "ReadError", "^$"), ("midclose", "RemoteProtocolError", "incomplete"),
      ("badjson", "JSONDecodeError", "Unterminated"), ("load", "ValueError", "No data received")],
 )  # fmt: skip
-async def test_ollama_errors(
-    ollama: FakeOllama, local: ChatOllama, fault: str, error: str, message: str
-) -> None:
+async def test_ollama_errors(ollama: FakeOllama, local: ChatOllama, fault: str, error: str, message: str) -> None:
     ollama.fail("write", fault)
     with pytest.raises(Exception, match=message) as caught:
         await local.ainvoke(QUESTION)
@@ -678,17 +649,13 @@ async def newest(gemini: FakeGemini) -> AsyncIterator[ChatGoogleGenerativeAI]:
 
 
 @pytest.fixture
-def server(
-    request: pytest.FixtureRequest, gemini: FakeGemini, openai: FakeOpenAI, ollama: FakeOllama
-) -> Any:
+def server(request: pytest.FixtureRequest, gemini: FakeGemini, openai: FakeOpenAI, ollama: FakeOllama) -> Any:
     named = request.node.callspec.params["model"]
     return {"chat": openai, "local": ollama}.get(named, gemini)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_model_finds_the_place_and_then_what_is_around_it(
-    model: Any, server: Any, streamed: bool
-) -> None:
+async def test_a_model_finds_the_place_and_then_what_is_around_it(model: Any, server: Any, streamed: bool) -> None:
     messages = await talk(model, streamed=streamed)
     assert called(messages) == [
         [("maps_geo", {"address": "王府井"})],
@@ -718,9 +685,7 @@ async def test_results_in_blocks_and_by_another_name_are_read(model: Any) -> Non
     assert answered.tool_calls[0]["args"]["location"] == "116.41,39.91"
 
 
-@pytest.mark.parametrize(
-    "said", ["timeout: no answer within 10 s", GEO | {"error": "quota: used up"}, {"return": []}]
-)
+@pytest.mark.parametrize("said", ["timeout: no answer within 10 s", GEO | {"error": "quota: used up"}, {"return": []}])
 async def test_a_tool_that_fails_ends_the_calls(model: Any, said: Any) -> None:
     assert names(await talk(model, {"maps_geo": said})) == [["maps_geo"], []]
 
@@ -759,9 +724,7 @@ async def test_faults_of_a_model_with_tools(model: Any, server: Any) -> None:
      ("400tools", "tool choice|not enabled|not support tools"), ("badjson", "JSONDecodeError"),
      ("reset", "ClientOSError|ConnectionError|ReadError")],
 )  # fmt: skip
-async def test_requests_with_tools_fail_as_any(
-    model: Any, server: Any, fault: str, error: str
-) -> None:
+async def test_requests_with_tools_fail_as_any(model: Any, server: Any, fault: str, error: str) -> None:
     server.fail("tools", fault)
     with pytest.raises(Exception) as caught:
         await talk(model)
@@ -799,9 +762,7 @@ async def test_place_and_keywords_of_a_query(query: str, place: str, keywords: s
 
 
 @pytest.mark.parametrize("name", ["google", "newest"])
-async def test_gemini_wants_its_signature_back(
-    gemini: FakeGemini, request: pytest.FixtureRequest, name: str
-) -> None:
+async def test_gemini_wants_its_signature_back(gemini: FakeGemini, request: pytest.FixtureRequest, name: str) -> None:
     google = request.getfixturevalue(name)
     messages = await talk(google)
     given = gemini.signatures
@@ -831,9 +792,7 @@ async def test_gemini_knows_its_signatures_and_counts_responses(
         await bound.ainvoke([first, asked, result, other])
 
 
-async def test_gemini_fails_to_write_a_call(
-    gemini: FakeGemini, google: ChatGoogleGenerativeAI
-) -> None:
+async def test_gemini_fails_to_write_a_call(gemini: FakeGemini, google: ChatGoogleGenerativeAI) -> None:
     gemini.fail("tools", "malformedcall")
     (_, said) = await talk(google)
     assert said.response_metadata["finish_reason"] == "MALFORMED_FUNCTION_CALL"
@@ -846,9 +805,7 @@ async def test_openai_wants_a_result_for_each_call(chat: ChatOpenAI) -> None:
         await chat.bind_tools(MAP).ainvoke([first, asked])
 
 
-async def test_openai_breaks_off_the_arguments_of_a_call(
-    openai: FakeOpenAI, chat: ChatOpenAI
-) -> None:
+async def test_openai_breaks_off_the_arguments_of_a_call(openai: FakeOpenAI, chat: ChatOpenAI) -> None:
     openai.fail("tools", "cutargs")
     first, said = await talk(chat)
     assert not said.tool_calls

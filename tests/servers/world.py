@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from research.core.text.words import telling
+from research.core.text.tokenizer import word_weights
 from tests.servers.papers import inverted, openalex
 from tests.servers.search import HANGS, Asked, Service
 
@@ -82,10 +82,10 @@ def entity(id_: str, labels: dict[str, str], **more: Any) -> dict[str, Any]:
 def _best(query: str, texts: list[tuple[Any, str, str]], most: int) -> list[Any]:
     """What shares most with a query, of (what, title, text): the words of a title count threefold.
     Nothing that has less than half of the weight of the query's words."""
-    weights = telling(query)
+    weights = word_weights(query)
     ranked = []
     for what, title, text in texts:
-        head, body = set(telling(title)), set(telling(f"{title} {text}"))
+        head, body = set(word_weights(title)), set(word_weights(f"{title} {text}"))
         shared = sum(w * (3 if word in head else 1) for word, w in weights.items() if word in body)
         ranked.append((shared, what))
     ranked.sort(key=lambda pair: -pair[0])
@@ -113,9 +113,7 @@ class FakeWorld(Service):
             claims: dict[str, list[dict[str, Any]]] = {}
             for property_, value, more in known.get("claims", []):
                 claims.setdefault(property_, []).append(statement(property_, value, **more))
-            made[id_] = entity(
-                id_, known["labels"], aliases=known.get("aliases", {}), claims=claims
-            )
+            made[id_] = entity(id_, known["labels"], aliases=known.get("aliases", {}), claims=claims)
         papers = [
             openalex(
                 id=f"https://openalex.org/W{n}", doi=f"https://doi.org/10.5555/world.{n}",
@@ -155,10 +153,7 @@ class FakeWorld(Service):
         if service == "wikidata":
             return self._entities(asked.query)
         if service == "openalex":
-            texts = [
-                (one, one["display_name"], " ".join(one["abstract_inverted_index"]))
-                for one in self.papers
-            ]
+            texts = [(one, one["display_name"], " ".join(one["abstract_inverted_index"])) for one in self.papers]
             found = _best(asked.query.get("search", ""), texts, 5)
             return {"meta": {"count": len(found)}, "results": found, "group_by": []}
         if service == "crossref":

@@ -37,7 +37,7 @@ SOURCE = Source(**{{**FIELDS, **dict({more})}})
 def example(place: Path) -> None:
     """Installs the example of the documents as its project file says."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    points = project["entry-points"][registry.GROUP]
+    points = project["entry-points"][registry.ENTRY_POINT_GROUP]
     installed(place, project["name"], points)
     (place / "sightline_tables").symlink_to(EXAMPLE / "sightline_tables")
 
@@ -54,7 +54,7 @@ def installed(place: Path, name: str, points: Mapping[str, str]) -> None:
     folder.mkdir(parents=True)
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
     (folder / "METADATA").write_text(metadata, encoding="utf-8")
-    lines = [f"[{registry.GROUP}]", *(f"{name} = {value}" for name, value in points.items())]
+    lines = [f"[{registry.ENTRY_POINT_GROUP}]", *(f"{name} = {value}" for name, value in points.items())]
     (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -64,7 +64,7 @@ def on_the_path(place: Path) -> Iterator[None]:
     before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(place)
-        registry.forget()
+        registry.clear_cache()
         try:
             yield
         finally:
@@ -72,4 +72,4 @@ def on_the_path(place: Path) -> Iterator[None]:
                 file = getattr(sys.modules[name], "__file__", None) or ""
                 if file.startswith((str(place), str(EXAMPLE))):
                     del sys.modules[name]
-    registry.forget()
+    registry.clear_cache()

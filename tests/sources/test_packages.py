@@ -12,12 +12,12 @@ import pytest
 
 from research.agent.llm import prompts
 from research.core import i18n, settings
-from research.core.errors import Trouble
-from research.core.records import Question, Task, silent
+from research.core.errors import ServiceError
+from research.core.records import Question, Task, ignore_event
 from research.runtime.services import Services
 from research.sources import registry
-from research.sources.base import Supplies
-from research.sources.guest import Guest
+from research.sources.base import Dependencies
+from research.sources.plugin import PluginRetriever
 from tests.sources.brought import PLAIN, example, on_the_path, package
 
 Install = Callable[..., None]
@@ -35,19 +35,19 @@ def install(tmp_path: Path) -> Iterator[Install]:
             stack.enter_context(on_the_path(place))
 
         yield install_
-    registry.forget()
-    registry.known()
+    registry.clear_cache()
+    registry.sources_by_name()
 
 
 def test_ours_are_described_and_their_texts_are_in_the_catalogue() -> None:
-    assert tuple(registry.known()) == registry.OURS
-    assert registry.refused() == ()
-    for name, source in registry.known().items():
-        assert source.name == name and not source.foreign
+    assert tuple(registry.sources_by_name()) == registry.BUILT_IN_SOURCES
+    assert registry.rejected_sources() == ()
+    for name, source in registry.sources_by_name().items():
+        assert source.name == name and not source.is_external
         for key in (f"source.{name}", f"report.source.{name}", f"card.{name}"):
             assert i18n.has_message(key)
         assert i18n.has_message(f"status.brings_{name}")
-    nodes = [source.graph_node for source in registry.known().values()]
+    nodes = [source.graph_node for source in registry.sources_by_name().values()]
     assert nodes == [
         "web_research", "wikidata_research", "news_research", "papers_research", "amap_research", "database_research",
         "library_research",
@@ -55,17 +55,17 @@ def test_ours_are_described_and_their_texts_are_in_the_catalogue() -> None:
 
 
 def test_a_source_that_is_gone_is_an_ordinary_one() -> None:
-    gone = registry.of("gone")
-    assert (gone.name, gone.asked, gone.told, gone.graph_node) == ("gone", "words", "quotes", "gone_research")  # fmt: skip
+    gone = registry.get_source("gone")
+    assert (gone.name, gone.query_type, gone.result_type, gone.graph_node) == ("gone", "words", "quotes", "gone_research")  # fmt: skip
     with pytest.raises(LookupError):
-        gone.build(Supplies(settings.load({})))
+        gone.build(Dependencies(settings.load_settings({})))
 
 
 def test_a_package_brings_one_which_is_offered_after_ours(install: Install) -> None:
     install("one-more")
-    assert tuple(registry.known()) == (*registry.OURS, "extra")
-    source = registry.of("extra")
-    assert source.foreign and source.graph_node == "extra_research"
+    assert tuple(registry.sources_by_name()) == (*registry.BUILT_IN_SOURCES, "extra")
+    source = registry.get_source("extra")
+    assert source.is_external and source.graph_node == "extra_research"
     assert i18n.message("source.extra", "zh") == "另一个"
     assert i18n.message("report.source.extra", "en") == "Extra"
     assert i18n.message("status.brings_extra", "en") == "One more."
@@ -103,8 +103,8 @@ def test_one_that_cannot_be_used_is_refused_with_a_reason_and_the_others_are_the
     install("other-one", more="name='other'")
     caplog.set_level(logging.WARNING)
     install("bad-one", code, value)
-    assert tuple(registry.known()) == (*registry.OURS, "other")
-    ((package, said, told),) = registry.refused()
+    assert tuple(registry.sources_by_name()) == (*registry.BUILT_IN_SOURCES, "other")
+    ((package, said, told),) = registry.rejected_sources()
     assert (package, said) == ("bad-one", why)
     assert told.startswith(detail)
     assert [record for record in caplog.records if "bad-one" in record.getMessage()]
@@ -115,17 +115,19 @@ def test_of_two_of_one_name_the_first_by_the_names_of_the_packages_is_there(
 ) -> None:
     install("b-second", more="label={'zh': '二', 'en': 'Second'}")
     install("a-first", more="label={'zh': '一', 'en': 'First'}")
-    assert registry.of("extra").label["en"] == "First"
-    assert registry.refused() == (registry.Refused("b-second", "taken", "extra"),)
+    assert registry.get_source("extra").label["en"] == "First"
+    assert registry.rejected_sources() == (registry.RejectedSource("b-second", "taken", "extra"),)
 
 
 def test_its_texts_are_one_line_and_its_tools_and_node_are_not_taken(install: Install) -> None:
-    more = "prompt='a\\n\\x1b[2J b', node='reflection', tools={'x': 'y'}, label={'zh': '一\\n行', 'en': 'One\\u202eline'}"
+    more = (
+        "prompt='a\\n\\x1b[2J b', node='reflection', tools={'x': 'y'}, label={'zh': '一\\n行', 'en': 'One\\u202eline'}"
+    )
     install("one-more", more=more)
-    source = registry.of("extra")
-    assert source.prompt == "a [2J b"
+    source = registry.get_source("extra")
+    assert source.prompt_phrase == "a [2J b"
     assert source.label == {"zh": "一 行", "en": "One line"}
-    assert (source.graph_node, source.tools) == ("extra_research", {})
+    assert (source.graph_node, source.tool_descriptions) == ("extra_research", {})
 
 
 def test_what_it_says_to_a_model_is_material_and_no_rule(install: Install) -> None:
@@ -147,33 +149,31 @@ def test_its_settings_are_read_from_the_environment_and_its_secrets_are_not_show
 ) -> None:
     own = "(Setting('EXTRA_URL', 'https://example.org'), Setting('EXTRA_KEY', '', True))"
     install("one-more", more=f"settings={own}")
-    usual = settings.load({})
-    assert usual.of("EXTRA_URL") == "https://example.org"
-    assert dict(usual.shown())["EXTRA_KEY"] == ""
-    set_ = settings.load({"EXTRA_KEY": "s3cret-9", "EXTRA_URL": "https://me:pw-77@example.org"})
-    assert set_.of("EXTRA_KEY") == "s3cret-9"
-    shown = dict(set_.shown())
+    usual = settings.load_settings({})
+    assert usual.source_setting("EXTRA_URL") == "https://example.org"
+    assert dict(usual.display_values())["EXTRA_KEY"] == ""
+    set_ = settings.load_settings({"EXTRA_KEY": "s3cret-9", "EXTRA_URL": "https://me:pw-77@example.org"})
+    assert set_.source_setting("EXTRA_KEY") == "s3cret-9"
+    shown = dict(set_.display_values())
     assert (shown["EXTRA_KEY"], shown["EXTRA_URL"]) == ("set", "https://example.org")
     assert {"s3cret-9", "pw-77"} <= {*set_.secrets}
     assert "s3cret-9" not in repr(set_)
-    assert set_.of("GEMINI_API_KEY") == ""
+    assert set_.source_setting("GEMINI_API_KEY") == ""
 
 
 def test_the_settings_know_the_names_of_those_that_are_there(install: Install) -> None:
     with pytest.raises(settings.SettingError, match="there is no 'extra'"):
-        settings.load({"SIGHTLINE_SOURCES": "extra"})
+        settings.load_settings({"SIGHTLINE_SOURCES": "extra"})
     install("one-more")
-    assert settings.load({"SIGHTLINE_SOURCES": "extra,web"}).usual_sources == "extra,web"
+    assert settings.load_settings({"SIGHTLINE_SOURCES": "extra,web"}).usual_sources == "extra,web"
 
 
 @pytest.mark.parametrize("usual", ["lambda standing: standing.state == 'live'", "None"])
-def test_it_is_among_the_usual_sources_if_it_says_so(
-    usual: str, install: Install, tmp_path: Path
-) -> None:
+def test_it_is_among_the_usual_sources_if_it_says_so(usual: str, install: Install, tmp_path: Path) -> None:
     install("one-more", more=f"usual={usual}" if usual != "None" else "")
-    services = Services(settings.load({}, data_dir=tmp_path / "data"))
+    services = Services(settings.load_settings({}, data_dir=tmp_path / "data"))
     try:
-        assert ("extra" in services.usual().sources) == (usual != "None")
+        assert ("extra" in services.default_options().sources) == (usual != "None")
         assert "extra" in services.sources
     finally:
         services.library.close()
@@ -187,20 +187,18 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", [*BAD])
-async def test_one_that_fails_later_costs_itself_alone(
-    what: str, install: Install, tmp_path: Path
-) -> None:
+async def test_one_that_fails_later_costs_itself_alone(what: str, install: Install, tmp_path: Path) -> None:
     install("one-more", more=BAD[what])
-    services = Services(settings.load({}, data_dir=tmp_path / "data"))
+    services = Services(settings.load_settings({}, data_dir=tmp_path / "data"))
     try:
-        assert {*registry.OURS, "extra"} == {*services.sources}
-        assert "library" in services.usual().sources
-        assert "extra" not in services.usual().sources
+        assert {*registry.BUILT_IN_SOURCES, "extra"} == {*services.sources}
+        assert "library" in services.default_options().sources
+        assert "extra" not in services.default_options().sources
         if what != "usual":
-            ready = services.sources["extra"].ready()
+            ready = services.sources["extra"].readiness()
             assert (ready.state, ready.detail) == ("missing", "RuntimeError")
     finally:
-        await services.closing()
+        await services.close()
         services.library.close()
 
 
@@ -217,13 +215,13 @@ SOURCE = Source(**{**FIELDS, "build": lambda supplies: Formless()})
 
 async def test_a_search_is_held_to_the_form_of_a_finding(install: Install) -> None:
     install("one-more", PLAIN.format(more="") + FORMLESS)
-    guest = Guest(registry.of("extra"), Supplies(settings.load({})))
+    guest = PluginRetriever(registry.get_source("extra"), Dependencies(settings.load_settings({})))
     task = Task(id="1.1", source="extra", query="q")
-    with pytest.raises(Trouble, match="extra returned dict") as caught:
-        await guest.search(task, silent)
+    with pytest.raises(ServiceError, match="extra returned dict") as caught:
+        await guest.search(task, ignore_event)
     assert caught.value.reason == "malformed"
-    assert guest.turns == 10
-    assert guest.ready().detail == "two lines"
+    assert guest.max_sequential_calls == 10
+    assert guest.readiness().detail == "two lines"
     await guest.close()
 
 
@@ -246,19 +244,19 @@ build = lambda supplies: type("R", (Nothing,), {{"search": {search}}})()
 SOURCE = Source(**{{**FIELDS, "build": build, "probe": "lake"}})
 """
     install("one-more", PLAIN.format(more="") + code)
-    services = Services(settings.load({"WEB_SEARCH": "off"}, data_dir=tmp_path / "data"))
+    services = Services(settings.load_settings({"WEB_SEARCH": "off"}, data_dir=tmp_path / "data"))
     try:
-        (check,) = await services.check()
+        (check,) = await services.check_connections()
         assert check.name == "extra"
         assert (check.failure.reason if check.failure else None) == reason
     finally:
-        await services.closing()
+        await services.close()
         services.library.close()
 
 
 def test_the_example_is_what_the_documents_say(tmp_path: Path) -> None:
     example(tmp_path)
     with on_the_path(tmp_path):
-        assert registry.of("tables").label == {"zh": "表格", "en": "Tables"}
-        assert registry.refused() == ()
-    assert "tables" not in registry.known()
+        assert registry.get_source("tables").label == {"zh": "表格", "en": "Tables"}
+        assert registry.rejected_sources() == ()
+    assert "tables" not in registry.sources_by_name()

@@ -35,11 +35,11 @@ from typing import Any
 
 from research import (
     Library,
-    Options,
+    RunOptions,
     application,
-    describe_database,
+    detect_tables,
     load_files,
-    recognise_file,
+    save_database_description,
 )
 from tests.fakes import until
 from tests.sources.library.test_documents import make_pdf
@@ -81,26 +81,26 @@ Leifeng Pagoda was rebuilt in 2002. It is 71.679 metres high.
 """
 LAKE = "West Lake is in Hangzhou. The lake covers 6.39 square kilometres.\n"
 OLD = "# 保俶塔（又名宝石塔）\n\n保俶塔高45.3米。\n"
-RULES = Options(loops=1, sources=("library",))
-WEB = Options(queries=2, loops=2, sources=("web",))
+RULES = RunOptions(loops=1, sources=("library",))
+WEB = RunOptions(queries=2, loops=2, sources=("web",))
 
 
 def fill_scans(path: Path) -> None:
     """Add two scans, of which one page is read and the others wait, and remove the second."""
     recogniser = Typist({1: "The ledger of 1925 lists twelve bells."}, halt=2)
     library = Library(path, lambda: recogniser)
-    list(library.add([("ledger.pdf", scanned(2)), ("old-ledger.pdf", scanned(1))]))
+    list(library.add_files([("ledger.pdf", scanned(2)), ("old-ledger.pdf", scanned(1))]))
     assert recogniser.halted.wait(60)
-    library.reading.stop()
-    assert library.reading.wait(60)
-    library.remove([one.document for one in library.scans() if one.name == "old-ledger.pdf"])
+    library.scan_reader.stop()
+    assert library.scan_reader.wait(60)
+    library.remove([one.document_id for one in library.list_scans() if one.name == "old-ledger.pdf"])
     library.close()
 
 
 def fill_library() -> None:
     """Add documents of several kinds, two that cannot be read, and remove two."""
-    library = application.desk().library
-    library.use_sample(False)
+    library = application.get_application().library
+    library.set_sample_enabled(False)
     files = [
         ("leifeng.md", LEIFENG.encode()),
         ("notes/lake.txt", LAKE.encode()),
@@ -112,69 +112,63 @@ def fill_library() -> None:
         ("old.md", OLD.encode()),
         ("old-scan.pdf", mixed(["The old ferry left at ten."], [])),
     ]
-    list(library.add(files))
+    list(library.add_files(files))
     removed = {"old.md", "old-scan.pdf"}
-    library.remove([one.id for one in library.entries() if one.name in removed])
-    application.put_in("Towers", ["leifeng.md", "notes/lake.txt"])
+    library.remove([one.id for one in library.list_all() if one.name in removed])
+    application.add_to_notebook("Towers", ["leifeng.md", "notes/lake.txt"])
 
 
 def fill_without_services() -> None:
     """Runs of the reasoner that needs no model, over the library and the tables that ship."""
-    follow_to_end(application.start("雷峰塔有多高？", options=RULES, run_id="rules-first-turn").id)
+    follow_to_end(application.start_run("雷峰塔有多高？", options=RULES, run_id="rules-first-turn").id)
     follow_to_end(
-        application.start(
+        application.start_run(
             "它是哪年重建的？",
             options=RULES,
             follows="rules-first-turn",
             run_id="rules-second-turn",
         ).id
     )
-    follow_to_end(application.ask_database("浙江有多少个5A景区？", run_id="rules-database").id)
-    follow_to_end(application.start("Who wrote Hamlet?", options=RULES, run_id="binned").id)
+    follow_to_end(application.start_database_run("浙江有多少个5A景区？", run_id="rules-database").id)
+    follow_to_end(application.start_run("Who wrote Hamlet?", options=RULES, run_id="binned").id)
     follow_to_end(
-        application.start("王府井附近有什么公园？", options=Options(loops=1, sources=("places",)), run_id="rules-places").id
+        application.start_run("王府井附近有什么公园？", options=RunOptions(loops=1, sources=("places",)), run_id="rules-places").id
     )  # fmt: skip
 
 
 def fill_with_services(services: Services) -> None:
     """Runs of a model over the web, the news, the map and databases."""
     brain = services.model.brain
-    assert application.bring({"OPENAI_API_KEY": KEY}, remember=True) == {}
+    assert application.add_keys({"OPENAI_API_KEY": KEY}, remember=True) == {}
     brain.values["plan"] = {"ask_back": "Which year?", "choices": ["2025", "2026"]}
     asking = WEB.model_copy(update={"clarify": True})
-    application.start("When does the tower open?", options=asking, run_id="first-turn")
-    application.start("When was the bell cast?", options=asking, run_id="waits-for-clarification")
+    application.start_run("When does the tower open?", options=asking, run_id="first-turn")
+    application.start_run("When was the bell cast?", options=asking, run_id="waits-for-clarification")
     for run_id in ("first-turn", "waits-for-clarification"):
         follow_to_end(run_id)
     brain.values.clear()
     services.search.waits = 0.5
-    application.clarify("first-turn", "2026")
+    application.answer_clarification("first-turn", "2026")
     until(lambda: services.queries)
-    assert application.instruct("first-turn", "Use only what was written after 2024.")
+    assert application.add_instruction("first-turn", "Use only what was written after 2024.")
     follow_to_end("first-turn")
     services.search.waits = 0.0
-    follow_to_end(
-        application.start(
-            "How high is it?", options=WEB, follows="first-turn", run_id="second-turn"
-        ).id
-    )
-    follow_to_end(
-        application.start("When does the tower open?", options=WEB, run_id="from-cache").id
-    )
-    follow_to_end(application.start("Hello!", options=WEB, run_id="greeted").id)
+    follow_to_end(application.start_run("How high is it?", options=WEB, follows="first-turn", run_id="second-turn").id)
+    follow_to_end(application.start_run("When does the tower open?", options=WEB, run_id="from-cache").id)
+    follow_to_end(application.start_run("Hello!", options=WEB, run_id="greeted").id)
     approving = WEB.model_copy(update={"approve": True})
-    application.start("Who designed the tower?", options=approving, run_id="waits-for-approval")
-    application.tabulate("Which towers are there?", options=WEB, run_id="waiting-table")
+    application.start_run("Who designed the tower?", options=approving, run_id="waits-for-approval")
+    application.start_table("Which towers are there?", options=WEB, run_id="waiting-table")
     for run_id in ("waits-for-approval", "waiting-table"):
         follow_to_end(run_id)
     services.hang("history")
-    application.start("Why was the gate moved?", options=WEB, run_id="stopped")
+    application.start_run("Why was the gate moved?", options=WEB, run_id="stopped")
     until(lambda: sum("gate" in query for query in services.queries) == 2)
-    application.stop("stopped")
+    application.stop_run("stopped")
     follow_to_end("stopped")
     services.search.odd = {}
     services.model.fail("write", "400key")
-    application.start("What is the roof made of?", options=WEB, run_id="failed")
+    application.start_run("What is the roof made of?", options=WEB, run_id="failed")
     follow_to_end("failed")
     services.model.fail("write", "ok")
     fill_reports(services)
@@ -186,15 +180,15 @@ def fill_with_services(services: Services) -> None:
 def fill_reports(services: Services) -> None:
     """A report with sections, watched and brought up to date once."""
     services.model.brain.chapters = ["history", "visitors", "tickets"]
-    options = application.services().reporting().model_copy(
+    options = application.get_services().report_options().model_copy(
         update={"sections": 3, "reflections": 1, "sources": ("news",)}
     )  # fmt: skip
-    run = application.report_on(TOPIC, options=options)
+    run = application.start_report(TOPIC, options=options)
     follow_to_end(run.id)
-    application.watch(run.id)
+    application.watch_topic(run.id)
     original = services.search.results
     services.search.results = later_results
-    follow_to_end(application.look_again(run.id).id)
+    follow_to_end(application.start_update(run.id).id)
     services.search.results = original
 
 
@@ -216,21 +210,21 @@ def later_results(body: dict[str, Any]) -> list[dict[str, Any]]:
 def fill_tables() -> None:
     """A table with cited cells, of which one column stays empty."""
     grid = tower_table("Two pagodas", "Leifeng Pagoda", "Baochu Pagoda")
-    follow_to_end(application.tabulate(grid=grid, options=WEB, run_id="table").id)
+    follow_to_end(application.start_table(grid=grid, options=WEB, run_id="table").id)
 
 
 def fill_places() -> None:
     """A search around a place, a way and a day's round by a run, and searches of the Places page."""
-    places = Options(loops=1, sources=("places",))
+    places = RunOptions(loops=1, sources=("places",))
     for run_id, question in (
         ("places", "王府井附近适合遛娃的地方"),
         ("route", "青岛栈桥到八大关步行路线"),
     ):
-        follow_to_end(application.start(question, options=places, run_id=run_id).id)
-    application.nearby("西湖", "公园", 2000)
-    application.way("故宫", "天坛")
-    application.tour("西湖", ["雷峰塔", "断桥残雪"])
-    application.look_up("外滩附近的博物馆")
+        follow_to_end(application.start_run(question, options=places, run_id=run_id).id)
+    application.search_around("西湖", "公园", 2000)
+    application.find_route("故宫", "天坛")
+    application.plan_itinerary("西湖", ["雷峰塔", "断桥残雪"])
+    application.find_places("外滩附近的博物馆")
 
 
 def fill_databases(services: Services) -> None:
@@ -238,11 +232,9 @@ def fill_databases(services: Services) -> None:
     services.model.brain.statements = [
         "SELECT province, COUNT(*) AS n FROM a_sight GROUP BY province ORDER BY n DESC LIMIT 3"
     ]
+    follow_to_end(application.start_database_run("Which three provinces have most sights?", run_id="database").id)
     follow_to_end(
-        application.ask_database("Which three provinces have most sights?", run_id="database").id
-    )
-    follow_to_end(
-        application.ask_database("SELECT COUNT(*) AS n FROM a_sight", statement=True, run_id="statement").id
+        application.start_database_run("SELECT COUNT(*) AS n FROM a_sight", is_statement=True, run_id="statement").id
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tickets.csv"
@@ -250,57 +242,55 @@ def fill_databases(services: Services) -> None:
             "place,price,opened\n雷峰塔,40,2002-10-25\nBaochu Pagoda,0,1933-05-01\n",
             encoding="utf-8",
         )
-        upload = load_files([(file, recognise_file(file))])
+        upload = load_files([(file, detect_tables(file))])
     statement = "SELECT place, price FROM tickets ORDER BY price DESC"
     services.model.brain.statements = [statement]
     follow_to_end(
-        application.ask_database(
-            "What does a ticket cost?", database=upload.database, run_id="files-database"
-        ).id
+        application.start_database_run("What does a ticket cost?", database=upload.database, run_id="files-database").id
     )
     described = {"tables": {"tickets": {"label": {"en": "tickets of two pagodas", "zh": "门票"}}}}
-    assert describe_database(json.dumps(described), upload.database) == ""
-    application.confirm("What does a ticket cost?", statement, database=upload.database)
-    application.confirm("浙江有多少个5A景区", "SELECT COUNT(*) FROM a_sight")
+    assert save_database_description(json.dumps(described), upload.database) == ""
+    application.confirm_statement("What does a ticket cost?", statement, database=upload.database)
+    application.confirm_statement("浙江有多少个5A景区", "SELECT COUNT(*) FROM a_sight")
 
 
 def fill_account() -> None:
     """What people have said of their conversations, settings and sign-ins."""
-    talk = {run.id: run.conversation for run in application.recent()}
-    application.label(talk["first-turn"], title="The tower", pinned=True)
-    application.tag(talk["first-turn"], ["tower", "杭州"])
-    application.tag(talk["rules-first-turn"], ["pagoda"])
-    application.label(talk["places"], title="With children")
-    application.discard(talk["binned"])
+    talk = {run.id: run.conversation for run in application.recent_runs()}
+    application.update_conversation(talk["first-turn"], title="The tower", pinned=True)
+    application.set_tags(talk["first-turn"], ["tower", "杭州"])
+    application.set_tags(talk["rules-first-turn"], ["pagoda"])
+    application.update_conversation(talk["places"], title="With children")
+    application.move_to_bin(talk["binned"])
     report = application.report("first-turn")
     assert report is not None
     source = report.evidence[0]
-    assert application.remark("first-turn", "Ask the museum.")
-    assert application.remark(
+    assert application.save_remark("first-turn", "Ask the museum.")
+    assert application.save_remark(
         "first-turn", "Compare with 2025.", evidence=source.id, passage=source.passages[0].id
     )
-    application.prefer("language", "zh")
-    application.prefer("tour", {"seen": True, "step": 3})
-    assert application.choose(CHOSEN, owner="ann") == {}
-    application.prefer("language", "en", owner="ann")
-    run = application.start("West Lake", options=RULES, owner="ann", run_id="of-another-owner")
-    for _ in application.follow(run.id, owner="ann"):
+    application.set_preference("language", "zh")
+    application.set_preference("tour", {"seen": True, "step": 3})
+    assert application.save_choices(CHOSEN, owner="ann") == {}
+    application.set_preference("language", "en", owner="ann")
+    run = application.start_run("West Lake", options=RULES, owner="ann", run_id="of-another-owner")
+    for _ in application.follow_run(run.id, owner="ann"):
         pass
     expires = datetime.fromisoformat(FAR)
-    application.sign_out("first-sign-in", at=SIGNED_OUT, until=expires, owner="ann")
-    application.sign_out(at=SIGNED_OUT, until=expires, owner="bob")
+    application.record_sign_out("first-sign-in", ended_at=SIGNED_OUT, keep_until=expires, owner="ann")
+    application.record_sign_out(ended_at=SIGNED_OUT, keep_until=expires, owner="bob")
 
 
 def begin_runs() -> None:
     """Begin the runs whose process is killed, and work on them until then."""
-    application.start("What is known of the cellar?", options=WEB, run_id="killed-in-search")
-    options = application.services().reporting().model_copy(
+    application.start_run("What is known of the cellar?", options=WEB, run_id="killed-in-search")
+    options = application.get_services().report_options().model_copy(
         update={"sections": 3, "reflections": 1, "sources": ("news",)}
     )  # fmt: skip
-    run = application.report_on("The flood in the harbour", options=options)
+    run = application.start_report("The flood in the harbour", options=options)
     print(run.id, flush=True)
     grid = tower_table("Two towers", "Liuhe Tower", "Bell Tower")
-    application.tabulate(grid=grid, options=WEB, run_id="killed-table")
+    application.start_table(grid=grid, options=WEB, run_id="killed-table")
     while True:
         time.sleep(60)
 
@@ -350,9 +340,7 @@ def tidy(folder: Path) -> None:
     for path in folder.glob("*.db"):
         with closing(sqlite3.connect(path)) as database:
             if path.name == "runs.db":
-                database.execute(
-                    "update conversation set binned = ? where binned is not null", (FAR,)
-                )
+                database.execute("update conversation set binned = ? where binned is not null", (FAR,))
             if path.name == "library.db":
                 database.execute("update bin_document set removed = ?", (FAR,))
             database.commit()
@@ -364,9 +352,7 @@ def count_rows(folder: Path) -> Iterator[tuple[str, str, int]]:
     """Yield each table of each SQLite file with its number of rows."""
     for path in sorted(folder.rglob("*.db")):
         with closing(sqlite3.connect(path)) as database:
-            tables = database.execute(
-                "select name from sqlite_master where type = 'table' order by name"
-            ).fetchall()
+            tables = database.execute("select name from sqlite_master where type = 'table' order by name").fetchall()
             for (table,) in tables:
                 (count,) = database.execute(f'select count(*) from "{table}"').fetchone()
                 yield path.name, table, count
@@ -408,7 +394,7 @@ def work_in(folder: Path, settings: dict[str, str]) -> None:
     """Open a data folder with these settings alone."""
     os.environ.clear()
     os.environ.update(environment(folder, settings))
-    application.desk(folder)
+    application.get_application(folder)
 
 
 def look_at(packed: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -437,7 +423,7 @@ def main() -> None:
     parser.add_argument("--begin", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.begin:
-        application.desk(args.begin)
+        application.get_application(args.begin)
         begin_runs()
     archive = HERE / f"{args.name}.zip"
     with tempfile.TemporaryDirectory() as folder:

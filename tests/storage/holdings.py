@@ -29,17 +29,15 @@ SIGN_INS = (
 
 def follow_to_end(run_id: str, owner: str = "local") -> str:
     """Wait until nothing happens in a run any more; return its status."""
-    for _ in application.follow(run_id, owner=owner):
+    for _ in application.follow_run(run_id, owner=owner):
         pass
-    run = application.get(run_id, owner=owner)
+    run = application.get_run(run_id, owner=owner)
     return run.status if run else ""
 
 
 def find_runs() -> list[tuple[str, str, str]]:
     """List the id, the owner and the status of each run, ordered by id."""
-    found = [
-        (run.id, owner, run.status) for owner in OWNERS for run in application.recent(owner=owner)
-    ]
+    found = [(run.id, owner, run.status) for owner in OWNERS for run in application.recent_runs(owner=owner)]
     return sorted(found)
 
 
@@ -47,7 +45,7 @@ def export(run_id: str, ending: str, owner: str = "local") -> bytes:
     """Write the report of a run in a format."""
     report = application.report(run_id, owner=owner)
     assert report is not None, run_id
-    return research.report_as(report, research.cited(report), ending)
+    return research.export_report(report, research.number_report_answer(report), ending)
 
 
 def read_export(run_id: str, owner: str = "local") -> dict[str, Any]:
@@ -71,35 +69,32 @@ def collect_exports() -> dict[str, bytes]:
 
 def collect_facts() -> dict[str, Any]:
     """Return what the open data folder holds."""
-    library = application.desk().library
+    library = application.get_application().library
     return {
         "runs": {run_id: summarise_run(run_id, owner) for run_id, owner, _ in find_runs()},
         "owners": {owner: collect_of_owner(owner) for owner in OWNERS},
         "sign_outs": [
-            [owner, sign_in, application.is_signed_out(sign_in, began=began, owner=owner)]
+            [owner, sign_in, application.is_signed_out(sign_in, started_at=began, owner=owner)]
             for owner, sign_in, began in SIGN_INS
         ],
         "library": {
             "documents": [
-                [one.name, one.title, one.kind, one.passages, one.characters]
-                for one in sorted(library.entries(), key=lambda one: one.name)
-                if not one.sample
+                [one.name, one.title, one.kind, one.passage_count, one.character_count]
+                for one in sorted(library.list_all(), key=lambda one: one.name)
+                if not one.is_sample
             ],
-            "removed": sorted(one.name for one in library.removed()[0]),
-            "unread": sorted([one.name, one.outcome, one.pages] for one in library.unread()[0]),
-            "scans": sorted([one.name, one.total, list(one.waiting)] for one in library.scans()),
-            "sample": library.sample,
-            "hits": {
-                words: [hit.text for hit in library.search(words)]
-                for words in ("雷峰塔", "lighthouse", "ferry")
-            },
+            "removed": sorted(one.name for one in library.list_trashed()[0]),
+            "unread": sorted([one.name, one.outcome, one.pages] for one in library.list_rejected()[0]),
+            "scans": sorted([one.name, one.page_count, list(one.waiting_pages)] for one in library.list_scans()),
+            "sample": library.is_sample_enabled,
+            "hits": {words: [hit.text for hit in library.search(words)] for words in ("雷峰塔", "lighthouse", "ferry")},
         },
     }
 
 
 def summarise_run(run_id: str, owner: str) -> dict[str, Any]:
     """Return what somebody would ask first about a run; its export in the archive has the rest."""
-    run = application.get(run_id, owner=owner)
+    run = application.get_run(run_id, owner=owner)
     assert run is not None
     exported = read_export(run_id, owner)
     return {
@@ -141,24 +136,24 @@ def searched(exported: dict[str, Any]) -> list[str]:
 
 def collect_of_owner(owner: str) -> dict[str, Any]:
     """Return what belongs to a person beside the runs themselves."""
-    history = application.history(limit=100, owner=owner)
+    history = application.search_history(limit=100, owner=owner)
     return {
         "personal": read_personal(owner),
-        "history": sorted([one.title, one.pinned, list(one.tags), one.turns] for one in history.entries),
-        "found_by_words": sorted(one.title for one in application.history("tower", owner=owner).entries),
-        "bin": [one.title for one in application.binned(owner=owner)],
-        "choices": {one.name: one.value for one in application.choices(owner=owner) if one.chosen},
-        "keys": {one.name: one.place for one in application.key_states(owner=owner) if one.place != "none"},
+        "history": sorted([one.title, one.pinned, list(one.tags), one.turn_count] for one in history.entries),
+        "found_by_words": sorted(one.title for one in application.search_history("tower", owner=owner).entries),
+        "bin": [one.title for one in application.bin_entries(owner=owner)],
+        "choices": {one.name: one.value for one in application.choices(owner=owner) if one.is_chosen},
+        "keys": {one.name: one.location for one in application.key_statuses(owner=owner) if one.location != "none"},
         "usage": [
             [one.day.isoformat(), one.stage, one.model, one.calls, one.input, one.output, one.searches]
-            for one in application.usage(since=SINCE, zone=UTC, owner=owner)
+            for one in application.daily_usage(since=SINCE, time_zone=UTC, owner=owner)
         ],
         "watches": [
             {"topic": one.topic, "reports": len(reports_of(one.id, owner)), "changed": one.changed}
             for one in application.watches(owner=owner)
         ],
-        "places": sorted([one.place.name, sorted(one.runs)] for one in application.places(owner=owner)),
-        "statements": [list(pair) for pair in application.confirmed(owner=owner)],
+        "places": sorted([one.place.name, sorted(one.runs)] for one in application.recorded_places(owner=owner)),
+        "statements": [list(pair) for pair in application.confirmed_statements(owner=owner)],
         "tables": {
             ", ".join(one.names): query(f"SELECT * FROM {one.tables[0].name}", one.database, owner)
             for one in research.uploads(owner=owner)
@@ -168,7 +163,7 @@ def collect_of_owner(owner: str) -> dict[str, Any]:
 
 def reports_of(watch_id: str, owner: str = "local") -> list[str]:
     """Return the finished runs of a watched topic, the earliest first."""
-    first = application.get(watch_id, owner=owner)
+    first = application.get_run(watch_id, owner=owner)
     assert first is not None
     turns = application.turns(first.conversation, owner=owner)
     return [run.id for run in turns if run.status == "done"]
@@ -183,13 +178,13 @@ def query(statement: str, database: str, owner: str = "local") -> list[dict[str,
 
 def read_personal(owner: str) -> dict[str, Any]:
     """Return `personal.json` and the list of documents from the export of everything of an owner."""
-    application.export(library=True, owner=owner)
-    while (state := application.exported(owner=owner)) is not None and state.status == "making":
+    application.start_data_export(include_library=True, owner=owner)
+    while (state := application.get_data_export(owner=owner)) is not None and state.status == "making":
         time.sleep(0.01)
-    assert state is not None and state.file is not None, state
-    with zipfile.ZipFile(io.BytesIO(state.file.read_bytes())) as archive:
+    assert state is not None and state.path is not None, state
+    with zipfile.ZipFile(io.BytesIO(state.path.read_bytes())) as archive:
         personal: dict[str, Any] = json.loads(archive.read("personal.json"))
         personal["documents"] = json.loads(archive.read("library/index.json"))
         personal["files"] = sorted(name for name in archive.namelist() if name.startswith("runs/"))
-    application.discard_export(owner=owner)
+    application.discard_data_export(owner=owner)
     return personal

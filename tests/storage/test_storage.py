@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from research.storage.files import Database, StoreError, explained
+from research.storage.sqlite_files import SQLiteFile, StoreError, to_store_error
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,12 +29,12 @@ insert into thing(name) values ('from the second migration');
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[..., Database]]:
+def opened(tmp_path: Path) -> Iterator[Callable[..., SQLiteFile]]:
     """Opens databases below tmp_path and closes them in the end."""
-    databases: list[Database] = []
+    databases: list[SQLiteFile] = []
 
-    def open_(*migrations: str, name: str = "some.db") -> Database:
-        databases.append(Database(tmp_path / name, migrations or (FIRST,)))
+    def open_(*migrations: str, name: str = "some.db") -> SQLiteFile:
+        databases.append(SQLiteFile(tmp_path / name, migrations or (FIRST,)))
         return databases[-1]
 
     yield open_
@@ -42,7 +42,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Database]]:
         database.close()
 
 
-def names(database: Database) -> list[object]:
+def names(database: SQLiteFile) -> list[object]:
     return [row[0] for row in database.read("select name from thing order by name")]
 
 
@@ -50,16 +50,16 @@ def names(database: Database) -> list[object]:
 
 
 def test_a_new_file_is_made_with_its_folders(tmp_path: Path) -> None:
-    database = Database(tmp_path / "a" / "b" / "some.db", (FIRST,))
+    database = SQLiteFile(tmp_path / "a" / "b" / "some.db", (FIRST,))
     assert names(database) == []
     database.close()
 
 
 def test_the_migrations_that_a_file_lacks_are_run_once_each(
-    opened: Callable[..., Database],
+    opened: Callable[..., SQLiteFile],
 ) -> None:
     first = opened(FIRST)
-    with first.write() as connection:
+    with first.transaction() as connection:
         connection.execute("insert into thing(name) values ('kept')")
     first.close()
     for _ in range(2):
@@ -70,7 +70,7 @@ def test_the_migrations_that_a_file_lacks_are_run_once_each(
         later.close()
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(opened: Callable[..., Database]) -> None:
+def test_a_migration_that_fails_leaves_the_file_as_it_was(opened: Callable[..., SQLiteFile]) -> None:
     opened(FIRST).close()
     with pytest.raises(StoreError):
         opened(FIRST, "create table log(line text);\ncreate table thing(name text);\n")
@@ -79,23 +79,19 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(opened: Callable[..., 
     assert database.read("select name from sqlite_master where name='log'") == []
 
 
-def test_a_file_of_a_newer_version_is_refused_and_left_alone(
-    opened: Callable[..., Database], tmp_path: Path
-) -> None:
+def test_a_file_of_a_newer_version_is_refused_and_left_alone(opened: Callable[..., SQLiteFile], tmp_path: Path) -> None:
     newer = opened(FIRST, SECOND)
     newer.close()
     with pytest.raises(StoreError, match="newer version of Sightline") as caught:
         opened(FIRST)
-    assert caught.value.trouble == "newer"
+    assert caught.value.problem == "newer"
     assert opened(FIRST, SECOND).read("pragma user_version") == [(2,)]
 
 
 def valid(path: Path) -> bytes:
-    database = Database(path, (FIRST,))
-    with database.write() as connection:
-        connection.executemany(
-            "insert into thing(name) values (?)", [(f"{n:0500}",) for n in range(200)]
-        )
+    database = SQLiteFile(path, (FIRST,))
+    with database.transaction() as connection:
+        connection.executemany("insert into thing(name) values (?)", [(f"{n:0500}",) for n in range(200)])
     database.close()
     return path.read_bytes()
 
@@ -107,11 +103,11 @@ def test_a_file_that_cannot_be_opened_is_not_kept_open(trouble: str, tmp_path: P
     if trouble == "corrupt":
         path.write_bytes(b"not a database at all" * 100)
     else:
-        Database(path, (FIRST, SECOND)).close()
+        SQLiteFile(path, (FIRST, SECOND)).close()
     with pytest.raises(StoreError) as caught:
-        Database(path, (FIRST,))
+        SQLiteFile(path, (FIRST,))
     open_ = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
-    assert caught.value.trouble == trouble  # and holds what there was when it was raised
+    assert caught.value.problem == trouble  # and holds what there was when it was raised
     assert path not in open_
 
 
@@ -125,19 +121,17 @@ def test_a_file_that_cannot_be_opened_is_not_kept_open(trouble: str, tmp_path: P
         pytest.param(lambda data: data[:100] + b"\xff" * (len(data) - 100), id="only the head"),
     ],
 )
-def test_a_corrupt_file_is_named_and_not_touched(
-    spoil: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
+def test_a_corrupt_file_is_named_and_not_touched(spoil: Callable[[bytes], bytes], tmp_path: Path) -> None:
     path = tmp_path / "some.db"
     spoiled = spoil(valid(path))
     path.write_bytes(spoiled)
     with pytest.raises(StoreError) as caught:
-        database = Database(path, (FIRST,))
+        database = SQLiteFile(path, (FIRST,))
         try:
             database.read("select count(name) from thing")
         finally:
             database.close()
-    assert caught.value.trouble == "corrupt"
+    assert caught.value.problem == "corrupt"
     assert str(path) in str(caught.value)
     assert "left as it is" in str(caught.value)
     assert path.read_bytes() == spoiled
@@ -148,10 +142,7 @@ def test_a_corrupt_file_is_named_and_not_touched(
 
 def modes(folder: Path) -> dict[str, str]:
     """The rights of a folder (".") and of all that is in it."""
-    return {
-        str(path.relative_to(folder)): f"{path.stat().st_mode & 0o777:o}"
-        for path in (folder, *folder.rglob("*"))
-    }
+    return {str(path.relative_to(folder)): f"{path.stat().st_mode & 0o777:o}" for path in (folder, *folder.rglob("*"))}
 
 
 ALONE = {".": "700", "some.db": "600", "some.db-wal": "600", "some.db-shm": "600"}
@@ -161,8 +152,8 @@ ALONE = {".": "700", "some.db": "600", "some.db-wal": "600", "some.db-shm": "600
 def test_a_new_file_is_for_its_user_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        database = Database(tmp_path / "data" / "some.db", (FIRST,))
-        with database.write() as connection:
+        database = SQLiteFile(tmp_path / "data" / "some.db", (FIRST,))
+        with database.transaction() as connection:
             connection.execute("insert into thing values ('mine', 0)")
     finally:
         os.umask(before)
@@ -172,13 +163,13 @@ def test_a_new_file_is_for_its_user_alone_whatever_the_umask(tmp_path: Path, mas
 
 def test_a_file_from_before_is_taken_from_others_with_its_journals(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    first = Database(folder / "some.db", (FIRST,))
-    with first.write() as connection:
+    first = SQLiteFile(folder / "some.db", (FIRST,))
+    with first.transaction() as connection:
         connection.execute("insert into thing values ('mine', 0)")
     folder.chmod(0o2755)  # the group that files in it are given is no matter of ours
     for name in ALONE.keys() - {"."}:
         (folder / name).chmod(0o644)
-    second = Database(folder / "some.db", (FIRST,))
+    second = SQLiteFile(folder / "some.db", (FIRST,))
     assert modes(folder) == ALONE
     assert folder.stat().st_mode & 0o2000
     assert names(second) == ["mine"]
@@ -193,8 +184,8 @@ def test_what_is_another_program_s_or_everybody_s_stays_so(tmp_path: Path) -> No
     (folder / "other.db").write_bytes(b"not a database at all" * 100)
     (folder / "other.db").chmod(0o644)
     with pytest.raises(StoreError):
-        Database(folder / "other.db", (FIRST,))
-    Database(folder / "some.db", (FIRST,)).close()
+        SQLiteFile(folder / "other.db", (FIRST,))
+    SQLiteFile(folder / "some.db", (FIRST,)).close()
     assert modes(folder) == {".": "777", "other.db": "644", "some.db": "600"}
 
 
@@ -206,15 +197,15 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     with pytest.raises(StoreError) as caught:
-        Database(folder / "some.db", (FIRST,))
-    assert caught.value.trouble in ("read-only", "unusable")
+        SQLiteFile(folder / "some.db", (FIRST,))
+    assert caught.value.problem in ("read-only", "unusable")
     assert str(folder) in str(caught.value)
 
 
 def test_a_path_below_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="SIGHTLINE_DATA_DIR") as caught:
-        Database(tmp_path / "file" / "data" / "some.db", (FIRST,))
+        SQLiteFile(tmp_path / "file" / "data" / "some.db", (FIRST,))
     assert str(tmp_path / "file") in str(caught.value)
 
 
@@ -222,53 +213,51 @@ def test_a_path_below_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_a_file_system_that_takes_no_files_is_named_with_what_to_do() -> None:
     for path in (Path("/proc/sightline/some.db"), Path("/proc/some.db")):
         with pytest.raises(StoreError, match="SIGHTLINE_DATA_DIR") as caught:
-            Database(path, (FIRST,))
-        assert caught.value.trouble in ("read-only", "unusable")
+            SQLiteFile(path, (FIRST,))
+        assert caught.value.problem in ("read-only", "unusable")
         assert "/proc" in str(caught.value)
 
 
 def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "some.db").mkdir()
     with pytest.raises(StoreError, match="SIGHTLINE_DATA_DIR"):
-        Database(tmp_path / "some.db", (FIRST,))
+        SQLiteFile(tmp_path / "some.db", (FIRST,))
 
 
 # Writing
 
 
-def test_a_block_that_fails_writes_nothing(opened: Callable[..., Database]) -> None:
+def test_a_block_that_fails_writes_nothing(opened: Callable[..., SQLiteFile]) -> None:
     database = opened()
-    with pytest.raises(ZeroDivisionError), database.write() as connection:
+    with pytest.raises(ZeroDivisionError), database.transaction() as connection:
         connection.execute("insert into thing(name) values ('lost')")
         raise ZeroDivisionError
     assert names(database) == []
-    with database.write() as connection:
+    with database.transaction() as connection:
         connection.execute("insert into thing(name) values ('kept')")
     assert names(database) == ["kept"]
 
 
-def test_nested_blocks_are_one_transaction(opened: Callable[..., Database]) -> None:
+def test_nested_blocks_are_one_transaction(opened: Callable[..., SQLiteFile]) -> None:
     database = opened()
-    with pytest.raises(ZeroDivisionError), database.write() as outer:
+    with pytest.raises(ZeroDivisionError), database.transaction() as outer:
         outer.execute("insert into thing(name) values ('outer')")
-        with database.write() as inner:
+        with database.transaction() as inner:
             inner.execute("insert into thing(name) values ('inner')")
         raise ZeroDivisionError
     assert names(database) == []
-    with database.write() as outer, database.write() as inner:
+    with database.transaction() as outer, database.transaction() as inner:
         assert inner is outer
         inner.execute("insert into thing(name) values ('both')")
     assert names(database) == ["both"]
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-def test_a_mistake_of_ours_stays_an_error_of_sqlite_at_any_depth(
-    depth: int, opened: Callable[..., Database]
-) -> None:
+def test_a_mistake_of_ours_stays_an_error_of_sqlite_at_any_depth(depth: int, opened: Callable[..., SQLiteFile]) -> None:
     database = opened()
 
     def insert(left: int) -> None:
-        with database.write() as connection:
+        with database.transaction() as connection:
             if left:
                 insert(left - 1)
             else:
@@ -279,23 +268,23 @@ def test_a_mistake_of_ours_stays_an_error_of_sqlite_at_any_depth(
     assert names(database) == []
 
 
-def test_a_reader_sees_only_what_was_committed(opened: Callable[..., Database]) -> None:
+def test_a_reader_sees_only_what_was_committed(opened: Callable[..., SQLiteFile]) -> None:
     database, other = opened(), opened()
-    with database.write() as connection:
+    with database.transaction() as connection:
         connection.execute("insert into thing(name) values ('new')")
         assert names(other) == []
         assert names(database) == ["new"]
     assert names(other) == ["new"]
 
 
-def test_many_threads_lose_no_write(opened: Callable[..., Database]) -> None:
+def test_many_threads_lose_no_write(opened: Callable[..., SQLiteFile]) -> None:
     databases = [opened(), opened()]
     errors: list[BaseException] = []
 
     def add(thread: int) -> None:
         try:
             for n in range(25):
-                with databases[thread % 2].write() as connection:
+                with databases[thread % 2].transaction() as connection:
                     count = connection.execute("select count(*) from thing").fetchone()[0]
                     connection.execute("insert into thing values (?, ?)", (f"{thread}-{n}", count))
         except BaseException as error:  # noqa: BLE001 - handed to the test
@@ -312,7 +301,7 @@ def test_many_threads_lose_no_write(opened: Callable[..., Database]) -> None:
 
 
 def test_each_thread_has_its_own_connection_and_closing_closes_them_all(
-    opened: Callable[..., Database],
+    opened: Callable[..., SQLiteFile],
 ) -> None:
     database = opened()
     seen: list[sqlite3.Connection] = []
@@ -326,7 +315,7 @@ def test_each_thread_has_its_own_connection_and_closing_closes_them_all(
 
 
 def test_the_connection_of_a_thread_that_has_ended_is_closed(
-    opened: Callable[..., Database],
+    opened: Callable[..., SQLiteFile],
 ) -> None:
     """A page has a new thread each time it is drawn: connections that stay use up the files."""
     database = opened()
@@ -344,31 +333,29 @@ def test_the_connection_of_a_thread_that_has_ended_is_closed(
 # A full disk
 
 
-def fill(database: Database) -> int:
+def fill(database: SQLiteFile) -> int:
     """Writes until there is no more room; returns how many rows were stored."""
     stored = 0
     with pytest.raises(StoreError) as caught:
         while stored < 5_000:
-            with database.write() as connection:
-                connection.execute(
-                    "insert into thing values (?, ?)", (f"{stored:06}" + "x" * 5_000, stored)
-                )
+            with database.transaction() as connection:
+                connection.execute("insert into thing values (?, ?)", (f"{stored:06}" + "x" * 5_000, stored))
             stored += 1
-    assert caught.value.trouble == "full"
+    assert caught.value.problem == "full"
     assert "disk is full" in str(caught.value)
     assert "nothing stored was lost" in str(caught.value)
     return stored
 
 
 def test_a_full_disk_loses_nothing_and_is_over_when_there_is_room(
-    opened: Callable[..., Database],
+    opened: Callable[..., SQLiteFile],
 ) -> None:
     database = opened()
     database.connection.execute("pragma max_page_count=40")
     stored = fill(database)
     assert [int(str(n)[:6]) for n in names(database)] == list(range(stored))
     database.connection.execute("pragma max_page_count=100000")
-    with database.write() as connection:
+    with database.transaction() as connection:
         connection.execute("insert into thing values ('room again', 0)")
     assert len(names(database)) == stored + 1
 
@@ -401,7 +388,7 @@ SMALL_DISK = """
 import os, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST, fill, names
-from research.storage.files import Database
+from research.storage.sqlite_files import Database
 folder = Path(sys.argv[1])
 ballast = folder / "ballast"
 ballast.write_bytes(b"x" * 300_000)
@@ -425,7 +412,7 @@ FULL_DISK = """
 import shutil, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST
-from research.storage.files import Database, StoreError, explained
+from research.storage.sqlite_files import Database, StoreError, explained
 folder = Path(sys.argv[1])
 Database(folder / "some.db", (FIRST,)).close()
 for left in (0, 16_384):
@@ -449,17 +436,17 @@ def test_a_disk_that_has_become_full_in_the_meantime_is_told_as_that(tmp_path: P
 def test_an_error_of_a_disk_with_room_is_not_told_as_a_full_one(tmp_path: Path) -> None:
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorname = "SQLITE_IOERR_READ"
-    told = explained(error, tmp_path / "some.db")
-    assert (told.trouble, told.detail) == ("unusable", "disk I/O error")
+    told = to_store_error(error, tmp_path / "some.db")
+    assert (told.problem, told.detail) == ("unusable", "disk I/O error")
     quota = OSError(errno.EDQUOT, "Disk quota exceeded")
-    assert explained(quota, tmp_path / "some.db").trouble == "full"
+    assert to_store_error(quota, tmp_path / "some.db").problem == "full"
 
 
 READ_ONLY_DISK = """
 import subprocess, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST
-from research.storage.files import Database, StoreError, explained
+from research.storage.sqlite_files import Database, StoreError, explained
 folder = Path(sys.argv[1])
 database = Database(folder / "some.db", (FIRST,))
 with database.write() as connection:
@@ -486,7 +473,7 @@ def test_a_file_that_may_not_grow_gives_a_store_error_and_keeps_what_it_has(tmp_
     child = """
 import resource, signal, sys
 from pathlib import Path
-from research.storage.files import Database, StoreError, explained
+from research.storage.sqlite_files import Database, StoreError, explained
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 database = Database(Path(sys.argv[1]), ("create table thing(name text);",))
@@ -515,7 +502,7 @@ except StoreError as error:
 FORKED = """
 import os, sys, threading, time
 from pathlib import Path
-from research.storage.files import Database
+from research.storage.sqlite_files import Database
 
 db = Database(Path(sys.argv[1]), ("create table t(n integer);",))
 long = "with recursive c(n) as (select 1 union all select n + 1 from c where n < 20000000) select count(*) from c"

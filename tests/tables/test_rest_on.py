@@ -14,35 +14,35 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from research.application import Desk
-from research.citations.numbering import cited
+from research.application import Application
+from research.citations.numbering import number_report_answer
 from research.core.records import (
     Answer,
     Cell,
-    Cite,
+    CellReading,
     Column,
     Evidence,
     Grid,
-    Options,
     Passage,
+    PassageReference,
     Plan,
-    Reading,
     Report,
     Row,
     Run,
+    RunOptions,
 )
-from research.core.settings import load
-from research.export.formats import report_as
-from research.tables.columns import settle
-from research.tables.shown import cell_quotes
-from research.tables.values import read
+from research.core.settings import load_settings
+from research.export.formats import export_report
+from research.tables.column_values import merge_readings
+from research.tables.formatting import reading_quotes
+from research.tables.values import extract_value
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def dated(text: str, name: str, question: str = "") -> str:
-    value = read(text, Column(id="c", name=name, question=question, type="date"))
+    value = extract_value(text, Column(id="c", name=name, question=question, type="date"))
     if value is None or value.day is None:
         return "-"
     return value.day.isoformat()[: {"day": 10, "month": 7, "year": 4}[value.precision]]
@@ -96,9 +96,7 @@ def test_a_date_by_which_something_was_so_is_not_when_it_happened(text: str, sai
         ("Licence valid until", "The licence is valid until 3 May 2027.", "2027-05-03"),
     ],
 )
-def test_a_column_that_asks_for_such_a_date_takes_its_own_kind_alone(
-    name: str, text: str, said: str
-) -> None:
+def test_a_column_that_asks_for_such_a_date_takes_its_own_kind_alone(name: str, text: str, said: str) -> None:
     assert dated(text, name) == said
 
 
@@ -130,10 +128,8 @@ def test_a_column_that_asks_for_such_a_date_takes_its_own_kind_alone(
         ("Parking nearby", "There is parking nearby.", "yes"),
     ],
 )  # fmt: skip
-def test_yes_and_no_are_said_of_what_is_asked_and_not_of_something_like_it(
-    name: str, text: str, said: str
-) -> None:
-    value = read(text, Column(id="c", name=name, type="yes or no"))
+def test_yes_and_no_are_said_of_what_is_asked_and_not_of_something_like_it(name: str, text: str, said: str) -> None:
+    value = extract_value(text, Column(id="c", name=name, type="yes or no"))
     assert (value and ("yes" if value.yes else "no")) == (None if said == "-" else said)
 
 
@@ -143,16 +139,12 @@ def test_yes_and_no_are_said_of_what_is_asked_and_not_of_something_like_it(
 def filled(
     folder: Path, documents: Mapping[str, str], rows: Sequence[str], column: Column
 ) -> tuple[Report, list[Cell]]:
-    plan = Plan(
-        grid=Grid(
-            rows=tuple(Row(id=f"r{n}", name=name) for n, name in enumerate(rows)), columns=(column,)
-        )
-    )
-    with closing(Desk(load({}, data_dir=folder))) as desk:
-        desk.library.use_sample(False)
+    plan = Plan(grid=Grid(rows=tuple(Row(id=f"r{n}", name=name) for n, name in enumerate(rows)), columns=(column,)))
+    with closing(Application(load_settings({}, data_dir=folder))) as desk:
+        desk.library.set_sample_enabled(False)
         files = ((f"{n}.md", text.encode()) for n, text in documents.items())
-        assert all(item.ok for item in desk.library.add(files))
-        options = Options(table=True, sources=("library",))
+        assert all(item.is_ok for item in desk.library.add_files(files))
+        options = RunOptions(table=True, sources=("library",))
         run = desk.runs.start(rows[0], options=options, plan=plan)
         for _ in desk.runs.follow(run.id):
             pass
@@ -230,7 +222,7 @@ def test_a_sentence_that_begins_with_another_thing_fills_no_cell(
 )
 def test_what_is_so_no_more_is_no_value(text: str, said: float | None) -> None:
     name, unit = ("Admission", "euros") if text.isascii() else ("门票", "元")
-    value = read(text, Column(id="c", name=name, type="number", unit=unit))
+    value = extract_value(text, Column(id="c", name=name, type="number", unit=unit))
     assert (value.number if value else None) == said
 
 
@@ -251,34 +243,32 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
     )  # fmt: skip
     sentences = [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)]
     told = [
-        Reading(
-            value=value, quote=text, cites=(Cite(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
+        CellReading(
+            value=value, quote=text, cites=(PassageReference(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
         )
         for n, (text, (start, end)) in enumerate(zip(sentences, spans, strict=True))
-        if (value := read(text, column) or read(text, Column(id="c", name="通车时间", type="date")))
+        if (value := extract_value(text, column) or extract_value(text, Column(id="c", name="通车时间", type="date")))
     ]  # fmt: skip
-    cell = Cell(row="r", column="c", readings=settle(told, column))
+    cell = Cell(row="r", column="c", readings=merge_readings(told, column))
     grid = Grid(rows=(Row(id="r", name="Bridge"),), columns=(column,))
     run = Run(
-        id="t", conversation="t", owner="o", question="?", options=Options(table=True), status="done",
+        id="t", conversation="t", owner="o", question="?", options=RunOptions(table=True), status="done",
         created=NOW,
     )  # fmt: skip
     answer = Answer(title="t", language="en", author="a", made=NOW, cells=(cell,))
     report = Report(run=run, plan=Plan(grid=grid), answer=answer, evidence=sources)
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered and len(told) == 3
     (reading,) = numbered.cells[0].cell.readings
     known = {source.evidence.id: source.evidence for source in numbered.sources}
-    assert sorted(cell_quotes(reading, known)) == sorted(sentences)
+    assert sorted(reading_quotes(reading, known)) == sorted(sentences)
 
-    book = load_workbook(BytesIO(report_as(report, numbered, "xlsx")))["Evidence"]
-    shown = {
-        book.cell(n, 7).value: (book.cell(n, 5).value, book.cell(n, 4).value) for n in (2, 3, 4)
-    }
+    book = load_workbook(BytesIO(export_report(report, numbered, "xlsx")))["Evidence"]
+    shown = {book.cell(n, 7).value: (book.cell(n, 5).value, book.cell(n, 4).value) for n in (2, 3, 4)}
     assert shown == {
         "Page 0": (sentences[0], "1934"),
         "Page 1": (sentences[1], "May 1934"),
         "Page 2": (sentences[2], "1934年"),
     }
-    (one,) = json.loads(report_as(report, numbered, "table.json"))["cells"]
+    (one,) = json.loads(export_report(report, numbered, "table.json"))["cells"]
     assert sorted(c["quote"] for c in one["readings"][0]["cites"]) == sorted(sentences)

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.records import Cell, Cite, Column, Evidence, Reading, Status, Value
-from research.tables.columns import (
-    Point,
-    column_aligned,
-    column_charted,
-    column_ordered,
-    column_sureness,
-    column_unit,
-    same,
-    settle,
+from research.core.records import Cell, CellReading, CellValue, Column, Evidence, PassageReference, SupportStatus
+from research.tables.column_values import (
+    ColumnNumber,
+    chart_column,
+    convert_column_numbers,
+    find_column_unit,
+    is_same_value,
+    measure_column_quality,
+    merge_readings,
+    sort_rows_by_column,
 )
-from research.tables.values import read
+from research.tables.values import extract_value
 from tests.tables import each_row
 
 PRICE = Column(id="p", name="Ticket price", type="number")
@@ -30,18 +30,18 @@ KINDS = Column(id="k", name="Status", type="choice", choices=("Open", "Closed"))
 BOOKING = Column(id="b", name="Booking required", type="yes or no")
 
 
-def said(text: str, column: Column) -> Value:
-    value = read(text, column)
+def said(text: str, column: Column) -> CellValue:
+    value = extract_value(text, column)
     assert value is not None, text
     return value
 
 
-def reading(value: Value, *sources: str, status: Status = "quoted") -> Reading:
-    cites = tuple(Cite(evidence=s, passage=f"{s}1") for s in sources)
-    return Reading(value=value, quote=value.text, cites=cites, status=status)
+def reading(value: CellValue, *sources: str, status: SupportStatus = "quoted") -> CellReading:
+    cites = tuple(PassageReference(evidence=s, passage=f"{s}1") for s in sources)
+    return CellReading(value=value, quote=value.text, cites=cites, status=status)
 
 
-def cell(row: str, column: Column, *values: Value) -> Cell:
+def cell(row: str, column: Column, *values: CellValue) -> Cell:
     readings = tuple(reading(v, f"{row}{n}") for n, v in enumerate(values))
     return Cell(row=row, column=column.id, readings=readings, lack="" if values else "not found")
 
@@ -52,13 +52,13 @@ def prices(*texts: str) -> list[Cell]:
 
 def test_a_column_is_in_the_unit_of_most_and_money_of_another_is_told() -> None:
     cells = prices("门票60元。", "The ticket costs $25.", "Tickets are 40 yuan.", "", "门票免费。")
-    assert column_unit(PRICE, cells) == "yuan"
-    assert column_aligned(PRICE, cells) == {
-        "r0": Point(60, 60),
-        "r1": Point(why="currency"),
-        "r2": Point(40, 40),
-        "r3": Point(why="empty"),
-        "r4": Point(0, 0),
+    assert find_column_unit(PRICE, cells) == "yuan"
+    assert convert_column_numbers(PRICE, cells) == {
+        "r0": ColumnNumber(60, 60),
+        "r1": ColumnNumber(missing_reason="currency"),
+        "r2": ColumnNumber(40, 40),
+        "r3": ColumnNumber(missing_reason="empty"),
+        "r4": ColumnNumber(0, 0),
     }
 
 
@@ -72,28 +72,28 @@ def test_a_column_is_in_the_unit_of_most_and_money_of_another_is_told() -> None:
     ],
 )
 def test_values_are_converted(text: str, low: float, high: float, why: str) -> None:
-    point = column_aligned(HEIGHT, [cell("r", HEIGHT, said(text, HEIGHT))])["r"]
-    assert (point.low, point.high, point.why) == (pytest.approx(low), pytest.approx(high), why)
+    point = convert_column_numbers(HEIGHT, [cell("r", HEIGHT, said(text, HEIGHT))])["r"]
+    assert (point.low, point.high, point.missing_reason) == (pytest.approx(low), pytest.approx(high), why)
 
 
 def test_what_is_of_another_kind_is_told() -> None:
-    odd = Value(type="number", text="60 kg", number=60, unit="kg")
-    bare = Value(type="number", text="60", number=60)
+    odd = CellValue(type="number", text="60 kg", number=60, unit="kg")
+    bare = CellValue(type="number", text="60", number=60)
     cells = [cell("r", HEIGHT, odd), cell("s", HEIGHT, bare)]
-    assert [p.why for p in column_aligned(HEIGHT, cells).values()] == ["unit", "unit"]
+    assert [p.missing_reason for p in convert_column_numbers(HEIGHT, cells).values()] == ["unit", "unit"]
 
 
 def test_a_unit_that_nobody_knows_is_one_of_its_own() -> None:
     column = Column(id="s", name="Rating", type="number", unit="stars")
-    value = Value(type="number", text="4 stars", number=4, unit="stars")
-    assert column_aligned(column, [cell("r", column, value)]) == {"r": Point(4, 4)}
+    value = CellValue(type="number", text="4 stars", number=4, unit="stars")
+    assert convert_column_numbers(column, [cell("r", column, value)]) == {"r": ColumnNumber(4, 4)}
 
 
 def test_rows_without_a_value_stand_last_either_way() -> None:
     cells = prices("门票60元。", "", "门票40元。", "The ticket costs $25.")
     rows = ["r0", "r1", "r2", "r3", "nowhere"]
-    assert column_ordered(PRICE, rows, cells) == ("r2", "r0", "r1", "r3", "nowhere")
-    assert column_ordered(PRICE, rows, cells, descending=True) == (
+    assert sort_rows_by_column(PRICE, rows, cells) == ("r2", "r0", "r1", "r3", "nowhere")
+    assert sort_rows_by_column(PRICE, rows, cells, descending=True) == (
         "r0",
         "r2",
         "r1",
@@ -113,7 +113,7 @@ def test_rows_without_a_value_stand_last_either_way() -> None:
 )
 def test_every_type_has_an_order(column: Column, first: str, second: str) -> None:
     cells = [cell("b", column, said(second, column)), cell("a", column, said(first, column))]
-    assert column_ordered(column, ["b", "a"], cells) == ("a", "b")
+    assert sort_rows_by_column(column, ["b", "a"], cells) == ("a", "b")
 
 
 @each_row(
@@ -137,19 +137,17 @@ def test_every_type_has_an_order(column: Column, first: str, second: str) -> Non
         (HOURS, "周一闭馆", "周二闭馆", False),
     ],
 )
-def test_what_agrees_is_decided_as_for_answers(
-    column: Column, one: str, other: str, agree: bool
-) -> None:
+def test_what_agrees_is_decided_as_for_answers(column: Column, one: str, other: str, agree: bool) -> None:
     a, b = said(one, column), said(other, column)
-    assert same(a, b, column) is agree
-    assert same(b, a, column) is agree
+    assert is_same_value(a, b, column) is agree
+    assert is_same_value(b, a, column) is agree
 
 
 def test_a_number_without_a_unit_is_in_that_of_the_column() -> None:
-    bare = Value(type="number", text="632", number=632)
-    assert same(bare, said("The height is 2,073 ft.", HEIGHT), HEIGHT)
-    assert not same(bare, said("The height is 632 ft.", HEIGHT), HEIGHT)
-    assert not same(bare, said("It opened in 1999.", OPENED), HEIGHT)
+    bare = CellValue(type="number", text="632", number=632)
+    assert is_same_value(bare, said("The height is 2,073 ft.", HEIGHT), HEIGHT)
+    assert not is_same_value(bare, said("The height is 632 ft.", HEIGHT), HEIGHT)
+    assert not is_same_value(bare, said("It opened in 1999.", OPENED), HEIGHT)
 
 
 def test_readings_that_agree_are_one_that_cites_all_and_most_sources_come_first() -> None:
@@ -159,7 +157,7 @@ def test_readings_that_agree_are_one_that_cites_all_and_most_sources_come_first(
         reading(said("It is 632 m high.", HEIGHT), "c", "b", status="supported"),
         reading(said("The height is 632 m.", HEIGHT), "e"),
     ]
-    one, other = settle(found, HEIGHT)
+    one, other = merge_readings(found, HEIGHT)
     assert (one.value.text, one.quote) == ("632 m", "632 m")
     assert [c.evidence for c in one.cites] == ["e", "c", "b", "a"]
     assert (other.value.number, [c.evidence for c in other.cites]) == (610, ["d"])
@@ -170,22 +168,15 @@ def test_what_is_not_borne_out_stands_behind_what_is() -> None:
         reading(said("门票60元。", PRICE), "a", status="unsupported"),
         reading(said("门票40元。", PRICE), "b"),
     ]
-    assert [r.value.number for r in settle(found, PRICE)] == [40, 60]
+    assert [r.value.number for r in merge_readings(found, PRICE)] == [40, 60]
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from([40.0, 60.0, 60.2, 61.0]), st.sampled_from("abc")), max_size=6
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from([40.0, 60.0, 60.2, 61.0]), st.sampled_from("abc")), max_size=6))
 def test_settling_loses_no_source_and_settles(found: list[tuple[float, str]]) -> None:
-    values = [
-        reading(Value(type="number", text=f"{n} m", number=n, unit="m"), source)
-        for n, source in found
-    ]
-    once = settle(values, HEIGHT)
+    values = [reading(CellValue(type="number", text=f"{n} m", number=n, unit="m"), source) for n, source in found]
+    once = merge_readings(values, HEIGHT)
     assert {c for r in once for c in r.cites} == {c for r in values for c in r.cites}
-    assert settle(once, HEIGHT) == once
+    assert merge_readings(once, HEIGHT) == once
 
 
 def test_how_sure_a_column_is() -> None:
@@ -201,14 +192,14 @@ def test_how_sure_a_column_is() -> None:
         Evidence(id="a0", kind="web", title="", retrieved=now, published=date(2019, 5, 1)),
         Evidence(id="a1", kind="web", title="", retrieved=now),
     ]
-    told = column_sureness(HEIGHT, cells, evidence)
+    told = measure_column_quality(HEIGHT, cells, evidence)
     assert told == (3, 2, 1, 1.5, date(2019, 5, 1), 1)
-    assert column_sureness(HEIGHT, [], []) == (0, 0, 0, 0.0, None, 0)
+    assert measure_column_quality(HEIGHT, [], []) == (0, 0, 0, 0.0, None, 0)
 
 
 def test_a_chart_has_numbers_in_one_unit_and_says_what_it_leaves_out() -> None:
     cells = prices("门票约60元。", "", "门票80至100元。", "The ticket costs $25.")
-    found = column_charted(PRICE, ["r0", "r1", "r2", "r3"], cells)
+    found = chart_column(PRICE, ["r0", "r1", "r2", "r3"], cells)
     assert found.unit == "yuan"
     assert found.bars == (("r2", 80, 100, ""), ("r0", 60, 60, "about"))
     assert found.left_out == (("r1", "empty"), ("r3", "currency"))

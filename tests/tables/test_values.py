@@ -23,9 +23,9 @@ from typing import NamedTuple
 import pytest
 
 from research import data
-from research.core.records import Column, ColumnType, Value
-from research.core.text.quantities import measures
-from research.tables.values import LONGEST, date_value, number_value, read
+from research.core.records import CellValue, Column, ColumnType
+from research.core.text.quantities import find_measures
+from research.tables.values import MAX_VALUE_CHARS, date_value, extract_value, number_value
 from tests.tables import each_row
 
 
@@ -51,7 +51,7 @@ def cases() -> list[Case]:
     return found
 
 
-def shown(value: Value | None) -> str:
+def shown(value: CellValue | None) -> str:
     """A value as the table has it."""
     if value is None:
         return "-"
@@ -66,12 +66,10 @@ def shown(value: Value | None) -> str:
     return value.choice if value.type == "choice" else value.text
 
 
-def right(case: Case, value: Value | None) -> bool:
+def right(case: Case, value: CellValue | None) -> bool:
     if value is not None and case.column.type == "text":
         needs = re.findall(r"([~!])([^~!]+)", case.expected)
-        return bool(needs) and all(
-            (part.strip() in value.text) == (sign == "~") for sign, part in needs
-        )
+        return bool(needs) and all((part.strip() in value.text) == (sign == "~") for sign, part in needs)
     if case.column.type == "number" and case.expected != "-":
         bound, low, high, unit = re.fullmatch(
             r"(about|least|most)? ?([\d.e]+?)(?:\.\.([\d.e]+))?(?: ([^\d].*))?", case.expected
@@ -81,22 +79,22 @@ def right(case: Case, value: Value | None) -> bool:
     return shown(value) == case.expected
 
 
-def first(case: Case) -> Value | None:
+def first(case: Case) -> CellValue | None:
     """The baseline: the first figure or date of the sentence; of the other types the plainest guess."""
     kind: ColumnType = case.column.type
-    found = [m for m in measures(case.text) if m.dated == (kind == "date")]
+    found = [m for m in find_measures(case.text) if m.is_date == (kind == "date")]
     if kind == "number":
         return number_value(found[0], case.text) if found else None
     if kind == "date":
-        dated = [m for m in found if m.parts[0]]
+        dated = [m for m in found if m.date_parts[0]]
         return date_value(dated[0], case.text) if dated else None
     if kind == "yes or no":
-        return Value(type=kind, text=case.text, yes=True)
+        return CellValue(type=kind, text=case.text, yes=True)
     if kind == "choice":
         folded = case.text.lower()
         choice = next((c for c in case.column.choices if c.lower() in folded), "")
-        return Value(type=kind, text=case.text, choice=choice) if choice else None
-    return Value(type=kind, text=case.text)
+        return CellValue(type=kind, text=case.text, choice=choice) if choice else None
+    return CellValue(type=kind, text=case.text)
 
 
 WRONG = {  # what is asked for, and what is said instead
@@ -112,14 +110,12 @@ WRONG = {  # what is asked for, and what is said instead
 
 
 def test_each_sentence_gives_what_it_says() -> None:
-    values = [(case, read(case.text, case.column, case.near)) for case in cases()]
+    values = [(case, extract_value(case.text, case.column, case.near)) for case in cases()]
     wrong = {(case.column.name, shown(value)) for case, value in values if not right(case, value)}
     assert wrong == WRONG
 
 
-@pytest.mark.parametrize(
-    ("half", "count"), [("tuned", 24), ("held", 22), ("later", 22), ("last", 24)]
-)
+@pytest.mark.parametrize(("half", "count"), [("tuned", 24), ("held", 22), ("later", 22), ("last", 24)])
 def test_the_first_figure_of_a_sentence_is_often_another(half: str, count: int) -> None:
     """The baseline, so that the counts above say something."""
     assert sum(right(case, first(case)) for case in cases() if case.half == half) == count
@@ -131,13 +127,13 @@ def test_short_notes_on_prices_are_read_or_left() -> None:
     column = Column(id="p", name="旺季成人门票", type="number")
     table = io.StringIO(data.text("sights/tourist_spot.csv").removeprefix("\ufeff"))
     notes = [(r["ticket_text"], r["ticket_cny"]) for r in csv.DictReader(table)]
-    read_as = [(read(text, column), float(price)) for text, price in notes if text and price]
+    read_as = [(extract_value(text, column), float(price)) for text, price in notes if text and price]
     right = sum(value is not None and value.number == price for value, price in read_as)
     assert (len(read_as), right, sum(value is None for value, _ in read_as)) == (140, 129, 7)
 
 
 def number(text: str, name: str = "Length", **more: str) -> str:
-    return shown(read(text, Column(id="c", name=name, type="number", **more)))
+    return shown(extract_value(text, Column(id="c", name=name, type="number", **more)))
 
 
 def test_a_figure_of_another_unit_is_taken_where_there_is_none_in_the_own() -> None:
@@ -157,15 +153,15 @@ def test_what_says_nothing_gives_no_number(text: str) -> None:
 
 def test_a_date_that_may_be_two_days_is_its_year() -> None:
     column = Column(id="c", name="Opened", type="date")
-    assert shown(read("Opened 3/4/2026.", column)) == "2026"
-    assert shown(read("Opened 24/11/2026.", column)) == "2026-11-24"
+    assert shown(extract_value("Opened 3/4/2026.", column)) == "2026"
+    assert shown(extract_value("Opened 24/11/2026.", column)) == "2026-11-24"
 
 
 def test_a_text_is_one_line_and_no_longer_than_a_cell() -> None:
-    value = read("a long\nsentence " * 200, Column(id="c", name="What"))
+    value = extract_value("a long\nsentence " * 200, Column(id="c", name="What"))
     assert value is not None
     assert "\n" not in value.text
-    assert len(value.text) <= LONGEST
+    assert len(value.text) <= MAX_VALUE_CHARS
 
 
 @each_row(
@@ -182,7 +178,7 @@ def test_a_text_is_one_line_and_no_longer_than_a_cell() -> None:
     ],
 )
 def test_yes_and_no_are_only_what_is_said(name: str, text: str, said: str) -> None:
-    assert shown(read(text, Column(id="c", name=name, type="yes or no"))) == said
+    assert shown(extract_value(text, Column(id="c", name=name, type="yes or no"))) == said
 
 
 @each_row(
@@ -196,4 +192,4 @@ def test_yes_and_no_are_only_what_is_said(name: str, text: str, said: str) -> No
 )
 def test_a_choice_is_never_guessed(text: str, said: str) -> None:
     column = Column(id="c", name="Status", type="choice", choices=("Open", "Closed"))
-    assert shown(read(text, column)) == said
+    assert shown(extract_value(text, column)) == said

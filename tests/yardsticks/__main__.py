@@ -23,9 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.yardsticks", description=__doc__)
     parser.add_argument("what", choices=YARDSTICKS)
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument(
-        "--half", choices=("seen", "unseen"), help="answers, stories and figures alone"
-    )
+    parser.add_argument("--half", choices=("seen", "unseen"), help="answers, stories and figures alone")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     if asked.what in ("answers", "stories"):

@@ -21,11 +21,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from research.application import Desk
+from research.application import Application
 from research.core.records import Report, Span
-from research.core.settings import load
-from research.core.text.sentences import sentences
-from research.core.text.words import fold, tokens
+from research.core.settings import load_settings
+from research.core.text.sentences import split_sentences
+from research.core.text.tokenizer import normalise_quote, tokenize
 
 HERE = Path(__file__).parent / "answers"
 SETS = (HERE / "sample.jsonl", HERE / "other.jsonl")
@@ -43,7 +43,7 @@ def half_of(name: str) -> Half:
 
 def bare(text: str) -> str:
     """Text as labels and quotes are compared: without marks of layout and punctuation."""
-    return re.sub(r"[\W_]+", "", fold(text)).casefold()
+    return re.sub(r"[\W_]+", "", normalise_quote(text)).casefold()
 
 
 @lru_cache(256)
@@ -78,9 +78,7 @@ class Labelled:
     @classmethod
     def read(cls, row: Mapping[str, Any], folder: Path) -> Self:
         def allowed(one: Mapping[str, str]) -> str:
-            return bare(
-                one["text"] if "text" in one else sections(folder / one["document"])[one["section"]]
-            )
+            return bare(one["text"] if "text" in one else sections(folder / one["document"])[one["section"]])
 
         groups = [one if isinstance(one, list) else [one] for one in row["must"]]
         return cls(
@@ -103,11 +101,9 @@ class Labelled:
         """How many sentences of some quotes are neither in what must nor in what may be quoted, of
         how many."""
         fit = [one for group in self.must for one in group] + list(self.may)
-        told = [bare(quote[at:end]) for quote in quotes for at, end in sentences(quote)]
+        told = [bare(quote[at:end]) for quote in quotes for at, end in split_sentences(quote)]
         told = [one for one in told if one]
-        return sum(not any(one in other or other in one for other in fit) for one in told), len(
-            told
-        )
+        return sum(not any(one in other or other in one for other in fit) for one in told), len(told)
 
     def routed(self, asked: Iterable[str]) -> bool:
         asked = set(asked)
@@ -146,24 +142,22 @@ def documents(file: Path) -> Path:
 
 
 @contextmanager
-def desk(folder: Path) -> Iterator[Desk]:
+def desk(folder: Path) -> Iterator[Application]:
     """A desk without any key, whose library holds the documents of a folder."""
     with tempfile.TemporaryDirectory() as data:
-        there = Desk(load({}, data_dir=Path(data)))
+        there = Application(load_settings({}, data_dir=Path(data)))
         try:
-            there.library.use_sample(folder == SHIPPED)
+            there.library.set_sample_enabled(folder == SHIPPED)
             if folder != SHIPPED:
-                added = there.library.add(
-                    (one.name, one.read_bytes()) for one in sorted(folder.glob("*.*"))
-                )
-                assert all(item.ok for item in added)
+                added = there.library.add_files((one.name, one.read_bytes()) for one in sorted(folder.glob("*.*")))
+                assert all(item.is_ok for item in added)
             yield there
         finally:
             there.close()
 
 
-def _answered(there: Desk, one: Labelled) -> dict[str, Any]:
-    options = there.services.usual().model_copy(update={"sources": OFFERED})
+def _answered(there: Application, one: Labelled) -> dict[str, Any]:
+    options = there.services.default_options().model_copy(update={"sources": OFFERED})
     started = time.perf_counter()
     run = there.runs.start(one.q, options=options)
     for _ in there.runs.follow(run.id):
@@ -208,9 +202,7 @@ def treats(report: Report, names: Iterable[str]) -> bool:
     assert report.answer and report.plan
     items = {item.id: item for item in report.evidence}
     cited = {span.part for span in report.answer.spans if span.cites}
-    bare_parts = {
-        part.id: part.subject or part.text for part in report.plan.parts if part.id not in cited
-    }
+    bare_parts = {part.id: part.subject or part.text for part in report.plan.parts if part.id not in cited}
 
     def around(span: Span) -> Iterator[str]:
         if span.cites or span.kind == "missing":
@@ -258,7 +250,7 @@ def _told(found: list[dict[str, Any]]) -> dict[str, float | None]:
 
 def _sentences(document: Path) -> Iterator[str]:
     for text in sections(document).values():
-        for at, end in sentences(text):
+        for at, end in split_sentences(text):
             yield text[at:end]
 
 
@@ -266,12 +258,12 @@ class Ranked:
     """BM25 over sentences, with the usual constants: what the product has to beat."""
 
     def __init__(self, texts: list[str]) -> None:
-        self.texts, self.bags = texts, [Counter(tokens(text)) for text in texts]
+        self.texts, self.bags = texts, [Counter(tokenize(text)) for text in texts]
         self.usual = sum(bag.total() for bag in self.bags) / len(texts)
         self.holding = Counter(term for bag in self.bags for term in bag)
 
     def best(self, question: str) -> list[str]:
-        scored = [(self._score(set(tokens(question)), bag), n) for n, bag in enumerate(self.bags)]
+        scored = [(self._score(set(tokenize(question)), bag), n) for n, bag in enumerate(self.bags)]
         first = sorted(scored, key=lambda one: (-one[0], one[1]))[:QUOTED]
         return [self.texts[n] for score, n in first if score > 0]
 

@@ -21,10 +21,10 @@ from typing import Any
 from unittest.mock import patch
 
 from research.citations import mentions
-from research.citations.conflicts import conflicts
-from research.citations.reading import Sentence, read
-from research.core.records import Evidence, Options, Passage, Report, Run
-from research.core.text.quantities import Measure, agrees, measures
+from research.citations.disagreements import find_disagreements
+from research.citations.tokenization import TokenizedSentence, tokenize_text
+from research.core.records import Evidence, Passage, Report, Run, RunOptions
+from research.core.text.quantities import Measure, find_measures, measures_agree
 
 RESULTS = Path(__file__).with_name("conflicts.json")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,12 +77,12 @@ def _spellings(answer: Any) -> Iterator[str]:
 
 
 def _figures(spellings: Iterable[str]) -> list[Measure]:
-    return [measure for text in spellings for measure in measures(text)]
+    return [measure for text in spellings for measure in find_measures(text)]
 
 
 def _says(text: str, answer: Iterable[str]) -> bool:
     """Whether a text gives one of the figures of an answer."""
-    return any(agrees(mine, its) for mine in _figures(answer) for its in measures(text))
+    return any(measures_agree(mine, its) for mine in _figures(answer) for its in find_measures(text))
 
 
 def product(question: Question, sources: Sources) -> list[tuple[str, ...]]:
@@ -95,12 +95,12 @@ def product(question: Question, sources: Sources) -> list[tuple[str, ...]]:
         for n, texts in enumerate(sources)
     )  # fmt: skip
     run = Run(
-        id="r", conversation="c", owner="o", question=question.query, options=Options(), status="done",
+        id="r", conversation="c", owner="o", question=question.query, options=RunOptions(), status="done",
         created=NOW,
     )  # fmt: skip
     return [
         tuple(figure.text for figure in one.figures)
-        for one in conflicts(Report(run=run, evidence=evidence), None)
+        for one in find_disagreements(Report(run=run, evidence=evidence), None)
     ]
 
 
@@ -118,23 +118,21 @@ def overlap(threshold: float) -> Finds:
     return finds
 
 
-def _rivals(
-    one: Sequence[str], two: Sequence[str]
-) -> Iterator[tuple[str, str, Measure, Measure, float]]:
+def _rivals(one: Sequence[str], two: Sequence[str]) -> Iterator[tuple[str, str, Measure, Measure, float]]:
     for a in _sentences(one):
         for b in _sentences(two):
             share = _shared(a, b)
             for m in a.measures:
                 for n in b.measures:
-                    if m.kind == n.kind and m.unit == n.unit and not (agrees(m, n) or agrees(n, m)):
-                        yield a.text, b.text, m, n, share
+                    if m.kind == n.kind and m.unit == n.unit and not (measures_agree(m, n) or measures_agree(n, m)):
+                        yield a.folded, b.folded, m, n, share
 
 
-def _sentences(texts: Iterable[str]) -> list[Sentence]:
-    return [sentence for text in texts for sentence in read(text).sentences]
+def _sentences(texts: Iterable[str]) -> list[TokenizedSentence]:
+    return [sentence for text in texts for sentence in tokenize_text(text).sentences]
 
 
-def _shared(one: Sentence, other: Sentence) -> float:
+def _shared(one: TokenizedSentence, other: TokenizedSentence) -> float:
     mine, its = ({token for token in s.tokens if not token[0].isdigit()} for s in (one, other))
     return len(mine & its) / (min(len(mine), len(its)) or 1)
 
@@ -142,8 +140,7 @@ def _shared(one: Sentence, other: Sentence) -> float:
 def shown(finds: Finds, question: Question, sources: Sources) -> bool:
     """Whether a conflict has both the right figure and the false one."""
     return any(
-        any(_says(text, question.right) for text in figures)
-        and any(_says(text, question.wrong) for text in figures)
+        any(_says(text, question.right) for text in figures) and any(_says(text, question.wrong) for text in figures)
         for figures in finds(question, sources)
     )
 
@@ -160,19 +157,12 @@ def scores(finds: Finds, questions: Sequence[Question]) -> dict[str, float | Non
     numeric = [question for question in questions if question.numeric]
     return {
         "shown": _share(shown(finds, q, (q.positive, q.altered)) for q in numeric),
-        "apart": _share(
-            shown(finds, q, (q.positive[::2], q.altered[1::2]))
-            for q in numeric
-            if len(q.positive) > 1
-        ),
+        "apart": _share(shown(finds, q, (q.positive[::2], q.altered[1::2])) for q in numeric if len(q.positive) > 1),
         "false": _share(
-            bool(finds(q, ((one,), (two,))))
-            for q in questions
-            for one, two in combinations(q.positive, 2)
+            bool(finds(q, ((one,), (two,)))) for q in questions for one, two in combinations(q.positive, 2)
         ),
         "alarms": _share(
-            bool(finds(q, [(text,) for text in dict.fromkeys(q.positive + q.negative)]))
-            for q in questions
+            bool(finds(q, [(text,) for text in dict.fromkeys(q.positive + q.negative)])) for q in questions
         ),
     }
 
@@ -206,7 +196,7 @@ def row(name: str, questions: Sequence[Question], threshold: float) -> dict[str,
 
 
 def language(questions: Sequence[Question]) -> str:
-    return "zh" if read(questions[0].query, True).chinese else "en"
+    return "zh" if tokenize_text(questions[0].query, True).is_chinese else "en"
 
 
 def _measured(file: Path) -> dict[str, Any]:
@@ -225,8 +215,7 @@ def told(found: dict[str, Any]) -> Iterator[str]:
     yield f"{'set':<24}{'n':>5}{'numeric':>9}{'pairs':>7}" + "".join(f"{n:>14}" for n in FIGURES)
     for one in found["sets"]:
         yield f"{one['set']:<24}{one['n']:>5}{one['numeric']:>9}{one['pairs']:>7}" + "".join(
-            f"{_shown(one[name]) + ' (' + _shown(one[f'overlap_{name}']) + ')':>14}"
-            for name in FIGURES
+            f"{_shown(one[name]) + ' (' + _shown(one[f'overlap_{name}']) + ')':>14}" for name in FIGURES
         )
 
 
@@ -237,7 +226,7 @@ def _shown(score: float | None) -> str:
 # A part of the comparison, and what stands in its place when it is left out.
 PARTS: dict[str, dict[str, Any]] = {
     "words": {"ALIKE": 0.0, "YEARS": 0.0},
-    "years": {"YEARS": mentions.ALIKE},
+    "years": {"YEARS": mentions.MIN_WORD_OVERLAP},
     "qualifiers": {"qualified": lambda _: frozenset()},
     "taken back": {"TAKEN_BACK": frozenset()},
     "other figures": {"_framed": lambda *_: False},
@@ -251,10 +240,10 @@ PARTS: dict[str, dict[str, Any]] = {
 
 def without(part: str, questions: Sequence[Question]) -> dict[str, float | None]:
     """The scores with a part of the comparison left out."""
-    mentions.mentions.cache_clear()
+    mentions.find_mentions.cache_clear()
     with patch.multiple(mentions, **PARTS[part]):
         found = scores(product, questions)
-    mentions.mentions.cache_clear()
+    mentions.find_mentions.cache_clear()
     return found
 
 

@@ -16,10 +16,10 @@ from typing import Any, Literal
 from unittest.mock import patch
 
 from research.citations import mentions
-from research.core.text.quantities import Measure, agrees, measures
+from research.core.text.quantities import Measure, find_measures, measures_agree
 from research.sources.news.article import Article
-from research.sources.news.figures import conflicts
-from research.sources.news.stories import Story
+from research.sources.news.stories import StoryCluster
+from research.sources.news.story_figures import find_conflicts
 
 Half = Literal["seen", "unseen"]
 PAIRS = Path(__file__).with_name("stories") / "figures.jsonl"
@@ -61,8 +61,8 @@ def _pair(row: dict[str, Any]) -> Pair:
 
 def product(pair: Pair) -> Found:
     """As the program tells them of two pieces of one story."""
-    story = Story(id="s", headline=pair.pieces[0].title, items=pair.pieces)
-    return [tuple(figure.text for figure in one.figures) for one in conflicts(story)]
+    story = StoryCluster(id="s", headline=pair.pieces[0].title, articles=pair.pieces)
+    return [tuple(figure.text for figure in one.figures) for one in find_conflicts(story)]
 
 
 def plain(pair: Pair) -> Found:
@@ -72,13 +72,13 @@ def plain(pair: Pair) -> Found:
         (said, told)
         for said, a in one
         for told, b in other
-        if (a.kind, a.unit) == (b.kind, b.unit) and not (agrees(a, b) or agrees(b, a))
+        if (a.kind, a.unit) == (b.kind, b.unit) and not (measures_agree(a, b) or measures_agree(b, a))
     ]
 
 
 def _measured(piece: Article) -> list[tuple[str, Measure]]:
     text = f"{piece.title}\n{piece.text}"
-    return [(text[m.start : m.end], m) for m in measures(text)]
+    return [(text[m.start : m.end], m) for m in find_measures(text)]
 
 
 # --- The measure ------------------------------------------------------------------------------------
@@ -87,13 +87,12 @@ def _measured(piece: Article) -> list[tuple[str, Measure]]:
 def right(found: Found, pair: Pair) -> bool:
     """Whether a conflict has both figures of a pair that has some."""
     return bool(pair.figures) and any(
-        all(any(_same(figure, told) for told in conflict) for figure in pair.figures)
-        for conflict in found
+        all(any(_same(figure, told) for told in conflict) for figure in pair.figures) for conflict in found
     )
 
 
 def _same(one: str, other: str) -> bool:
-    return any(agrees(a, b) and agrees(b, a) for a in measures(one) for b in measures(other))
+    return any(measures_agree(a, b) and measures_agree(b, a) for a in find_measures(one) for b in find_measures(other))
 
 
 def scores(way: Callable[[Pair], Found], asked: Sequence[Pair]) -> dict[str, float]:

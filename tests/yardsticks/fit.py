@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from research.citations.features import measured
-from research.citations.judge import taken_back
-from research.citations.quotes import stands_in
-from research.citations.reading import read
+from research.citations.features import measure_features
+from research.citations.judge import find_retraction
+from research.citations.tokenization import tokenize_text
+from research.citations.verbatim import find_verbatim_sentence
 from tests.yardsticks.support import RESULTS, Claim, claims
 
 FEATURES = {
@@ -59,11 +59,11 @@ class Data:
 def data(every: Sequence[Claim]) -> Data:
     rows, quoted, held = [], [], []
     for e in every:
-        claim, texts = read(e.claim, True), [read(p) for p in e.passages]
-        found = measured(claim, texts)
-        rows.append(found.values)
-        quoted.append(any(stands_in(e.claim, passage) for passage in e.passages))
-        held.append(bool(found.absent or taken_back(claim, texts, found)))
+        claim, texts = tokenize_text(e.claim, True), [tokenize_text(p) for p in e.passages]
+        found = measure_features(claim, texts)
+        rows.append(found.feature_values)
+        quoted.append(any(find_verbatim_sentence(e.claim, passage) for passage in e.passages))
+        held.append(bool(found.missing_figures or find_retraction(claim, texts, found)))
     return Data(
         rows,
         np.array(quoted),
@@ -177,10 +177,7 @@ def meaning(said: Array, found: Data) -> dict[str, float]:
     good, bad = rates(said, found)
     return {
         "recall": round(good, 3),
-        **{
-            f"precision@{base}": round(base * good / max(1e-9, base * good + (1 - base) * bad), 3)
-            for base in BASES
-        },
+        **{f"precision@{base}": round(base * good / max(1e-9, base * good + (1 - base) * bad), 3) for base in BASES},
     }
 
 
@@ -266,18 +263,12 @@ def main(files: Sequence[str]) -> None:
             "overlap": plain,
             "overlap_mean": mean(plain),
             "without": {
-                name: round(
-                    score([f for f in features if f != name], found) - score(features, found), 4
-                )
+                name: round(score([f for f in features if f != name], found) - score(features, found), 4)
                 for name in features
             },
             "supported": good,
             "unsupported": bad,
-            **(
-                {"contradictions_supported": round(float(said[against].mean()), 3)}
-                if against.any()
-                else {}
-            ),
+            **({"contradictions_supported": round(float(said[against].mean()), 3)} if against.any() else {}),
         }
     shipped = {
         "about": "Weights of research/citations/judge.py, by tests/yardsticks/fit.py",

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from research.agent.extractive.quotes import QUOTES, considered
-from research.agent.extractive.reasoner import Digest
-from research.agent.nodes.question import understand
-from research.core.records import Finding, Options, Part, Plan, silent
+from research.agent.extractive.quote_selection import MAX_QUOTES, candidates_with_features
+from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.agent.nodes.question import clean_question
+from research.core.records import Finding, Part, Plan, RunOptions, ignore_event
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 from tests.yardsticks import answers
@@ -53,25 +53,25 @@ class Case:
 
 async def _looked_up(
     library: Library, asked: str, reflected: bool
-) -> list[tuple[Digest, str, Part, list[Finding]]]:
+) -> list[tuple[ExtractiveReasoner, str, Part, list[Finding]]]:
     """The parts of a question with all that is found when each is looked for in several ways."""
-    reasoner, source = Digest(library), LibraryRetriever(library)
-    question, options = understand(asked), Options()
-    plan = await reasoner.plan(question, options, silent)
+    reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
+    question, options = clean_question(asked), RunOptions()
+    plan = await reasoner.plan(question, options, ignore_event)
     if not isinstance(plan, Plan):
         return []
-    findings = [await source.search(task, silent) for task in plan.tasks]
+    findings = [await source.search(task, ignore_event) for task in plan.tasks]
     if reflected:
         for part in plan.parts:
-            ways = [*reasoner.ways(question, plan, part, findings)][:WAYS]
-            findings += [await source.search(task, silent) for task in ways]
+            ways = [*reasoner.alternative_tasks(question, plan, part, findings)][:WAYS]
+            findings += [await source.search(task, ignore_event) for task in ways]
     return [(reasoner, question.text, part, findings) for part in plan.parts]
 
 
-def _case(name: str, found: tuple[Digest, str, Part, list[Finding]], right: Any, key: str) -> Case:
+def _case(name: str, found: tuple[ExtractiveReasoner, str, Part, list[Finding]], right: Any, key: str) -> Case:
     reasoner, text, part, findings = found
-    asked, names, proper = reasoner.sought(part, text)
-    some = considered(asked, names, proper, findings)
+    asked, names, proper = reasoner.search_terms(part, text)
+    some = candidates_with_features(asked, names, proper, findings)
     rows = [[values[name] for name in FEATURES] for _, values in some]
     half = hashlib.md5(key.encode(), usedforsecurity=False).digest()[0] & 1
     return Case(name, np.array(rows), np.array([right(one.text) for one, _ in some], bool), half)
@@ -82,9 +82,7 @@ async def _read(library: Library, texts: list[Text]) -> list[Case]:
     for n, text in enumerate(texts):
         for asked, told in text.questions:
             for found in await _looked_up(library, asked, reflected=False):
-                out.append(
-                    _case("CMRC", found, lambda line, t=told: any(a in line for a in t), text.text)
-                )
+                out.append(_case("CMRC", found, lambda line, t=told: any(a in line for a in t), text.text))
                 rest = [_without(str(n), finding) for finding in found[3]]
                 out.append(_case("unanswerable", (*found[:3], rest), lambda line: False, text.text))
     return out
@@ -116,8 +114,8 @@ def cases(file: Path) -> list[Case]:
     out: list[Case] = []
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder) / "library.db")
-        library.use_sample(False)
-        list(library.add((f"{n}.txt", one.text.encode()) for n, one in enumerate(texts)))
+        library.set_sample_enabled(False)
+        list(library.add_files((f"{n}.txt", one.text.encode()) for n, one in enumerate(texts)))
         out += asyncio.run(_read(library, texts))
         library.close()
     for path in answers.SETS:
@@ -135,9 +133,7 @@ def fitted(some: list[Case], use: Sequence[int]) -> Array:
     sizes = {name: sum(len(c.right) for c in some if c.set == name) for name in SHARES}
     x = np.vstack([case.rows[:, use] for case in some])
     y = np.concatenate([case.right for case in some]).astype(float)
-    w = np.concatenate([np.full(len(c.right), SHARES[c.set] / sizes[c.set]) for c in some]) / sum(
-        SHARES.values()
-    )
+    w = np.concatenate([np.full(len(c.right), SHARES[c.set] / sizes[c.set]) for c in some]) / sum(SHARES.values())
     z = np.c_[x, np.ones(len(x))]
     ridge = np.diag([RIDGE] * x.shape[1] + [0.0])
     b = np.zeros(z.shape[1])
@@ -158,7 +154,7 @@ def unseen(every: list[Case], use: Sequence[int]) -> dict[str, float]:
         for case in every:
             if case.half == half:
                 p = 1 / (1 + np.exp(-(case.rows[:, use] @ b[:-1] + b[-1])))
-                best = np.argsort(-p)[:QUOTES]
+                best = np.argsort(-p)[:MAX_QUOTES]
                 best = best[(p[best] >= QUOTED) & (p[best] >= BESIDE * p.max())]
                 hit = len(best) > 0 if case.set == "unanswerable" else case.right[best].any()
                 told.setdefault(case.set, []).append(bool(hit))
@@ -174,14 +170,11 @@ def main(file: str) -> None:
     results = {
         "n": {name: sum(case.set == name for case in every) for name in SHARES},
         "unseen": unseen(every, whole),
-        "without": {
-            name: unseen(every, [at for at in whole if at != gone])
-            for gone, name in enumerate(FEATURES)
-        },
+        "without": {name: unseen(every, [at for at in whole if at != gone]) for gone, name in enumerate(FEATURES)},
     }
     b = fitted(every, whole).round(3)
     shipped = {
-        "about": "Weights of research/agent/extractive/quotes.py, by tests/yardsticks/fit_quotes.py",
+        "about": "Weights of research/agent/extractive/quote_selection.py, by tests/yardsticks/fit_quotes.py",
         "weights": dict(zip(FEATURES, map(float, b[:-1]), strict=True)),
         "bias": float(b[-1]),
         "quoted": QUOTED,

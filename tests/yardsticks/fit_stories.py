@@ -16,8 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from research.sources.news.pieces import FEATURES, UNDATED, Piece, Pieces, kind, piece
-from research.sources.news.titles import stripped
+from research.sources.news.similarity import (
+    FEATURE_NAMES,
+    UNDATED_DISTANCE,
+    ArticleFeatures,
+    SimilarityModel,
+    extract_features,
+    weight_set,
+)
+from research.sources.news.titles import strip_outlet
 from tests.benchmarks.stories import pairs
 from tests.yardsticks.stories import Item, items
 
@@ -26,7 +33,7 @@ RIDGE = 0.5
 HARD = 10
 SURER = 0.5  # of the log odds, by which titles alone have to be likelier than what was fitted: they say less
 NEXT = 0.05  # of ten days
-AT = FEATURES.index("days")
+AT = FEATURE_NAMES.index("days")
 
 
 def days(one: Item, other: Item) -> float | None:
@@ -52,19 +59,17 @@ Rows = dict[str, list[list[float]]]
 Labels = dict[str, list[bool]]
 
 
-def _rows(
-    asked: Sequence[Item], made: Sequence[Piece], kinds: Container[str]
-) -> tuple[Rows, Labels]:
+def _rows(asked: Sequence[Item], made: Sequence[ArticleFeatures], kinds: Container[str]) -> tuple[Rows, Labels]:
     """The features of all pairs of some pieces that are of some kinds, with dates and without."""
-    every = Pieces(made)
+    every = SimilarityModel(made)
     rows, labels = defaultdict(list), defaultdict(list)
     for a, b in combinations(range(len(asked)), 2):
-        if (name := kind(made[a], made[b])) not in kinds:
+        if (name := weight_set(made[a], made[b])) not in kinds:
             continue
-        found = list(every.features(a, b, days(asked[a], asked[b])))
+        found = list(every.pair_features(a, b, days(asked[a], asked[b])))
         if asked[a].family != asked[b].family:
             found[AT] = NEXT
-        for day in (found[AT], UNDATED):
+        for day in (found[AT], UNDATED_DISTANCE):
             rows[name].append([*found[:AT], day, *found[AT + 1 :]])
             labels[name].append(asked[a].story == asked[b].story)
     return rows, labels
@@ -72,28 +77,28 @@ def _rows(
 
 def main() -> None:
     asked = items(half="seen")
-    titles = [stripped(i.article.title, i.article.outlet) for i in asked]
-    texts = [piece(title, i.article.text) for title, i in zip(titles, asked, strict=True)]
+    titles = [strip_outlet(i.article.title, i.article.outlet) for i in asked]
+    texts = [extract_features(title, i.article.text) for title, i in zip(titles, asked, strict=True)]
     rows, labels = _rows(asked, texts, ("one", "two"))
-    bare, same = _rows(asked, [piece(title) for title in titles], ("titles",))
+    bare, same = _rows(asked, [extract_features(title) for title in titles], ("titles",))
     rows |= bare
     labels |= same
     hard = [pair for pair in pairs() if pair.half == "tune"]
-    pieces = [piece(stripped(title)) for pair in hard for title in (pair.a, pair.b)]
-    every = Pieces(pieces)
+    pieces = [extract_features(strip_outlet(title)) for pair in hard for title in (pair.a, pair.b)]
+    every = SimilarityModel(pieces)
     for n, pair in enumerate(hard):
-        alone = Pieces(pieces[2 * n : 2 * n + 2]).features(0, 1, None)
-        both = [list(alone), list(every.features(2 * n, 2 * n + 1, None))]
+        alone = SimilarityModel(pieces[2 * n : 2 * n + 2]).pair_features(0, 1, None)
+        both = [list(alone), list(every.pair_features(2 * n, 2 * n + 1, None))]
         rows["titles"] += both * HARD
         labels["titles"] += [pair.same] * 2 * HARD
     model: dict[str, Any] = {
-        "about": "Weights of research/sources/news/pieces.py, by tests/yardsticks/fit_stories.py"
+        "about": "Weights of research/sources/news/similarity.py, by tests/yardsticks/fit_stories.py"
     }
     for name in rows:
         b = fitted(np.array(rows[name]), np.array(labels[name], float)).round(3)
         if name == "titles":
             b[-1] -= SURER
-        weights = dict(zip(FEATURES, map(float, b), strict=False))
+        weights = dict(zip(FEATURE_NAMES, map(float, b), strict=False))
         model[name] = {"weights": weights, "bias": float(b[-1])}
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from research.citations.judge import model
+from research.citations.judge import load_model
 from tests.yardsticks.fit import FEATURES, Array, Data, data, meaning, supported, unseen
 from tests.yardsticks.support import claims
 
@@ -30,7 +30,7 @@ def _right(said: Array, found: Data) -> float:
 def measured(found: Data, language: str) -> dict[str, Any]:
     """How often "supported" is right on the whole and in each slice, and what share of the claims that
     are called so, and of those that are called so wrongly, each slice and those before it have."""
-    chance, limit = unseen(found, FEATURES[language]), model(language).supported
+    chance, limit = unseen(found, FEATURES[language]), load_model(language).supported
     said = supported(chance, limit, found)
     above = chance - limit
     exact = found.quoted
@@ -45,9 +45,7 @@ def measured(found: Data, language: str) -> dict[str, Any]:
                 "within": _right(within, found),
                 "beyond": _right(said & ~within, found),
                 "called": round(float(within.sum() / said.sum()), 2),
-                "wrong": round(
-                    float((within & ~found.labels).sum() / (said & ~found.labels).sum()), 2
-                ),
+                "wrong": round(float((within & ~found.labels).sum() / (said & ~found.labels).sum()), 2),
             }
         )
     return {"right": _right(said, found), "slices": slices}
@@ -65,10 +63,7 @@ def margin(found: Sequence[dict[str, Any]]) -> float:
 
 def main(files: Sequence[str]) -> None:
     every = claims(map(Path, files))
-    found = {
-        language: measured(data([e for e in every if e.language == language]), language)
-        for language in FEATURES
-    }
+    found = {language: measured(data([e for e in every if e.language == language]), language) for language in FEATURES}
     out = {"margin": margin(list(found.values())), "languages": found}
     text = json.dumps(out, indent=2)
     MARGINS.write_text(text + "\n", encoding="utf-8")

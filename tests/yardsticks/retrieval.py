@@ -16,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from research.agent.extractive.reasoner import Digest
-from research.agent.nodes.question import understand
-from research.core.records import Options, Plan, silent
+from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.agent.nodes.question import clean_question
+from research.core.records import Plan, RunOptions, ignore_event
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 
@@ -66,9 +66,9 @@ def _measured(file: Path, script: Script) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder) / "library.db")
         try:
-            library.use_sample(False)
-            added = library.add((f"{n}.txt", one.text.encode()) for n, one in enumerate(texts))
-            assert all(item.ok for item in added)
+            library.set_sample_enabled(False)
+            added = library.add_files((f"{n}.txt", one.text.encode()) for n, one in enumerate(texts))
+            assert all(item.is_ok for item in added)
             found = asyncio.run(_asked(library, texts))
         finally:
             library.close()
@@ -93,15 +93,15 @@ async def _asked(library: Library, texts: list[Text]) -> list[dict[str, bool]]:
 
 
 async def _quotes(library: Library, asked: str) -> list[str]:
-    reasoner, source = Digest(library), LibraryRetriever(library)
-    question, options = understand(asked), Options()
-    plan = await reasoner.plan(question, options, silent)
+    reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
+    question, options = clean_question(asked), RunOptions()
+    plan = await reasoner.plan(question, options, ignore_event)
     if not isinstance(plan, Plan):
         return []
-    findings = [await source.search(task, silent) for task in plan.tasks]
-    reflection = await reasoner.reflect(question, plan, findings, options, 1, silent)
-    findings += [await source.search(task, silent) for task in reflection.follow_ups]
-    draft = await reasoner.write(question, plan, findings, [reflection], options, silent)
+    findings = [await source.search(task, ignore_event) for task in plan.tasks]
+    reflection = await reasoner.reflect(question, plan, findings, options, 1, ignore_event)
+    findings += [await source.search(task, ignore_event) for task in reflection.follow_ups]
+    draft = await reasoner.write(question, plan, findings, [reflection], options, ignore_event)
     return [span.text for span in draft.spans if span.kind == "quote"]
 
 

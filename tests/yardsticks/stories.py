@@ -17,10 +17,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from research.core.text.hanzi import simplified
-from research.core.text.published import read
+from research.core.text.hanzi import to_simplified
+from research.core.text.publication_dates import parse_publication_date
 from research.sources.news.article import Article
-from research.sources.news.stories import stories
+from research.sources.news.stories import cluster_articles
 
 Half = Literal["seen", "unseen"]
 ITEMS = Path(__file__).with_name("stories") / "items.jsonl"
@@ -55,14 +55,14 @@ def items(file: Path = ITEMS, half: Half | None = None) -> list[Item]:
 
 
 def _item(row: dict[str, Any]) -> Item:
-    moment = read(row["published"]).moment
+    moment = parse_publication_date(row["published"]).timestamp
     article = Article(
         url=f"https://{row['site']}/{row['id']}",
         title=row["title"],
         text=row["text"],
         outlet=row["site"],
-        published=moment.at if moment else None,
-        day_only=bool(moment and moment.day_only),
+        published=moment.utc if moment else None,
+        is_day_only=bool(moment and moment.is_day_only),
     )
     return Item(row["id"], row["story"], row.get("family", row["story"]), row["language"], article)
 
@@ -92,7 +92,7 @@ def _pairs(labels: Sequence[object]) -> int:
 
 def product(asked: Sequence[Item]) -> list[object]:
     """The group of each item, as the program makes them."""
-    home = {at: s.id for s in stories([i.article for i in asked]) for at in s.indexes}
+    home = {at: s.id for s in cluster_articles([i.article for i in asked]) for at in s.source_indexes}
     return [home[at] for at in range(len(asked))]
 
 
@@ -101,7 +101,7 @@ def product(asked: Sequence[Item]) -> list[object]:
 
 def words(text: str) -> Iterator[str]:
     """Words and, of Chinese, pairs of characters, in simplified characters and lower case."""
-    for run in re.findall(r"[\u4e00-\u9fff]+|[a-z0-9.]+", simplified(text).lower()):
+    for run in re.findall(r"[\u4e00-\u9fff]+|[a-z0-9.]+", to_simplified(text).lower()):
         if run[0].isascii():
             yield run.strip(".")
         else:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from research.citations.judge import judge
-from research.citations.reading import read
+from research.citations.judge import judge_claim
+from research.citations.tokenization import tokenize_text
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -28,21 +28,19 @@ class Claim:
 
     @property
     def language(self) -> str:
-        return "zh" if read(self.claim, True).chinese else "en"
+        return "zh" if tokenize_text(self.claim, True).is_chinese else "en"
 
     def overlap(self) -> float:
         """The share of the claim's distinct tokens that stand anywhere in the passages."""
-        own = read(self.claim, True).vocabulary
-        there = frozenset(t for passage in self.passages for t in read(passage).vocabulary)
+        own = tokenize_text(self.claim, True).vocabulary
+        there = frozenset(t for passage in self.passages for t in tokenize_text(passage).vocabulary)
         return len(own & there) / len(own) if own else 0.0
 
 
 def claims(files: Iterable[Path]) -> list[Claim]:
     """The claims of files with one JSON object a line."""
     return [
-        Claim(
-            row["set"], row["claim"], tuple(row["passages"]), row["supported"], row.get("label", "")
-        )
+        Claim(row["set"], row["claim"], tuple(row["passages"]), row["supported"], row.get("label", ""))
         for file in files
         for row in map(json.loads, file.read_text(encoding="utf-8").splitlines())
     ]
@@ -67,7 +65,7 @@ def _measured(name: str, own: list[Claim]) -> dict[str, Any]:
     began = time.perf_counter()
     for each in own:
         try:
-            ruling = judge(each.claim, each.passages)
+            ruling = judge_claim(each.claim, each.passages)
         except Exception:  # noqa: BLE001 - counted: that none happens is one of the things measured
             exceptions += 1
             said.append(False)
@@ -89,10 +87,7 @@ def _measured(name: str, own: list[Claim]) -> dict[str, Any]:
         "exceptions": exceptions,
         "statuses": {
             status: [
-                sum(
-                    s == status and each.supported is want
-                    for s, each in zip(statuses, own, strict=True)
-                )
+                sum(s == status and each.supported is want for s, each in zip(statuses, own, strict=True))
                 for want in (True, False)
             ]
             for status in ("supported", "unclear", "unsupported", "differs")

@@ -12,14 +12,14 @@ import pytest
 
 from research.core.records import (
     Answer,
-    Cite,
     Evidence,
-    Options,
     Part,
     Passage,
+    PassageReference,
     Plan,
     Report,
     Run,
+    RunOptions,
     Span,
 )
 from tests.tables import each_row
@@ -119,7 +119,7 @@ def answered(*spans: Span) -> Report:
     passage = Passage(id="1", text="The tower is 71 metres high.", heading="Sights")
     return Report(
         run=Run(
-            id="1", conversation="1", owner="local", question="Tower or mill?", options=Options(),
+            id="1", conversation="1", owner="local", question="Tower or mill?", options=RunOptions(),
             status="done", created=now,
         ),
         plan=Plan(
@@ -136,7 +136,7 @@ def answered(*spans: Span) -> Report:
     )  # fmt: skip
 
 
-CITE = (Cite(evidence="e1", passage="1"),)
+CITE = (PassageReference(evidence="e1", passage="1"),)
 
 
 def test_a_subject_is_treated_if_it_is_cited_on_or_said_to_be_missing() -> None:
@@ -153,10 +153,10 @@ def test_a_subject_is_treated_if_it_is_cited_on_or_said_to_be_missing() -> None:
 
 
 def test_quotes_are_those_from_the_library() -> None:
-    whole = (Cite(evidence="e1", passage="1", end=28),)
-    part = (Cite(evidence="e1", passage="1", start=4, end=9),)
+    whole = (PassageReference(evidence="e1", passage="1", end=28),)
+    part = (PassageReference(evidence="e1", passage="1", start=4, end=9),)
     quote = Span(kind="quote", text="The tower is 71 metres high.", cites=whole)
-    row = Span(kind="quote", text="tower: 71", cites=(Cite(evidence="e2", passage="1"),))
+    row = Span(kind="quote", text="tower: 71", cites=(PassageReference(evidence="e2", passage="1"),))
     cell = Span(kind="text", text=" “tower”", cites=part)
     assert quotes(answered(quote, row, cell)) == [quote.text, "tower"]
 
@@ -177,7 +177,5 @@ def test_the_command_asks_the_product(own: Path) -> None:
     assert (row["must"], row["treated"]) == (1.0, 1.0)
     assert row["baseline"] == {"must": 1.0, "beside": 0.0}
     other = "seen" if ROW["half"] == "unseen" else "unseen"
-    empty = subprocess.run(
-        [*command, "--half", other], capture_output=True, text=True, check=True, cwd=root
-    )
+    empty = subprocess.run([*command, "--half", other], capture_output=True, text=True, check=True, cwd=root)
     assert json.loads(empty.stdout) == {"sets": []}

@@ -72,17 +72,14 @@ def test_the_document_tells_the_results() -> None:
 
 
 def test_the_documents_tell_the_results() -> None:
-    rows: list[dict[str, Any]] = [
-        row for half in ("seen", "kept back") for row in FOUND[half].values()
-    ]
+    rows: list[dict[str, Any]] = [row for half in ("seen", "kept back") for row in FOUND[half].values()]
     asked = sum(row["numeric"] for row in rows)
     count = round(sum(row["shown"] * row["numeric"] for row in rows))
     pairs = sum(row["pairs"] for row in rows)
     false = round(sum(row["false"] * row["pairs"] for row in rows))
     docs = HERE.parents[1] / "docs"
     english, chinese = (
-        " ".join((docs / name).read_text(encoding="utf-8").split())
-        for name in ("accuracy.md", "zh.md")
+        " ".join((docs / name).read_text(encoding="utf-8").split()) for name in ("accuracy.md", "zh.md")
     )
     assert f"it showed {count} of {asked} changes" in english
     assert f"differed on {false} of {pairs} pairs" in english

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from research.core.text.quantities import measures
+from research.core.text.quantities import find_measures
 from tests.yardsticks.figures import FIGURES, RESULTS, measured, pairs, right, scores
 
 README = Path(__file__).with_name("README.md")
@@ -18,7 +18,7 @@ def test_the_set_is_what_it_is_said_to_be() -> None:
     for pair in every:
         for figure, piece in zip(pair.figures, pair.pieces, strict=False):
             assert figure in piece.text
-            assert measures(figure)
+            assert find_measures(figure)
     assert {pair.language for pair in every} == {"zh", "en", "zh-en"}
 
 
@@ -26,9 +26,7 @@ def test_a_conflict_counts_with_both_its_figures_alone() -> None:
     pair = next(pair for pair in pairs() if pair.id == "canal-queue")
     assert right([("38艘", "41艘")], pair)
     assert not right([("38艘", "40艘")], pair)
-    found = scores(
-        lambda one: [("38艘", "40艘")], [pair, next(p for p in pairs() if not p.figures)]
-    )
+    found = scores(lambda one: [("38艘", "40艘")], [pair, next(p for p in pairs() if not p.figures)])
     assert (found["shown"], found["false"], found["P"]) == (0, 1, 0)
 
 

@@ -7,33 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from research.agent.extractive import quotes
-from research.citations.judge import MARGIN, judge, model
+from research.agent.extractive import quote_selection
+from research.citations.judge import SMALL_MARGIN, judge_claim, load_model
 from tests.yardsticks.margin import MARGINS, margin
 from tests.yardsticks.support import RESULTS, Claim, balanced, measured
 
 HERE = Path(__file__).parent
 FOUND = json.loads(RESULTS.read_text(encoding="utf-8"))["languages"]
-FALSE_SUPPORTS = [
-    json.loads(line)
-    for line in (HERE / "false_supports.jsonl").read_text(encoding="utf-8").splitlines()
-]
+FALSE_SUPPORTS = [json.loads(line) for line in (HERE / "false_supports.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_shipped_figures_are_those_of_the_results(language: str) -> None:
-    told, found = model(language).accuracy, FOUND[language]
+    told, found = load_model(language).accuracy, FOUND[language]
     right = found["supported"]
     assert (told.balanced, told.overlap) == (found["mean"], found["overlap_mean"])
     assert (told.recall, told.half, told.most) == tuple(right.values())
-    assert (told.doubted, told.doubted_half, told.doubted_most) == tuple(
-        found["unsupported"].values()
-    )
+    assert (told.doubted, told.doubted_half, told.doubted_most) == tuple(found["unsupported"].values())
 
 
 def test_not_supported_is_said_in_english_alone() -> None:
     """The pages and docs/accuracy.md say so."""
-    assert (model("zh").unsupported, model("en").unsupported > 0) == (0, True)
+    assert (load_model("zh").unsupported, load_model("en").unsupported > 0) == (0, True)
 
 
 def test_the_document_tells_the_results() -> None:
@@ -48,7 +43,7 @@ def test_the_document_tells_the_results() -> None:
 def test_a_model_is_asked_within_the_margin_that_was_measured() -> None:
     found = json.loads(MARGINS.read_text(encoding="utf-8"))
     en, zh = (found["languages"][language] for language in ("en", "zh"))
-    assert MARGIN == found["margin"] == margin([en, zh])
+    assert SMALL_MARGIN == found["margin"] == margin([en, zh])
     assert margin([en]) > margin([zh])
     text = (HERE / "README.md").read_text(encoding="utf-8")
     for one, other in zip(en["slices"], zh["slices"], strict=True):
@@ -56,7 +51,7 @@ def test_a_model_is_asked_within_the_margin_that_was_measured() -> None:
     assert f"| {en['right']:.2f} | {zh['right']:.2f} |" in text
     one, other = ({k: f"{v:.0%}" for k, v in each["slices"][2].items()} for each in (en, zh))
     plain = " ".join(text.split())
-    assert one["to"] == f"{MARGIN:.0%}"
+    assert one["to"] == f"{SMALL_MARGIN:.0%}"
     assert f"{one['called']} of what is called supported in English and {other['called']}" in plain
     assert f"with {one['wrong']} and {other['wrong']} of what is called so wrongly" in plain
     assert f"beyond is right in {one['beyond']} and {other['beyond']} of its uses" in plain
@@ -73,7 +68,7 @@ def said(half: str, supported: bool) -> float:
     """The share of some lines that are called supported."""
     own = [r for r in FALSE_SUPPORTS if (r["half"], r["supported"]) == (half, supported)]
     assert len(own) >= 15
-    return sum(judge(r["claim"], r["passages"]).status == "supported" for r in own) / len(own)
+    return sum(judge_claim(r["claim"], r["passages"]).status == "supported" for r in own) / len(own)
 
 
 def test_of_sentences_that_take_a_claim_back_most_are_not_called_support() -> None:
@@ -114,11 +109,9 @@ def test_overlap_counts_words_and_characters() -> None:
 def test_the_document_tells_how_sentences_are_chosen() -> None:
     text = (HERE / "README.md").read_text(encoding="utf-8")
     found = json.loads((HERE / "quotes.json").read_text(encoding="utf-8"))
-    rows = {"all": found["unseen"]} | {
-        f"without `{name}`": told for name, told in found["without"].items()
-    }
+    rows = {"all": found["unseen"]} | {f"without `{name}`": told for name, told in found["without"].items()}
     order = ("CMRC", "sample", "other", "unanswerable", "beside")
     for name, told in rows.items():
         cells = " | ".join(f"{told[key]:.3f}" for key in order)
         assert f"| {name} | {cells} |" in text
-    assert set(quotes.model().weights) == set(found["without"])
+    assert set(quote_selection.load_weights().weights) == set(found["without"])

@@ -12,164 +12,162 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from research.agent.llm import prompts
-from research.agent.llm.reasoner import LLM
-from research.agent.llm.yes_or_no import ruled, says_only
+from research.agent.llm.reasoner import ModelReasoner
+from research.agent.llm.yes_no_models import is_yes_no_model, judge_claim
 from research.agent.reasoner import Claim
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import (
+    EventEmitter,
     Failure,
-    Judged,
-    Options,
+    ModelVerdict,
+    ModelVerdicts,
     Question,
-    Rewritten,
-    Rulings,
-    Say,
+    RewrittenSentences,
+    RunOptions,
     Verdict,
 )
-from research.core.text.words import fold, place_of
-from research.models.calls import Chat
+from research.core.text.tokenizer import find_quote, normalise_quote
+from research.models.chat import Chat
 
-REASON = 200  # characters that are kept
-SHORTEST = 4  # characters of a quote
+MAX_REASON_CHARS = 200  # characters that are kept
+MIN_QUOTE_CHARS = 4  # characters of a quote
 
 
 _T = TypeVar("_T", bound=BaseModel)
 
 
-class _Loose(BaseModel):
+class _ModelOutput(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class _Ruling(_Loose):
+class _VerdictOutput(_ModelOutput):
     number: int
     verdict: Verdict
     reason: str = ""
     quote: str = ""
 
 
-class _Rulings(_Loose):
+class _VerdictsOutput(_ModelOutput):
     rulings: list[object]
 
 
-class _Text(_Loose):
+class _RewriteOutput(_ModelOutput):
     number: int
     text: str
 
 
-class _Texts(_Loose):
+class _RewritesOutput(_ModelOutput):
     rewritten: list[object]
 
 
-class ModelChecker:
+class ModelCitationChecker:
     """Asks the model that is set for it; `reports` are the models of reports, where they are others."""
 
-    def __init__(self, usual: LLM | None, reports: LLM | None, *, judges: bool = True) -> None:
-        self._usual, self._reports = usual, reports
-        self.judges = judges
+    def __init__(self, default: ModelReasoner | None, reports: ModelReasoner | None, *, can_judge: bool = True) -> None:
+        self._default, self._reports = default, reports
+        self.can_judge = can_judge
 
-    def author(self, options: Options) -> str:
+    def author(self, options: RunOptions) -> str:
         try:
-            chat = self._chat(options)
-        except Trouble:  # which is told when it is asked
+            chat = self._check_chat(options)
+        except ServiceError:  # which is told when it is asked
             return ""
         return str(chat.spec)
 
-    def single(self, options: Options) -> bool:
+    def is_single_claim_only(self, options: RunOptions) -> bool:
         try:
-            return says_only(self._chat(options).spec)
-        except Trouble:  # which is told when it is asked
+            return is_yes_no_model(self._check_chat(options).spec)
+        except ServiceError:  # which is told when it is asked
             return False
 
-    def can(self, options: Options) -> bool:
-        return self._models(options) is not None
+    def is_available(self, options: RunOptions) -> bool:
+        return self._reasoner_for(options) is not None
 
-    async def rule(
-        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
-    ) -> Rulings:
+    async def judge_claims(
+        self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
+    ) -> ModelVerdicts:
         try:
-            chat = self._chat(options)
-            if says_only(chat.spec):
-                return Rulings(rulings=tuple([await ruled(c, chat, say) for c in claims]))
-            made = await chat.json(
+            chat = self._check_chat(options)
+            if is_yes_no_model(chat.spec):
+                return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
+            made = await chat.ask_json(
                 lambda room: prompts.check_prompt(question, claims, room),
                 prompts.check_schema(len(claims)),
-                _Rulings,
+                _VerdictsOutput,
                 "check",
-                say,
+                emit,
             )
-        except Trouble as trouble:
-            return Rulings(failures=(trouble.failure("check"),))
-        rows: dict[int, _Ruling] = {}
-        for row in _read(made.rulings, _Ruling):
+        except ServiceError as trouble:
+            return ModelVerdicts(failures=(trouble.to_failure("check"),))
+        rows: dict[int, _VerdictOutput] = {}
+        for row in _parse_rows(made.rulings, _VerdictOutput):
             rows.setdefault(row.number, row)
-        judged = [_judged(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
+        judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         found = tuple(item for item in judged if item)
-        return Rulings(rulings=found, failures=() if rows else (_nothing(chat),))
+        return ModelVerdicts(rulings=found, failures=() if rows else (_no_judgement_failure(chat),))
 
-    async def rewrite(
-        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
-    ) -> Rewritten:
+    async def rewrite_claims(
+        self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
+    ) -> RewrittenSentences:
         try:
-            chat = self._asked(options).rewriting(options)
-            made = await chat.json(
+            chat = self._require_reasoner(options).rewrite_chat(options)
+            made = await chat.ask_json(
                 lambda room: prompts.rewrite_prompt(claims, room),
                 prompts.rewrite_schema(len(claims)),
-                _Texts,
+                _RewritesOutput,
                 "check",
-                say,
+                emit,
             )
-        except Trouble as trouble:
-            return Rewritten(failures=(trouble.failure("check"),))
-        rows = {row.number: " ".join(row.text.split()) for row in _read(made.rewritten, _Text)}
-        return Rewritten(
+        except ServiceError as trouble:
+            return RewrittenSentences(failures=(trouble.to_failure("check"),))
+        rows = {row.number: " ".join(row.text.split()) for row in _parse_rows(made.rewritten, _RewriteOutput)}
+        return RewrittenSentences(
             texts=tuple(
-                (claim.key, rows[n][: prompts.SENTENCE])
-                for n, claim in enumerate(claims, 1)
-                if rows.get(n)
+                (claim.key, rows[n][: prompts.MAX_SENTENCE_CHARS]) for n, claim in enumerate(claims, 1) if rows.get(n)
             )
         )
 
-    def _models(self, options: Options) -> LLM | None:
-        return self._reports if options.sections else self._usual
+    def _reasoner_for(self, options: RunOptions) -> ModelReasoner | None:
+        return self._reports if options.sections else self._default
 
-    def _chat(self, options: Options) -> Chat:
-        return self._asked(options).checking(options)
+    def _check_chat(self, options: RunOptions) -> Chat:
+        return self._require_reasoner(options).check_chat(options)
 
-    def _asked(self, options: Options) -> LLM:
+    def _require_reasoner(self, options: RunOptions) -> ModelReasoner:
         """Raises Trouble if there is no model that could be asked."""
-        models = self._models(options)
+        models = self._reasoner_for(options)
         if models is None:
-            raise Trouble("no key")
+            raise ServiceError("no key")
         return models
 
 
-def _nothing(chat: Chat) -> Failure:
-    return Trouble("malformed", f"{chat.spec} judged no sentence").failure("check")
+def _no_judgement_failure(chat: Chat) -> Failure:
+    return ServiceError("malformed", f"{chat.spec} judged no sentence").to_failure("check")
 
 
-def _read(rows: Sequence[object], shape: type[_T]) -> list[_T]:
+def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
     """Those rows that can be read; what is spoilt costs itself only."""
     out = []
     for row in rows:
         try:
-            out.append(shape.model_validate(row))
+            out.append(output_type.model_validate(row))
         except ValidationError:
             continue
     return out
 
 
-def _judged(claim: Claim, row: _Ruling) -> Judged | None:
+def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:
     """A ruling with the place of its quote; none if it needs a quote and has none."""
-    reason = " ".join(row.reason.split())[:REASON]
-    if row.verdict == "absent":
-        return Judged(key=claim.key, verdict=row.verdict, reason=reason)
+    reason = " ".join(output.reason.split())[:MAX_REASON_CHARS]
+    if output.verdict == "absent":
+        return ModelVerdict(key=claim.key, verdict=output.verdict, reason=reason)
     for evidence, passage, _ in claim.passages:
-        long = len(fold(row.quote)) >= SHORTEST
-        if long and (place := place_of(row.quote, passage.text)):
+        long = len(normalise_quote(output.quote)) >= MIN_QUOTE_CHARS
+        if long and (place := find_quote(output.quote, passage.text)):
             start, end = place
-            return Judged(
+            return ModelVerdict(
                 key=claim.key,
-                verdict=row.verdict,
+                verdict=output.verdict,
                 reason=reason,
                 quote=passage.text[start:end],
                 evidence=evidence,

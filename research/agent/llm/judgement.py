@@ -16,13 +16,13 @@ class Judgement(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _lacks(cls, data: Any) -> Any:
+    def _infer_insufficient(cls, data: Any) -> Any:
         """Take what names a gap or new queries and leaves the judgement out for an insufficient one."""
         if not isinstance(data, dict) or data.get("is_sufficient") is not None:
             return data
-        lacks = bool(data.get("knowledge_gap")) or lists_something(data)
+        lacks = bool(data.get("knowledge_gap")) or has_nonempty_list(data)
         return {**data, "is_sufficient": False} if lacks else data
 
 
-def lists_something(data: Mapping[str, Any]) -> bool:
+def has_nonempty_list(data: Mapping[str, Any]) -> bool:
     return any(isinstance(value, list) and value for value in data.values())

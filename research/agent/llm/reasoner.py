@@ -14,61 +14,67 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from research.agent.llm import prompts
-from research.agent.llm.drafts import drafted, ending, quoted, standing_in, without_sources
+from research.agent.llm.draft_assembly import (
+    build_draft,
+    describe_ending,
+    fallback_draft,
+    no_source_spans,
+    quotes_draft,
+)
 from research.agent.llm.explore import explore
-from research.agent.llm.judgement import Judgement, lists_something
-from research.agent.llm.material import Listing, citable, fitted
-from research.agent.llm.report_writer import Editor
-from research.agent.llm.table_extractor import Clerk
-from research.agent.llm.yes_or_no import says_only
-from research.citations.markup import parse
-from research.citations.registry import addresses, titles
-from research.core.errors import Trouble
+from research.agent.llm.judgement import Judgement, has_nonempty_list
+from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
+from research.agent.llm.report_writer import ReportWriter
+from research.agent.llm.table_extractor import TableExtractor
+from research.agent.llm.yes_no_models import is_yes_no_model
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.registry import cites_by_address, cites_by_title
+from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import (
-    MAX_QUESTION,
+    MAX_QUESTION_CHARS,
     Clarification,
     Draft,
+    EventEmitter,
     Evidence,
     Finding,
-    Options,
     Part,
     Plan,
     Question,
     Reflection,
-    Say,
+    RunOptions,
     Span,
     Task,
-    normalised,
+    normalise_query,
 )
-from research.core.settings import Role, SettingError, model_setting
-from research.core.text.words import detect_language, is_blank
-from research.models.calls import Chat, Prompt
-from research.models.clients import Clients
-from research.models.roles import Spec, checker, lacking, reporter, roles, usable
-from research.models.roles import parse as parse_model
+from research.core.settings import Role, SettingError, model_setting_name
+from research.core.text.tokenizer import detect_language, is_blank
+from research.models.chat import Chat, Prompt
+from research.models.clients import ModelClients
+from research.models.roles import ModelSpec, check_spec, is_usable, missing_setting, report_spec, role_models
+from research.models.roles import parse_spec as parse_model
 from research.sources import registry
-from research.sources.places.questions import wanted
+from research.sources.places.questions import parse_place_query
 
-PROPOSED = 200  # queries of a model that are looked at
+MAX_PROPOSED_QUERIES = 200  # queries of a model that are looked at
 
 
-class _Json(BaseModel):
+class _ModelOutput(BaseModel):
     """What a model was asked for. Bounds are kept by cutting, not by refusing what was paid for."""
 
     model_config = ConfigDict(extra="allow")
 
-    def strings(self, field: str, items: int, length: int) -> list[str]:
+    def text_list(self, field: str, max_items: int, max_chars: int) -> list[str]:
         value = (self.model_extra or {}).get(field)
         texts = value if isinstance(value, list) else []
-        clean = [" ".join(text.split())[:length] for text in texts if isinstance(text, str)]
+        clean = [" ".join(text.split())[:max_chars] for text in texts if isinstance(text, str)]
         unlike: dict[str, str] = {}
         for text in clean:
-            unlike.setdefault(normalised(text), text)
-        return [text for key, text in unlike.items() if key][:items]
+            unlike.setdefault(normalise_query(text), text)
+        return [text for key, text in unlike.items() if key][:max_items]
 
 
-class _Plan(_Json):
+class _PlanOutput(_ModelOutput):
     route: str
     answer: str = ""
     question: str = ""
@@ -76,116 +82,116 @@ class _Plan(_Json):
 
     @model_validator(mode="before")
     @classmethod
-    def _searches(cls, data: Any) -> Any:
+    def _infer_route(cls, data: Any) -> Any:
         """A plan with queries is one to search, also where it does not name the route."""
-        if isinstance(data, dict) and not data.get("route") and lists_something(data):
+        if isinstance(data, dict) and not data.get("route") and has_nonempty_list(data):
             return {**data, "route": "search"}
         return data
 
 
-class _Reflection(Judgement, _Json):
+class _ReflectionOutput(Judgement, _ModelOutput):
     """A judgement with the queries of each source."""
 
 
-class LLM:
+class ModelReasoner:
     """Chat models as a reasoner."""
 
-    def __init__(self, clients: Clients, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clients: ModelClients, clock: Callable[[], datetime]) -> None:
         self._clients = clients
-        self._roles = roles(clients.settings)
-        self.reporter = reporter(clients.settings)
-        self._checker = checker(clients.settings)
+        self._role_models = role_models(clients.settings)
+        self.report_spec = report_spec(clients.settings)
+        self._check_spec = check_spec(clients.settings)
         self._clock = clock
-        self._chats: dict[Spec, Chat] = {}
-        editor = Editor(self)
-        self.outline, self.fill = editor.outline, editor.fill
-        self.reconsider, self.preface = editor.reconsider, editor.preface
-        self.tones = editor.tones
-        clerk = Clerk(self)
-        self.tabulate, self.searches, self.cells = clerk.tabulate, clerk.searches, clerk.cells
+        self._chats: dict[ModelSpec, Chat] = {}
+        editor = ReportWriter(self)
+        self.plan_report, self.write_section = editor.plan_report, editor.write_section
+        self.reflect_on_section, self.write_preface = editor.reflect_on_section, editor.write_preface
+        self.judge_tones = editor.judge_tones
+        clerk = TableExtractor(self)
+        self.plan_table, self.cell_tasks, self.extract_cells = clerk.plan_table, clerk.cell_tasks, clerk.extract_cells
 
-    def chat(self, role: Role, options: Options | None = None) -> Chat:
+    def chat(self, role: Role, options: RunOptions | None = None) -> Chat:
         """The model of a role: that of the run, if it names one. On reports the model works that is set
         for them, whatever the role, but for searching.
 
         Raises:
             Trouble: the run's model is no model's name.
         """
-        spec = self._roles[role]
-        if self.reporter and options and options.sections and role != "search":
-            spec = self.reporter
-        if options and (named := options.named(role)):
+        spec = self._role_models[role]
+        if self.report_spec and options and options.sections and role != "search":
+            spec = self.report_spec
+        if options and (named := options.model_for(role)):
             try:
-                spec = parse_model(named, known=self._clients.settings.providers)
+                spec = parse_model(named, providers=self._clients.settings.providers)
             except SettingError as error:
-                raise Trouble("refused", str(error), hint="model") from error
-        return self._chat(spec)
+                raise ServiceError("refused", str(error), hint="model") from error
+        return self._chat_for(spec)
 
-    def reporting(self) -> Chat | None:
+    def report_chat(self) -> Chat | None:
         """The model that is set for reports, if one is."""
-        return self._chat(self.reporter) if self.reporter else None
+        return self._chat_for(self.report_spec) if self.report_spec else None
 
-    def checking(self, options: Options) -> Chat:
+    def check_chat(self, options: RunOptions) -> Chat:
         """The model that judges sentences: the one that is set for it, else the one that reflects.
 
         Raises:
             Trouble: the run's own model is no model's name.
         """
-        return self._chat(self._checker) if self._checker else self.chat("reflect", options)
+        return self._chat_for(self._check_spec) if self._check_spec else self.chat("reflect", options)
 
-    def rewriting(self, options: Options) -> Chat:
+    def rewrite_chat(self, options: RunOptions) -> Chat:
         """The model that puts sentences in other words: the one that judges them, if it can write.
 
         Raises:
             Trouble: the run's own model is no model's name.
         """
-        chat = self.checking(options)
-        return self.chat("reflect", options) if says_only(chat.spec) else chat
+        chat = self.check_chat(options)
+        return self.chat("reflect", options) if is_yes_no_model(chat.spec) else chat
 
-    def _chat(self, spec: Spec) -> Chat:
+    def _chat_for(self, spec: ModelSpec) -> Chat:
         if spec not in self._chats:
             self._chats[spec] = Chat(spec, self._clients)
         return self._chats[spec]
 
-    def name(self, role: Role) -> str:
+    def model_name(self, role: Role) -> str:
         """The model of a role, as `provider:name`."""
-        return str(self._roles[role])
+        return str(self._role_models[role])
 
-    def models(self, options: Options) -> dict[Role, str]:
+    def model_names(self, options: RunOptions) -> dict[Role, str]:
         """The model of each role in a run, as far as it can be told."""
-        names = {role: str(spec) for role, spec in self._roles.items()}
+        names = {role: str(spec) for role, spec in self._role_models.items()}
         try:
             return {**names, **{role: str(self.chat(role, options).spec) for role in names}}
-        except Trouble:  # the run's own model is no model's name
+        except ServiceError:  # the run's own model is no model's name
             return names
 
-    def table(self) -> list[tuple[Role, str, str, str]]:
+    def role_table(self) -> list[tuple[Role, str, str, str]]:
         """Each role, its setting, its model, and the setting that it lacks, if any."""
         settings = self._clients.settings
         return [
             (
                 role,
-                model_setting(role),
+                model_setting_name(role),
                 str(spec),
-                lacking(spec, settings),
+                missing_setting(spec, settings),
             )
-            for role, spec in self._roles.items()
+            for role, spec in self._role_models.items()
         ]
 
-    async def warm(self) -> None:
+    async def load_clients(self) -> None:
         """Makes the client of every model that can be asked."""
-        for spec in self._usable():
-            await self._chat(spec).warm()
-        if self.reporter:
-            await self._chat(self.reporter).warm()
+        for spec in self._usable_specs():
+            await self._chat_for(spec).load_client()
+        if self.report_spec:
+            await self._chat_for(self.report_spec).load_client()
 
-    def _usable(self) -> list[Spec]:
+    def _usable_specs(self) -> list[ModelSpec]:
         """The models of the roles that can be asked, that of plans first."""
-        specs = dict.fromkeys([self._roles["plan"], *self._roles.values()])
-        return [spec for spec in specs if usable(spec, self._clients.settings)]
+        specs = dict.fromkeys([self._role_models["plan"], *self._role_models.values()])
+        return [spec for spec in specs if is_usable(spec, self._clients.settings)]
 
     @property
-    def most(self) -> int:
+    def max_result_chars(self) -> int:
         """Characters of a search result that a report's model is shown; 0 is all of it."""
         return self._clients.settings.report_content
 
@@ -196,51 +202,51 @@ class LLM:
 
     # Planning
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         if not options.loops:  # nothing will be searched: the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         clarify = options.clarify and not question.added
         try:
             chat = self.chat("plan", options)
-        except Trouble as trouble:
-            return _unplanned(question, options, trouble)
+        except ServiceError as trouble:
+            return _failed_plan(question, options, trouble)
         gemini = bool(self._clients.settings.key("gemini"))
-        self._clients.ahead(self._usable(), search=gemini and "web" in options.sources)
+        self._clients.preload(self._usable_specs(), with_search=gemini and "web" in options.sources)
         try:
-            made = await chat.json(
+            made = await chat.ask_json(
                 lambda room: prompts.plan_prompt(
-                    prompts.briefer(question, room),
+                    prompts.shorten_conversation(question, room),
                     fields,
                     options.queries,
                     self.today,
-                    clarify=clarify,
+                    can_clarify=clarify,
                 ),
                 prompts.plan_schema(
-                    fields, options.queries, follows=bool(question.before.turns), clarify=clarify
+                    fields, options.queries, is_follow_up=bool(question.before.turns), can_clarify=clarify
                 ),
-                _Plan,
+                _PlanOutput,
                 "plan",
-                say,
+                emit,
             )
-        except Trouble as trouble:
-            return _unplanned(question, options, trouble)
+        except ServiceError as trouble:
+            return _failed_plan(question, options, trouble)
         if made.route == "direct" and not is_blank(made.answer):
             return Draft(
                 spans=(
                     Span(kind="notice", text=message("draft.direct", question.language)),
-                    *parse(made.answer, {}, {}),
+                    *parse_model_markdown(made.answer, {}, {}),
                 ),
                 author=str(chat.spec),
             )
-        parts = made.strings("sub_questions", prompts.PARTS, prompts.QUERY)
-        alone = " ".join(made.question.split())[:MAX_QUESTION] if question.before.turns else ""
+        parts = made.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
+        alone = " ".join(made.question.split())[:MAX_QUESTION_CHARS] if question.before.turns else ""
         return Plan(
             question=alone if alone != question.text else "",
             recalled=made.route == "earlier" and bool(question.before.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
-            tasks=_tasks(made, fields, 1),
-            unclear=_unclear(made) if clarify else None,
+            tasks=_to_tasks(made, fields, 1),
+            unclear=_to_clarification(made) if clarify else None,
         )
 
     # Reflecting
@@ -250,9 +256,9 @@ class LLM:
         question: Question,
         plan: Plan,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         if findings and all(f.reason not in (None, "empty") for f in findings):
             note = message("draft.failed", question.language)  # there is nothing to judge
@@ -260,12 +266,12 @@ class LLM:
         fields = prompts.query_fields(options.sources, "follow_up_queries")
         try:
             chat = self.chat("reflect", options)
-            made = await chat.json(
-                lambda room: fitted(
+            made = await chat.ask_json(
+                lambda room: fit_material(
                     findings,
                     room,
                     lambda listing: prompts.reflection_prompt(
-                        prompts.briefer(question, room),
+                        prompts.shorten_conversation(question, room),
                         plan,
                         findings,
                         fields,
@@ -273,19 +279,19 @@ class LLM:
                         self.today,
                         listing,
                     ),
-                    brief=True,
+                    use_summaries=True,
                 )[0],
                 prompts.reflection_schema(fields, options.queries),
-                _Reflection,
+                _ReflectionOutput,
                 "reflect",
-                say,
+                emit,
             )
-        except Trouble as trouble:
+        except ServiceError as trouble:
             return Reflection(
                 round=round_,
                 sufficient=False,
                 note=message("draft.unreflected", question.language, why=trouble.message),
-                failures=(trouble.failure("reflect"),),
+                failures=(trouble.to_failure("reflect"),),
             )
         gap = " ".join(made.knowledge_gap.split())[:600]
         enough = made.is_sufficient
@@ -293,7 +299,7 @@ class LLM:
             round=round_,
             sufficient=enough,
             gap=(gap,) if gap and not enough else (),
-            follow_ups=() if enough else _tasks(made, fields, round_ + 1),
+            follow_ups=() if enough else _to_tasks(made, fields, round_ + 1),
             note=gap or (message("draft.covered", question.language) if enough else ""),
         )
 
@@ -305,81 +311,75 @@ class LLM:
         plan: Plan,
         findings: Sequence[Finding],
         reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         tongue = question.language
         if not options.loops:
-            return await self._unsearched(question, options, say)
+            return await self._write_unsearched(question, options, emit)
         try:
             chat = self.chat("write", options)
-        except Trouble as trouble:
-            return standing_in(tongue, findings, trouble)
-        if not citable(findings):
-            return Draft(
-                spans=without_sources(tongue, findings), author=message("draft.nobody", tongue)
-            )
-        listing = Listing()
+        except ServiceError as trouble:
+            return fallback_draft(tongue, findings, trouble)
+        if not has_citable_material(findings):
+            return Draft(spans=no_source_spans(tongue, findings), author=message("draft.nobody", tongue))
+        listing = MaterialListing()
 
         def made(room: int) -> Prompt:
             nonlocal listing
-            asked = prompts.briefer(question, room)
-            prompt, listing = fitted(
+            asked = prompts.shorten_conversation(question, room)
+            prompt, listing = fit_material(
                 findings,
                 room,
-                lambda shown: prompts.answer_prompt(
-                    asked, plan, findings, reflections, shown, self.today
-                ),
+                lambda shown: prompts.answer_prompt(asked, plan, findings, reflections, shown, self.today),
             )
             if not listing.text:
                 message = f"the material has no room in the prompt of {chat.spec}"
-                raise Trouble("cut off", message, hint="context")
+                raise ServiceError("cut off", message, hint="context")
             handles = {h: [c.evidence, c.passage] for h, c in listing.handles.items()}
-            say("drafting", handles=handles)
+            emit("drafting", handles=handles)
             return prompt
 
         try:
-            reply = await chat.stream(made, "write", say)
-        except Trouble as trouble:
-            return standing_in(tongue, findings, trouble)
+            reply = await chat.stream_text(made, "write", emit)
+        except ServiceError as trouble:
+            return fallback_draft(tongue, findings, trouble)
         gathered = [item for found in findings for item in found.evidence]
         spans = list(
-            parse(
+            parse_model_markdown(
                 reply.text,
                 listing.handles,
-                addresses(gathered),
-                titles(gathered),
-                partial=bool(reply.cut or reply.trouble),  # half a handle may stand at the end
+                cites_by_address(gathered),
+                cites_by_title(gathered),
+                is_partial=bool(reply.is_cut or reply.error),  # half a handle may stand at the end
             )
         )
-        return drafted(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
+        return build_draft(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
 
-    async def _unsearched(self, question: Question, options: Options, say: Say) -> Draft:
+    async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
         tongue = question.language
         try:
             chat = self.chat("write", options)
-            reply = await chat.stream(
-                lambda room: prompts.unsearched_prompt(prompts.briefer(question, room), self.today),
+            reply = await chat.stream_text(
+                lambda room: prompts.unsearched_prompt(prompts.shorten_conversation(question, room), self.today),
                 "write",
-                say,
+                emit,
             )
-        except Trouble as trouble:
-            return standing_in(tongue, (), trouble)
+        except ServiceError as trouble:
+            return fallback_draft(tongue, (), trouble)
         notice = Span(kind="notice", text=message("draft.unsearched", tongue))
-        draft = ending(reply, tongue)
+        draft = describe_ending(reply, tongue)
         return Draft(
-            spans=(notice, *parse(reply.text, {}, {}), *draft.spans),
+            spans=(notice, *parse_model_markdown(reply.text, {}, {}), *draft.spans),
             author=str(chat.spec),
             failures=draft.failures,
             unwritten=draft.unwritten,
         )
 
-    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
-        return quoted(question.language, findings)
+    def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        return quotes_draft(question.language, findings)
 
-    async def summarise(
-        self, query: str, evidence: Sequence[Evidence], say: Say
-    ) -> tuple[Span, ...]:
+    async def summarise(self, query: str, evidence: Sequence[Evidence], emit: EventEmitter) -> tuple[Span, ...]:
         """What the results of one query say about it, cited.
 
         Raises:
@@ -388,22 +388,20 @@ class LLM:
         chat = self.chat("search")
         task = Task(id="", source="", query=query)
         found = Finding(task=task, evidence=tuple(evidence), started=self._clock())
-        listing = Listing()
+        listing = MaterialListing()
 
         def made(room: int) -> Prompt:
             nonlocal listing
-            prompt, listing = fitted(
+            prompt, listing = fit_material(
                 [found],
                 room,
-                lambda shown: prompts.summary_prompt(
-                    query, detect_language(query), shown, self.today
-                ),
+                lambda shown: prompts.summary_prompt(query, detect_language(query), shown, self.today),
             )
             return prompt
 
-        reply = await chat.text(made, "summarise", say)
-        return parse(
-            reply.text, listing.handles, addresses(evidence), titles(evidence), partial=reply.cut
+        reply = await chat.ask_text(made, "summarise", emit)
+        return parse_model_markdown(
+            reply.text, listing.handles, cites_by_address(evidence), cites_by_title(evidence), is_partial=reply.is_cut
         )
 
     async def explore(
@@ -412,7 +410,7 @@ class LLM:
         tools: Sequence[Mapping[str, Any]],
         call: Callable[[str, Mapping[str, Any]], Awaitable[str]],
         budget: int,
-        say: Say,
+        emit: EventEmitter,
         material: str = "",
     ) -> None:
         """Lets the model that searches call tools for a query. `material` is what a server says of
@@ -421,43 +419,41 @@ class LLM:
         Raises:
             Trouble: the model cannot be asked.
         """
-        await explore(self.chat("search"), query, tools, call, budget, self.today, say, material)
+        await explore(self.chat("search"), query, tools, call, budget, self.today, emit, material)
 
 
-def _unplanned(question: Question, options: Options, trouble: Trouble) -> Plan:
+def _failed_plan(question: Question, options: RunOptions, error: ServiceError) -> Plan:
     return Plan(
-        tasks=_on_a_map(question, options),
+        tasks=_map_tasks(question, options),
         notes=(message("draft.unplanned", question.language),),
-        failures=(trouble.failure("plan"),),
+        failures=(error.to_failure("plan"),),
     )
 
 
-def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:
+def _map_tasks(question: Question, options: RunOptions) -> tuple[Task, ...]:
     """The question itself as a task for each source, if it looks for places and nobody can plan."""
-    asked = {name: registry.of(name).asked for name in options.sources}
-    if "place" not in asked.values() or wanted(question.text) is None:
+    asked = {name: registry.get_source(name).query_type for name in options.sources}
+    if "place" not in asked.values() or parse_place_query(question.text) is None:
         return ()
     sources = (name for name, how in asked.items() if how != "question")
-    return tuple(
-        Task(id=f"1.{n}", source=source, query=question.text) for n, source in enumerate(sources, 1)
-    )
+    return tuple(Task(id=f"1.{n}", source=source, query=question.text) for n, source in enumerate(sources, 1))
 
 
-def _unclear(made: _Plan) -> Clarification | None:
+def _to_clarification(output: _PlanOutput) -> Clarification | None:
     """What the model asks back, if anything; with one answer to choose there is nothing to ask."""
-    question = " ".join(made.ask_back.split())[: prompts.QUERY]
-    choices = made.strings("choices", prompts.CHOICES, 80)
+    question = " ".join(output.ask_back.split())[: prompts.MAX_QUERY_CHARS]
+    choices = output.text_list("choices", prompts.MAX_CHOICES, 80)
     if not question or len(choices) == 1:
         return None
     return Clarification(question=question, choices=tuple(choices))
 
 
-def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
+def _to_tasks(output: _ModelOutput, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
     """The queries as tasks, source by source."""
     queries = [
         (source, query)
         for field, source in fields.items()
-        for query in made.strings(field, PROPOSED, prompts.QUERY)
+        for query in output.text_list(field, MAX_PROPOSED_QUERIES, prompts.MAX_QUERY_CHARS)
     ]
     return tuple(
         Task(id=f"{round_}.{n}", round=round_, source=source, query=query)

@@ -10,48 +10,48 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from research.agent.llm import briefs
-from research.agent.llm.drafts import ending, leaving_out, quoted
+from research.agent.llm import report_prompts
+from research.agent.llm.draft_assembly import describe_ending, omission_notices, quotes_draft
 from research.agent.llm.judgement import Judgement
-from research.agent.llm.material import Listing, citable, fitted
-from research.agent.llm.prompts import QUERY, briefer
-from research.citations.markup import parse
-from research.citations.registry import addresses, titles
-from research.core.errors import Trouble
+from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
+from research.agent.llm.prompts import MAX_QUERY_CHARS, shorten_conversation
+from research.citations.model_markdown import parse_model_markdown
+from research.citations.registry import cites_by_address, cites_by_title
+from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import (
     Draft,
+    EventEmitter,
     Failure,
     Finding,
-    Options,
+    HeadlineTones,
     Part,
     Plan,
     Question,
     Reflection,
-    Say,
-    Section,
+    ReportSection,
+    RunOptions,
     Span,
     Task,
     Tone,
-    Tones,
 )
 from research.core.settings import Role
-from research.models.calls import Chat, Prompt, Reply, Sized
-from research.models.counting import tokens
+from research.models.chat import Chat, ModelReply, Prompt, PromptBuilder
+from research.models.token_counts import estimate_tokens
 from research.sources import registry
 
-_OBJECT = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
-_TEXT = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
-BATCH = 60  # headlines that are judged by one call
+_JSON_START = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
+_TEXT_REMINDER = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
+HEADLINES_PER_CALL = 60  # headlines that are judged by one call
 
 
-class _Json(BaseModel):
+class _ModelOutput(BaseModel):
     """What a model was asked for; what it adds is not looked at."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class _Query(_Json):
+class _QueryOutput(_ModelOutput):
     query: str
     source: str = ""
     search_tool: str = ""
@@ -59,161 +59,155 @@ class _Query(_Json):
     end_date: str = ""
 
 
-class _Chapter(_Query):
+class _SectionOutput(_QueryOutput):
     title: str
     content: str = ""
 
 
-class _Outline(_Json):
-    sections: list[_Chapter]
+class _OutlineOutput(_ModelOutput):
+    sections: list[_SectionOutput]
 
 
-class _Judgement(Judgement, _Json):
-    follow_ups: list[_Query] = []
+class _JudgementOutput(Judgement, _ModelOutput):
+    follow_ups: list[_QueryOutput] = []
 
 
-class _Tone(_Json):
+class _ToneOutput(_ModelOutput):
     number: int
     tone: Tone
 
 
-class _Tones(_Json):
-    tones: list[_Tone]
+class _TonesOutput(_ModelOutput):
+    tones: list[_ToneOutput]
 
 
-class _Models(Protocol):
-    def chat(self, role: Role, options: Options | None = None) -> Chat: ...
+class _ChatProvider(Protocol):
+    def chat(self, role: Role, options: RunOptions | None = None) -> Chat: ...
 
     @property
     def today(self) -> date: ...
 
     @property
-    def most(self) -> int: ...
+    def max_result_chars(self) -> int: ...
 
 
-class Editor:
+class ReportWriter:
     """Models as an editor."""
 
-    def __init__(self, models: _Models) -> None:
+    def __init__(self, models: _ChatProvider) -> None:
         self._models = models
 
-    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
         """The sections of a report; without a model there is one, the question itself."""
         sources, most = options.sources, options.sections
         try:
-            made = await self._models.chat("plan", options).json(
-                briefs.outline_prompt(question, sources, most, self._models.today),
-                briefs.outline_schema(sources, most),
-                _Outline,
+            made = await self._models.chat("plan", options).ask_json(
+                report_prompts.outline_prompt(question, sources, most, self._models.today),
+                report_prompts.outline_schema(sources, most),
+                _OutlineOutput,
                 "plan",
-                say,
+                emit,
             )
-        except Trouble as trouble:
-            return Plan(outline=True, failures=(trouble.failure("plan"),))
+        except ServiceError as trouble:
+            return Plan(outline=True, failures=(trouble.to_failure("plan"),))
         parts, tasks = [], []
         for n, chapter in enumerate(made.sections, 1):
-            title = _line(chapter.title, briefs.TITLE)
+            title = _one_line(chapter.title, report_prompts.MAX_TITLE_CHARS)
             if not title:
                 continue
-            content = _line(chapter.content, briefs.CONTENT) or title
+            content = _one_line(chapter.content, report_prompts.MAX_CONTENT_CHARS) or title
             parts.append(Part(id=f"s{n}", subject=title, text=content))
-            tasks += _tasks([chapter], sources, f"s{n}", 1)
+            tasks += _to_tasks([chapter], sources, f"s{n}", 1)
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
-    async def fill(
+    async def write_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
-    ) -> Section:
+        options: RunOptions,
+        emit: EventEmitter,
+    ) -> ReportSection:
         """The section with its text; without a model it stays as it is, and says why."""
-        part = _part(plan, section)
-        if not citable(findings):
+        part = _find_part(plan, section)
+        if not has_citable_material(findings):
             return section
-        listing = Listing()
+        listing = MaterialListing()
 
         def made(room: int) -> Prompt:
             nonlocal listing
-            asked, before = briefer(question, room), briefs.shorter(section, room // 2)
-            prompt, listing = fitted(
+            asked, before = shorten_conversation(question, room), report_prompts.shorten_section(section, room // 2)
+            prompt, listing = fit_material(
                 findings,
                 room,
-                lambda shown: briefs.section_prompt(
-                    asked, part, before, findings, shown, self._models.today
-                ),
-                most=self._models.most,
-                written=section.spans,
+                lambda shown: report_prompts.section_prompt(asked, part, before, findings, shown, self._models.today),
+                max_chars=self._models.max_result_chars,
+                cited_spans=section.spans,
             )
             if not listing.text:
                 message = f"the material has no room in the prompt of {chat.spec}"
-                raise Trouble("cut off", message, hint="context")
+                raise ServiceError("cut off", message, hint="context")
             return prompt
 
         try:
             chat = self._models.chat("write", options)
-            reply = await _prose(chat, made, say)
-        except Trouble as trouble:
-            failure = trouble.failure("write", query=part.subject)
+            reply = await _ask_for_prose(chat, made, emit)
+        except ServiceError as trouble:
+            failure = trouble.to_failure("write", query=part.subject)
             if section.spans:  # what it said before is still right
                 return section.model_copy(update={"failures": (*section.failures, failure)})
             notice = Span(kind="notice", text=message("draft.section", question.language))
-            return Section(
+            return ReportSection(
                 part=section.part,
-                spans=(notice, *quoted(question.language, findings).spans),
+                spans=(notice, *quotes_draft(question.language, findings).spans),
                 failures=(*section.failures, failure),
             )
         gathered = [item for found in findings for item in found.evidence]
-        names = addresses(gathered), titles(gathered)
-        spans = [*parse(reply.text, listing.handles, *names, partial=reply.cut)]
+        names = cites_by_address(gathered), cites_by_title(gathered)
+        spans = [*parse_model_markdown(reply.text, listing.handles, *names, is_partial=reply.is_cut)]
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
-        spans += leaving_out(listing, str(chat.spec), question.language)
+        spans += omission_notices(listing, str(chat.spec), question.language)
         return section.model_copy(
             update={
-                "spans": (*spans, *ending(reply, question.language).spans),
+                "spans": (*spans, *describe_ending(reply, question.language).spans),
                 "author": str(chat.spec),
-                "failures": (*section.failures, *ending(reply, question.language).failures),
+                "failures": (*section.failures, *describe_ending(reply, question.language).failures),
             }
         )
 
-    async def reconsider(
+    async def reflect_on_section(
         self,
         question: Question,
         plan: Plan,
-        section: Section,
+        section: ReportSection,
         findings: Sequence[Finding],
-        options: Options,
+        options: RunOptions,
         round_: int,
-        say: Say,
+        emit: EventEmitter,
     ) -> Reflection:
         """What a section lacks; without a model nothing more is looked up for it."""
         if findings and all(f.reason not in (None, "empty") for f in findings):
-            return Reflection(
-                round=round_, sufficient=False, note=message("draft.failed", question.language)
-            )
+            return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
         try:
             chat = self._models.chat("reflect", options)
-            listing = _named([section], findings)
-            made = await chat.json(
-                lambda room: briefs.reconsider_prompt(
-                    briefer(question, room), _part(plan, section),
-                    briefs.shorter(section, room // 2), findings, options.sources,
+            listing = _cited_listing([section], findings)
+            made = await chat.ask_json(
+                lambda room: report_prompts.section_reflection_prompt(
+                    shorten_conversation(question, room), _find_part(plan, section),
+                    report_prompts.shorten_section(section, room // 2), findings, options.sources,
                     options.queries, self._models.today, listing,
                 ),
-                briefs.reconsider_schema(options.sources, options.queries),
-                _Judgement,
+                report_prompts.section_reflection_schema(options.sources, options.queries),
+                _JudgementOutput,
                 "reflect",
-                say,
+                emit,
             )  # fmt: skip
-        except Trouble as trouble:
-            return Reflection(
-                round=round_, sufficient=False, failures=(trouble.failure("reflect"),)
-            )
-        gap = _line(made.knowledge_gap, 600)
-        tasks = _tasks(made.follow_ups, options.sources, section.part, round_ + 1)
+        except ServiceError as trouble:
+            return Reflection(round=round_, sufficient=False, failures=(trouble.to_failure("reflect"),))
+        gap = _one_line(made.knowledge_gap, 600)
+        tasks = _to_tasks(made.follow_ups, options.sources, section.part, round_ + 1)
         return Reflection(
             round=round_,
             sufficient=made.is_sufficient,
@@ -222,142 +216,140 @@ class Editor:
             note=gap,
         )
 
-    async def preface(
+    async def write_preface(
         self,
         question: Question,
         plan: Plan,
-        sections: Sequence[Section],
+        sections: Sequence[ReportSection],
         findings: Sequence[Finding],
-        options: Options,
-        say: Say,
+        options: RunOptions,
+        emit: EventEmitter,
     ) -> Draft:
         """What stands before the sections; without a model nothing does, and the report says so."""
-        nobody = (
-            "" if any(s.author for s in sections) else message("draft.nobody", question.language)
-        )
+        nobody = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
         if not any(span.cites for section in sections for span in section.spans):
             return Draft(spans=(), author=nobody)
         try:
             chat = self._models.chat("write", options)
-            listing = _named(sections, findings)
+            listing = _cited_listing(sections, findings)
 
             def made(room: int) -> Prompt:
-                asked, today = briefer(question, room), self._models.today
-                left = room - briefs.preface_prompt(asked, plan, (), listing, today).size
-                titles = sum(tokens(part.subject) + 4 for part in plan.parts)
+                asked, today = shorten_conversation(question, room), self._models.today
+                left = room - report_prompts.preface_prompt(asked, plan, (), listing, today).token_count
+                titles = sum(estimate_tokens(part.subject) + 4 for part in plan.parts)
                 share = (left - titles) // len(sections)
-                short = [briefs.shorter(section, share) for section in sections]
-                return briefs.preface_prompt(asked, plan, short, listing, today)
+                short = [report_prompts.shorten_section(section, share) for section in sections]
+                return report_prompts.preface_prompt(asked, plan, short, listing, today)
 
-            reply = await chat.stream(made, "write", say)
-        except Trouble as trouble:
-            return Draft(spans=(), author=nobody, failures=(trouble.failure("write"),))
+            reply = await chat.stream_text(made, "write", emit)
+        except ServiceError as trouble:
+            return Draft(spans=(), author=nobody, failures=(trouble.to_failure("write"),))
         gathered = [item for found in findings for item in found.evidence]
-        names = addresses(gathered), titles(gathered)
-        end = ending(reply, question.language)
-        spans = parse(reply.text, listing.handles, *names, partial=bool(reply.cut or reply.trouble))
+        names = cites_by_address(gathered), cites_by_title(gathered)
+        end = describe_ending(reply, question.language)
+        spans = parse_model_markdown(reply.text, listing.handles, *names, is_partial=bool(reply.is_cut or reply.error))
         return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
 
-    async def tones(
-        self, question: Question, headlines: Sequence[str], options: Options, say: Say
-    ) -> Tones:
+    async def judge_tones(
+        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
+    ) -> HeadlineTones:
         """How headlines sound, judged some at a time side by side."""
         chat = self._models.chat("plan", options)
-        batches = _batches(headlines, chat.room // 2)
+        batches = _split_batches(headlines, chat.token_budget // 2)
 
         async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
-            prompt = briefs.tones_prompt(question, batch, self._models.today)
+            prompt = report_prompts.tones_prompt(question, batch, self._models.today)
             try:
-                made = await chat.json(
-                    prompt, briefs.tones_schema(len(batch)), _Tones, "summarise", say
+                made = await chat.ask_json(
+                    prompt, report_prompts.tones_schema(len(batch)), _TonesOutput, "summarise", emit
                 )
-            except Trouble as trouble:
-                return [None] * len(batch), [trouble.failure("summarise")]
+            except ServiceError as trouble:
+                return [None] * len(batch), [trouble.to_failure("summarise")]
             given = {row.number: row.tone for row in made.tones}
             return [given.get(n) for n in range(1, len(batch) + 1)], []
 
         done = await asyncio.gather(*map(judged, batches))
-        return Tones(
+        return HeadlineTones(
             tones=tuple(tone for tones, _ in done for tone in tones),
             author=str(chat.spec),
             failures=tuple(failure for _, failures in done for failure in failures),
         )
 
 
-def _batches(headlines: Sequence[str], room: int) -> list[list[str]]:
+def _split_batches(headlines: Sequence[str], token_budget: int) -> list[list[str]]:
     """Headlines some at a time, as many as have room in so many tokens."""
     batches: list[list[str]] = []
     left = 0
     for headline in headlines:
-        cost = tokens(headline[: briefs.HEADLINE]) + 4
-        if not batches or len(batches[-1]) == BATCH or cost > left:
+        cost = estimate_tokens(headline[: report_prompts.MAX_HEADLINE_CHARS]) + 4
+        if not batches or len(batches[-1]) == HEADLINES_PER_CALL or cost > left:
             batches.append([])
-            left = room
+            left = token_budget
         batches[-1].append(headline)
         left -= cost
     return batches
 
 
-async def _prose(chat: Chat, make: Sized, say: Say) -> Reply:
+async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -> ModelReply:
     """The text of a section; a model that replies with JSON instead is asked once more.
 
     Raises:
         Trouble: there is none.
     """
-    for more in ("", _TEXT):
-        reply = await chat.text(lambda room, more=more: make(room).more(more), "write", say)  # type: ignore[misc]
-        if not _OBJECT.match(reply.text):
+    for more in ("", _TEXT_REMINDER):
+        reply = await chat.ask_text(lambda room, more=more: build(room).with_suffix(more), "write", emit)  # type: ignore[misc]
+        if not _JSON_START.match(reply.text):
             return reply
-    raise Trouble("malformed", f"{chat.spec} replied with JSON instead of a text")
+    raise ServiceError("malformed", f"{chat.spec} replied with JSON instead of a text")
 
 
-def _named(sections: Sequence[Section], findings: Sequence[Finding]) -> Listing:
+def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:
     """Handles of what sections cite, without its text."""
-    return Listing.of(findings, 0, written=[span for one in sections for span in one.spans])
+    return MaterialListing.from_findings(findings, 0, cited_spans=[span for one in sections for span in one.spans])
 
 
-def _part(plan: Plan, section: Section) -> Part:
+def _find_part(plan: Plan, section: ReportSection) -> Part:
     return next(part for part in plan.parts if part.id == section.part)
 
 
-def _line(text: str, most: int) -> str:
-    return " ".join(text.split())[:most]
+def _one_line(text: str, max_chars: int) -> str:
+    return " ".join(text.split())[:max_chars]
 
 
-def _tasks(queries: Sequence[_Query], sources: Sequence[str], part: str, round_: int) -> list[Task]:
+def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: str, round_: int) -> list[Task]:
     """Queries as tasks. A tool and dates are passed on as the model gave them: the source holds them
     to what there is."""
     tasks = []
     for n, asked in enumerate(queries, 1):
-        query = _line(asked.query, QUERY)
-        source = asked.source if asked.source in sources else registry.of_reports(sources)
+        query = _one_line(asked.query, MAX_QUERY_CHARS)
+        source = asked.source if asked.source in sources else registry.preferred_report_source(sources)
         if not query:
             continue
         tasks.append(
             Task(
-                id=f"{round_}.{part}.{n}",
+                id=f"{round_}.{part_id}.{n}",
                 round=round_,
                 source=source,
                 query=query,
-                part=part,
-                **(_way(asked, tools) if (tools := registry.of(source).tools) else {}),
+                part=part_id,
+                **(_search_options(asked, tools) if (tools := registry.get_source(source).tool_descriptions) else {}),
             )
         )
     return tasks
 
 
-def _way(asked: _Query, tools: Mapping[str, str]) -> dict[str, Any]:
-    told = (text.strip() for text in (asked.start_date, asked.end_date))
-    wrong = ", ".join(text[:40] for text in told if text and _date(text) is None)
+def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, Any]:
+    told = (text.strip() for text in (query.start_date, query.end_date))
+    wrong = ", ".join(text[:40] for text in told if text and _parse_date(text) is None)
     return {
         "why": f"no date: {wrong}" if wrong else "",
-        "tool": asked.search_tool if asked.search_tool in tools else "",
-        "start": _date(asked.start_date),
-        "end": _date(asked.end_date),
+        "tool": query.search_tool if query.search_tool in tools else "",
+        "start": _parse_date(query.start_date),
+        "end": _parse_date(query.end_date),
     }
 
 
-def _date(text: str) -> date | None:
+def _parse_date(text: str) -> date | None:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:

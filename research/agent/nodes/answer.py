@@ -6,45 +6,43 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from research.agent.nodes.budget import Ended, Why
+from research.agent.nodes.budget import LimitReason, RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import bound, once
-from research.agent.nodes.table import tabled
-from research.citations.numbering import number
-from research.citations.registry import gather
+from research.agent.nodes.section import assemble_report, run_once
+from research.agent.nodes.table import table_draft
+from research.citations.numbering import number_citations
+from research.citations.registry import collect_evidence
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
     Answer,
     Cell,
     Draft,
+    EventEmitter,
     Failure,
     Finding,
     Language,
     Plan,
     Question,
     Reflection,
-    Say,
-    Section,
+    ReportSection,
     Span,
     fingerprint,
 )
-from research.core.text.words import dominant, far
+from research.core.text.tokenizer import certain_language, format_distance
 
-STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
+SQL_TOOL = "sql"  # the way of searching that is a statement of the analyst's own
 # Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
-_INTO = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"  # fmt: skip
-_WISHED: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_INTO.format('english')}", re.I),
-    "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_INTO.format('chinese|mandarin')}", re.I),
+_LANGUAGE_REQUEST_TEMPLATE = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"  # fmt: skip
+_LANGUAGE_REQUESTS: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_LANGUAGE_REQUEST_TEMPLATE.format('english')}", re.I),
+    "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_LANGUAGE_REQUEST_TEMPLATE.format('chinese|mandarin')}", re.I),
 }  # fmt: skip
-_NO_PROSE = re.compile(
-    r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|“[^”]*”|「[^」]*」|https?://\S+", re.M | re.S
-)
-SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
+_NON_PROSE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|“[^”]*”|「[^」]*」|https?://\S+", re.M | re.S)
+MAX_SUGGESTIONS = 5  # search suggestions: Google's terms want at most so many beside one answer
 
 
-class Unwritten(Exception):
+class AnswerNotWrittenError(Exception):
     """The answer could not be written; `answer` stands in for it with the evidence there is."""
 
     def __init__(self, answer: Answer) -> None:
@@ -53,14 +51,14 @@ class Unwritten(Exception):
         super().__init__("; ".join(reasons) or "the answer could not be written")
 
 
-async def compose(
+async def compose_answer(
     question: Question,
     plan: Plan,
     findings: Sequence[Finding],
     context: RunContext,
-    say: Say,
+    emit: EventEmitter,
     reflections: Sequence[Reflection] = (),
-    sections: Sequence[Section] = (),
+    sections: Sequence[ReportSection] = (),
     cells: Sequence[Cell] = (),
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
@@ -68,67 +66,67 @@ async def compose(
     Raises:
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
-    material, made = (*findings, *question.remembered), context.clock()
-    unwritten: Why = ""
+    material, made = (*findings, *question.memory_findings), context.clock()
+    unwritten: LimitReason = ""
     if plan.grid:
-        draft = tabled(plan.grid, cells, question.language)
+        draft = table_draft(plan.grid, cells, question.language)
     else:
-        args = question, plan, findings, context, say, reflections, sections
-        draft, unwritten = await _drafted(*args)
-    notices = (*context.meter.notices(question.language, unwritten), *_widened(question, findings))
+        args = question, plan, findings, context, emit, reflections, sections
+        draft, unwritten = await _write_draft(*args)
+    notices = (*context.budget.notices(question.language, unwritten), *_widened_search_notices(question, findings))
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
     if plan.grid:  # what cannot be asked so is no failure of a cell: other sources are asked
         findings = [finding for finding in findings if finding.reason not in ASKS_BACK]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
-        earlier += failures([f for f in findings if f.task.round == round_])
+        earlier += search_failures([f for f in findings if f.task.round == round_])
         earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = answered(question, draft, material, made, earlier)
+    answer = build_answer(question, draft, material, made, earlier)
     if plan.grid:
         answer = answer.model_copy(update={"cells": tuple(cells)})
     if draft.unwritten:
-        raise Unwritten(answer)
+        raise AnswerNotWrittenError(answer)
     return answer
 
 
-async def _drafted(
+async def _write_draft(
     question: Question,
     plan: Plan,
     findings: Sequence[Finding],
     context: RunContext,
-    say: Say,
+    emit: EventEmitter,
     reflections: Sequence[Reflection],
-    sections: Sequence[Section],
-) -> tuple[Draft, Why]:
+    sections: Sequence[ReportSection],
+) -> tuple[Draft, LimitReason]:
     """What the reasoner writes, and why it could write nothing, if it could not."""
-    material = (*findings, *question.remembered)
-    reasoner, options, updated = context.reasoner, context.options, context.earlier
+    material = (*findings, *question.memory_findings)
+    reasoner, options, updated = context.reasoner, context.options, context.earlier_report
     try:
-        async with context.meter.writing.open():
+        async with context.budget.writing.enter():
             if plan.outline:
                 if updated and sections and all(section.kept for section in sections):
                     head = updated.preface
                 else:
                     written = fingerprint(*(s.model_dump_json() for s in sections))
-                    head = await once(
+                    head = await run_once(
                         f"preface {written}",
                         Draft,
-                        lambda: reasoner.preface(question, plan, sections, material, options, say),
-                        context.notes,
+                        lambda: reasoner.write_preface(question, plan, sections, material, options, emit),
+                        context.step_results,
                     )
-                return bound(plan, head, sections, question.language, findings), ""
-            if findings and all(finding.task.tool == STATEMENT for finding in findings):
-                return reasoner.stand_in(question, plan, material), ""  # the rows are the answer
-            return await reasoner.write(question, plan, material, reflections, options, say), ""
-    except Ended as ended:
-        draft = reasoner.stand_in(question, plan, material)
+                return assemble_report(plan, head, sections, question.language, findings), ""
+            if findings and all(finding.task.tool == SQL_TOOL for finding in findings):
+                return reasoner.quote_findings(question, plan, material), ""  # the rows are the answer
+            return await reasoner.write(question, plan, material, reflections, options, emit), ""
+    except RunEndedError as ended:
+        draft = reasoner.quote_findings(question, plan, material)
         if plan.outline and any(section.spans for section in sections):
             nothing = Draft(spans=(), author=draft.author)
-            draft = bound(plan, nothing, sections, question.language, findings)
-        return draft, ended.why
+            draft = assemble_report(plan, nothing, sections, question.language, findings)
+        return draft, ended.reason
 
 
-def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
+def _widened_search_notices(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
     """What is said of searches around a place that had to reach farther than was asked for."""
     searched = (f for f in findings if f.centre and f.centre.asked)
     for finding in {f.centre: f for f in searched}.values():
@@ -137,45 +135,45 @@ def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
         centre, tongue = finding.centre, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
-        reach = {"asked": far(centre.asked), "far": far(centre.radius)}
+        reach = {"asked": format_distance(centre.asked), "far": format_distance(centre.radius)}
         text = message(key, tongue, place=centre.name, **reach)
         yield Span(kind="notice", text=text)
 
 
-def _unlike(question: Question, draft: Draft) -> Iterator[Span]:
+def _language_notices(question: Question, draft: Draft) -> Iterator[Span]:
     """What is said of an answer in another language than its question, unless that was asked for.
     Quotes are in the language of their sources."""
     prose = "".join(span.text for span in draft.spans if span.kind == "text" and not span.made)
-    tongue = dominant(_NO_PROSE.sub(" ", prose))
+    tongue = certain_language(_NON_PROSE.sub(" ", prose))
     if not tongue or tongue == question.language:
         return
-    if not _WISHED[tongue].search(question.asked or question.text):
+    if not _LANGUAGE_REQUESTS[tongue].search(question.asked or question.text):
         yield Span(kind="notice", text=message("answering.unlike", question.language))
 
 
-def answered(
+def build_answer(
     question: Question,
     draft: Draft,
     findings: Sequence[Finding],
-    made: datetime,
-    earlier: Sequence[Failure] = (),
+    created_at: datetime,
+    earlier_failures: Sequence[Failure] = (),
 ) -> Answer:
     """A draft as an answer, with what failed and what was sampled said beside it."""
     answer = Answer(
         title=question.asked or question.text,
         language=question.language,
         author=draft.author,
-        spans=(*_unlike(question, draft), *draft.spans),
-        failures=tuple(dict.fromkeys((*earlier, *draft.failures))),  # sections may share a search
+        spans=(*_language_notices(question, draft), *draft.spans),
+        failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),  # sections may share a search
         unwritten=draft.unwritten,
-        suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:SHOWN],
-        made=made,
+        suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:MAX_SUGGESTIONS],
+        made=created_at,
     )
-    sources = number(answer, gather(findings)).sources
+    sources = number_citations(answer, collect_evidence(findings)).sources
     return answer.model_copy(update={"sample": any(s.evidence.sample for s in sources)})
 
 
-def failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
+def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
     """The look-ups that failed, and what failed beside one. Nothing found is no failure."""
     out: list[Failure] = []
     for finding in findings:

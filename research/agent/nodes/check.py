@@ -14,45 +14,45 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from research.agent.nodes.budget import Ended
+from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import once
-from research.agent.reasoner import Checker, Cited, Claim
-from research.citations.numbering import CitedAnswer, number
-from research.citations.registry import Registry, gather
-from research.citations.repair import mended
+from research.agent.nodes.section import run_once
+from research.agent.reasoner import CitationChecker, Claim, ClaimPassage
+from research.citations.numbering import CitedAnswer, number_citations
+from research.citations.registry import EvidenceRegistry, collect_evidence
+from research.citations.repair import repair_spans
 from research.citations.support import (
-    TO_JUDGE,
-    Sentence,
-    behind,
-    close,
-    key_of,
-    said,
-    stretches,
-    support,
+    STATUSES_FOR_MODEL,
+    CheckedSentence,
+    check_support,
+    cited_passages,
+    group_sentences,
+    group_spans,
+    sentence_key,
+    small_margin,
 )
-from research.core.i18n import speaker
+from research.core.i18n import translator
 from research.core.records import (
     Answer,
+    AnswerReview,
+    EventEmitter,
     Failure,
     Finding,
-    Judged,
+    ModelVerdict,
+    ModelVerdicts,
     Question,
     Record,
-    Repair,
-    Review,
-    Rewritten,
-    Rulings,
-    Say,
+    RewrittenSentences,
+    SentenceRepair,
     Span,
     fingerprint,
 )
 
-BATCH = 12  # sentences a call
-CALLS = 8  # of each kind, at most, or as many sentences as these would have
+BATCH_SIZE = 12  # sentences a call
+MAX_CALLS = 8  # of each kind, at most, or as many sentences as these would have
 _R = TypeVar("_R", bound=Record)
 
-_ITS_OWN = (
+_CALL_SPECIFIC_REASONS = (
     "malformed",
     "blocked",
     "cut off",
@@ -60,79 +60,79 @@ _ITS_OWN = (
 
 
 @dataclass
-class _Checking:
+class _CheckState:
     """What one check works with, and what has come of it so far."""
 
     question: Question
-    registry: Registry
-    checker: Checker
+    registry: EvidenceRegistry
+    checker: CitationChecker
     context: RunContext
-    say: Say
-    rulings: dict[str, Judged]
+    emit: EventEmitter
+    rulings: dict[str, ModelVerdict]
     failures: list[Failure]
-    why: str = ""  # something was not asked
+    skip_reason: str = ""  # something was not asked
 
 
-async def checked(
+async def check_answer(
     question: Question,
     answer: Answer,
     findings: Sequence[Finding],
     context: RunContext,
-    say: Say,
+    emit: EventEmitter,
 ) -> Answer:
     """The answer with its review, and put right where the context's `repair` is drop or rewrite; as
     it is where there is no checker."""
-    checker, options, repair = context.checker, context.options, context.repair
-    if checker is None or answer.unwritten or not checker.can(options):
+    checker, options, repair = context.checker, context.options, context.repair_mode
+    if checker is None or answer.unwritten or not checker.is_available(options):
         return answer
-    registry = gather([*question.remembered, *findings])
-    desk = _Checking(question, registry, checker, context, say, {}, [])
-    cited = number(answer, registry)
-    found = await asyncio.to_thread(support, cited)
+    registry = collect_evidence([*question.memory_findings, *findings])
+    desk = _CheckState(question, registry, checker, context, emit, {}, [])
+    cited = number_citations(answer, registry)
+    found = await asyncio.to_thread(check_support, cited)
     if not found.sentences:
         return answer
-    asked = _questionable(found.sentences, cited)
-    claims = _claims(asked, cited) if checker.judges else []
+    asked = _select_doubtful(found.sentences, cited)
+    claims = _to_claims(asked, cited) if checker.can_judge else []
     if claims:
-        say("checking", sentences=len(claims))
-        await _ruled(claims, desk)
+        emit("checking", sentences=len(claims))
+        await _judge_claims(claims, desk)
     unchecked = sum(claim.key not in desk.rulings for claim in claims)
-    review = Review(
+    review = AnswerReview(
         author=checker.author(options) if claims else "",
         rulings=tuple(desk.rulings.values()),
         unchecked=unchecked,
     )
     answer = answer.model_copy(update={"review": review})
     if repair != "off":
-        answer = await _repaired(answer, repair, desk)
-    return _told(answer, desk, len(claims))
+        answer = await _repair_answer(answer, repair, desk)
+    return _add_review_notice(answer, desk, len(claims))
 
 
-def _questionable(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Sentence]:
+def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[CheckedSentence]:
     """The sentences that the rules doubt, then those that they support by a small margin, the smallest
     first."""
     cites = [sentence for sentence in sentences if sentence.numbers]
-    margins = [(close(sentence, cited), sentence) for sentence in cites]
+    margins = [(small_margin(sentence, cited), sentence) for sentence in cites]
     narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
     narrow.sort(key=lambda at: at[0])
-    return [s for s in cites if s.status in TO_JUDGE] + [sentence for _, sentence in narrow]
+    return [s for s in cites if s.status in STATUSES_FOR_MODEL] + [sentence for _, sentence in narrow]
 
 
-def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
+def _to_claims(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[Claim]:
     """Sentences with their passages; one that stands twice is asked about once."""
     out: dict[str, Claim] = {}
     for sentence in sentences:
-        key = key_of(sentence, cited)
+        key = sentence_key(sentence, cited)
         nearest = (sentence.evidence, sentence.passage)
         passages = [
-            Cited(
+            ClaimPassage(
                 item.evidence.id,
                 item.passage.model_copy(update={"text": item.text}),
-                item.head.strip(),
+                item.context_line.strip(),
             )
-            for item in behind(sentence, cited)
+            for item in cited_passages(sentence, cited)
         ]
-        passages.sort(key=lambda one: (one.evidence, one.passage.id) != nearest)
+        passages.sort(key=lambda one: (one.evidence_id, one.passage.id) != nearest)
         out.setdefault(key, Claim(key, sentence.text, tuple(passages)))
     return list(out.values())
 
@@ -140,35 +140,35 @@ def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
 # --- Asking
 
 
-async def _ruled(claims: Sequence[Claim], desk: _Checking) -> None:
+async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
     """Asks about sentences, some at a time."""
-    if not desk.checker.judges:
+    if not state.checker.can_judge:
         return
 
-    async def ask(batch: Sequence[Claim]) -> Rulings:
-        return await desk.checker.rule(desk.question, batch, desk.context.options, desk.say)
+    async def ask(batch: Sequence[Claim]) -> ModelVerdicts:
+        return await state.checker.judge_claims(state.question, batch, state.context.options, state.emit)
 
     keys = {claim.key for claim in claims}
-    size = 1 if desk.checker.single(desk.context.options) else BATCH
-    for made in await _asked("check", claims, Rulings, ask, desk, size):
-        desk.failures += made.failures
-        desk.rulings |= {item.key: item for item in made.rulings if item.key in keys}
+    size = 1 if state.checker.is_single_claim_only(state.context.options) else BATCH_SIZE
+    for made in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
+        state.failures += made.failures
+        state.rulings |= {item.key: item for item in made.rulings if item.key in keys}
 
 
-async def _asked(
+async def _run_batches(
     step: str,
     claims: Sequence[Claim],
-    shape: type[_R],
+    output_type: type[_R],
     ask: Callable[[Sequence[Claim]], Awaitable[_R]],
-    desk: _Checking,
-    size: int = BATCH,
+    state: _CheckState,
+    batch_size: int = BATCH_SIZE,
 ) -> list[_R]:
     """What came of the calls that there was room for: side by side, or one after the other where each
     counts against a limit. After one that nobody could have answered no other begins."""
-    most = min(len(claims), BATCH * CALLS)
+    most = min(len(claims), BATCH_SIZE * MAX_CALLS)
     if len(claims) > most:
-        desk.why = "many"
-    turn = asyncio.Semaphore(1 if desk.context.meter.counted else CALLS)
+        state.skip_reason = "many"
+    turn = asyncio.Semaphore(1 if state.context.budget.has_call_limits else MAX_CALLS)
     out = False
 
     async def one(batch: Sequence[Claim]) -> _R | None:
@@ -176,22 +176,22 @@ async def _asked(
         async with turn:
             if out:
                 return None
-            name = f"{step} {fingerprint(desk.checker.author(desk.context.options), *(c.key for c in batch))}"
-            if desk.context.notes.noted(name) is None and desk.context.meter.tight:
-                desk.why = "room"
+            name = f"{step} {fingerprint(state.checker.author(state.context.options), *(c.key for c in batch))}"
+            if state.context.step_results.load_result(name) is None and state.context.budget.extra_call_block_reason:
+                state.skip_reason = "room"
                 return None
             try:
-                async with desk.context.meter.writing.open():
-                    made = await once(name, shape, lambda: ask(batch), desk.context.notes)
-            except Ended:
-                desk.why = "room"
+                async with state.context.budget.writing.enter():
+                    made = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
+            except RunEndedError:
+                state.skip_reason = "room"
                 return None
         if failures := getattr(made, "failures", ()):
-            desk.why = "failed"
-            out |= any(failure.reason not in _ITS_OWN for failure in failures)
+            state.skip_reason = "failed"
+            out |= any(failure.reason not in _CALL_SPECIFIC_REASONS for failure in failures)
         return made
 
-    batches = [claims[at : min(at + size, most)] for at in range(0, most, size)]
+    batches = [claims[at : min(at + batch_size, most)] for at in range(0, most, batch_size)]
     done = await asyncio.gather(*map(one, batches))
     return [made for made in done if made is not None]
 
@@ -199,101 +199,94 @@ async def _asked(
 # --- Putting right
 
 
-async def _repaired(answer: Answer, repair: str, desk: _Checking) -> Answer:
+async def _repair_answer(answer: Answer, repair_mode: str, state: _CheckState) -> Answer:
     """The answer without its unsupported sentences, or with other words for those that have a passage."""
-    cited = number(answer, desk.registry)
-    found = (await asyncio.to_thread(support, cited)).sentences
-    bad = [s for s in found if _unsupported(s, cited, desk)]
+    cited = number_citations(answer, state.registry)
+    found = (await asyncio.to_thread(check_support, cited)).sentences
+    bad = [s for s in found if _is_unsupported(s, cited, state)]
     if not bad:
         return answer
     changes = {sentence.at: "" for sentence in bad}
-    if repair == "rewrite":
-        changes |= await _in_other_words(bad, cited, desk)
-    done, answer = await asyncio.to_thread(_changed, answer, cited, changes)
+    if repair_mode == "rewrite":
+        changes |= await _rewrite_sentences(bad, cited, state)
+    done, answer = await asyncio.to_thread(_apply_changes, answer, cited, changes)
     texts = {sentence.at: sentence for sentence in bad}
     repairs = [
-        Repair(before=texts[at].text, after=changes[at], part=_part(texts[at], cited))
-        for at in sorted(done)
+        SentenceRepair(before=texts[at].text, after=changes[at], part=_part_id(texts[at], cited)) for at in sorted(done)
     ]
     written = {after for at, after in changes.items() if after and at in done}
     if written:
-        answer, gone = await _judged_again(answer, written, desk)
+        answer, gone = await _judge_rewritten(answer, written, state)
         repairs = [r.model_copy(update={"after": ""}) if r.after in gone else r for r in repairs]
     assert answer.review is not None
-    review = answer.review.model_copy(
-        update={"repairs": tuple(repairs), "kept": len(changes.keys() - done)}
-    )
+    review = answer.review.model_copy(update={"repairs": tuple(repairs), "kept": len(changes.keys() - done)})
     return answer.model_copy(update={"review": review})
 
 
-def _unsupported(sentence: Sentence, cited: CitedAnswer, desk: _Checking) -> bool:
-    ruling = desk.rulings.get(key_of(sentence, cited))
+def _is_unsupported(sentence: CheckedSentence, cited: CitedAnswer, state: _CheckState) -> bool:
+    ruling = state.rulings.get(sentence_key(sentence, cited))
     absent = sentence.status == "unsupported" and ruling and ruling.verdict == "absent"
     return bool(absent) or sentence.status in ("none", "differs")
 
 
-def _part(sentence: Sentence, cited: CitedAnswer) -> str:
+def _part_id(sentence: CheckedSentence, cited: CitedAnswer) -> str:
     return cited.spans[sentence.spans[0]].span.part if sentence.spans else ""
 
 
-async def _in_other_words(
-    bad: Sequence[Sentence], cited: CitedAnswer, desk: _Checking
+async def _rewrite_sentences(
+    sentences: Sequence[CheckedSentence], cited: CitedAnswer, state: _CheckState
 ) -> dict[int, str]:
     """What a model makes of the sentences that cite something, by their places."""
 
-    async def ask(batch: Sequence[Claim]) -> Rewritten:
-        return await desk.checker.rewrite(desk.question, batch, desk.context.options, desk.say)
+    async def ask(batch: Sequence[Claim]) -> RewrittenSentences:
+        return await state.checker.rewrite_claims(state.question, batch, state.context.options, state.emit)
 
-    claims = _claims((s for s in bad if s.numbers), cited)
+    claims = _to_claims((s for s in sentences if s.numbers), cited)
     texts: dict[str, str] = {}
-    for made in await _asked("rewrite", claims, Rewritten, ask, desk):
-        desk.failures += made.failures
+    for made in await _run_batches("rewrite", claims, RewrittenSentences, ask, state):
+        state.failures += made.failures
         texts |= dict(made.texts)
-    places = {s.at: texts[key] for s in bad if s.numbers and (key := key_of(s, cited)) in texts}
+    places = {s.at: texts[key] for s in sentences if s.numbers and (key := sentence_key(s, cited)) in texts}
     return {at: text for at, text in places.items() if any(char.isalnum() for char in text)}
 
 
-async def _judged_again(
-    answer: Answer, written: set[str], desk: _Checking
-) -> tuple[Answer, set[str]]:
+async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckState) -> tuple[Answer, set[str]]:
     """Judges what was rewritten; what is still without support goes. Returns those too."""
-    cited = number(answer, desk.registry)
-    mine = {_plain(text): text for text in written}
-    own = [s for s in (await asyncio.to_thread(support, cited)).sentences if _plain(s.text) in mine]
-    await _ruled(_claims(_questionable(own, cited), cited), desk)
+    cited = number_citations(answer, state.registry)
+    mine = {_alphanumeric(text): text for text in rewritten}
+    own = [s for s in (await asyncio.to_thread(check_support, cited)).sentences if _alphanumeric(s.text) in mine]
+    await _judge_claims(_to_claims(_select_doubtful(own, cited), cited), state)
     assert answer.review is not None
-    review = answer.review.model_copy(update={"rulings": tuple(desk.rulings.values())})
+    review = answer.review.model_copy(update={"rulings": tuple(state.rulings.values())})
     answer = answer.model_copy(update={"review": review})
-    cited = number(answer, desk.registry)
-    again = (await asyncio.to_thread(support, cited)).sentences
-    held = {_plain(s.text) for s in again if s.status in ("supported", "quoted")}
-    failed = {s.at: "" for s in again if _plain(s.text) in mine and _plain(s.text) not in held}
+    cited = number_citations(answer, state.registry)
+    again = (await asyncio.to_thread(check_support, cited)).sentences
+    held = {_alphanumeric(s.text) for s in again if s.status in ("supported", "quoted")}
+    failed = {s.at: "" for s in again if _alphanumeric(s.text) in mine and _alphanumeric(s.text) not in held}
     if not failed:
         return answer, set()
-    gone = {mine[_plain(s.text)] for s in again if s.at in failed}
-    _, answer = await asyncio.to_thread(_changed, answer, cited, failed)
+    gone = {mine[_alphanumeric(s.text)] for s in again if s.at in failed}
+    _, answer = await asyncio.to_thread(_apply_changes, answer, cited, failed)
     return answer, gone
 
 
-def _plain(text: str) -> str:
+def _alphanumeric(text: str) -> str:
     return "".join(char for char in text if char.isalnum())
 
 
-def _changed(
-    answer: Answer, cited: CitedAnswer, changes: dict[int, str]
-) -> tuple[set[int], Answer]:
+def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) -> tuple[set[int], Answer]:
     """The answer with some sentences changed, and the places of those that could be."""
     spans: list[Span] = []
     done: set[int] = set()
     at = 0
-    for stretch in stretches(cited):
-        count = len(said(stretch))
+    for stretch in group_spans(cited):
+        count = len(group_sentences(stretch))
         own = {place - at: new for place, new in changes.items() if at <= place < at + count}
         kept = [item.span for item in stretch.spans]
         if own and stretch.nodes:
-            found = mended(kept, own)
+            found = repair_spans(kept, own)
             kept = list(found.spans)
-            done |= {at + place for place in found.done}
+            done |= {at + place for place in found.repaired_indices}
         elif own:  # a quote that is none
             kept = []
             done |= {at + place for place in own}
@@ -305,22 +298,22 @@ def _changed(
 # --- What the answer says of it
 
 
-def _told(answer: Answer, desk: _Checking, asked: int) -> Answer:
+def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> Answer:
     review = answer.review
     assert review is not None
-    tell = speaker(desk.question.language, "checking.")
-    failures = tuple(dict.fromkeys(desk.failures))
-    ruled = asked - review.unchecked
+    tell = translator(state.question.language, "checking.")
+    failures = tuple(dict.fromkeys(state.failures))
+    ruled = claim_count - review.unchecked
     lines = []
-    if asked and len(review.rulings):
+    if claim_count and len(review.rulings):
         lines.append(tell("done", author=review.author, n=ruled))
     if review.unchecked:
-        lines.append(tell("unchecked", n=review.unchecked, why=tell(desk.why or "quote")))
+        lines.append(tell("unchecked", n=review.unchecked, why=tell(state.skip_reason or "quote")))
     if review.repairs:
         rewritten = sum(bool(item.after) for item in review.repairs)
         dropped = len(review.repairs) - rewritten
         lines.append(tell("repaired", dropped=dropped, rewritten=rewritten))
-    desk.say(
+    state.emit(
         "checked",
         rulings=len(review.rulings),
         repairs=len(review.repairs),

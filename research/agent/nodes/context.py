@@ -7,33 +7,33 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from research.agent.nodes.budget import Meter
-from research.agent.nodes.update import Earlier
-from research.agent.reasoner import Checker, Reasoner
-from research.core.records import Finding, Memory, Options, Plan, Task
-from research.sources.base import Notes, Retriever
+from research.agent.nodes.budget import RunBudget
+from research.agent.nodes.report_update import EarlierReport
+from research.agent.reasoner import CitationChecker, Reasoner
+from research.core.records import Finding, Memory, Plan, RunOptions, Task
+from research.sources.base import Retriever, StepResults
 
 
 class Ledger(Protocol):
     """Remembers searches. What it has taken in survives the process."""
 
-    async def recall(self, task: Task) -> Finding | None:
+    async def find(self, task: Task) -> Finding | None:
         """What is known for a task already, if anything."""
 
-    async def begin(self, task: Task) -> int:
+    async def start_search(self, task: Task) -> int:
         """Notes that a search starts; the number goes to `finish`."""
 
-    async def finish(self, search: int, finding: Finding) -> None:
+    async def finish_search(self, search_id: int, finding: Finding) -> None:
         """Keeps what a search brought back."""
 
 
-class Unnoted:
+class NoStepResults:
     """Notes of nothing."""
 
-    def noted(self, step: str) -> str | None:
+    def load_result(self, step: str) -> str | None:
         return None
 
-    async def note(self, step: str, text: str) -> None:
+    async def save_result(self, step: str, text: str) -> None:
         pass
 
 
@@ -43,18 +43,18 @@ class RunContext:
 
     reasoner: Reasoner
     sources: Mapping[str, Retriever]
-    options: Options
+    options: RunOptions
     ledger: Ledger
     plan: Plan | None = None
-    before: Memory = field(default_factory=Memory)
-    deadline: float = 30.0
-    delay: float = 0.0
+    memory: Memory = field(default_factory=Memory)
+    deadline_seconds: float = 30.0
+    delay_seconds: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    meter: Meter = field(default_factory=lambda: Meter(Options()))
-    notes: Notes = field(default_factory=Unnoted)
-    tell: Callable[[str, dict[str, Any]], None] = lambda kind, data: None  # what a stage says
-    earlier: Earlier | None = None  # the report that is brought up to date
-    checker: Checker | None = None  # of the sentences of an answer
-    repair: str = "off"
-    clarified: str | None = None  # what was answered to what the run asked back; "" skips that
+    budget: RunBudget = field(default_factory=lambda: RunBudget(RunOptions()))
+    step_results: StepResults = field(default_factory=NoStepResults)
+    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None  # what a stage says
+    earlier_report: EarlierReport | None = None  # the report that is brought up to date
+    checker: CitationChecker | None = None  # of the sentences of an answer
+    repair_mode: str = "off"
+    clarification: str | None = None  # what was answered to what the run asked back; "" skips that
     instructions: Callable[[], Sequence[str]] = lambda: ()  # what was said to the run so far

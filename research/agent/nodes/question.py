@@ -6,12 +6,10 @@ import re
 import unicodedata
 from typing import Literal
 
-from research.core.records import MAX_QUESTION, Question
-from research.core.text.words import detect_language
+from research.core.records import MAX_QUESTION_CHARS, Question
+from research.core.text.tokenizer import detect_language
 
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff\ue000-\uf8ff]"
-)
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff\ue000-\uf8ff]")
 
 
 class QuestionError(ValueError):
@@ -23,23 +21,23 @@ class QuestionError(ValueError):
         super().__init__(
             {
                 "empty": "The question is empty. Type what you want to know.",
-                "too long": f"The question has {length:,} characters; the limit is {MAX_QUESTION:,}. "
+                "too long": f"The question has {length:,} characters; the limit is {MAX_QUESTION_CHARS:,}. "
                 "Shorten it; put longer text into the library.",
                 "no words": "The question has no searchable words. Type what you want to know.",
             }[problem]
         )
 
 
-def understand(text: str) -> Question:
+def clean_question(text: str) -> Question:
     """Cleans a question and tells its language.
 
     Raises:
         QuestionError: it is empty, longer than `MAX_QUESTION` characters, or has no word.
     """
-    clean = _CONTROL.sub("", unicodedata.normalize("NFC", text)).strip()
+    clean = _CONTROL_CHARS.sub("", unicodedata.normalize("NFC", text)).strip()
     if not clean:
         raise QuestionError("empty", 0)
-    if len(clean) > MAX_QUESTION:
+    if len(clean) > MAX_QUESTION_CHARS:
         raise QuestionError("too long", len(clean))
     if not re.search(r"[^\W_]", clean):
         raise QuestionError("no words", len(clean))

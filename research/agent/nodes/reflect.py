@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.agent.nodes.addresses import held
-from research.agent.nodes.plan import within
+from research.agent.nodes.plan import limit_tasks
+from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.reasoner import Reasoner
-from research.core.records import Finding, Options, Plan, Question, Reflection, Say
+from research.core.records import EventEmitter, Finding, Plan, Question, Reflection, RunOptions
 
 
-async def judge(
+async def reflect_on_findings(
     question: Question,
     plan: Plan,
     findings: Sequence[Finding],
     reasoner: Reasoner,
-    options: Options,
+    options: RunOptions,
     round_: int,
-    say: Say,
+    emit: EventEmitter,
 ) -> Reflection:
     """The reflection after a round, with follow-ups that are new and within the limits."""
-    material = (*question.remembered, *findings)
-    reflection = await reasoner.reflect(question, plan, material, options, round_, say)
+    material = (*question.memory_findings, *findings)
+    reflection = await reasoner.reflect(question, plan, material, options, round_, emit)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
     known = [finding.task.key for finding in findings]
-    tasks = [held(task, question) for task in reflection.follow_ups]
-    return reflection.model_copy(update={"follow_ups": within(tasks, options, known)})
+    tasks = [keep_known_urls(task, question) for task in reflection.follow_ups]
+    return reflection.model_copy(update={"follow_ups": limit_tasks(tasks, options, known)})

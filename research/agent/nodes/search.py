@@ -7,26 +7,26 @@ import logging
 import time
 from datetime import UTC, datetime
 
-from research.agent.nodes.budget import Ended, Meter
+from research.agent.nodes.budget import RunBudget, RunEndedError
 from research.agent.nodes.context import Ledger
 from research.core import deadlines
-from research.core.errors import Trouble
-from research.core.records import Finding, Options, Say, Task
-from research.core.text.words import detect_language
+from research.core.errors import ServiceError
+from research.core.records import EventEmitter, Finding, RunOptions, Task
+from research.core.text.tokenizer import detect_language
 from research.sources.base import Retriever
 
 log = logging.getLogger(__name__)
 
 
-async def look_up(
+async def run_search(
     task: Task,
     source: Retriever,
     ledger: Ledger,
-    say: Say,
+    emit: EventEmitter,
     *,
-    deadline: float,
-    delay: float = 0.0,
-    meter: Meter | None = None,
+    deadline_seconds: float,
+    delay_seconds: float = 0.0,
+    budget: RunBudget | None = None,
     since: datetime | None = None,
 ) -> Finding:
     """What the ledger knows, unless that is from before `since`, else a search: after `delay` seconds and for at most `deadline` seconds
@@ -36,55 +36,55 @@ async def look_up(
     this task only: it becomes a finding with a reason. So does a search for which the meter has no
     room, or which it cuts off.
     """
-    known = await ledger.recall(task)
+    known = await ledger.find(task)
     if known is not None and not (since and known.started < since):
         return known
-    meter = meter or Meter(Options())
+    budget = budget or RunBudget(RunOptions())
     search = 0
     try:
-        async with meter.searching.open():
-            if delay:
-                await asyncio.sleep(delay)
-            meter.take(task)
+        async with budget.searching.enter():
+            if delay_seconds:
+                await asyncio.sleep(delay_seconds)
+            budget.start_search(task)
             try:
-                search = await ledger.begin(task)
-                finding = await searched(task, source, say, deadline * source.turns)
+                search = await ledger.start_search(task)
+                finding = await search_with_deadline(task, source, emit, deadline_seconds * source.max_sequential_calls)
             finally:
-                meter.settle(task)
-    except Ended as ended:
-        meter.lack(ended.why)
-        why = "" if ended.why == "stopped" else meter.words(ended.why, detect_language(task.query))
-        finding = failed(task, Trouble("left out", why))
+                budget.finish_search(task)
+    except RunEndedError as ended:
+        budget.record_skip(ended.reason)
+        why = "" if ended.reason == "stopped" else budget.describe_limit(ended.reason, detect_language(task.query))
+        finding = failed_finding(task, ServiceError("left out", why))
     if search:
-        await ledger.finish(search, finding)
+        await ledger.finish_search(search, finding)
     return finding
 
 
-async def searched(task: Task, source: Retriever, say: Say, deadline: float) -> Finding:
+async def search_with_deadline(task: Task, source: Retriever, emit: EventEmitter, deadline_seconds: float) -> Finding:
     """What a search comes to within so many seconds: a finding, whatever goes wrong in the source."""
     started = time.monotonic()
     try:
-        async with deadlines.deadline(deadline):
-            finding = await source.search(task, say)
+        async with deadlines.deadline(deadline_seconds):
+            finding = await source.search(task, emit)
     except TimeoutError:
-        finding = failed(task, Trouble("timeout", f"no answer within {deadline:g} s"))
-    except Trouble as trouble:
-        finding = failed(task, trouble)
+        finding = failed_finding(task, ServiceError("timeout", f"no answer within {deadline_seconds:g} s"))
+    except ServiceError as trouble:
+        finding = failed_finding(task, trouble)
     except Exception as error:
         log.exception("search %s in %s crashed", task.id, task.source)
-        finding = failed(task, Trouble("internal", type(error).__name__))
+        finding = failed_finding(task, ServiceError("internal", type(error).__name__))
     if finding.reason not in (None, "empty"):
         seconds = round(time.monotonic() - started, 3)
         finding = finding.model_copy(update={"seconds": seconds})
     return finding
 
 
-def failed(task: Task, trouble: Trouble) -> Finding:
+def failed_finding(task: Task, error: ServiceError) -> Finding:
     """A finding that says why there is none."""
     return Finding(
         task=task,
-        reason=trouble.reason,
-        hint=trouble.hint,
-        message=trouble.message,
+        reason=error.reason,
+        hint=error.hint,
+        message=error.message,
         started=datetime.now(UTC),
     )

@@ -12,284 +12,281 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import groupby
 
-from research.agent.nodes.budget import Ended
+from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
-from research.citations.markup import inert
+from research.citations.model_markdown import escape_table_cell
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
     Cell,
     Column,
     Draft,
+    EventEmitter,
     Failure,
     Finding,
     Grid,
-    Lacking,
     Language,
-    Options,
+    MissingReason,
     Plan,
     Question,
     Row,
-    Say,
+    RunOptions,
     Span,
     Task,
     fingerprint,
 )
 from research.sources import registry
-from research.tables.columns import CHECKED
-from research.tables.shown import cell_heading, cell_text
+from research.tables.column_values import CHECKED_STATUSES
+from research.tables.formatting import format_cell, format_column_heading
 
-SAMPLE = 20  # rows whose searches are counted
-Search = Callable[[Task], Awaitable[Finding]]
+SAMPLE_ROWS = 20  # rows whose searches are counted
+SearchFunction = Callable[[Task], Awaitable[Finding]]
 
 
-def tiers(column: Column, options: Options) -> list[tuple[str, ...]]:
+def source_tiers(column: Column, options: RunOptions) -> list[tuple[str, ...]]:
     """The sources of a column, the cheapest first: the desk's own documents and databases, what costs
     nothing, and what may cost money."""
     wanted = column.sources or options.sources
     own = [name for name in options.sources if name in wanted]
 
     def cost(name: str) -> int:
-        source = registry.of(name)
-        return 0 if source.local or source.told == "rows" else 2 if source.paid else 1
+        source = registry.get_source(name)
+        return 0 if source.is_local or source.result_type == "rows" else 2 if source.is_paid else 1
 
     ranked = sorted(own, key=cost)
     return [tuple(some) for _, some in groupby(ranked, key=cost)]
 
 
-def part_of(row: Row, column: Column) -> str:
+def cell_part_id(row: Row, column: Column) -> str:
     """The part that the searches of a cell serve."""
     return f"{row.id}.{column.id}"
 
 
-def searches(grid: Grid, question: Question, reasoner: Reasoner, options: Options) -> int:
+def estimate_searches(grid: Grid, question: Question, reasoner: Reasoner, options: RunOptions) -> int:
     """How many searches a table takes at most. Of many rows the first ones tell it for all."""
-    sample = grid.rows[:SAMPLE]
+    sample = grid.rows[:SAMPLE_ROWS]
     asked = {
         (row.id, task.key)
         for row in sample
         for column in grid.columns
-        for sources in tiers(column, options)
-        for task in reasoner.searches(question, row, column, sources)
+        for sources in source_tiers(column, options)
+        for task in reasoner.cell_tasks(question, row, column, sources)
     }
     return round(len(asked) * len(grid.rows) / max(1, len(sample)))
 
 
 async def fill_row(
-    row: Row, question: Question, plan: Plan, search: Search, context: RunContext, say: Say
+    row: Row, question: Question, plan: Plan, search: SearchFunction, context: RunContext, emit: EventEmitter
 ) -> tuple[list[Cell], list[Finding]]:
     """The cells of a row, in the order of its columns, and all that was found for it."""
     grid = plan.grid
     assert grid is not None
-    work = _Work(row, question, grid, search, context, say)
-    await work.known()
-    for tier in range(max((len(tiers(c, context.options)) for c in grid.columns), default=0)):
-        await work.tier(tier)
-    cells = [work.cells.get(c.id) or work.empty(c) for c in grid.columns]
+    work = _RowFiller(row, question, grid, search, context, emit)
+    await work.restore_cells()
+    for tier in range(max((len(source_tiers(c, context.options)) for c in grid.columns), default=0)):
+        await work.search_tier(tier)
+    cells = [work.cells.get(c.id) or work.not_found_cell(c) for c in grid.columns]
     told = Counter(cell.lack or "filled" for cell in cells)
-    say("row", row=row.id, step="done", filled=told["filled"] + told["differs"], cells=len(cells))
+    emit("row", row=row.id, step="done", filled=told["filled"] + told["differs"], cells=len(cells))
     return cells, list(work.findings.values())
 
 
-class _Work:
+class _RowFiller:
     def __init__(
         self,
         row: Row,
         question: Question,
         grid: Grid,
-        search: Search,
+        search: SearchFunction,
         context: RunContext,
-        say: Say,
+        emit: EventEmitter,
     ) -> None:
         self.row, self.question, self.grid = row, question, grid
-        self.search, self.context, self.say = search, context, say
+        self.search, self.context, self.emit = search, context, emit
         self.cells: dict[str, Cell] = {}
         self.findings: dict[str, Finding] = {}
-        self._asked: dict[tuple[str, int], list[Task]] = {}
+        self._tasks_by_cell: dict[tuple[str, int], list[Task]] = {}
 
-    def _step(self, column: Column, tier: int) -> str:
+    def _step_name(self, column: Column, tier: int) -> str:
         """The name of what came of a cell's sources up to a tier: another one where anything else is
         asked."""
         asked = column.model_dump_json(exclude={"id", "name"} if column.question else {"id"})
         # The sources are those of this tier: a table that may ask more goes on where this one ended.
-        sources = tiers(column, self.context.options)[: tier + 1]
+        sources = source_tiers(column, self.context.options)[: tier + 1]
         about = (self.row.name, self.row.about, asked, repr(sources), self.question.language)
         return f"cell {fingerprint(*about)}"
 
-    async def known(self) -> None:
+    async def restore_cells(self) -> None:
         """Takes up the cells that were paid for before, with what their searches had found."""
         for column in self.grid.columns:
-            for tier in reversed(range(len(tiers(column, self.context.options)))):
-                if (cell := await self._noted(column, tier)) and cell.readings:
+            for tier in reversed(range(len(source_tiers(column, self.context.options)))):
+                if (cell := await self._load_cell(column, tier)) and cell.readings:
                     self.cells[column.id] = cell
-                    await self._gather(tier, [column])
-                    self._tell(cell)
+                    await self._search_columns(tier, [column])
+                    self._emit_cell(cell)
                     break
 
-    async def _noted(self, column: Column, tier: int) -> Cell | None:
-        text = self.context.notes.noted(step := self._step(column, tier))
+    async def _load_cell(self, column: Column, tier: int) -> Cell | None:
+        text = self.context.step_results.load_result(step := self._step_name(column, tier))
         if text is None:
             return None
         cell = Cell.model_validate_json(text)
         since = self.grid.since
         if since and (cell.made is None or cell.made < since):
             return None
-        await self.context.notes.note(step, text)  # for whoever brings this table up to date
+        await self.context.step_results.save_result(step, text)  # for whoever brings this table up to date
         return cell.model_copy(update={"row": self.row.id, "column": column.id})
 
-    async def tier(self, tier: int) -> None:
+    async def search_tier(self, tier: int) -> None:
         """Searches what is still empty in the next sources, and reads it."""
         left = [
             column
             for column in self.grid.columns
             if not (cell := self.cells.get(column.id)) or cell.lack == "not found"
-            if len(tiers(column, self.context.options)) > tier
+            if len(source_tiers(column, self.context.options)) > tier
         ]
         if not left:
             return
-        self.say("row", row=self.row.id, step="searching", columns=[c.id for c in left])
-        found = await self._gather(tier, left)
-        told = {c.id: [f for f in found if f.task.key in self._keys(c, tier)] for c in left}
+        self.emit("row", row=self.row.id, step="searching", columns=[c.id for c in left])
+        found = await self._search_columns(tier, left)
+        told = {c.id: [f for f in found if f.task.key in self._task_keys(c, tier)] for c in left}
         unread = []
         for column in left:
-            if cell := await self._noted(column, tier):
-                self._keep(cell)
+            if cell := await self._load_cell(column, tier):
+                self._set_cell(cell)
             elif any(finding.evidence for finding in told[column.id]):
                 unread.append(column)
             else:
-                cell = self._cell(column, *_why(told[column.id]))
+                cell = self._empty_cell(column, *_missing_reason(told[column.id]))
                 if cell.lack == "not found":
-                    await self._note(column, tier, cell)
-                self._keep(cell)
+                    await self._save_cell(column, tier, cell)
+                self._set_cell(cell)
         if unread:
-            await self._read(unread, tier, [f for f in found if f.evidence])
+            await self._read_cells(unread, tier, [f for f in found if f.evidence])
 
-    def _keys(self, column: Column, tier: int) -> set[str]:
-        return {task.key for task in self._tasks(column, tier)}
+    def _task_keys(self, column: Column, tier: int) -> set[str]:
+        return {task.key for task in self._cell_tasks(column, tier)}
 
-    def _tasks(self, column: Column, tier: int) -> list[Task]:
+    def _cell_tasks(self, column: Column, tier: int) -> list[Task]:
         """What the sources of a tier are asked for a cell."""
-        if known := self._asked.get((column.id, tier)):
+        if known := self._tasks_by_cell.get((column.id, tier)):
             return known
-        sources = tiers(column, self.context.options)[tier]
-        found = self.context.reasoner.searches(self.question, self.row, column, sources)
-        part = part_of(self.row, column)
+        sources = source_tiers(column, self.context.options)[tier]
+        found = self.context.reasoner.cell_tasks(self.question, self.row, column, sources)
+        part = cell_part_id(self.row, column)
         own = {"part": part, "round": tier + 1}
-        self._asked[column.id, tier] = [
-            task.model_copy(update={"id": f"{tier + 1}.{part}.{n}", **own})
-            for n, task in enumerate(found, 1)
+        self._tasks_by_cell[column.id, tier] = [
+            task.model_copy(update={"id": f"{tier + 1}.{part}.{n}", **own}) for n, task in enumerate(found, 1)
         ]
-        return self._asked[column.id, tier]
+        return self._tasks_by_cell[column.id, tier]
 
-    async def _gather(self, tier: int, columns: Sequence[Column]) -> list[Finding]:
+    async def _search_columns(self, tier: int, columns: Sequence[Column]) -> list[Finding]:
         """What the searches of some columns find; what several of them want is searched once."""
-        tasks = {task.key: task for c in columns for task in self._tasks(c, tier)}
+        tasks = {task.key: task for c in columns for task in self._cell_tasks(c, tier)}
         new = [task for key, task in tasks.items() if key not in self.findings]
         for finding in await asyncio.gather(*map(self.search, new)):
             self.findings[finding.task.key] = finding
         return [self.findings[key] for key in tasks if key in self.findings]
 
-    async def _read(self, columns: Sequence[Column], tier: int, found: Sequence[Finding]) -> None:
+    async def _read_cells(self, columns: Sequence[Column], tier: int, findings: Sequence[Finding]) -> None:
         """Reads the cells of some columns in what was found, all at once."""
-        self.say("row", row=self.row.id, step="reading", columns=[c.id for c in columns])
+        self.emit("row", row=self.row.id, step="reading", columns=[c.id for c in columns])
         context = self.context
         try:
-            async with context.meter.writing.open():
-                cells = await context.reasoner.cells(
-                    self.question, self.row, columns, found, context.options, self.say
+            async with context.budget.writing.enter():
+                cells = await context.reasoner.extract_cells(
+                    self.question, self.row, columns, findings, context.options, self.emit
                 )
-        except Ended as ended:
-            context.meter.lack(ended.why)
+        except RunEndedError as ended:
+            context.budget.record_skip(ended.reason)
             for column in columns:
-                self._keep(self._cell(column, "limit"))
+                self._set_cell(self._empty_cell(column, "limit"))
             return
         now = context.clock()
         for column, cell in zip(columns, cells, strict=True):
             cell = cell.model_copy(update={"made": now})
             if cell.lack not in ("failed", "limit"):
-                await self._note(column, tier, cell)
-            self._keep(cell)
+                await self._save_cell(column, tier, cell)
+            self._set_cell(cell)
 
-    async def _note(self, column: Column, tier: int, cell: Cell) -> None:
-        await self.context.notes.note(self._step(column, tier), cell.model_dump_json())
+    async def _save_cell(self, column: Column, tier: int, cell: Cell) -> None:
+        await self.context.step_results.save_result(self._step_name(column, tier), cell.model_dump_json())
 
-    def _keep(self, cell: Cell) -> None:
+    def _set_cell(self, cell: Cell) -> None:
         self.cells[cell.column] = cell
-        self._tell(cell)
+        self._emit_cell(cell)
 
-    def _tell(self, cell: Cell) -> None:
-        self.say("cell", cell=cell.model_dump(mode="json"))
+    def _emit_cell(self, cell: Cell) -> None:
+        self.emit("cell", cell=cell.model_dump(mode="json"))
 
-    def _cell(self, column: Column, lack: Lacking, why: str = "") -> Cell:
+    def _empty_cell(self, column: Column, missing_reason: MissingReason, error_message: str = "") -> Cell:
         now = self.context.clock()
-        return Cell(row=self.row.id, column=column.id, lack=lack, message=why, made=now)
+        return Cell(row=self.row.id, column=column.id, lack=missing_reason, message=error_message, made=now)
 
-    def empty(self, column: Column) -> Cell:
+    def not_found_cell(self, column: Column) -> Cell:
         """A cell that nothing was asked for: none of its sources is among those of the run."""
-        return self._cell(column, "not found")
+        return self._empty_cell(column, "not found")
 
 
-def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
+def _missing_reason(findings: Sequence[Finding]) -> tuple[MissingReason, str]:
     """Why searches that have found nothing have found nothing."""
-    if any(finding.reason == "left out" for finding in found):
+    if any(finding.reason == "left out" for finding in findings):
         return "limit", ""
-    failures = [f for f in found if f.reason not in (None, "empty", *ASKS_BACK)]
-    if failures and len(failures) == len(found):
+    failures = [f for f in findings if f.reason not in (None, "empty", *ASKS_BACK)]
+    if failures and len(failures) == len(findings):
         return "failed", failures[0].message
-    if found and all(finding.reason in ASKS_BACK for finding in found):
-        return "not found", found[0].message
+    if findings and all(finding.reason in ASKS_BACK for finding in findings):
+        return "not found", findings[0].message
     return "not found", ""
 
 
 # The answer
 
 
-def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
+def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
     """The table as an answer: Markdown whose cells cite what they say. What each cell rests on was checked
     where it was read: none of it is judged again as a sentence."""
     known = {(cell.row, cell.column): cell for cell in cells}
-    heads = "".join(f" {inert(cell_heading(c, c.unit, tongue))} |" for c in grid.columns)
+    heads = "".join(f" {escape_table_cell(format_column_heading(c, c.unit, language))} |" for c in grid.columns)
     spans = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(grid.columns)}")]
     for row in grid.rows:
-        name = row.named if sum(r.name == row.name for r in grid.rows) > 1 else row.name
-        spans.append(Span(kind="text", text=f"\n| **{inert(name)}**"))
+        name = row.full_name if sum(r.name == row.name for r in grid.rows) > 1 else row.name
+        spans.append(Span(kind="text", text=f"\n| **{escape_table_cell(name)}**"))
         for column in grid.columns:
             cell = known.get((row.id, column.id))
             spans.append(Span(kind="text", text=" |"))
-            spans += list(_told(cell, column, tongue))
+            spans += list(_cell_spans(cell, column, language))
         spans.append(Span(kind="text", text=" |"))
     made = (span.model_copy(update={"made": True}) for span in spans)
     return Draft(
-        spans=(*made, *_lacking(cells, tongue)),
-        author=next(
-            (cell.author for cell in cells if cell.author), message("draft.nobody", tongue)
-        ),
-        failures=_once(failure for cell in cells for failure in cell.failures),
+        spans=(*made, *_missing_cell_notices(cells, language)),
+        author=next((cell.author for cell in cells if cell.author), message("draft.nobody", language)),
+        failures=_unique_failures(failure for cell in cells for failure in cell.failures),
     )
 
 
-def _told(cell: Cell | None, column: Column, tongue: Language) -> Iterator[Span]:
+def _cell_spans(cell: Cell | None, column: Column, language: Language) -> Iterator[Span]:
     if cell is None or not cell.readings:
         yield Span(kind="text", text=" —")
         return
     for n, reading in enumerate(cell.readings):
-        text = inert(cell_text(reading.value, column, tongue))
+        text = escape_table_cell(format_cell(reading.value, column, language))
         yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", cites=reading.cites)
-        if reading.status not in CHECKED:
-            mark = message("report.unclear", tongue)
-            yield Span(kind="text", text=f"{'' if tongue == 'zh' else ' '}{mark}")
+        if reading.status not in CHECKED_STATUSES:
+            mark = message("report.unclear", language)
+            yield Span(kind="text", text=f"{'' if language == 'zh' else ' '}{mark}")
 
 
-def _lacking(cells: Sequence[Cell], tongue: Language) -> Iterator[Span]:
+def _missing_cell_notices(cells: Sequence[Cell], language: Language) -> Iterator[Span]:
     """What is said of the cells that are empty or uncertain."""
     counts = Counter(cell.lack for cell in cells if cell.lack)
     filled = sum(bool(cell.readings) for cell in cells)
-    text = message("tabled.filled", tongue, filled=filled, cells=len(cells))
+    text = message("tabled.filled", language, filled=filled, cells=len(cells))
     for lack, n in counts.items():
-        text += " " + message(f"tabled.{lack}", tongue, n=n)
+        text += " " + message(f"tabled.{lack}", language, n=n)
     yield Span(kind="notice", text=text)
 
 
-def _once(failures: Iterator[Failure]) -> tuple[Failure, ...]:
+def _unique_failures(failures: Iterator[Failure]) -> tuple[Failure, ...]:
     return tuple({f.model_dump_json(): f for f in failures}.values())

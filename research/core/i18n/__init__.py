@@ -21,13 +21,13 @@ from research.core.records import Language
 
 log = logging.getLogger(__name__)
 
-Say = Callable[..., str]
+Translator = Callable[..., str]
 LOCALES: Mapping[Language, str] = {"zh": "zh-Hans-CN", "en": "en-GB"}
-_IDENTIFIER = str.maketrans(". ", "-_")
-_ENTRY = re.compile(r"^([a-zA-Z][\w-]*) *=.*(?:\n(?:[ \t}].*)?)*", re.MULTILINE | re.ASCII)
-_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
-_brought: Mapping[str, Mapping[Language, str]] = {}
-_PLAIN = re.compile(r"0|[1-9][0-9]{0,14}")
+_KEY_TO_IDENTIFIER = str.maketrans(". ", "-_")
+_ENTRY_PATTERN = re.compile(r"^([a-zA-Z][\w-]*) *=.*(?:\n(?:[ \t}].*)?)*", re.MULTILINE | re.ASCII)
+_GROUPED_NUMBER_PATTERN = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_plugin_messages: Mapping[str, Mapping[Language, str]] = {}
+_PLAIN_NUMBER_PATTERN = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
 def message(key: str, language: Language, /, **values: object) -> str:
@@ -37,10 +37,10 @@ def message(key: str, language: Language, /, **values: object) -> str:
     Raises:
         KeyError: there is no such message.
     """
-    name = key.translate(_IDENTIFIER)
-    if brought := _brought.get(name):
+    name = key.translate(_KEY_TO_IDENTIFIER)
+    if brought := _plugin_messages.get(name):
         return brought[language]
-    entry = _entries(language).get(name)
+    entry = _message_definitions(language).get(name)
     if entry is None:
         raise KeyError(key)
     bundle = _bundle(language)
@@ -49,7 +49,7 @@ def message(key: str, language: Language, /, **values: object) -> str:
     pattern = bundle.get_message(name).value
     if pattern is None:
         raise KeyError(key)
-    given = {blank: _value(value) for blank, value in values.items()}
+    given = {blank: _fluent_value(value) for blank, value in values.items()}
     text, errors = bundle.format_pattern(pattern, given)
     if errors:
         log.warning("the text %s in %s lacks something: %s", key, language, errors)
@@ -58,34 +58,34 @@ def message(key: str, language: Language, /, **values: object) -> str:
 
 def has_message(key: str) -> bool:
     """Whether there is a text for a key."""
-    return key.translate(_IDENTIFIER) in _brought or shipped(key)
+    return key.translate(_KEY_TO_IDENTIFIER) in _plugin_messages or has_shipped_message(key)
 
 
-def shipped(key: str) -> bool:
+def has_shipped_message(key: str) -> bool:
     """Whether there is a text of ours for a key."""
-    return key.translate(_IDENTIFIER) in _entries("en")
+    return key.translate(_KEY_TO_IDENTIFIER) in _message_definitions("en")
 
 
-def bring(texts: Mapping[str, Mapping[Language, str]]) -> None:
+def set_plugin_messages(messages: Mapping[str, Mapping[Language, str]]) -> None:
     """Takes in plain texts by their keys, each in both languages, instead of those brought before. No
     text of ours is replaced."""
-    global _brought
-    own = {key: text for key, text in texts.items() if not shipped(key)}
-    _brought = {key.translate(_IDENTIFIER): text for key, text in own.items()}
+    global _plugin_messages
+    own = {key: text for key, text in messages.items() if not has_shipped_message(key)}
+    _plugin_messages = {key.translate(_KEY_TO_IDENTIFIER): text for key, text in own.items()}
 
 
-def speaker(language: Language, prefix: str = "") -> Say:
+def translator(language: Language, prefix: str = "") -> Translator:
     """`message` in one language, of the keys that begin with a prefix."""
     return lambda key, /, **values: message(prefix + key, language, **values)
 
 
-def _value(value: object) -> object:
+def _fluent_value(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return fluent_number(value, useGrouping=False, maximumFractionDigits=15)
     text = str(value)
-    if _GROUPED.fullmatch(text):
+    if _GROUPED_NUMBER_PATTERN.fullmatch(text):
         return fluent_number(int(text.replace(",", "")), useGrouping=True)
-    if _PLAIN.fullmatch(text):
+    if _PLAIN_NUMBER_PATTERN.fullmatch(text):
         return fluent_number(int(text), useGrouping=False)
     return text
 
@@ -97,10 +97,10 @@ def _bundle(language: Language) -> FluentBundle:
 
 
 @cache
-def _entries(language: Language) -> Mapping[str, str]:
+def _message_definitions(language: Language) -> Mapping[str, str]:
     """All messages of a language as they are written: each begins a line, and what continues it is
     indented. None refers to another."""
     folder = resources.files("research.core.i18n") / "locale" / language
     files = sorted(folder.iterdir(), key=lambda file: file.name)
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return {found[1]: found[0] for found in _ENTRY.finditer(text)}
+    return {found[1]: found[0] for found in _ENTRY_PATTERN.finditer(text)}

@@ -19,14 +19,14 @@ class Attribute(NamedTuple):
     zh: re.Pattern[str]
     en: re.Pattern[str]
 
-    def places(self, folded: str) -> Iterator[tuple[int, int]]:
+    def find_spans(self, folded: str) -> Iterator[tuple[int, int]]:
         """Yield the start and end of each occurrence of the attribute's words in a folded text."""
         for pattern in (self.zh, self.en):
             yield from (match.span() for match in pattern.finditer(folded))
 
 
 @cache
-def attributes() -> tuple[Attribute, ...]:
+def load_attributes() -> tuple[Attribute, ...]:
     """The rows of the table, in their order."""
     return tuple(
         Attribute(kind, name, re.compile(zh), re.compile(rf"\b(?:{en})\b"))

@@ -15,23 +15,20 @@ from functools import lru_cache
 from research import data
 
 
-class _Table(dict[int, str]):
+class _CharacterTable(dict[int, str]):
     """Characters that are the same in both are learnt as they come: twice as fast as none of them."""
 
     def __missing__(self, code: int) -> str:
         return self.setdefault(code, chr(code))
 
 
-def simplified(text: str) -> str:
+def to_simplified(text: str) -> str:
     """A text in simplified characters, each at the place that it had."""
-    return text if text.isascii() else text.translate(_table())
+    return text if text.isascii() else text.translate(_load_table())
 
 
 @lru_cache(1)
-def _table() -> _Table:
-    return _Table(
-        (ord(one), pair[0])
-        for line in data.lines("simplified.txt")
-        for pair in line.split()
-        for one in pair[1:]
+def _load_table() -> _CharacterTable:
+    return _CharacterTable(
+        (ord(one), pair[0]) for line in data.lines("simplified.txt") for pair in line.split() for one in pair[1:]
     )

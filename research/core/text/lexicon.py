@@ -10,38 +10,38 @@ from research import data
 from research.core.records import Language
 
 
-class Entry(NamedTuple):
+class LexiconEntry(NamedTuple):
     """A row: all spellings of one thing in each language, and the keywords by which a map has it."""
 
     uses: tuple[str, ...]
     zh: tuple[str, ...]
     en: tuple[str, ...]
     keywords: tuple[str, ...]
-    asking: frozenset[str]  # the spellings that ask for it by themselves (when, 多少钱)
+    question_words: frozenset[str]  # the spellings that ask for it by themselves (when, 多少钱)
 
     @property
-    def kind(self) -> str:
+    def primary_use(self) -> str:
         """What it is for in the first place."""
         return self.uses[0]
 
-    def words(self, language: Language) -> tuple[str, ...]:
+    def spellings(self, language: Language) -> tuple[str, ...]:
         return self.zh if language == "zh" else self.en
 
 
 @cache
-def entries(*uses: str) -> tuple[Entry, ...]:
+def lexicon_entries(*uses: str) -> tuple[LexiconEntry, ...]:
     """The rows that are for one of some uses, in their order."""
-    return tuple(entry for entry in _read() if not set(uses).isdisjoint(entry.uses))
+    return tuple(entry for entry in _load_lexicon() if not set(uses).isdisjoint(entry.uses))
 
 
 @cache
-def _read() -> tuple[Entry, ...]:
-    return tuple(_entry(*cells) for cells in data.rows("lexicon.tsv"))
+def _load_lexicon() -> tuple[LexiconEntry, ...]:
+    return tuple(_parse_row(*cells) for cells in data.rows("lexicon.tsv"))
 
 
-def _entry(uses: str, zh: str, en: str, keywords: str = "") -> Entry:
+def _parse_row(uses: str, zh: str, en: str, keywords: str = "") -> LexiconEntry:
     written = [cell.split("|") for cell in (zh, en)]
     spelt = [tuple(word.removesuffix("?") for word in words) for words in written]
     asking = frozenset(word[:-1] for words in written for word in words if word.endswith("?"))
     found = tuple(keywords.split("|")) if keywords else ()
-    return Entry(tuple(uses.split("|")), spelt[0], spelt[1], found, asking)
+    return LexiconEntry(tuple(uses.split("|")), spelt[0], spelt[1], found, asking)

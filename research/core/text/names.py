@@ -7,42 +7,36 @@ import re
 from functools import lru_cache
 
 from research.core.text import segment
-from research.core.text.words import STOP, has_han
+from research.core.text.tokenizer import STOP_WORDS, has_han
 
-_WORD = re.compile(r"[^\W\d_]\w*")
-_WITHIN = re.compile(
-    r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]"
-)  # between the words of one name
-_KINDS = ("nr", "ns", "nt", "nz")  # parts of speech of names
+_WORD_PATTERN = re.compile(r"[^\W\d_]\w*")
+_NAME_JOINT_PATTERN = re.compile(r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]")  # between the words of one name
+_NAME_TAGS = ("nr", "ns", "nt", "nz")  # parts of speech of names
 
 
 @lru_cache(4_000)
-def latin_names(text: str) -> tuple[tuple[int, int], ...]:
+def find_latin_names(text: str) -> tuple[tuple[int, int], ...]:
     """The names in letters that have capitals. The first word of a text is of a name only if the next one is."""
     runs: list[list[tuple[int, int]]] = []
     end = -1
-    for match in _WORD.finditer(text):
-        if match[0][0].isupper() and match[0].lower() not in STOP:
-            if end < 0 or not _WITHIN.fullmatch(text, end, match.start()):
+    for match in _WORD_PATTERN.finditer(text):
+        if match[0][0].isupper() and match[0].lower() not in STOP_WORDS:
+            if end < 0 or not _NAME_JOINT_PATTERN.fullmatch(text, end, match.start()):
                 runs.append([])
             runs[-1].append(match.span())
             end = match.end()
-    first = _WORD.search(text)
-    return tuple(
-        (run[0][0], run[-1][1])
-        for run in runs
-        if len(run) > 1 or (first and run[0][0] != first.start())
-    )
+    first = _WORD_PATTERN.search(text)
+    return tuple((run[0][0], run[-1][1]) for run in runs if len(run) > 1 or (first and run[0][0] != first.start()))
 
 
 @lru_cache(4_000)
-def han_names(text: str) -> tuple[tuple[int, int], ...]:
+def find_han_names(text: str) -> tuple[tuple[int, int], ...]:
     """The names of two Han characters and more that the dictionary knows."""
     whole = text.encode(errors="replace").decode()  # half characters are no words
     found, at = [], 0
     for word, kind in segment.tag(whole) if has_han(text) else ():
         at = whole.find(word, at)
-        if kind[:2] in _KINDS and len(word) > 1 and has_han(word):
+        if kind[:2] in _NAME_TAGS and len(word) > 1 and has_han(word):
             found.append((at, at + len(word)))
         at += len(word)
     return tuple(found)

@@ -8,7 +8,7 @@ from research import data
 
 
 @cache
-def syllables() -> dict[str, str]:
+def load_syllables() -> dict[str, str]:
     """The commonest reading of each character of GB 2312."""
     rows = (line.split(" ") for line in data.lines("pinyin.txt"))
     return {character: syllable for syllable, own in rows for character in own}

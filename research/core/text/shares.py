@@ -6,169 +6,179 @@ import re
 
 from research import data
 from research.core.text.measure import Measure
-from research.core.text.numbers import DIGIT, NUMERAL, ONE, PARTS, RANKS, SPOKEN, number
-from research.core.text.scanner import Scanner
-from research.core.text.units import ENGLISH, SCALES, UNITS, either
+from research.core.text.numbers import (
+    FRACTION_DENOMINATORS,
+    HAN_DIGITS,
+    HAN_NUMERALS,
+    HAN_ONE_TO_NINE,
+    NUMBER_WORDS,
+    RANKS,
+    parse_number,
+)
+from research.core.text.scanner import MeasureScanner
+from research.core.text.units import ENGLISH_UNIT_PATTERN, SCALES, UNITS, alternation_pattern
 
-_GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
-_TOP = rf"(?:\d+(?:\.\d+)?|[{NUMERAL}]+(?:[点.][{DIGIT}\d]+)?)"
-_SHARE_ZH = re.compile(
-    rf"(?P<base>[{NUMERAL}]{{1,12}}|\d{{1,9}})分之(?P<top>{_TOP})(?P<and>半)?(?!\d)"
+_GROWTH_FACTORS = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
+_NUMERATOR = rf"(?:\d+(?:\.\d+)?|[{HAN_NUMERALS}]+(?:[点.][{HAN_DIGITS}\d]+)?)"
+_SHARE_ZH_PATTERN = re.compile(
+    rf"(?P<base>[{HAN_NUMERALS}]{{1,12}}|\d{{1,9}})分之(?P<top>{_NUMERATOR})(?P<and>半)?(?!\d)"
 )
-_TENTHS = re.compile(
-    rf"(?P<whole>\d+(?:\.\d+)?|[{DIGIT}十])成(?P<more>半|[{ONE}](?![{NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)"
+_TENTHS_PATTERN = re.compile(
+    rf"(?P<whole>\d+(?:\.\d+)?|[{HAN_DIGITS}十])成(?P<more>半|[{HAN_ONE_TO_NINE}](?![{HAN_NUMERALS}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)"
 )
-_DISCOUNT = re.compile(
-    rf"(?:对|(?P<said>(?<!\d)\d{{1,2}}(?:\.\d)?|(?<![{ONE}])[{ONE}]{{2}}"
-    rf"|(?<![一波两])[{ONE}]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
+_DISCOUNT_PATTERN = re.compile(
+    rf"(?:对|(?P<said>(?<!\d)\d{{1,2}}(?:\.\d)?|(?<![{HAN_ONE_TO_NINE}])[{HAN_ONE_TO_NINE}]{{2}}"
+    rf"|(?<![一波两])[{HAN_ONE_TO_NINE}]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
 )
-_WHO = "个家所人位名辆座件只条户份场"
-_EVERY = re.compile(
-    rf"每(?P<of>[{NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{NUMERAL}\d]+)[{_WHO}]"
+_MEASURE_WORDS = "个家所人位名辆座件只条户份场"
+_ONE_IN_MANY_PATTERN = re.compile(
+    rf"每(?P<of>[{HAN_NUMERALS}\d]+)[{_MEASURE_WORDS}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{HAN_NUMERALS}\d]+)[{_MEASURE_WORDS}]"
 )
-_OF = data.words("figures")["behind a share"]
-_PART = rf"(?P<part>{either(word for word in PARTS if word != 'fourth')})s?"
-_SCALED = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
-_SHARE_EN = re.compile(
-    rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?{_PART}\b(?!\sof\san?\s(?:{either(_SCALED)})\b)(?=\s(?:of|the|{_OF}|all|as|its|their)\b|$|[,.;])"
+_WORDS_AFTER_SHARE = data.words("figures")["behind a share"]
+_FRACTION_WORD = rf"(?P<part>{alternation_pattern(word for word in FRACTION_DENOMINATORS if word != 'fourth')})s?"
+_LONG_SCALES = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
+_SHARE_EN_PATTERN = re.compile(
+    rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?{_FRACTION_WORD}\b(?!\sof\san?\s(?:{alternation_pattern(_LONG_SCALES)})\b)(?=\s(?:of|the|{_WORDS_AFTER_SHARE}|all|as|its|their)\b|$|[,.;])"
     r"|(?<=by\s)(?P<by>half)\b(?!\san?\b)"
-    rf"|\b(?P<one>{either(SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{either(SPOKEN)}|\d+)\b"
-    rf"|\bone\s[a-z]+\sin\s(?:every\s)?(?P<each>{either(SPOKEN)}|\d{{1,3}})\b(?=[.,;]|\s(?:was|were|is|are|has|had|to)\b)"
+    rf"|\b(?P<one>{alternation_pattern(NUMBER_WORDS)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{alternation_pattern(NUMBER_WORDS)}|\d+)\b"
+    rf"|\bone\s[a-z]+\sin\s(?:every\s)?(?P<each>{alternation_pattern(NUMBER_WORDS)}|\d{{1,3}})\b(?=[.,;]|\s(?:was|were|is|are|has|had|to)\b)"
 )
 # Half an hour, three quarters of a mile: so much of the unit.
-_PART_OF = re.compile(
-    rf"\b(?:(?P<top>an?|one|two|three|four)\s)?{_PART}\s(?:of\s)?an?\s(?P<unit>{ENGLISH})"
+_FRACTION_OF_UNIT_PATTERN = re.compile(
+    rf"\b(?:(?P<top>an?|one|two|three|four)\s)?{_FRACTION_WORD}\s(?:of\s)?an?\s(?P<unit>{ENGLISH_UNIT_PATTERN})"
 )
-_POINT_PART = re.compile(
-    r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
+_FRACTION_OF_POINT_PATTERN = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b")
+_HALF_ZH_PATTERN = re.compile(r"一半|半数|过半|对半")
+_INCREASE_ZH = r"(?:近|约)?(?:增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?"
+_GROWTH_PATTERN = re.compile(
+    rf"\b(?:{alternation_pattern(_GROWTH_FACTORS)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[{HAN_DIGITS}\d])番|翻倍"
+    rf"|{_INCREASE_ZH}(?P<fold>\d+(?:\.\d+)?|[{HAN_NUMERALS}]+)倍"
 )
-_HALF_ZH = re.compile(r"一半|半数|过半|对半")
-_ROSE = r"(?:近|约)?(?:增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?"
-_GROWN = re.compile(
-    rf"\b(?:{either(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[{DIGIT}\d])番|翻倍"
-    rf"|{_ROSE}(?P<fold>\d+(?:\.\d+)?|[{NUMERAL}]+)倍"
+_ORDINAL_PATTERN = re.compile(
+    rf"第(?P<h>[{HAN_NUMERALS}]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b"
+    rf"|(?P<z>[{HAN_NUMERALS}]{{1,4}})号(?!线)|\bno\.\s?(?P<no>\d+)\b"
 )
-_ORDINAL = re.compile(
-    rf"第(?P<h>[{NUMERAL}]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b"
-    rf"|(?P<z>[{NUMERAL}]{{1,4}})号(?!线)|\bno\.\s?(?P<no>\d+)\b"
+_RANK_WORD_PATTERN = re.compile(
+    rf"\b(?:{alternation_pattern(word for word in RANKS if word != 'first')})\b(?!\s(?:of|half))"
 )
-_RANK = re.compile(rf"\b(?:{either(word for word in RANKS if word != 'first')})\b(?!\s(?:of|half))")
-_WON = "win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks"
-_SCORE = re.compile(
+_WORDS_AFTER_SCORE = "win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks"
+_SCORE_PATTERN = re.compile(
     r"(?<![\d.:-])(?P<a>\d{1,3})\s?(?:比|[:：](?=\d(?!\d)))\s?(?P<b>\d{1,3})(?![\d.:])"
-    rf"|(?<![\d.:-])(?P<a2>\d{{1,3}})[-–](?P<b2>\d{{1,3}})(?=\s(?:{_WON})\b|[.,;]|$)"
+    rf"|(?<![\d.:-])(?P<a2>\d{{1,3}})[-–](?P<b2>\d{{1,3}})(?=\s(?:{_WORDS_AFTER_SCORE})\b|[.,;]|$)"
 )
 
 
-def shared(r: Scanner) -> None:
+def scan_shares(scanner: MeasureScanner) -> None:
     """Reads shares and fractions."""
-    _chinese(r)
-    _english(r)
-    for match in _HALF_ZH.finditer(r.text):
+    _scan_chinese_shares(scanner)
+    _scan_english_shares(scanner)
+    for match in _HALF_ZH_PATTERN.finditer(scanner.text):
         bound = "least" if match[0] == "过半" else ""
-        r.keep(*match.span(), _ratio(r, match, 50.0, 5.0, "part", bound))
+        scanner.add(*match.span(), _ratio_measure(scanner, match, 50.0, 5.0, "part", bound))
 
 
-def _chinese(r: Scanner) -> None:
-    for match in _SHARE_ZH.finditer(r.text):
+def _scan_chinese_shares(scanner: MeasureScanner) -> None:
+    for match in _SHARE_ZH_PATTERN.finditer(scanner.text):
         said = match["base"]
-        base = number(f"一{said}" if said[0] in "十百千万" else said)
-        top = number(match["top"])
+        base = parse_number(f"一{said}" if said[0] in "十百千万" else said)
+        top = parse_number(match["top"])
         if not base or top is None:
             continue
         top += 0.5 if match["and"] else 0.0
         hundredths = base in (100, 1000, 10_000)
         decimals = re.split("[点.]", match["top"])[1:]
         step = 10.0 ** -len("".join(decimals)) * 100 / base if hundredths else 5.0
-        r.keep(
-            *match.span(), _ratio(r, match, top * 100 / base, step, "%" if hundredths else "part")
+        scanner.add(
+            *match.span(), _ratio_measure(scanner, match, top * 100 / base, step, "%" if hundredths else "part")
         )
-    for match in _TENTHS.finditer(r.text):
-        whole = number(match["whole"])
+    for match in _TENTHS_PATTERN.finditer(scanner.text):
+        whole = parse_number(match["whole"])
         if whole is None or whole > 10:
             continue
-        more = 0.5 if match["more"] == "半" else (number(match["more"] or "零") or 0) / 10
-        r.keep(*match.span(), _ratio(r, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))  # fmt: skip
-    for match in _DISCOUNT.finditer(r.text):
-        said = number(match["said"]) if match["said"] else 5.0
+        more = 0.5 if match["more"] == "半" else (parse_number(match["more"] or "零") or 0) / 10
+        scanner.add(*match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))  # fmt: skip
+    for match in _DISCOUNT_PATTERN.finditer(scanner.text):
+        said = parse_number(match["said"]) if match["said"] else 5.0
         if said:
             value = said if said > 10 else said * 10
-            r.keep(
-                *match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折")
-            )
-    for match in _EVERY.finditer(r.text):
-        one, of = number(match["one"]), number(match["of"])
+            scanner.add(*match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))
+    for match in _ONE_IN_MANY_PATTERN.finditer(scanner.text):
+        one, of = parse_number(match["one"]), parse_number(match["of"])
         if one and of and one < of:
-            r.keep(*match.span(), _ratio(r, match, 100 * one / of, 5.0, "part", "about"))
+            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * one / of, 5.0, "part", "about"))
 
 
-def _english(r: Scanner) -> None:
-    for match in _POINT_PART.finditer(r.text):
+def _scan_english_shares(scanner: MeasureScanner) -> None:
+    for match in _FRACTION_OF_POINT_PATTERN.finditer(scanner.text):
         value = 0.5 if match[1] == "half" else 0.25
-        r.keep(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
-    for match in _PART_OF.finditer(r.text):
+        scanner.add(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
+    for match in _FRACTION_OF_UNIT_PATTERN.finditer(scanner.text):
         of_unit = UNITS.get(" ".join(re.split("[ -]", match["unit"])))
-        by = _top(match["top"]) / PARTS[match["part"]]
+        by = _parse_numerator(match["top"]) / FRACTION_DENOMINATORS[match["part"]]
         if of_unit and by < 1:
-            measure = Measure("", by, by, *match.span(), 0.25, 0.25, r.bound(*match.span()))
-            r.keep(*match.span(), measure.read_as(of_unit[0]))
-    for match in _SHARE_EN.finditer(r.text):
-        share = _said(match)
+            measure = Measure("", by, by, *match.span(), 0.25, 0.25, scanner.find_bound(*match.span()))
+            scanner.add(*match.span(), measure.with_unit(of_unit[0]))
+    for match in _SHARE_EN_PATTERN.finditer(scanner.text):
+        share = _english_percentage(match)
         if share is not None and share <= 100:
-            r.keep(*match.span(), _ratio(r, match, share, 5.0, "part"))
+            scanner.add(*match.span(), _ratio_measure(scanner, match, share, 5.0, "part"))
 
 
-def _ratio(
-    r: Scanner, match: re.Match[str], value: float, step: float, unit: str, bound: str = ""
+def _ratio_measure(
+    scanner: MeasureScanner, match: re.Match[str], value: float, resolution: float, unit: str, bound: str = ""
 ) -> Measure:
-    bound = bound or r.bound(*match.span())
-    return Measure("ratio", value, value, *match.span(), step, step, bound, unit)
+    bound = bound or scanner.find_bound(*match.span())
+    return Measure("ratio", value, value, *match.span(), resolution, resolution, bound, unit)
 
 
-def _top(said: str | None) -> float:
-    return 1.0 if said in (None, "a", "an") else float(SPOKEN.get(said or "", 0) or said or 0)
+def _parse_numerator(text: str | None) -> float:
+    return 1.0 if text in (None, "a", "an") else float(NUMBER_WORDS.get(text or "", 0) or text or 0)
 
 
-def _said(match: re.Match[str]) -> float | None:
+def _english_percentage(match: re.Match[str]) -> float | None:
     """The per cent of a fraction in English: two-thirds, by half, one in five."""
     if match["by"]:
         return 50.0
     if part := match["part"]:
-        return 100 * _top(match["top"]) / PARTS[part] if match["top"] or part == "half" else None
-    of = _top(match["of"] or match["each"])
-    return 100 * _top(match["one"]) / of if of else None
+        return (
+            100 * _parse_numerator(match["top"]) / FRACTION_DENOMINATORS[part]
+            if match["top"] or part == "half"
+            else None
+        )
+    of = _parse_numerator(match["of"] or match["each"])
+    return 100 * _parse_numerator(match["one"]) / of if of else None
 
 
-def grown(r: Scanner) -> None:
+def scan_growth(scanner: MeasureScanner) -> None:
     """Reads how many times as large something has become: doubled, 翻番, 增长两倍."""
-    for match in _GROWN.finditer(r.text):
+    for match in _GROWTH_PATTERN.finditer(scanner.text):
         if match["times"]:
-            value = 2.0 ** (number(match["times"]) or 1)
+            value = 2.0 ** (parse_number(match["times"]) or 1)
         elif match["fold"]:
-            value = (number(match["fold"]) or 0) + 1
+            value = (parse_number(match["fold"]) or 0) + 1
         else:
-            value = _GROWTH.get(match[0], 2)
+            value = _GROWTH_FACTORS.get(match[0], 2)
         start = match.start("fold") if match["fold"] else match.start()
-        r.keep(start, match.end(), Measure("times", value, value, start, match.end()))
+        scanner.add(start, match.end(), Measure("times", value, value, start, match.end()))
 
 
-def ranked(r: Scanner) -> None:
+def scan_ranks(scanner: MeasureScanner) -> None:
     """Reads ranks, editions and scores."""
-    for match in _ORDINAL.finditer(r.text):
+    for match in _ORDINAL_PATTERN.finditer(scanner.text):
         said = match["h"] or match["n"] or match["no"] or match["z"]
-        value = number(said)
+        value = parse_number(said)
         if value is None or (value == 1 and not match["unit"]):
             continue
         kind = "edition" if match["unit"] else "ordinal"
-        r.keep(*match.span(), Measure(kind, value, value, *match.span()))
-    for match in _SCORE.finditer(r.text):
+        scanner.add(*match.span(), Measure(kind, value, value, *match.span()))
+    for match in _SCORE_PATTERN.finditer(scanner.text):
         a, b = (int(match[x] or match[x + "2"]) for x in "ab")
         value = max(a, b) * 1000 + min(a, b)
-        r.keep(*match.span(), Measure("score", value, value, *match.span()))
+        scanner.add(*match.span(), Measure("score", value, value, *match.span()))
 
 
-def ranked_in_words(r: Scanner) -> None:
+def scan_rank_words(scanner: MeasureScanner) -> None:
     """Reads ranks in English words; after the figures, some of which count seconds."""
-    for match in _RANK.finditer(r.text):
+    for match in _RANK_WORD_PATTERN.finditer(scanner.text):
         value = RANKS[match[0].replace(" ", "-")]
-        r.keep(*match.span(), Measure("ordinal", value, value, *match.span()))
+        scanner.add(*match.span(), Measure("ordinal", value, value, *match.span()))

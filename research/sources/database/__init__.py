@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(supplies: Supplies) -> Retriever:
+def _create_retriever(supplies: Dependencies) -> Retriever:
     from research.sources.database.retriever import DatabaseRetriever
 
-    desk = supplies.databases("", "")
-    return DatabaseRetriever(
-        desk, title=desk.title, clock=supplies.clock, choose=supplies.databases
-    )
+    desk = supplies.get_database("", "")
+    return DatabaseRetriever(desk, title=desk.title, clock=supplies.clock, choose_database=supplies.get_database)
 
 
 SOURCE = Source(
     name="database",
     kind="database",
-    prompt="a database, of China's 5A scenic areas (where they are, when they were rated, tickets, "
+    prompt_phrase="a database, of China's 5A scenic areas (where they are, when they were rated, tickets, "
     "opening hours, distances) or of the analyst's own; one whole question in plain words that names "
     "what is counted, listed, compared or near; empty unless such rows help",
-    build=_build,
+    build=_create_retriever,
     icon="database",
     # Rules ask it only what its tables can tell; a model would ask it more than that.
-    usual=lambda standing: standing.state != "missing" and not standing.models,
-    asked="question",
-    told="rows",
-    adds=("", "export DATABASE_URL=sqlite:////folder/own.db"),
+    is_default=lambda standing: standing.state != "missing" and not standing.has_model,
+    query_type="question",
+    result_type="rows",
+    setup_commands=("", "export DATABASE_URL=sqlite:////folder/own.db"),
 )

@@ -11,10 +11,10 @@ from math import asin, cos, pi, sin, sqrt
 
 from sqlglot import exp, parse_one
 
-NAME = "distance_km"
-EARTH_KM = 6371.0088  # the mean radius
-RADIAN = pi / 180
-QUARTER = 90 * RADIAN
+FUNCTION_NAME = "distance_km"
+EARTH_RADIUS_KM = 6371.0088  # the mean radius
+RADIANS_PER_DEGREE = pi / 180
+QUARTER_TURN_RADIANS = 90 * RADIANS_PER_DEGREE
 ALMOST_ONE = 0.99999999999999  # keeps rounding from asking for the arc of more than a quarter
 
 
@@ -22,30 +22,28 @@ def distance_km(lng1: object, lat1: object, lng2: object, lat2: object) -> float
     """Kilometres; None if a coordinate is missing or is no number, as SQL has it, or a latitude lies
     beyond a pole. A longitude may go around more than once."""
     try:
-        north1, north2 = float(lat1) * RADIAN, float(lat2) * RADIAN  # type: ignore[arg-type]
-        if not (-QUARTER <= north1 <= QUARTER and -QUARTER <= north2 <= QUARTER):
+        north1, north2 = float(lat1) * RADIANS_PER_DEGREE, float(lat2) * RADIANS_PER_DEGREE  # type: ignore[arg-type]
+        if not (
+            -QUARTER_TURN_RADIANS <= north1 <= QUARTER_TURN_RADIANS
+            and -QUARTER_TURN_RADIANS <= north2 <= QUARTER_TURN_RADIANS
+        ):
             return None
-        east = (float(lng2) - float(lng1)) * RADIAN  # type: ignore[arg-type]
+        east = (float(lng2) - float(lng1)) * RADIANS_PER_DEGREE  # type: ignore[arg-type]
         half = sin((north2 - north1) / 2) ** 2 + cos(north1) * cos(north2) * sin(east / 2) ** 2
     except (TypeError, ValueError):
         return None
-    return 2 * EARTH_KM * asin(sqrt(half if half < 1 else 1.0))
+    return 2 * EARTH_RADIUS_KM * asin(sqrt(half if half < 1 else 1.0))
 
 
-def inlined(call: exp.Anonymous, dialect: str) -> exp.Expr:
+def inline_distance(call: exp.Anonymous, dialect: str) -> exp.Expr:
     """The call as an expression that every PostgreSQL and DuckDB understands; NULL in is NULL out.
 
     `least(1, …)` would not do: PostgreSQL's ignores NULLs, and a missing coordinate would lie on the
     other side of the Earth.
     """
-    given = [
-        f"CAST(({argument.sql(dialect)}) AS DOUBLE PRECISION)" for argument in call.expressions
-    ]
+    given = [f"CAST(({argument.sql(dialect)}) AS DOUBLE PRECISION)" for argument in call.expressions]
     lng1, lat1, lng2, lat2 = (f"RADIANS({degrees})" for degrees in given)
-    half = (
-        f"POWER(SIN(({lat2} - {lat1}) / 2), 2)"
-        f" + COS({lat1}) * COS({lat2}) * POWER(SIN(({lng2} - {lng1}) / 2), 2)"
-    )
-    far = f"{2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE}))"
+    half = f"POWER(SIN(({lat2} - {lat1}) / 2), 2) + COS({lat1}) * COS({lat2}) * POWER(SIN(({lng2} - {lng1}) / 2), 2)"
+    far = f"{2 * EARTH_RADIUS_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE}))"
     known = " AND ".join(f"{given[n]} BETWEEN -90 AND 90" for n in (1, 3))
     return parse_one(f"(CASE WHEN {known} THEN {far} END)", read=dialect)

@@ -29,27 +29,40 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
 
-from research.readers.duckdb_config import CONFIG
-from research.sources.database.allowed import NAMES, Dialect
-from research.sources.database.excess import excess
-from research.sources.database.results import BinarySize, Failed, Limits, Result, Stream, collected
-from research.sources.database.schema import READING, Comments, Reads, Schema, of_duckdb
+from research.readers.duckdb_config import ENGINE_CONFIG
+from research.sources.database.allowlist import FUNCTION_NAMES, Dialect
+from research.sources.database.results import (
+    BinarySize,
+    ExecutionError,
+    ExecutionResult,
+    ResultLimits,
+    RowStream,
+    collect_result,
+)
+from research.sources.database.schema import (
+    SCHEMA_TIMEOUT_SECONDS,
+    FindComment,
+    Schema,
+    TableFilter,
+    read_duckdb_schema,
+)
+from research.sources.database.size_estimate import find_excess
 
 CATALOG = "attached_file"  # what the file is called within its engine
-BATCH = 16  # rows that are taken at once
-_PLAIN = re.compile(
+BATCH_ROWS = 16  # rows that are taken at once
+_SHORT_TYPES = re.compile(
     r"BOOLEAN|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME[A-Z_ ]*|INTERVAL|UUID|ENUM\(.*\)|.?NULL.?"
 )
 """Types of values that are short, and are taken as they are."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _split_words(sql: str) -> frozenset[str]:
+    return frozenset(sql.split())
 
 
 # What DuckDB's parser may make of a statement, by the names in `json_serialize_sql`.
 
-_TYPES = _words("""
+_NODE_TYPES = _split_words("""
     SELECT_NODE SET_OPERATION_NODE BASE_TABLE SUBQUERY JOIN EMPTY EXPRESSION_LIST
     ORDER_MODIFIER LIMIT_MODIFIER DISTINCT_MODIFIER
     COLUMN_REF VALUE_CONSTANT STAR FUNCTION GROUPING_FUNCTION CASE_EXPR OPERATOR_CAST COLLATE TYPE
@@ -63,14 +76,14 @@ _TYPES = _words("""
     WINDOW_CUME_DIST WINDOW_ROW_NUMBER WINDOW_FIRST_VALUE WINDOW_LAST_VALUE WINDOW_NTH_VALUE
     WINDOW_LEAD WINDOW_LAG
 """)
-_OPERATORS = _words("+ - * / // % ** ^ || ~~ !~~ ~~* !~~* ~~~ & | ~")
-_MADE = _words("""
+_OPERATORS = _split_words("+ - * / // % ** ^ || ~~ !~~ ~~* !~~* ~~~ & | ~")
+_SYNTAX_FUNCTIONS = _split_words("""
     count_star like_escape not_like_escape ilike_escape not_ilike_escape row list_value
     to_years to_quarters to_months to_weeks to_days to_hours to_minutes to_seconds
     current_date current_timestamp
 """)
 """Functions that are no words of a statement: DuckDB's parser puts them in place of its syntax."""
-_CASTS = _words("""
+_CAST_TYPES = _split_words("""
     boolean bool tinyint smallint integer bigint hugeint int int1 int2 int4 int8 float real double
     float4 float8 decimal numeric text varchar char string date time timestamp interval
 """)
@@ -81,22 +94,22 @@ class DuckDB:
 
     dialect: Dialect = "duckdb"
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: ResultLimits) -> None:
         self._path = path
         self._limits = limits
-        self._known: frozenset[tuple[str, ...]] = frozenset()
-        self._objects: frozenset[str] = frozenset()
-        self._functions: frozenset[str] = frozenset()
+        self._readable_tables: frozenset[tuple[str, ...]] = frozenset()
+        self._object_names: frozenset[str] = frozenset()
+        self._function_names: frozenset[str] = frozenset()
 
-    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
+    def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
         """What the file holds; from here on that is what may be read.
 
         Raises:
             Failed: it cannot be opened.
         """
-        with self._opened(READING, within=False) as raw:
-            found = of_duckdb(raw, CATALOG, reads, comments)
-            self._objects = frozenset(
+        with self._open_engine(SCHEMA_TIMEOUT_SECONDS, uses_file_catalog=False) as raw:
+            found = read_duckdb_schema(raw, CATALOG, table_filter, find_comment)
+            self._object_names = frozenset(
                 str(name).lower()
                 for (name,) in raw.execute(
                     "select table_name from duckdb_tables() union select view_name from duckdb_views()"
@@ -104,8 +117,8 @@ class DuckDB:
             )
             own = raw.execute("select function_name from duckdb_functions() where not internal")
             macros = {str(name).lower() for (name,) in own.fetchall()}
-            self._functions = (NAMES["duckdb"] | _MADE | _OPERATORS) - macros
-        self._known = frozenset(
+            self._function_names = (FUNCTION_NAMES["duckdb"] | _SYNTAX_FUNCTIONS | _OPERATORS) - macros
+        self._readable_tables = frozenset(
             path
             for table in found.tables
             for path in (
@@ -115,36 +128,36 @@ class DuckDB:
         )
         return found
 
-    def run(self, text: str, ctes: Collection[str] = ()) -> Result:
+    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
         """Runs a text, whatever it is, as far as it only reads what it may.
 
         Raises:
             Failed: it may not, or has no result.
         """
-        return collected(self.stream(text, ctes), self._limits)
+        return collect_result(self.stream(sql, cte_names), self._limits)
 
     @contextmanager
-    def stream(self, text: str, ctes: Collection[str] = ()) -> Iterator[Stream]:
+    def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
         """The names of the columns of a text and its rows, one by one, until the deadline.
 
         Raises:
             Failed: it may not be run, or has no result.
         """
-        with self._opened(self._limits.seconds) as raw:
-            self._vet(raw, text)
-            if why := excess(raw, text):
-                raise Failed("size", f"The statement, with the views that it reads, is too large: {why}. Choose other columns.")  # fmt: skip
-            columns = raw.execute(f"describe {text}").fetchall()
+        with self._open_engine(self._limits.timeout_seconds) as raw:
+            self._check_tree(raw, sql)
+            if why := find_excess(raw, sql):
+                raise ExecutionError("size", f"The statement, with the views that it reads, is too large: {why}. Choose other columns.")  # fmt: skip
+            columns = raw.execute(f"describe {sql}").fetchall()
             names, types = (
                 [str(column[0]) for column in columns],
                 [str(column[1]) for column in columns],
             )
-            if len(names) > self._limits.columns:
+            if len(names) > self._limits.max_columns:
                 yield names, iter(())
                 return
-            yield names, _rows(raw.execute(self._cut(text, types)), types)
+            yield names, _fetch_rows(raw.execute(self._shorten_values(sql, types)), types)
 
-    def within(self, limits: Limits) -> DuckDB:
+    def with_limits(self, limits: ResultLimits) -> DuckDB:
         """The same database within other limits."""
         other = copy(self)
         other._limits = limits
@@ -155,14 +168,14 @@ class DuckDB:
         return ""
 
     @contextmanager
-    def reading(self, ctes: Collection[str] = ()) -> Iterator[Connection]:
+    def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
         """A connection that can read the file, until the deadline, for statements of ours.
 
         Raises:
             Failed: what is done with it fails.
         """
-        with self._opened(self._limits.seconds) as raw:
-            engine = create_engine("sightline_duckdb://", creator=lambda: _Connected(raw), poolclass=NullPool)  # fmt: skip
+        with self._open_engine(self._limits.timeout_seconds) as raw:
+            engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)  # fmt: skip
             try:
                 with engine.connect() as connection:
                     yield connection
@@ -170,8 +183,8 @@ class DuckDB:
                 raise error.orig or error from None
 
     @contextmanager
-    def _opened(
-        self, seconds: float, *, within: bool = True
+    def _open_engine(
+        self, timeout_seconds: float, *, uses_file_catalog: bool = True
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """An engine that has the file, is locked, and ends what it does when the time is over.
 
@@ -179,96 +192,94 @@ class DuckDB:
         be called as one of DuckDB's own.
         """
         if not self._path.is_file():  # its own error would tell more of the folders
-            raise Failed("unreachable", f"{self._path.name} cannot be read as a DuckDB database: there is no such file.")  # fmt: skip
+            raise ExecutionError("unreachable", f"{self._path.name} cannot be read as a DuckDB database: there is no such file.")  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill:
             raw, timer = None, None
             try:
-                raw = duckdb.connect(":memory:", config={**CONFIG, "temp_directory": spill})
-                timer = threading.Timer(seconds, raw.interrupt)
+                raw = duckdb.connect(":memory:", config={**ENGINE_CONFIG, "temp_directory": spill})
+                timer = threading.Timer(timeout_seconds, raw.interrupt)
                 timer.daemon = True
                 timer.start()
                 file = str(self._path.absolute()).replace("'", "''")
                 raw.execute(f"attach '{file}' as {CATALOG} (type duckdb, read_only)")
-                if within:
+                if uses_file_catalog:
                     raw.execute(f"use {CATALOG}")
                 raw.execute("set enable_external_access = false")
                 raw.execute("set lock_configuration = true")
                 yield raw
             except (duckdb.Error, MemoryError, ValueError, OverflowError, RecursionError) as error:
-                raise self._failed(error) from None
+                raise self._convert_error(error) from None
             finally:
                 if timer:
                     timer.cancel()
                 if raw:
                     raw.close()
 
-    def _vet(self, raw: duckdb.DuckDBPyConnection, text: str) -> None:
+    def _check_tree(self, raw: duckdb.DuckDBPyConnection, sql: str) -> None:
         """DuckDB's own reading of a text holds nothing but what is listed and known.
 
         Raises:
             Failed: it does.
         """
-        (told,) = raw.execute("select system.main.json_serialize_sql(?)", [text]).fetchone() or (
-            "{}",
-        )
+        (told,) = raw.execute("select system.main.json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
         tree = json.loads(told)
         if tree.get("error") or len(tree.get("statements", ())) != 1:
-            raise _refused(str(tree.get("error_message", "this is not one statement")))
-        nodes = list(_nodes(tree["statements"]))
-        parts = {entry["key"].lower() for node in nodes for entry in _entries(node)}
+            raise _refusal(str(tree.get("error_message", "this is not one statement")))
+        nodes = list(_walk_objects(tree["statements"]))
+        parts = {entry["key"].lower() for node in nodes for entry in _cte_entries(node)}
         for node in nodes:
             kind, what = str(node.get("class", "")), node.get("type")
-            if isinstance(what, str) and what not in _TYPES:
-                raise _refused(f"{what} is not allowed")
+            if isinstance(what, str) and what not in _NODE_TYPES:
+                raise _refusal(f"{what} is not allowed")
             path = tuple(str(name).lower() for name in (node.get("qualified_name") or {}).get("path") or ())  # fmt: skip
             if what == "BASE_TABLE":
-                part = path[:1] if len(path) == 1 and path[0] in parts - self._objects else ()
-                if path not in self._known and not part:
-                    raise _refused(f"there is no table {'.'.join(path)} that may be read")
+                part = path[:1] if len(path) == 1 and path[0] in parts - self._object_names else ()
+                if path not in self._readable_tables and not part:
+                    raise _refusal(f"there is no table {'.'.join(path)} that may be read")
             elif kind in ("FUNCTION", "WINDOW"):
                 name = str(node.get("function_name", "")).lower()
-                if name not in self._functions or path not in ((), (name,)):
-                    raise _refused(f"the function {name} is not allowed")
-            elif kind == "TYPE" and (len(path) != 1 or path[0] not in _CASTS):
-                raise _refused(f"a cast to {'.'.join(path)} is not allowed")
+                if name not in self._function_names or path not in ((), (name,)):
+                    raise _refusal(f"the function {name} is not allowed")
+            elif kind == "TYPE" and (len(path) != 1 or path[0] not in _CAST_TYPES):
+                raise _refusal(f"a cast to {'.'.join(path)} is not allowed")
             elif kind == "STAR" and node.get("expr"):
-                raise _refused("COLUMNS is not allowed")
+                raise _refusal("COLUMNS is not allowed")
 
-    def _cut(self, text: str, types: Sequence[str]) -> str:
+    def _shorten_values(self, sql: str, types: Sequence[str]) -> str:
         """The statement with its texts cut where they are made, and of binary values the size alone. What
         is made of parts is a text as DuckDB writes it."""
         names = [f"c{place}" for place in range(len(types))]
         kept = ", ".join(
-            name if _PLAIN.fullmatch(kind) else f"octet_length({name})" if kind == "BLOB"
-            else f"left(cast({name} as varchar), {self._limits.cell + 1})"
+            name if _SHORT_TYPES.fullmatch(kind) else f"octet_length({name})" if kind == "BLOB"
+            else f"left(cast({name} as varchar), {self._limits.max_cell_characters + 1})"
             for name, kind in zip(names, types, strict=True)
         )  # fmt: skip
-        return f"select {kept} from ({text}) as asked({', '.join(names)})"  # noqa: S608
+        return f"select {kept} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
-    def _failed(self, error: BaseException) -> Failed:
+    def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error).split("\n", 1)[0]
         if isinstance(error, duckdb.InterruptException):
-            return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+            return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
         if isinstance(error, (duckdb.OutOfMemoryException, MemoryError, RecursionError)):
-            return Failed("size", "The statement needs more memory than it may have. Choose fewer or shorter columns, or filter first.")  # fmt: skip
+            return ExecutionError("size", "The statement needs more memory than it may have. Choose fewer or shorter columns, or filter first.")  # fmt: skip
         if isinstance(error, duckdb.BinderException) and "column" in text.lower():
-            return Failed("column", f"{text}.")
+            return ExecutionError("column", f"{text}.")
         if isinstance(error, duckdb.CatalogException) and "Table with name" in text:
-            return Failed("table", f"{text}.")
+            return ExecutionError("table", f"{text}.")
         if isinstance(error, (duckdb.PermissionException, duckdb.ParserException, duckdb.CatalogException)):  # fmt: skip
-            return _refused(text)
+            return _refusal(text)
         if isinstance(error, (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException)):  # fmt: skip
-            return Failed("unreachable", f"{self._path.name} cannot be read as a DuckDB database.")
+            return ExecutionError("unreachable", f"{self._path.name} cannot be read as a DuckDB database.")
         if isinstance(error, (duckdb.DataError, ValueError, OverflowError)):
-            return Failed("value", f"DuckDB says: {text}.")
-        return Failed("other", f"DuckDB says: {text}.")
+            return ExecutionError("value", f"DuckDB says: {text}.")
+        return ExecutionError("other", f"DuckDB says: {text}.")
 
 
-def _refused(why: str) -> Failed:
-    return Failed("refused", f"DuckDB refused: {why}.")
+def _refusal(reason: str) -> ExecutionError:
+    return ExecutionError("refused", f"DuckDB refused: {reason}.")
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def _walk_objects(tree: Any) -> Iterator[dict[str, Any]]:
     """Every object of a tree, whatever it lies in."""
     waiting = [tree]
     while waiting:
@@ -280,14 +291,14 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
             waiting += one
 
 
-def _entries(node: dict[str, Any]) -> list[dict[str, Any]]:
+def _cte_entries(node: dict[str, Any]) -> list[dict[str, Any]]:
     """The WITH parts of a node."""
     return (node.get("cte_map") or {}).get("map") or []
 
 
-def _rows(found: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Sequence[object]]:
+def _fetch_rows(result: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Sequence[object]]:
     binary = [place for place, kind in enumerate(types) if kind == "BLOB"]
-    while rows := found.fetchmany(BATCH):
+    while rows := result.fetchmany(BATCH_ROWS):
         for row in rows:
             values = list(row)
             for place in binary:
@@ -295,7 +306,7 @@ def _rows(found: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Se
             yield values
 
 
-class _Connected:
+class _DBAPIConnection:
     """A connection as SQLAlchemy wants it: its cursor is the connection itself, so that one interrupt
     ends both, and closing it is left to who opened it."""
 
@@ -307,11 +318,11 @@ class _Connected:
     def description(self) -> Any:
         return self._raw.description
 
-    def cursor(self) -> _Connected:
+    def cursor(self) -> _DBAPIConnection:
         return self
 
-    def execute(self, text: str, values: Sequence[object] = ()) -> None:
-        self._raw.execute(text, list(values))
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
+        self._raw.execute(sql, list(parameters))
 
     def fetchone(self) -> Any:
         return self._raw.fetchone()
@@ -328,7 +339,7 @@ class _Connected:
     commit = rollback = close
 
 
-class _Words(DefaultDialect):
+class _DuckDBDialect(DefaultDialect):
     """The plainest SQL that SQLAlchemy writes, for a driver of this kind."""
 
     name = "sightline_duckdb"
@@ -346,4 +357,4 @@ class _Words(DefaultDialect):
         """Nothing was written."""
 
 
-registry.register("sightline_duckdb", __name__, _Words.__name__)
+registry.register("sightline_duckdb", __name__, _DuckDBDialect.__name__)

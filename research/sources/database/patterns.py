@@ -8,14 +8,14 @@ from typing import Any
 
 import re2
 
-MEMORY = 1 << 20  # bytes that a pattern may take
+MAX_MEMORY_BYTES = 1 << 20  # bytes that a pattern may take
 _OPTIONS = re2.Options()
-_OPTIONS.max_mem = MEMORY
+_OPTIONS.max_mem = MAX_MEMORY_BYTES
 _OPTIONS.log_errors = False
 
 
 @lru_cache(64)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """A pattern, ready to be searched for.
 
     Raises:

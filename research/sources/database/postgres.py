@@ -33,23 +33,29 @@ from typing import Any
 from sqlalchemy import URL, Connection, ExceptionContext, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from research.core.errors import conceal
-from research.sources.database.allowed import NAMES, Dialect
-from research.sources.database.distance import NAME as DISTANCE
-from research.sources.database.results import Failed, Limits, Result, Stream, collected
-from research.sources.database.schema import READING, Comments, Reads, Schema, of_postgres
+from research.core.errors import register_secrets
+from research.sources.database.allowlist import FUNCTION_NAMES, Dialect
+from research.sources.database.distance import FUNCTION_NAME as DISTANCE
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowStream, collect_result
+from research.sources.database.schema import (
+    SCHEMA_TIMEOUT_SECONDS,
+    FindComment,
+    Schema,
+    TableFilter,
+    read_postgres_schema,
+)
 
-WAIT = 8  # seconds to connect
-GRACE = 0.5  # seconds beyond its time after which a statement is given up
-LOCK = 500  # milliseconds to wait for somebody else's lock
-BATCH = 2_000_000  # characters that may be on their way at once
-WORK_MEMORY, TEMPORARY = "8MB", "256MB"
+CONNECT_TIMEOUT_SECONDS = 8  # seconds to connect
+GRACE_SECONDS = 0.5  # seconds beyond its time after which a statement is given up
+LOCK_TIMEOUT_MS = 500  # milliseconds to wait for somebody else's lock
+MAX_BATCH_CHARS = 2_000_000  # characters that may be on their way at once
+WORK_MEMORY, TEMPORARY_FILES = "8MB", "256MB"
 
 # Types that are sent as they are, by their number in pg_type; all others are sent as text, and cut.
-_PLAIN = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
-_NUMERIC = 1700  # may have 130 000 digits: a text too, and a number again here
+_UNCHANGED_TYPES = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
+_NUMERIC_TYPE = 1700  # may have 130 000 digits: a text too, and a number again here
 
-_LIMITS = """
+_SET_LIMITS = """
 set local statement_timeout = {milliseconds};
 set local lock_timeout = {lock};
 set local idle_in_transaction_session_timeout = {idle};
@@ -62,10 +68,10 @@ set local jit = off;
 set local timezone = 'UTC';
 set local datestyle = 'ISO, YMD'
 """
-_BY_SUPERUSERS = "set local temp_file_limit = '{limit}'"
-_OWN_PATH = "select pg_catalog.array_to_json(pg_catalog.current_schemas(false))"
-_SERVER_ONLY = "pg_catalog, pg_temp"
-_QUIET = """
+_SET_SUPERUSER_LIMIT = "set local temp_file_limit = '{limit}'"
+_SEARCH_PATH_QUERY = "select pg_catalog.array_to_json(pg_catalog.current_schemas(false))"
+_SERVER_SCHEMAS = "pg_catalog, pg_temp"
+_SAFE_SCHEMAS_QUERY = """
 select n.nspname from pg_namespace n
 where not exists(select from pg_operator o
                  where o.oprnamespace = n.oid and not exists(select from pg_depend d
@@ -74,7 +80,7 @@ where not exists(select from pg_operator o
                  where p.pronamespace = n.oid and p.proname in ({functions}) and not exists(select from pg_depend d
                      where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'))
 """
-_PRIVILEGES = """
+_PRIVILEGES_QUERY = """
 select r.rolsuper,
        exists(select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
               where n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relkind in ('r', 'p')
@@ -85,17 +91,17 @@ from pg_catalog.pg_roles r where r.rolname = current_user
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
+class _SearchPath:
     """The schemas in which a name without one is looked for, and those of them in which the server may
     look for functions and operators too."""
 
     schemas: tuple[str, ...]
-    quiet: tuple[str, ...]
+    safe_schemas: tuple[str, ...]
 
     @property
-    def home(self) -> str:
+    def default_schema(self) -> str:
         """The schema whose tables the server finds by their names; "" if there is none."""
-        return self.schemas[0] if self.schemas[:1] == self.quiet[:1] and self.quiet else ""
+        return self.schemas[0] if self.schemas[:1] == self.safe_schemas[:1] and self.safe_schemas else ""
 
 
 class PostgreSQL:
@@ -103,39 +109,39 @@ class PostgreSQL:
 
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: URL, limits: Limits) -> None:
+    def __init__(self, url: URL, limits: ResultLimits) -> None:
         """`url` is any that PostgreSQL's own tools take; its password is in no message.
 
         Raises:
             Failed: the driver is not installed.
         """
-        conceal([url.password] if url.password else [])
+        register_secrets([url.password] if url.password else [])
         self._limits = limits
-        self._where = f"{url.host or 'the local server'}/{url.database or ''}"
+        self._location = f"{url.host or 'the local server'}/{url.database or ''}"
         try:
             self._engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
                 poolclass=NullPool,
-                connect_args={"connect_timeout": WAIT, "application_name": "sightline"},
+                connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "sightline"},
             )
         except ImportError as error:
-            raise Failed("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
+            raise ExecutionError("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
         except (SQLAlchemyError, ValueError) as error:
-            raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
-        self._path: _Path | None = None
-        event.listen(self._engine, "connect", _read_only)
-        event.listen(self._engine, "handle_error", _failing)
+            raise ExecutionError("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
+        self._search_path: _SearchPath | None = None
+        event.listen(self._engine, "connect", _set_read_only)
+        event.listen(self._engine, "handle_error", _close_failed_cursor)
 
-    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
+    def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
         """What the database holds, with the comments that it has itself.
 
         Raises:
             Failed: the server cannot be reached, or refuses.
         """
-        with self.reading() as connection:
-            connection.exec_driver_sql(f"set local statement_timeout = '{READING}s'")
-            path = self._path or _Path((), ())
-            return of_postgres(connection, path.home, path.schemas, reads, comments)
+        with self.open_connection() as connection:
+            connection.exec_driver_sql(f"set local statement_timeout = '{SCHEMA_TIMEOUT_SECONDS}s'")
+            path = self._search_path or _SearchPath((), ())
+            return read_postgres_schema(connection, path.default_schema, path.schemas, table_filter, find_comment)
 
     def privileges(self) -> str:
         """What the role of the address may do besides reading; "" if nothing that was looked for.
@@ -143,20 +149,20 @@ class PostgreSQL:
         Raises:
             Failed: the server cannot be reached, or refuses.
         """
-        with self.reading() as connection:
-            row = connection.exec_driver_sql(_PRIVILEGES).one()
+        with self.open_connection() as connection:
+            row = connection.exec_driver_sql(_PRIVILEGES_QUERY).one()
         return "superuser" if row[0] else "write" if row[1] else ""
 
-    def run(self, text: str, ctes: Collection[str] = ()) -> Result:
+    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
         """Runs a SELECT and takes as many rows of it as a result may have.
 
         Raises:
             Failed: it has no result.
         """
-        return collected(self.stream(text), self._limits)
+        return collect_result(self.stream(sql), self._limits)
 
     @contextmanager
-    def stream(self, text: str, _: Collection[str] = ()) -> Iterator[Stream]:
+    def stream(self, sql: str, _: Collection[str] = ()) -> Iterator[RowStream]:
         """The names of the columns of a text and its rows, one by one, until the deadline. Of too many
         columns there are no rows.
 
@@ -164,22 +170,22 @@ class PostgreSQL:
             Failed: it has no result.
         """
         started = time.monotonic()
-        with self.reading() as connection, self._clock(connection):
-            names, types = self._shape(connection, text)
-            if len(names) > self._limits.columns:
+        with self.open_connection() as connection, self._enforce_deadline(connection):
+            names, types = self._describe_columns(connection, sql)
+            if len(names) > self._limits.max_columns:
                 yield names, iter(())
                 return
-            with closing(self._rows(connection, self._cut(text, types), types, started)) as rows:
+            with closing(self._fetch_rows(connection, self._shorten_values(sql, types), types, started)) as rows:
                 yield names, rows
 
-    def within(self, limits: Limits) -> PostgreSQL:
+    def with_limits(self, limits: ResultLimits) -> PostgreSQL:
         """The same database within other limits."""
         other = copy(self)
         other._limits = limits
         return other
 
     @contextmanager
-    def reading(self, _: Collection[str] = ()) -> Iterator[Connection]:
+    def open_connection(self, _: Collection[str] = ()) -> Iterator[Connection]:
         """A transaction that only reads, within the limits, and is rolled back.
 
         Raises:
@@ -187,38 +193,38 @@ class PostgreSQL:
         """
         try:
             with self._engine.connect() as connection:
-                if self._path is None:
-                    self._path = self._own_path(connection)
-                self._limit(connection, self._path.quiet)
+                if self._search_path is None:
+                    self._search_path = self._read_search_path(connection)
+                self._set_limits(connection, self._search_path.safe_schemas)
                 # SHOW is no function, so a role without `set_config` may ask too.
                 if connection.exec_driver_sql("show is_superuser").scalar_one() == "on":
-                    connection.exec_driver_sql(_BY_SUPERUSERS.format(limit=TEMPORARY))
+                    connection.exec_driver_sql(_SET_SUPERUSER_LIMIT.format(limit=TEMPORARY_FILES))
                 yield connection
         except DBAPIError as error:
-            raise self._failed(error) from None
+            raise self._convert_error(error) from None
 
-    def _limit(self, connection: Connection, schemas: Sequence[str]) -> None:
+    def _set_limits(self, connection: Connection, schemas: Sequence[str]) -> None:
         """Sets the limits of a transaction, and where its statements look for names."""
-        milliseconds = max(1, int(self._limits.seconds * 1000))
+        milliseconds = max(1, int(self._limits.timeout_seconds * 1000))
         quote = self._engine.dialect.identifier_preparer.quote_identifier
-        path = ", ".join([*map(quote, schemas), "pg_temp"]) if schemas else _SERVER_ONLY
-        limits = _LIMITS.format(
-            milliseconds=milliseconds, lock=min(LOCK, milliseconds), idle=milliseconds + 10_000,
+        path = ", ".join([*map(quote, schemas), "pg_temp"]) if schemas else _SERVER_SCHEMAS
+        limits = _SET_LIMITS.format(
+            milliseconds=milliseconds, lock=min(LOCK_TIMEOUT_MS, milliseconds), idle=milliseconds + 10_000,
             memory=WORK_MEMORY, path=path,
         )  # fmt: skip
-        connection.exec_driver_sql(_percents(limits))
+        connection.exec_driver_sql(_escape_percents(limits))
 
-    def _own_path(self, connection: Connection) -> _Path:
+    def _read_search_path(self, connection: Connection) -> _SearchPath:
         """The search path that the role has before ours is set."""
-        own = connection.exec_driver_sql(_OWN_PATH).scalar_one()
-        self._limit(connection, ())
-        functions = ", ".join(f"'{name}'" for name in sorted(NAMES[self.dialect] - {DISTANCE}))
-        quiet = set(connection.exec_driver_sql(_QUIET.format(functions=functions)).scalars())
+        own = connection.exec_driver_sql(_SEARCH_PATH_QUERY).scalar_one()
+        self._set_limits(connection, ())
+        functions = ", ".join(f"'{name}'" for name in sorted(FUNCTION_NAMES[self.dialect] - {DISTANCE}))
+        quiet = set(connection.exec_driver_sql(_SAFE_SCHEMAS_QUERY.format(functions=functions)).scalars())
         schemas = tuple(name for name in own if not name.startswith("pg_"))
-        return _Path(schemas, tuple(name for name in schemas if name in quiet))
+        return _SearchPath(schemas, tuple(name for name in schemas if name in quiet))
 
     @contextmanager
-    def _clock(self, connection: Connection) -> Iterator[None]:
+    def _enforce_deadline(self, connection: Connection) -> Iterator[None]:
         """Hangs up when a statement is later than the server allows it to be.
 
         Raises:
@@ -233,105 +239,107 @@ class PostgreSQL:
             with suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
 
-        clock = threading.Timer(self._limits.seconds + GRACE, hang_up)
+        clock = threading.Timer(self._limits.timeout_seconds + GRACE_SECONDS, hang_up)
         clock.daemon = True
         clock.start()
         try:
             yield
         except DBAPIError:
             if late.is_set():
-                raise self._late() from None
+                raise self._timeout_error() from None
             raise
         finally:
             clock.cancel()
             clock.join()
             line.close()
 
-    def _shape(self, connection: Connection, text: str) -> tuple[list[str], list[int]]:
+    def _describe_columns(self, connection: Connection, sql: str) -> tuple[list[str], list[int]]:
         """The names and types of the columns, which the server tells without running the statement."""
-        found = connection.exec_driver_sql(_percents(f"select * from ({text}) as asked limit 0"))  # noqa: S608
+        found = connection.exec_driver_sql(_escape_percents(f"select * from ({sql}) as asked limit 0"))  # noqa: S608
         cursor: Any = found.cursor
         shape = [(item.name, item.type_code) for item in cursor.description or ()]
         found.close()
         if not shape:
-            raise Failed("refused", "The statement has no columns.")
+            raise ExecutionError("refused", "The statement has no columns.")
         return [name for name, _ in shape], [kind for _, kind in shape]
 
-    def _cut(self, text: str, types: Sequence[int]) -> str:
+    def _shorten_values(self, sql: str, types: Sequence[int]) -> str:
         """The statement with its texts cut where they are made, so that none is sent in full."""
         names = [f"c{place}" for place in range(len(types))]
         kept = ", ".join(
-            name if kind in _PLAIN else f"left({name}::text, {self._limits.cell + 1})"
+            name if kind in _UNCHANGED_TYPES else f"left({name}::text, {self._limits.max_cell_characters + 1})"
             for name, kind in zip(names, types, strict=True)
         )  # fmt: skip
-        return f"select {kept} from ({text}) as asked({', '.join(names)})"  # noqa: S608
+        return f"select {kept} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
-    def _rows(
-        self, connection: Connection, text: str, types: Sequence[int], started: float
+    def _fetch_rows(
+        self, connection: Connection, sql: str, types: Sequence[int], started: float
     ) -> Generator[Sequence[object]]:
         """The rows, in batches that are small even if every text in them is as long as it may be."""
-        batch = max(1, min(self._limits.rows + 1, BATCH // (len(types) * self._limits.cell)))
-        numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC]
+        batch = max(
+            1, min(self._limits.max_rows + 1, MAX_BATCH_CHARS // (len(types) * self._limits.max_cell_characters))
+        )
+        numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC_TYPE]
         streaming = connection.execution_options(stream_results=True, max_row_buffer=batch)
-        with closing(streaming.exec_driver_sql(_percents(text))) as found, ExitStack() as end:
-            end.callback(_shut, found.cursor)
+        with closing(streaming.exec_driver_sql(_escape_percents(sql))) as found, ExitStack() as end:
+            end.callback(_close_cursor, found.cursor)
             while rows := found.fetchmany(batch):
                 for row in rows:
-                    yield self._numbers(row, numeric) if numeric else row
-                if time.monotonic() - started > self._limits.seconds:
-                    raise self._late()
+                    yield self._restore_numbers(row, numeric) if numeric else row
+                if time.monotonic() - started > self._limits.timeout_seconds:
+                    raise self._timeout_error()
 
-    def _numbers(self, row: Sequence[object], places: Sequence[int]) -> list[object]:
+    def _restore_numbers(self, row: Sequence[object], indexes: Sequence[int]) -> list[object]:
         """A row with its numerics as numbers again; one that was too long stays a text."""
         values = list(row)
-        for place in places:
+        for place in indexes:
             text = values[place]
-            if isinstance(text, str) and len(text) <= self._limits.cell:
+            if isinstance(text, str) and len(text) <= self._limits.max_cell_characters:
                 values[place] = Decimal(text)
         return values
 
-    def _late(self) -> Failed:
-        return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+    def _timeout_error(self) -> ExecutionError:
+        return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
 
-    def _failed(self, error: DBAPIError) -> Failed:
+    def _convert_error(self, error: DBAPIError) -> ExecutionError:
         state = str(getattr(error.orig, "sqlstate", None) or "")
         text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".?")
         if state == "57014":
-            return self._late()
+            return self._timeout_error()
         if state in ("42703", "42702"):
-            return Failed("column", f"{text}.")
+            return ExecutionError("column", f"{text}.")
         if state == "42P01":
-            return Failed("table", f"{text}.")
+            return ExecutionError("table", f"{text}.")
         if state in ("25006", "42501"):
-            return Failed("refused", f"PostgreSQL refused: {text}.")
+            return ExecutionError("refused", f"PostgreSQL refused: {text}.")
         if state == "22003":
-            return Failed("value", f"A number grows too large here: {text}. Use CAST(… AS NUMERIC).")  # fmt: skip
+            return ExecutionError("value", f"A number grows too large here: {text}. Use CAST(… AS NUMERIC).")  # fmt: skip
         if state[:2] in ("53", "54") or state == "22023":
-            return Failed("size", f"The statement needs too much of the server: {text}. Ask for less.")  # fmt: skip
+            return ExecutionError("size", f"The statement needs too much of the server: {text}. Ask for less.")  # fmt: skip
         if state[:2] == "22":
-            return Failed("value", f"PostgreSQL says: {text}.")
+            return ExecutionError("value", f"PostgreSQL says: {text}.")
         if not state or state[:2] in ("08", "28", "3D", "57"):
-            return Failed("unreachable", f"{self._where} cannot be used: {text}.")
-        return Failed("other", f"PostgreSQL says: {text}.")
+            return ExecutionError("unreachable", f"{self._location} cannot be used: {text}.")
+        return ExecutionError("other", f"PostgreSQL says: {text}.")
 
 
-def _read_only(connection: Any, _: object) -> None:
+def _set_read_only(connection: Any, _: object) -> None:
     connection.read_only = True
 
 
-def _failing(error: ExceptionContext) -> None:
+def _close_failed_cursor(context: ExceptionContext) -> None:
     """Where the line is cut, SQLAlchemy leaves the cursor of the statement open."""
-    if error.execution_context:
-        _shut(error.execution_context.cursor)
+    if context.execution_context:
+        _close_cursor(context.execution_context.cursor)
 
 
-def _shut(cursor: Any) -> None:
+def _close_cursor(cursor: Any) -> None:
     """Closes a cursor of the driver also where the line is cut: there only a second time works."""
     for _ in range(2):
         with suppress(Exception):
             cursor.close()
 
 
-def _percents(text: str) -> str:
+def _escape_percents(sql: str) -> str:
     """The driver reads a single % as the mark of a value that is still to come."""
-    return text.replace("%", "%%")
+    return sql.replace("%", "%%")

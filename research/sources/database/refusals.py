@@ -10,14 +10,14 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process
 
-from research.sources.database.allowed import NAMES, Dialect
+from research.sources.database.allowlist import FUNCTION_NAMES, Dialect
 
-Kind = Literal["syntax", "statement", "table", "column", "function", "type", "operator", "limit"]
-NEAR = 3  # names that a refusal proposes
-ALIKE = 60  # of 100: from here on a name is near
-FUNCTIONS_ALIKE = 80  # names of functions are short
+RefusalKind = Literal["syntax", "statement", "table", "column", "function", "type", "operator", "limit"]
+MAX_SUGGESTIONS = 3  # names that a refusal proposes
+MIN_SIMILARITY = 60  # of 100: from here on a name is near
+MIN_FUNCTION_SIMILARITY = 80  # names of functions are short
 
-_INSTEAD: dict[Dialect, dict[str, str]] = {
+_REPLACEMENTS: dict[Dialect, dict[str, str]] = {
     "sqlite": {
         "now": "current_timestamp", "to_char": "strftime", "date_trunc": "strftime",
         "timestamp_trunc": "strftime", "extract": "strftime", "year": "strftime",
@@ -39,81 +39,81 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
 }  # fmt: skip
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """A statement that may not run. The message says what to write instead, as far as that is known."""
 
-    def __init__(self, kind: Kind, message: str, near: Sequence[str] = ()) -> None:
+    def __init__(self, kind: RefusalKind, message: str, suggestions: Sequence[str] = ()) -> None:
         self.kind = kind
-        self.near = tuple(near)
-        self.message = f"{message} Did you mean {' or '.join(near)}?" if near else message
+        self.suggestions = tuple(suggestions)
+        self.message = f"{message} Did you mean {' or '.join(suggestions)}?" if suggestions else message
         super().__init__(self.message)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class StatementLimits:
     """How large a statement may be. Real questions stay far below."""
 
-    characters: int = 8_000
-    tokens: int = 2_500
-    depth: int = 60  # of the tree
-    parentheses: int = 50  # one in another
-    joins: int = 8
-    selects: int = 32
-    ctes: int = 12
-    branches: int = 16  # of a set operation
-    values: int = 400  # of one IN or VALUES
-    series: int = 400  # rows of a series that is counted out
-    literals: int = 800
-    literal: int = 500  # characters of one
-    calls: int = 120
-    sorts: int = 16  # DISTINCTs and aggregates that sort: each keeps what it has seen
-    windows: int = 12
-    sets: int = 16  # of one CUBE, ROLLUP or GROUPING SETS
-    outputs: int = 100  # columns of a result
-    offset: int = 1_000_000
-    growth: int = 1_000  # how many times longer REPLACE may make a text
-    quoting: int = 8  # functions that quote what they are given, which doubles it at worst
-    width: int = 1_000  # characters to which a text may be filled up
-    pattern: int = 200  # characters of a regular expression
-    repeated: int = 200  # how often a regular expression may say that something comes again
-    expansion: int = 2_000  # columns and parts, once each WITH part is written out where it is used
+    max_characters: int = 8_000
+    max_tokens: int = 2_500
+    max_depth: int = 60  # of the tree
+    max_parentheses: int = 50  # one in another
+    max_joins: int = 8
+    max_selects: int = 32
+    max_ctes: int = 12
+    max_branches: int = 16  # of a set operation
+    max_values: int = 400  # of one IN or VALUES
+    max_series_rows: int = 400  # rows of a series that is counted out
+    max_literals: int = 800
+    max_literal_characters: int = 500  # characters of one
+    max_calls: int = 120
+    max_sorts: int = 16  # DISTINCTs and aggregates that sort: each keeps what it has seen
+    max_windows: int = 12
+    max_grouping_sets: int = 16  # of one CUBE, ROLLUP or GROUPING SETS
+    max_outputs: int = 100  # columns of a result
+    max_offset: int = 1_000_000
+    max_growth: int = 1_000  # how many times longer REPLACE may make a text
+    max_quoting_calls: int = 8  # functions that quote what they are given, which doubles it at worst
+    max_width_characters: int = 1_000  # characters to which a text may be filled up
+    max_pattern_characters: int = 200  # characters of a regular expression
+    max_repetitions: int = 200  # how often a regular expression may say that something comes again
+    max_expansion: int = 2_000  # columns and parts, once each WITH part is written out where it is used
 
 
-BOUNDS = Bounds()
+DEFAULT_LIMITS = StatementLimits()
 
 
-def within(what: str, number: int, most: int) -> None:
+def check_limit(subject: str, count: int, maximum: int) -> None:
     """Refuses a statement that has more of something than it may."""
-    if number > most:
-        raise Refused("limit", f"The statement has {number} {what}; at most {most} may be. Write a simpler one.")  # fmt: skip
+    if count > maximum:
+        raise RefusedError("limit", f"The statement has {count} {subject}; at most {maximum} may be. Write a simpler one.")  # fmt: skip
 
 
-def alike(name: str, known: Sequence[str], least: int = ALIKE) -> list[str]:
+def similar_names(name: str, known_names: Sequence[str], min_similarity: int = MIN_SIMILARITY) -> list[str]:
     """Known names that are like this one, the most alike first."""
-    hits = process.extract(name.lower(), known, scorer=fuzz.ratio, processor=str.lower, limit=NEAR, score_cutoff=least)  # fmt: skip
+    hits = process.extract(name.lower(), known_names, scorer=fuzz.ratio, processor=str.lower, limit=MAX_SUGGESTIONS, score_cutoff=min_similarity)  # fmt: skip
     return [hit[0] for hit in hits]
 
 
-def no_function(name: str, dialect: Dialect) -> Refused:
+def unknown_function(name: str, dialect: Dialect) -> RefusedError:
     """The refusal of a function, with what this engine has instead."""
-    if other := _INSTEAD[dialect].get(name):
-        return Refused("function", f"The function {name}() is not allowed.", [other])
-    near = alike(name, sorted(NAMES[dialect]), FUNCTIONS_ALIKE)
-    return Refused("function", f"The function {name[:60]}() is not allowed.", near)
+    if other := _REPLACEMENTS[dialect].get(name):
+        return RefusedError("function", f"The function {name}() is not allowed.", [other])
+    near = similar_names(name, sorted(FUNCTION_NAMES[dialect]), MIN_FUNCTION_SIMILARITY)
+    return RefusedError("function", f"The function {name[:60]}() is not allowed.", near)
 
 
 @contextmanager
-def parsing() -> Iterator[None]:
+def convert_parser_errors() -> Iterator[None]:
     """sqlglot promises SqlglotError; on text that is no SQL it also breaks in other ways."""
     try:
         yield
-    except Refused:
+    except RefusedError:
         raise
     except (ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
-        raise unread(error) from None
+        raise parser_refusal(error) from None
 
 
-def unread(error: Exception) -> Refused:
+def parser_refusal(error: Exception) -> RefusedError:
     """The refusal of a statement that the parser could not read."""
     from sqlglot.errors import SqlglotError
 
@@ -121,11 +121,11 @@ def unread(error: Exception) -> Refused:
     if isinstance(error, RecursionError):
         told = "it is nested too deeply."
     elif isinstance(error, SqlglotError):
-        told = first_line(str(error))
-    return Refused("syntax", f"The statement cannot be read: {told}")
+        told = parser_message(str(error))
+    return RefusedError("syntax", f"The statement cannot be read: {told}")
 
 
-def first_line(message: str) -> str:
+def parser_message(message: str) -> str:
     """The first line of an error of the parser, without the colours that it underlines with."""
     plain = re.sub(r"\x1b\[\d*m", "", message).strip()
     return plain.splitlines()[0][:200] if plain else "it is not understood."

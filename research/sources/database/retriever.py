@@ -15,58 +15,58 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from research.citations.registry import evidence_id
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import (
-    Cite,
+    ColumnCoverage,
+    EventEmitter,
     Evidence,
     EvidenceKind,
+    FailureReason,
     Finding,
-    Known,
     Passage,
+    PassageReference,
     Place,
+    QueryResult,
     Readiness,
-    Reason,
-    Rows,
-    Say,
     Span,
     Task,
     fingerprint,
 )
-from research.core.text.words import detect_language
-from research.sources.database.agent import STEPS, Outcome
-from research.sources.database.answer import sentences, told
-from research.sources.database.points import Points
+from research.core.text.tokenizer import detect_language
+from research.sources.database.agent import MAX_STATEMENTS, Outcome
+from research.sources.database.outcome_text import describe_outcome, outcome_sentences
+from research.sources.database.point_columns import PointColumns
 
-KIND: EvidenceKind = "database"
-STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
-CELL = 500  # characters of a cell in a passage; the table has it in full
-SHOWN = 100  # rows that can be cited; the others are in the table alone
-TITLE = 80  # characters of the name of a row
-PROVIDER = "scenic areas"  # of the database that ships
-_NAMES = ("name", "title", "名称", "景区名称")
-_NAME_LIKE = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
-_REASONS: dict[str, Reason] = {
+EVIDENCE_KIND: EvidenceKind = "database"
+SQL_TOOL = "sql"  # the way of searching whose query is a statement, not a question
+MAX_CELL_CHARS = 500  # characters of a cell in a passage; the table has it in full
+MAX_CITED_ROWS = 100  # rows that can be cited; the others are in the table alone
+MAX_NAME_CHARS = 80  # characters of the name of a row
+SHIPPED_PROVIDER = "scenic areas"  # of the database that ships
+_NAME_COLUMNS = ("name", "title", "名称", "景区名称")
+_NAME_SUFFIXES = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
+_STATUS_REASONS: dict[str, FailureReason] = {
     "unclear": "unclear", "no model": "no model", "refused": "refused", "failed": "unavailable",
 }  # fmt: skip
 
 
-class Desk(Protocol):
+class QuestionAnswerer(Protocol):
     """What answers questions. `title` is "" for the database that ships."""
 
     @property
     def title(self) -> str: ...
 
-    async def ask(self, question: str, say: Say, owner: str) -> Outcome:
+    async def ask(self, question: str, emit: EventEmitter, owner: str) -> Outcome:
         """The rows, or why there are none. Raises Trouble."""
 
-    async def query(self, sql: str, say: Say, owner: str) -> Outcome:
+    async def run_statement(self, sql: str, emit: EventEmitter, owner: str) -> Outcome:
         """The rows of a statement, or why it was refused. Raises Trouble."""
 
-    async def reads(self, question: str, owner: str) -> bool:
+    async def can_answer(self, question: str, owner: str) -> bool:
         """Whether a question can be answered without a model. Raises Trouble."""
 
 
-Choose = Callable[[str, str], Desk]
+ChooseDatabase = Callable[[str, str], QuestionAnswerer]
 """From the name of a database and an owner to it. Raises Trouble: there is none."""
 
 
@@ -74,133 +74,133 @@ class DatabaseRetriever:
     """Looks a question up in a database."""
 
     name = "database"
-    turns = STEPS + 1  # a model that understands, and statements that are put right
+    max_sequential_calls = MAX_STATEMENTS + 1  # a model that understands, and statements that are put right
 
     def __init__(
         self,
-        desk: Desk,
+        database: QuestionAnswerer,
         *,
         title: str = "",
         owner: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        choose: Choose | None = None,
-        name: str = "",
+        choose_database: ChooseDatabase | None = None,
+        database_name: str = "",
     ) -> None:
         """`title` names an attached database; "" is the one that ships. `owner` is whose confirmed
         statements serve as examples. With a `name`, that one is asked instead, which is chosen when
         it is."""
-        self._desk, self._title, self._owner, self._clock = desk, title, owner, clock
-        self._choose, self._chosen = choose, name
+        self._database, self._title, self._owner, self._clock = database, title, owner, clock
+        self._choose_database, self._database_name = choose_database, database_name
 
-    async def reads(self, question: str) -> bool:
+    async def can_answer(self, question: str) -> bool:
         """Whether a question can be answered without a model. True if the database cannot be used, for
         a search will say why."""
         try:
-            return await self._asked()[0].reads(question, self._owner)
-        except Trouble:
+            return await self._select_database()[0].can_answer(question, self._owner)
+        except ServiceError:
             return True
 
-    def of(self, owner: str) -> DatabaseRetriever:
+    def for_owner(self, owner: str) -> DatabaseRetriever:
         """The same for the runs of an owner."""
-        return self._like(owner, self._chosen)
+        return self._copy(owner, self._database_name)
 
-    def on(self, name: str) -> DatabaseRetriever:
+    def select(self, name: str) -> DatabaseRetriever:
         """The same for one of the databases by its name, "" for the usual one."""
-        return self._like(self._owner, name)
+        return self._copy(self._owner, name)
 
-    def _like(self, owner: str, name: str) -> DatabaseRetriever:
+    def _copy(self, owner: str, name: str) -> DatabaseRetriever:
         return DatabaseRetriever(
-            self._desk, title=self._title, owner=owner, clock=self._clock, choose=self._choose,
-            name=name,
+            self._database, title=self._title, owner=owner, clock=self._clock, choose_database=self._choose_database,
+            database_name=name,
         )  # fmt: skip
 
-    def _asked(self) -> tuple[Desk, str]:
+    def _select_database(self) -> tuple[QuestionAnswerer, str]:
         """The database that is asked, and its title.
 
         Raises:
             Trouble: there is none of that name.
         """
-        if not self._chosen or self._choose is None:
-            return self._desk, self._title
-        desk = self._choose(self._chosen, self._owner)
+        if not self._database_name or self._choose_database is None:
+            return self._database, self._title
+        desk = self._choose_database(self._database_name, self._owner)
         return desk, desk.title
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         if self._title:
             return Readiness(state="live", detail=self._title)
-        return Readiness(state="offline", detail=PROVIDER)
+        return Readiness(state="offline", detail=SHIPPED_PROVIDER)
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
         started, begun = self._clock(), time.monotonic()
-        desk, title = self._asked()
-        asked = desk.query if task.tool == STATEMENT else desk.ask
+        desk, title = self._select_database()
+        asked = desk.run_statement if task.tool == SQL_TOOL else desk.ask
 
         def heard(kind: str, /, **data: Any) -> None:
-            say(kind, **({"task": task.id} if kind == "tool" else {}), **data)
+            emit(kind, **({"task": task.id} if kind == "tool" else {}), **data)
 
         outcome = await asked(task.query, heard, self._owner)
         rows = outcome.rows
-        evidence = tuple(_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
+        evidence = tuple(_build_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
         return Finding(
             task=task,
             evidence=evidence,
-            reason=_reason(outcome, found=bool(evidence)),
+            reason=_reason(outcome, has_evidence=bool(evidence)),
             hint=outcome.hint,
-            message=_message(outcome),
+            message=_outcome_message(outcome),
             started=started,
             seconds=round(time.monotonic() - begun, 4),
             provider=outcome.author,
-            summary=_summary(outcome, evidence),
+            summary=_build_summary(outcome, evidence),
             asked=(rows.sql,) if rows else (),
-            meant=outcome.meant,
+            meant=outcome.restatement,
             rows=rows,
             steps=outcome.steps,
             failures=outcome.failures,
         )
 
 
-def _evidence(outcome: Outcome, rows: Rows, retrieved: datetime, title: str) -> Iterator[Evidence]:
+def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, title: str) -> Iterator[Evidence]:
     """The statement with its rows, and those of them that lie somewhere."""
-    points = Points.of(rows.names)
+    points = PointColumns.from_names(rows.names)
     spots: list[Evidence] = []
     seen: set[str] = set()
     own: list[Passage] = []
-    for n, row in enumerate(rows.rows[:SHOWN], 1):
-        passage = _passage(rows, row, n)
-        point = points.point(row) if points else None
+    for n, row in enumerate(rows.rows[:MAX_CITED_ROWS], 1):
+        passage = _row_passage(rows, row, n)
+        point = points.read_point(row) if points else None
         if point is None:
             own.append(passage)
             continue
         cells = dict(zip(rows.names, row, strict=True))
-        name = _name(cells, n)
+        name = _row_name(cells, n)
         known = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
         if title or not known or known in seen:
             # a number means one thing in our tables alone, and a join may tell a thing twice
             known = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
         seen.add(known)
-        locator = f"{title or PROVIDER} · {name} · {known}"
+        locator = f"{title or SHIPPED_PROVIDER} · {name} · {known}"
         spots.append(
             Evidence(
-                id=evidence_id(KIND, "", locator),
-                kind=KIND,
+                id=evidence_id(EVIDENCE_KIND, "", locator),
+                kind=EVIDENCE_KIND,
                 title=name,
-                publisher=title or PROVIDER,
+                publisher=title or SHIPPED_PROVIDER,
                 locator=locator,
                 retrieved=retrieved,
                 opening=passage.text[:200],
                 passages=(passage,),
-                place=_place(cells, name, point, fingerprint("row", locator)),
+                place=_row_place(cells, name, point, fingerprint("row", locator)),
             )
         )
     more = "+" if rows.truncated else ""
-    count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_known, rows.coverage)])
+    count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_coverage_text, rows.coverage)])
     first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
     statement = Passage(id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL")
     yield Evidence(
-        id=evidence_id(KIND, "", rows.sql),
-        kind=KIND,
-        title=outcome.meant or outcome.question,
-        publisher=title or PROVIDER,
+        id=evidence_id(EVIDENCE_KIND, "", rows.sql),
+        kind=EVIDENCE_KIND,
+        title=outcome.restatement or outcome.question,
+        publisher=title or SHIPPED_PROVIDER,
         locator=rows.sql,
         retrieved=retrieved,
         opening=outcome.question,
@@ -209,24 +209,24 @@ def _evidence(outcome: Outcome, rows: Rows, retrieved: datetime, title: str) -> 
     yield from spots
 
 
-def _reason(outcome: Outcome, *, found: bool) -> Reason | None:
-    return outcome.reason or _REASONS.get(outcome.status) or (None if found else "empty")
+def _reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
+    return outcome.reason or _STATUS_REASONS.get(outcome.status) or (None if has_evidence else "empty")
 
 
-def _message(outcome: Outcome) -> str:
+def _outcome_message(outcome: Outcome) -> str:
     if outcome.rows is None:
-        return told(outcome)
-    lacking = "; ".join(f"{name}: {n}" for name, n in outcome.missing)
+        return describe_outcome(outcome)
+    lacking = "; ".join(f"{name}: {n}" for name, n in outcome.null_counts)
     return f"NULL: {lacking}" if lacking else ""
 
 
-def _known(each: Known) -> str:
+def _coverage_text(coverage: ColumnCoverage) -> str:
     """For how many rows columns are known that the statement compares."""
-    of = f"{each.known} of {each.rows} rows" if each.known is not None else "not counted"
-    return f"{', '.join(map(_line, each.columns))} known: {of}{' of a subquery' * each.part}"
+    of = f"{coverage.known} of {coverage.rows} rows" if coverage.known is not None else "not counted"
+    return f"{', '.join(map(_shorten_cell, coverage.columns))} known: {of}{' of a subquery' * coverage.part}"
 
 
-def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
+def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
     """What was found, in words that no model has written: each sentence cites the only row, else their
     number, or for how many rows something is known where it tells that."""
     if not evidence:
@@ -238,56 +238,54 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
         passage = item.passages[0 if item is not statement else 1]
     else:
         item, passage = statement, statement.passages[0]
-    said, known = sentences(outcome)
+    said, known = outcome_sentences(outcome)
     parts = [(text, item, passage) for text in said]
     parts += [(text, statement, statement.passages[0]) for text in known]
     space = "" if detect_language(outcome.question) == "zh" else " "
     return tuple(
         Span(
             kind="text",
-            text=space * (n > 0) + _literal(text),
-            cites=(Cite(evidence=source.id, passage=found.id, end=len(found.text)),),
+            text=space * (n > 0) + _escape_markdown(text),
+            cites=(PassageReference(evidence=source.id, passage=found.id, end=len(found.text)),),
         )
         for n, (text, source, found) in enumerate(parts)
     )
 
 
-def _line(value: object) -> str:
+def _shorten_cell(value: object) -> str:
     """A cell on one line and shortened: in a passage it cannot look like another row."""
     text = " ".join(str(value).split())
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
 
 
-def _literal(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Markdown that reads as the text: names in it are cells."""
     return re.sub(r"([\\`*_\[\]<>~|#!$&])", r"\\\1", text)
 
 
-def _passage(rows: Rows, row: tuple[Any, ...], n: int) -> Passage:
+def _row_passage(rows: QueryResult, row: tuple[Any, ...], number: int) -> Passage:
     text = "; ".join(
-        f"{_line(name)}: {_line(value)}"
+        f"{_shorten_cell(name)}: {_shorten_cell(value)}"
         for name, value in zip(rows.names, row, strict=True)
         if value is not None and value != ""
     )
     text = text or "NULL"
-    return Passage(
-        id=fingerprint(rows.sql, str(n), text), text=text, end=len(text), heading=f"row {n}"
-    )
+    return Passage(id=fingerprint(rows.sql, str(number), text), text=text, end=len(text), heading=f"row {number}")
 
 
-def _name(cells: dict[str, Any], n: int) -> str:
+def _row_name(cells: dict[str, Any], number: int) -> str:
     """What a row is called: by its column of names, else by its first short text."""
     texts = {key: " ".join(str(value).split()) for key, value in cells.items() if value}
-    found = next((texts[key] for key in _NAMES if key in texts), "")
-    found = found or next((texts[key] for key in texts if key.lower().endswith(_NAME_LIKE)), "")
+    found = next((texts[key] for key in _NAME_COLUMNS if key in texts), "")
+    found = found or next((texts[key] for key in texts if key.lower().endswith(_NAME_SUFFIXES)), "")
     found = found or next(
-        (texts[key] for key in texts if isinstance(cells[key], str) and len(texts[key]) <= TITLE),
+        (texts[key] for key in texts if isinstance(cells[key], str) and len(texts[key]) <= MAX_NAME_CHARS),
         "",
     )
-    return found[:TITLE] or f"row {n}"
+    return found[:MAX_NAME_CHARS] or f"row {number}"
 
 
-def _place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:
+def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:
     def text(*names: str) -> str:
         return next((str(cells[n]) for n in names if cells.get(n) not in (None, "")), "")
 
@@ -296,7 +294,7 @@ def _place(cells: dict[str, Any], name: str, point: tuple[float, float], key: st
         name=name,
         lng=point[0],
         lat=point[1],
-        provider=KIND,
+        provider=EVIDENCE_KIND,
         category="sight" if "level" in cells or "gid" in cells else "other",
         type=text("level", "type"),
         address=text("address"),

@@ -11,25 +11,25 @@ from sqlalchemy import column as named
 from sqlalchemy import table as source_of
 from sqlalchemy.exc import DBAPIError
 
-from research.sources.database.allowed import Dialect
-from research.sources.database.catalogue import HOMES, Catalogue, called
-from research.sources.database.excess import excess, excessive_views
+from research.sources.database.allowlist import Dialect
+from research.sources.database.catalog import DEFAULT_SCHEMAS, Catalog, qualified_name
+from research.sources.database.size_estimate import find_excess, find_excessive_views
 
-Comments = Callable[[str, str], str]
+FindComment = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
 
-Reads = Callable[[str, str], bool]
+TableFilter = Callable[[str, str], bool]
 """Whether a table may be read, by its schema and its name there."""
 
-READING = 60  # seconds that finding out what a database holds may take
-FEW = 40  # different values at most that are shown of a column
-HANDFUL = 5  # of values that need not be repeated
-NAME = 100  # characters of a name that is shown
-SHORT = 40  # characters of a value that is shown
+SCHEMA_TIMEOUT_SECONDS = 60  # seconds that finding out what a database holds may take
+MAX_VALUES = 40  # different values at most that are shown of a column
+MAX_UNREPEATED_VALUES = 5  # of values that need not be repeated
+MAX_NAME_CHARS = 100  # characters of a name that is shown
+MAX_VALUE_CHARS = 40  # characters of a value that is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SchemaColumn:
     """`values` are all its different values, if they are few and short: data, never instructions. It is
     `needed` where no row is without a value, and `unique` where no two rows have the same."""
 
@@ -37,30 +37,30 @@ class Column:
     type: str
     comment: str = ""
     values: tuple[str, ...] = ()
-    key: bool = False
-    refers: str = ""  # "table.column" that a foreign key points to
-    needed: bool = False
-    unique: bool = False
+    is_key: bool = False
+    reference: str = ""  # "table.column" that a foreign key points to
+    is_required: bool = False
+    is_unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SchemaTable:
     """A table or a view. `schema` is "" where its name alone is enough."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaColumn, ...]
     comment: str = ""
-    view: bool = False
+    is_view: bool = False
     schema: str = ""
 
     @property
-    def called(self) -> str:
+    def qualified_name(self) -> str:
         """Its name, with the schema before it where that has to be told."""
-        return called(self.name, self.schema, "")
+        return qualified_name(self.name, self.schema, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableObject:
     """A table, a view or a column (`table.column`) that is left out because the engine cannot read it,
     with the engine's reason."""
 
@@ -74,63 +74,63 @@ class Schema:
     `names.Catalogue`."""
 
     dialect: Dialect
-    tables: tuple[Table, ...]
-    home: str = HOMES["sqlite"]
-    path: tuple[str, ...] = ()
-    unreadable: tuple[Unreadable, ...] = ()
+    tables: tuple[SchemaTable, ...]
+    default_schema: str = DEFAULT_SCHEMAS["sqlite"]
+    search_path: tuple[str, ...] = ()
+    unreadable: tuple[UnreadableObject, ...] = ()
 
-    def catalogue(self) -> Catalogue:
+    def build_catalog(self) -> Catalog:
         """For the guard: the columns of each table and their types."""
         found: dict[str, dict[str, dict[str, str]]] = {}
         for table in self.tables:
             of = found.setdefault(table.schema, {})
             of[table.name] = {column.name: column.type for column in table.columns}
         unreadable = {each.name.lower(): each.reason for each in self.unreadable}
-        return Catalogue(found.pop("", {}), self.home, found, self.path, unreadable)
+        return Catalog(found.pop("", {}), self.default_schema, found, self.search_path, unreadable)
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """The schema for a reader, with what is known of each table."""
-        return "\n".join(line for table in self.tables for line in described(table))
+        return "\n".join(line for table in self.tables for line in describe_table(table))
 
 
-def described(table: Table, *, values: bool = True) -> list[str]:
+def describe_table(table: SchemaTable, *, includes_values: bool = True) -> list[str]:
     """A table for a reader: a line for it, and one for each column."""
-    lines = [f"{_name(table.called)}{_note(table.comment)}"]
+    lines = [f"{_display_name(table.qualified_name)}{_comment_suffix(table.comment)}"]
     for item in table.columns:
-        line = f"  {_name(item.name)} {_name(item.type)}{' primary key' * item.key}"
-        line += f" -> {_name(item.refers)}" if item.refers else ""
-        line += _note(item.comment)
-        if values and item.values:
+        line = f"  {_display_name(item.name)} {_display_name(item.type)}{' primary key' * item.is_key}"
+        line += f" -> {_display_name(item.reference)}" if item.reference else ""
+        line += _comment_suffix(item.comment)
+        if includes_values and item.values:
             line += f" [{' | '.join(item.values)}]"
         lines.append(line)
     return lines
 
 
-def _name(text: str) -> str:
+def _display_name(text: str) -> str:
     """A name on one line and not endless: whoever made the database could call things anything."""
-    return tidy(text)[:NAME]
+    return to_single_line(text)[:MAX_NAME_CHARS]
 
 
-def _note(comment: str) -> str:
+def _comment_suffix(comment: str) -> str:
     return f" -- {' '.join(comment.split())[:200]}" if comment.strip() else ""
 
 
-def of_postgres(
+def read_postgres_schema(
     connection: Connection,
-    home: str,
-    path: Sequence[str],
-    reads: Reads | None,
-    comments: Comments | None,
+    default_schema: str,
+    search_path: Sequence[str],
+    table_filter: TableFilter | None,
+    find_comment: FindComment | None,
 ) -> Schema:
     """The tables and views of all schemas that the role of the connection may read, but no extension's
     and none of the server's own."""
-    found = [ColumnRow(*row) for row in connection.exec_driver_sql(_CATALOG)]
-    unfilled = {(schema, name) for schema, name in connection.exec_driver_sql(_UNFILLED)}
+    found = [ColumnRow(*row) for row in connection.exec_driver_sql(_POSTGRES_COLUMNS)]
+    unfilled = {(schema, name) for schema, name in connection.exec_driver_sql(_UNPOPULATED_VIEWS)}
 
     def reason(row: ColumnRow) -> str:
         if (row.schema, row.table) in unfilled:
             return "the materialized view has not been populated"
-        view = f"{_quoted(row.schema)}.{_quoted(row.table)}".replace("%", "%%")
+        view = f"{_quote_name(row.schema)}.{_quote_name(row.table)}".replace("%", "%%")
         try:
             with connection.begin_nested():
                 connection.exec_driver_sql(f"explain select 1 from {view}").close()  # noqa: S608
@@ -140,52 +140,56 @@ def of_postgres(
             return first_line(str(error.orig))
         return ""
 
-    rows, unreadable = _readable(_chosen(found, reads), home, reason)
-    return Schema("postgres", build_tables(rows, home, comments), home, tuple(path), unreadable)
+    rows, unreadable = _separate_unreadable(_filter_rows(found, table_filter), default_schema, reason)
+    return Schema(
+        "postgres", build_tables(rows, default_schema, find_comment), default_schema, tuple(search_path), unreadable
+    )
 
 
-def of_duckdb(raw: Any, catalog: str, reads: Reads | None, comments: Comments | None) -> Schema:
+def read_duckdb_schema(
+    raw: Any, catalog: str, table_filter: TableFilter | None, find_comment: FindComment | None
+) -> Schema:
     """The tables and views of a file, which a connection of DuckDB's own has as a catalog. The tables
     of a full-text index follow the table that it is on, and are never listed."""
     from duckdb import Error, InterruptException  # a large engine, for those who use it
 
-    found = [ColumnRow(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
+    found = [ColumnRow(*row) for row in raw.execute(_DUCKDB_COLUMNS, [catalog]).fetchall()]
     indexes = {f"fts_{row.schema}_{row.table}" for row in found}
-    chosen = _chosen((row for row in found if row.schema not in indexes), reads)
-    wanted = {row.table for row in chosen if row.view}
+    chosen = _filter_rows((row for row in found if row.schema not in indexes), table_filter)
+    wanted = {row.table for row in chosen if row.is_view}
     views = raw.execute("select view_name, sql from duckdb_views() where database_name = $1 and not internal", [catalog])  # fmt: skip
-    excessive = excessive_views(raw, dict(views.fetchall())) if wanted else {}
+    excessive = find_excessive_views(raw, dict(views.fetchall())) if wanted else {}
 
     def reason(row: ColumnRow) -> str:
-        view = ".".join(_quoted(part) for part in (catalog, row.schema, row.table))
+        view = ".".join(_quote_name(part) for part in (catalog, row.schema, row.table))
         if why := excessive.get(row.table.lower()):
             return why
         try:
             raw.execute(f"describe select * from {view}")  # noqa: S608
-            return excess(raw, f"select * from {view}")  # noqa: S608
+            return find_excess(raw, f"select * from {view}")  # noqa: S608
         except InterruptException:
             raise
         except Error as error:
             return first_line(str(error))
 
-    rows, unreadable = _readable(chosen, "main", reason)
-    return Schema("duckdb", build_tables(rows, "main", comments), unreadable=unreadable)
+    rows, unreadable = _separate_unreadable(chosen, "main", reason)
+    return Schema("duckdb", build_tables(rows, "main", find_comment), unreadable=unreadable)
 
 
-def _chosen(rows: Iterable[ColumnRow], reads: Reads | None) -> list[ColumnRow]:
-    return [row for row in rows if reads is None or reads(row.schema, row.table)]
+def _filter_rows(rows: Iterable[ColumnRow], table_filter: TableFilter | None) -> list[ColumnRow]:
+    return [row for row in rows if table_filter is None or table_filter(row.schema, row.table)]
 
 
-def _readable(
-    rows: Sequence[ColumnRow], home: str, reason: Callable[[ColumnRow], str]
-) -> tuple[list[ColumnRow], tuple[Unreadable, ...]]:
+def _separate_unreadable(
+    rows: Sequence[ColumnRow], default_schema: str, find_reason: Callable[[ColumnRow], str]
+) -> tuple[list[ColumnRow], tuple[UnreadableObject, ...]]:
     """The rows without those of views that the engine cannot read, and these views. `reason` says why
     a view cannot be read, "" if it can."""
-    views = {(row.schema, row.table): row for row in rows if row.view}
-    reasons = {key: reason(row) for key, row in views.items()}
+    views = {(row.schema, row.table): row for row in rows if row.is_view}
+    reasons = {key: find_reason(row) for key, row in views.items()}
     kept = [row for row in rows if not reasons.get((row.schema, row.table))]
     return kept, tuple(
-        Unreadable(called(table, schema, home), why)
+        UnreadableObject(qualified_name(table, schema, default_schema), why)
         for (schema, table), why in reasons.items()
         if why
     )
@@ -196,7 +200,7 @@ def first_line(message: str) -> str:
     return message.strip().partition("\n")[0].rstrip(". ")[:200]
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -205,19 +209,19 @@ class ColumnRow(NamedTuple):
 
     schema: str
     table: str
-    view: bool
-    about: str
+    is_view: bool
+    table_comment: str
     name: str
     type: str
     comment: str
-    key: bool
-    schema_referred: str
-    refers: str  # table.column
-    needed: bool
-    unique: bool
+    is_key: bool
+    referenced_schema: str
+    reference: str  # table.column
+    is_required: bool
+    is_unique: bool
 
 
-_CATALOG = """
+_POSTGRES_COLUMNS = """
 select n.nspname, c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c.oid, 'pg_class'), ''),
        a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
        exists(select from pg_constraint k
@@ -245,13 +249,13 @@ order by n.nspname, c.relkind in ('v', 'm'), c.relname, a.attnum
 """
 
 
-_UNFILLED = """
+_UNPOPULATED_VIEWS = """
 select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'm' and not c.relispopulated
 """
 
 
-_DUCKDB = """
+_DUCKDB_COLUMNS = """
 with keys as (select schema_name, table_name, constraint_type as kind, constraint_column_names as own,
                      referenced_table as other, referenced_column_names as theirs
               from duckdb_constraints() where database_name = $1),
@@ -278,61 +282,66 @@ order by c.schema_name, v.view, c.table_name, c.column_index
 
 
 def build_tables(
-    rows: Sequence[ColumnRow], home: str, comments: Comments | None
-) -> tuple[Table, ...]:
+    rows: Sequence[ColumnRow], default_schema: str, find_comment: FindComment | None
+) -> tuple[SchemaTable, ...]:
     """The tables that rows of columns describe, those of `home` first. `comments` go before the
     database's own comments; a reference to a table that is not among them is dropped."""
-    tables: dict[str, Table] = {}
-    known_names = {called(row.table, row.schema, home).lower() for row in rows}
+    tables: dict[str, SchemaTable] = {}
+    known_names = {qualified_name(row.table, row.schema, default_schema).lower() for row in rows}
     for row in rows:
-        name = called(row.table, row.schema, home)
-        about, comment = row.about, row.comment
-        if comments:
-            about, comment = comments(name, "") or about, comments(name, row.name) or comment
-        refers = called(row.refers, row.schema_referred, home) if row.refers else ""
+        name = qualified_name(row.table, row.schema, default_schema)
+        about, comment = row.table_comment, row.comment
+        if find_comment:
+            about, comment = find_comment(name, "") or about, find_comment(name, row.name) or comment
+        refers = qualified_name(row.reference, row.referenced_schema, default_schema) if row.reference else ""
         if refers.rpartition(".")[0].lower() not in known_names:
             refers = ""
-        schema = "" if row.schema == home else row.schema
-        known = tables.get(name, Table(row.table, (), about, row.view, schema))
-        column = Column(row.name, row.type, comment, (), row.key, refers, row.needed, row.unique)
+        schema = "" if row.schema == default_schema else row.schema
+        known = tables.get(name, SchemaTable(row.table, (), about, row.is_view, schema))
+        column = SchemaColumn(row.name, row.type, comment, (), row.is_key, refers, row.is_required, row.is_unique)
         tables[name] = replace(known, columns=(*known.columns, column))
     return tuple(sorted(tables.values(), key=lambda table: table.schema))
 
 
-def values(
-    connection: Connection, of: Table, name: str, *, few: int = FEW, repeated: bool = False
+def distinct_values(
+    connection: Connection,
+    table: SchemaTable,
+    column_name: str,
+    *,
+    max_values: int = MAX_VALUES,
+    must_repeat: bool = False,
 ) -> tuple[str, ...]:
     """The different values of a column of text, sorted, if they are few and short; () if not.
 
     If they must be `repeated`, more than a handful count only where each is in two rows on average:
     an address that every row has one of its own of says nothing of the column.
     """
-    source = source_of(of.name, named(name), schema=of.schema or None)
-    present = select(source.c[name]).where(source.c[name].is_not(None))
-    cut = func.substr(cast(source.c[name], Text), 1, SHORT + 1)  # a value can be a gigabyte
-    found = connection.execute(present.with_only_columns(cut).distinct().limit(few + 1)).scalars().all()  # fmt: skip
-    texts = sorted({tidy(str(value)) for value in found})
-    if len(texts) > few or any(len(text) > SHORT for text in texts):
+    source = source_of(table.name, named(column_name), schema=table.schema or None)
+    present = select(source.c[column_name]).where(source.c[column_name].is_not(None))
+    cut = func.substr(cast(source.c[column_name], Text), 1, MAX_VALUE_CHARS + 1)  # a value can be a gigabyte
+    found = connection.execute(present.with_only_columns(cut).distinct().limit(max_values + 1)).scalars().all()  # fmt: skip
+    texts = sorted({to_single_line(str(value)) for value in found})
+    if len(texts) > max_values or any(len(text) > MAX_VALUE_CHARS for text in texts):
         return ()
-    if repeated and len(texts) > HANDFUL:
+    if must_repeat and len(texts) > MAX_UNREPEATED_VALUES:
         some = present.limit(2 * len(texts)).subquery()
         if connection.execute(select(func.count()).select_from(some)).scalar_one() < 2 * len(texts):
             return ()
     return tuple(text for text in texts if text)
 
 
-def has(connection: Connection, of: Table, name: str, text: str) -> bool:
+def has_value(connection: Connection, table: SchemaTable, column_name: str, text: str) -> bool:
     """Whether a column has a value."""
-    source = source_of(of.name, named(name), schema=of.schema or None)
-    found = select(source.c[name]).where(source.c[name] == text).limit(1)
+    source = source_of(table.name, named(column_name), schema=table.schema or None)
+    found = select(source.c[column_name]).where(source.c[column_name] == text).limit(1)
     return connection.execute(found).first() is not None
 
 
-def tidy(text: str) -> str:
+def to_single_line(text: str) -> str:
     """A value as it is shown: on one line."""
     return " ".join(text.split())
 
 
-def is_text(kind: str) -> bool:
+def is_text_type(column_type: str) -> bool:
     """Whether a column of this type may be one of a few words: a level, a province."""
-    return any(word in kind.upper() for word in ("CHAR", "TEXT", "CLOB", "ENUM"))
+    return any(word in column_type.upper() for word in ("CHAR", "TEXT", "CLOB", "ENUM"))

@@ -12,34 +12,36 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from research.core.errors import Trouble
-from research.core.records import Reason, Rows, Say, Step, fingerprint
-from research.sources.database import semantics
-from research.sources.database.agent import Agent, Outcome, Status, Writer
-from research.sources.database.asking import Interpretation, NotUnderstood, Vocabulary
-from research.sources.database.build import shipped
-from research.sources.database.choice import Choice, choose, more
-from research.sources.database.columns import comments
-from research.sources.database.examples import Pair, like, same
-from research.sources.database.link import Values
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits, Part, Result
-from research.sources.database.rules import read
-from research.sources.database.schema import Reads, Schema
-from research.sources.database.semantics import SemanticModel
+from research.core.errors import ServiceError
+from research.core.records import DatabaseStep, EventEmitter, FailureReason, QueryResult, fingerprint
+from research.sources.database import semantic_model
+from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
+from research.sources.database.confirmed_statements import QuestionStatement, find_similar, find_statement
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowRange
+from research.sources.database.rules import interpret
+from research.sources.database.schema import Schema, TableFilter
+from research.sources.database.semantic_model import SemanticModel
+from research.sources.database.shipped_database import ensure_shipped_database
+from research.sources.database.shipped_tables import column_comments
+from research.sources.database.sights_question import Interpretation, NotUnderstoodError, Vocabulary
+from research.sources.database.table_selection import TableSelection, describe_named_tables, select_tables
+from research.sources.database.value_index import ValueIndex
 
 if TYPE_CHECKING:
-    from research.sources.database.engines import Database, Missed
-    from research.sources.database.guard import Query
+    from research.sources.database.engines import Database, UnmatchedFilter
+    from research.sources.database.validator import ValidatedQuery
 
-FEW = 2_000  # different values of a column in which names are looked up
-LIMITS = Limits()
-EXPORT = Limits(seconds=300, rows=1_000_000, cell=32_767)  # of a file with all rows
-LINKING = 10  # seconds after which no further values are read for it
+MAX_LINKED_VALUES = 2_000  # different values of a column in which names are looked up
+DEFAULT_LIMITS = ResultLimits()
+EXPORT_LIMITS = ResultLimits(
+    timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767
+)  # of a file with all rows
+LINKING_SECONDS = 10  # seconds after which no further values are read for it
 log = logging.getLogger(__name__)
 
-Make = Callable[..., Writer]
-_REASONS: dict[str, Reason] = {
+CreateWriter = Callable[..., StatementWriter]
+_CAUSE_REASONS: dict[str, FailureReason] = {
     "timeout": "timeout",
     "unreachable": "unreachable",
     "address": "refused",
@@ -48,13 +50,13 @@ _REASONS: dict[str, Reason] = {
 }
 
 
-class Described(NamedTuple):
+class ModelDescription(NamedTuple):
     """A semantic model and its text: one that the owner has edited, that of the desk, or a draft; `problem`
     says why a text that there is cannot be used."""
 
     model: SemanticModel
     text: str
-    whose: Literal["owner", "desk", "draft"] = "draft"
+    origin: Literal["owner", "desk", "draft"] = "draft"
     problem: str = ""
 
 
@@ -64,17 +66,17 @@ class DatabaseService:
     def __init__(
         self,
         address: str,
-        folder: Path,
-        writer: Make | None = None,
+        data_folder: Path,
+        create_writer: CreateWriter | None = None,
         *,
-        pairs: Callable[[str, str], Sequence[Pair]] = lambda owner, base: (),
-        samples: bool = True,
-        limits: Limits = LIMITS,
+        load_pairs: Callable[[str, str], Sequence[QuestionStatement]] = lambda owner, base: (),
+        includes_samples: bool = True,
+        limits: ResultLimits = DEFAULT_LIMITS,
         title: str = "",
-        reads: Reads | None = None,
-        semantic: Path | None = None,
-        described: Callable[[str, str], str] = lambda owner, base: "",
-        idle: bool = False,
+        table_filter: TableFilter | None = None,
+        model_file: Path | None = None,
+        load_description: Callable[[str, str], str] = lambda owner, base: "",
+        has_idle_model: bool = False,
     ) -> None:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
         An attached one has a `title`, and of its tables those can be asked that `reads` lets pass.
@@ -88,70 +90,68 @@ class DatabaseService:
         gives its text), else by the file `semantic`, else by a draft from its schema. `idle` says that a
         model is set that cannot write SQL.
         """
-        self._address, self._folder, self._reads = address, folder, reads
+        self._address, self._data_folder, self._table_filter = address, data_folder, table_filter
         self.title = title
-        self._writer, self._pairs, self._idle = writer, pairs, idle
-        self._samples, self._limits = samples or not address, limits
-        self.base = fingerprint(address) if address else "sights"
+        self._create_writer, self._load_pairs, self._has_idle_model = create_writer, load_pairs, has_idle_model
+        self._includes_samples, self._limits = includes_samples or not address, limits
+        self.database_id = fingerprint(address) if address else "sights"
         self._database: Database | None = None
-        self._values: Values | None = None
-        self._words: Vocabulary | None = None
-        self._semantic, self._described = semantic, described
-        self._opening = asyncio.Lock()
+        self._value_index: ValueIndex | None = None
+        self._loaded_vocabulary: Vocabulary | None = None
+        self._model_file, self._load_description = model_file, load_description
+        self._open_lock = asyncio.Lock()
 
-    async def ask(self, question: str, say: Say, owner: str = "") -> Outcome:
+    async def ask(self, question: str, emit: EventEmitter, owner: str = "") -> Outcome:
         """What the database says to a question of an owner.
 
         Raises:
             Trouble: the database cannot be used.
         """
-        database = await self._opened()
+        database = await self._get_database()
         pairs = await self._saved(owner)
         writer, choice = None, None
-        if self._writer:
-            schema, metrics = await self._meant(database.schema, owner)
-            choice = await asyncio.to_thread(
-                _chosen, database, schema, question, like(question, pairs)
-            )
-            writer = self._writer(
+        if self._create_writer:
+            schema, metrics = await self._annotate(database.schema, owner)
+            choice = await asyncio.to_thread(_select_tables, database, schema, question, find_similar(question, pairs))
+            writer = self._create_writer(
                 database.dialect,
-                "\n".join(filter(None, (choice.text, metrics))),
-                lambda asked: like(asked, pairs),
+                "\n".join(filter(None, (choice.description, metrics))),
+                lambda asked: find_similar(asked, pairs),
                 **(
-                    {"more": partial(more, schema, besides=choice.described)}
-                    if choice.others
+                    {"more": partial(describe_named_tables, schema, excluded=choice.described_tables)}
+                    if choice.other_tables
                     else {}
                 ),
             )
-        agent = Agent(
+        agent = DatabaseAgent(
             self,
-            link=self._link,
-            read=None if self._address else self._read,
+            look_up_names=self._look_up_names,
+            interpret=None if self._address else self._interpret,
             writer=writer,
             saved=pairs,
-            tables=choice.told if choice else "",
-            idle=self._idle,
+            selected_tables=choice.summary if choice else "",
+            has_idle_model=self._has_idle_model,
         )
-        return await self._headed(await agent.ask(question, say), owner)
+        return await self._add_headings(await agent.ask(question, emit), owner)
 
-    async def reads(self, question: str, owner: str = "") -> bool:
+    async def can_answer(self, question: str, owner: str = "") -> bool:
         """Return whether a question can be answered without a model: by a saved statement, or by the rules
         for the shipped database.
 
         Raises:
             Trouble: the database cannot be used.
         """
-        if same(question, await self._saved(owner)):
+        if find_statement(question, await self._saved(owner)):
             return True
         if self._address:
             return False
         try:
-            await self._read(question)
-        except NotUnderstood:
+            await self._interpret(question)
+        except NotUnderstoodError:
             return False
         return True
 
-    async def query(self, sql: str, say: Say, owner: str = "") -> Outcome:
+    async def run_statement(self, sql: str, emit: EventEmitter, owner: str = "") -> Outcome:
         """What a statement finds, or why it is refused.
 
         Raises:
@@ -159,14 +159,14 @@ class DatabaseService:
         """
         try:
             rows = await self.run(sql)
-        except Refused as refused:
-            step = Step(kind="refused", text=str(refused), sql=sql)
+        except RefusedError as refused:
+            step = DatabaseStep(kind="refused", text=str(refused), sql=sql)
             outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(refused))
         else:
-            step = Step(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
-            status: Status = "answered" if rows.rows else "empty"
-            outcome = Outcome(status=status, question=sql, meant="SQL", rows=rows, steps=(step,))
-        say(
+            step = DatabaseStep(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
+            status: OutcomeStatus = "answered" if rows.rows else "empty"
+            outcome = Outcome(status=status, question=sql, restatement="SQL", rows=rows, steps=(step,))
+        emit(
             "tool",
             name=step.kind,
             text=step.text,
@@ -174,26 +174,28 @@ class DatabaseService:
             rows=step.rows,
             seconds=step.seconds,
         )
-        return await self._headed(outcome, owner)
+        return await self._add_headings(outcome, owner)
 
-    async def run(self, sql: str) -> Rows:
+    async def run(self, sql: str) -> QueryResult:
         """The rows of a statement, guarded.
 
         Raises:
             Refused: it may not be run, or the database does not know what it names.
             Trouble: the database cannot be used, or took too long.
         """
-        database = await self._opened()
-        rows, missed = await asyncio.to_thread(_run, database, sql)
-        if missed and self._samples and not all(each.near for each in missed):
-            values = await self._known()
+        database = await self._get_database()
+        rows, missed = await asyncio.to_thread(_run_statement, database, sql)
+        if missed and self._includes_samples and not all(each.similar_values for each in missed):
+            values = await self._load_value_index()
             missed = [
-                each if each.near else replace(each, near=tuple(values.like(*_place(each))))
+                each
+                if each.similar_values
+                else replace(each, similar_values=tuple(values.find_values(*_filter_arguments(each))))
                 for each in missed
             ]
-        return rows.model_copy(update={"missed": tuple(map(_missed, missed))})
+        return rows.model_copy(update={"missed": tuple(map(_describe_unmatched, missed))})
 
-    async def page(self, rows: Rows, number: int) -> tuple[Rows, bool]:
+    async def read_page(self, rows: QueryResult, page_number: int) -> tuple[QueryResult, bool]:
         """Further rows of a statement that was run: those of its page, from 1; and whether their order
         is asked for, so that no row is on two pages.
 
@@ -201,16 +203,16 @@ class DatabaseService:
             Refused: it may not be run any more.
             Trouble: the database cannot be used, or took too long.
         """
-        database = await self._opened()
-        part = Part((number - 1) * database.limits.rows, rows.most)
+        database = await self._get_database()
+        part = RowRange((page_number - 1) * database.limits.max_rows, rows.most)
         query = await asyncio.to_thread(database.check, rows.sql, part)
         try:
             result = await asyncio.to_thread(database.run, query)
-        except Failed as failed:
-            raise trouble(failed) from None
-        return _rows(query, result), query.sorted
+        except ExecutionError as failed:
+            raise to_service_error(failed) from None
+        return _to_rows(query, result), query.is_ordered
 
-    async def exporting(self, sql: str, part: Part | None = None) -> tuple[Database, Query]:
+    async def prepare_export(self, sql: str, row_range: RowRange | None = None) -> tuple[Database, ValidatedQuery]:
         """A statement, or a part of one that has been checked before, with the database that gives all
         its rows: read it by `Database.stream`, in a thread.
 
@@ -218,210 +220,217 @@ class DatabaseService:
             Refused: it may not be run.
             Trouble: the database cannot be used.
         """
-        database = (await self._opened()).within(EXPORT)
-        return database, await asyncio.to_thread(database.check, sql, part)
+        database = (await self._get_database()).with_limits(EXPORT_LIMITS)
+        return database, await asyncio.to_thread(database.check, sql, row_range)
 
-    async def schema(self) -> str:
+    async def describe_tables(self) -> str:
         """The tables as a model is told of them."""
-        return (await self._opened()).schema.described()
+        return (await self._get_database()).schema.describe()
 
-    async def tables(self) -> Schema:
+    async def read_schema(self) -> Schema:
         """The tables, their columns and what is known of them. Raises Trouble."""
-        return (await self._opened()).schema
+        return (await self._get_database()).schema
 
     async def privileges(self) -> str:
         """What the address may do besides reading, "" if nothing. Raises Trouble."""
-        return (await self._opened()).privileges
+        return (await self._get_database()).privileges
 
-    async def _opened(self) -> Database:
-        async with self._opening:
+    async def _get_database(self) -> Database:
+        async with self._open_lock:
             if self._database is None:
                 try:
-                    self._database = await asyncio.to_thread(self._open)
-                except Failed as failed:
-                    raise trouble(failed) from None
+                    self._database = await asyncio.to_thread(self._open_database)
+                except ExecutionError as failed:
+                    raise to_service_error(failed) from None
             return self._database
 
-    def _open(self) -> Database:
+    def _open_database(self) -> Database:
         from research.sources.database.engines import open_database  # brings the parser of SQL
 
         if self._address:
             return open_database(
-                self._address, reads=self._reads, samples=self._samples, limits=self._limits
+                self._address,
+                table_filter=self._table_filter,
+                includes_samples=self._includes_samples,
+                limits=self._limits,
             )
-        texts = comments()
+        texts = column_comments()
 
         def told(table: str, column: str) -> str:
             return " / ".join(filter(None, texts.get(table, {}).get(column, ("", ""))))
 
-        return open_database(shipped(self._folder), comments=told, limits=self._limits)
+        return open_database(ensure_shipped_database(self._data_folder), find_comment=told, limits=self._limits)
 
     # Questions without a model
 
-    async def _saved(self, owner: str) -> Sequence[Pair]:
+    async def _saved(self, owner: str) -> Sequence[QuestionStatement]:
         """Return the questions whose statements an owner has confirmed, then the examples of the description
         of an attached database. Raises Trouble."""
-        confirmed = await asyncio.to_thread(self._pairs, owner, self.base)
+        confirmed = await asyncio.to_thread(self._load_pairs, owner, self.database_id)
         if not self._address:
             return confirmed
-        examples = (await self.model(owner)).examples
+        examples = (await self.load_model(owner)).examples
         return [*confirmed, *((each.question, each.sql) for each in examples)]
 
-    async def _read(self, question: str) -> Interpretation:
+    async def _interpret(self, question: str) -> Interpretation:
         """Write the statement for a question about the shipped database. Raises NotUnderstood, Trouble."""
-        return read(question, await self._vocabulary())
+        return interpret(question, await self._load_vocabulary())
 
-    async def model(self, owner: str = "") -> SemanticModel:
+    async def load_model(self, owner: str = "") -> SemanticModel:
         """What an attached database means to an owner. What cannot be used is told by `described`.
 
         Raises:
             Trouble: the database cannot be used.
         """
-        return (await self.described(owner)).model
+        return (await self.describe_model(owner)).model
 
-    async def described(self, owner: str = "") -> Described:
+    async def describe_model(self, owner: str = "") -> ModelDescription:
         """The semantic model with its text, and why another text cannot be used. Raises Trouble."""
-        schema = (await self._opened()).schema
-        return await asyncio.to_thread(self._described_by, schema, owner)
+        schema = (await self._get_database()).schema
+        return await asyncio.to_thread(self._resolve_description, schema, owner)
 
-    def _described_by(self, schema: Schema, owner: str) -> Described:
+    def _resolve_description(self, schema: Schema, owner: str) -> ModelDescription:
         if not self._address:
-            model = semantics.drafted(schema)
-            return Described(model, semantics.dumped(model))
+            model = semantic_model.draft_model(schema)
+            return ModelDescription(model, semantic_model.dump_model(model))
         problem = ""
-        own = self._described(owner, self.base)
+        own = self._load_description(owner, self.database_id)
         texts: tuple[tuple[str, Literal["owner", "desk"]], ...]
-        texts = ((own, "owner"), (self._of_desk(), "desk"))
+        texts = ((own, "owner"), (self._read_shared_description(), "desk"))
         for text, whose in texts:
             if not text:
                 continue
             try:
-                return Described(semantics.loaded(text, schema), text, whose, problem)
-            except semantics.Unusable as error:
+                return ModelDescription(semantic_model.parse_model(text, schema), text, whose, problem)
+            except semantic_model.SemanticModelError as error:
                 problem = problem or str(error)
-        model = semantics.drafted(schema)
-        return Described(model, own or semantics.dumped(model), "draft", problem)
+        model = semantic_model.draft_model(schema)
+        return ModelDescription(model, own or semantic_model.dump_model(model), "draft", problem)
 
-    def _of_desk(self) -> str:
+    def _read_shared_description(self) -> str:
         """The file that describes the database for everybody, "" if there is none."""
-        if self._semantic is None:
+        if self._model_file is None:
             return ""
         try:
-            return self._semantic.read_text(encoding="utf-8-sig")
+            return self._model_file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeError) as error:
-            log.warning("the semantic file %s cannot be read: %s", self._semantic.name, type(error).__name__)  # fmt: skip
+            log.warning("the semantic file %s cannot be read: %s", self._model_file.name, type(error).__name__)  # fmt: skip
             return ""
 
-    async def _meant(self, schema: Schema, owner: str) -> tuple[Schema, str]:
+    async def _annotate(self, schema: Schema, owner: str) -> tuple[Schema, str]:
         """The schema as a model of language is told of it, with the metrics of the description."""
         if not self._address:
             return schema, ""
-        model = await self.model(owner)
-        return semantics.described(schema, model), semantics.metrics_told(model)
+        model = await self.load_model(owner)
+        return semantic_model.add_comments(schema, model), semantic_model.describe_metrics(model)
 
-    async def _headed(self, outcome: Outcome, owner: str) -> Outcome:
+    async def _add_headings(self, outcome: Outcome, owner: str) -> Outcome:
         """The outcome with what its columns are called."""
         if not self._address or outcome.rows is None:
             return outcome
-        names = semantics.headings(await self.model(owner), outcome.rows.names)
+        names = semantic_model.column_headings(await self.load_model(owner), outcome.rows.names)
         rows = outcome.rows.model_copy(update={"headings": names})
         return outcome.model_copy(update={"rows": rows})
 
-    async def _vocabulary(self) -> Vocabulary:
-        if self._words is None:
+    async def _load_vocabulary(self) -> Vocabulary:
+        if self._loaded_vocabulary is None:
             try:
-                self._words = await asyncio.to_thread(_vocabulary, await self._opened())
-            except Failed as failed:
-                raise trouble(failed) from None
-        return self._words
+                self._loaded_vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
+            except ExecutionError as failed:
+                raise to_service_error(failed) from None
+        return self._loaded_vocabulary
 
-    async def _link(self, names: Sequence[str]) -> Sequence[str]:
-        if not self._samples:
+    async def _look_up_names(self, names: Sequence[str]) -> Sequence[str]:
+        if not self._includes_samples:
             return []
-        return [hint.text for hint in (await self._known()).hints(names)]
+        return [hint.text for hint in (await self._load_value_index()).find_hints(names)]
 
-    async def _known(self) -> Values:
+    async def _load_value_index(self) -> ValueIndex:
         """The values in which names are looked up, read once."""
-        if self._values is None:
-            self._values = await asyncio.to_thread(_values, await self._opened())
-        return self._values
+        if self._value_index is None:
+            self._value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
+        return self._value_index
 
 
 class SharedDatabase(DatabaseService):
     """The same database, opened once, with a writer of one's own."""
 
-    def __init__(self, desk: DatabaseService, writer: Make | None, *, idle: bool = False) -> None:
-        self.__dict__.update(desk.__dict__)
-        self._desk, self._writer, self._idle = desk, writer, idle
+    def __init__(
+        self, service: DatabaseService, create_writer: CreateWriter | None, *, has_idle_model: bool = False
+    ) -> None:
+        self.__dict__.update(service.__dict__)
+        self._service, self._create_writer, self._has_idle_model = service, create_writer, has_idle_model
 
-    async def _opened(self) -> Database:
-        return await self._desk._opened()
+    async def _get_database(self) -> Database:
+        return await self._service._get_database()
 
-    async def _vocabulary(self) -> Vocabulary:
-        return await self._desk._vocabulary()
+    async def _load_vocabulary(self) -> Vocabulary:
+        return await self._service._load_vocabulary()
 
-    async def _known(self) -> Values:
-        return await self._desk._known()
+    async def _load_value_index(self) -> ValueIndex:
+        return await self._service._load_value_index()
 
 
-def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
+def _run_statement(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
     query = database.check(sql)
     try:
         result = database.run(query)
-    except Failed as failed:
+    except ExecutionError as failed:
         if failed.cause in ("table", "column", "value", "refused", "size"):
-            raise Refused("statement", failed.message) from None
-        raise trouble(failed) from None
-    rows = _rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.missed(query, look=result.rows in ((), ((0,),)))
+            raise RefusedError("statement", failed.message) from None
+        raise to_service_error(failed) from None
+    rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
+    return rows, database.unmatched_filters(query, asks_database=result.rows in ((), ((0,),)))
 
 
-def _rows(query: Query, result: Result) -> Rows:
-    return Rows(
-        sql=query.text,
+def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
+    return QueryResult(
+        sql=query.sql,
         names=result.columns,
         types=result.types,
         rows=result.rows,
-        truncated=result.truncated,
-        cut=result.cut,
-        seconds=result.seconds,
-        most=query.own,
+        truncated=result.is_truncated,
+        cut=result.shortened_cells,
+        seconds=result.duration_seconds,
+        most=query.own_limit,
     )
 
 
-def _place(missed: Missed) -> tuple[str, str, str]:
-    return missed.table, missed.column, missed.text
+def _filter_arguments(unmatched: UnmatchedFilter) -> tuple[str, str, str]:
+    return unmatched.table, unmatched.column, unmatched.text
 
 
-def _missed(missed: Missed) -> str:
-    near = ", ".join(map(repr, missed.near))
-    told = f"{missed.table}.{missed.column} is never {missed.text!r}"
+def _describe_unmatched(unmatched: UnmatchedFilter) -> str:
+    near = ", ".join(map(repr, unmatched.similar_values))
+    told = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
     return f"{told}; there is {near}" if near else told
 
 
-def trouble(failed: Failed) -> Trouble:
+def to_service_error(error: ExecutionError) -> ServiceError:
     """A failure of a database as one of a source."""
-    return Trouble(_REASONS.get(failed.cause, "unavailable"), failed.message)
+    return ServiceError(_CAUSE_REASONS.get(error.cause, "unavailable"), error.message)
 
 
-def _vocabulary(database: Database) -> Vocabulary:
+def _read_vocabulary(database: Database) -> Vocabulary:
     """What the rules have to know of the areas, from the database itself."""
-    return Vocabulary.of(_all(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
+    return Vocabulary.from_rows(_read_all_rows(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
-def _chosen(database: Database, schema: Schema, question: str, pairs: Sequence[Pair]) -> Choice:
+def _select_tables(
+    database: Database, schema: Schema, question: str, pairs: Sequence[QuestionStatement]
+) -> TableSelection:
     """The tables for a question, in view of statements that were right for others like it."""
     past: set[str] = set()
     for _, sql in pairs:
-        with suppress(Refused):  # one of before the tables were changed
+        with suppress(RefusedError):  # one of before the tables were changed
             past |= set(database.check(sql).tables)
-    return choose(schema, question, past)
+    return select_tables(schema, question, past)
 
 
-def _values(database: Database) -> Values:
+def _read_value_index(database: Database) -> ValueIndex:
     """The texts in which names are looked up, as far as there is time for them."""
     columns = {}
-    end = time.monotonic() + LINKING
+    end = time.monotonic() + LINKING_SECONDS
     for table in database.schema.tables:
         if time.monotonic() > end:
             break
@@ -429,20 +438,20 @@ def _values(database: Database) -> Values:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue
             try:
-                found = database.values(table, column.name, few=FEW)
-            except Failed:
+                found = database.distinct_values(table, column.name, max_values=MAX_LINKED_VALUES)
+            except ExecutionError:
                 continue  # nothing is linked to this column then
             if found:
-                columns[table.called, column.name] = found
-    return Values(columns)
+                columns[table.qualified_name, column.name] = found
+    return ValueIndex(columns)
 
 
-def _all(database: Database, sql: str) -> list[tuple[object, ...]]:
+def _read_all_rows(database: Database, sql: str) -> list[tuple[object, ...]]:
     """All rows of a statement of ours, page by page: one gives no more than the limit of rows."""
     out: list[tuple[object, ...]] = []
     while True:
-        text = f"{sql} ORDER BY gid LIMIT {database.limits.rows} OFFSET {len(out)}"
+        text = f"{sql} ORDER BY gid LIMIT {database.limits.max_rows} OFFSET {len(out)}"
         page = database.run(database.check(text))
         out += page.rows
-        if len(page.rows) < database.limits.rows:
+        if len(page.rows) < database.limits.max_rows:
             return out

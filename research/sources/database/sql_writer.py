@@ -13,27 +13,27 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from research.core.records import Say
+from research.core.records import EventEmitter
 from research.core.settings import Role
-from research.core.text.words import detect_language
-from research.models.calls import Chat, Prompt, Sized
-from research.models.counting import tokens
-from research.models.prompting import DESK, fenced, structure
+from research.core.text.tokenizer import detect_language
+from research.models.chat import Chat, Prompt, PromptBuilder
+from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
+from research.models.token_counts import estimate_tokens
 
-SQL = 4_000  # characters of a statement
-NAMES = 12
-ASKED = 500  # characters of a question that is shown as an example
-HINT = 300  # characters of what a name may be called
-PROBLEM = 600  # characters of what was wrong with a statement
-CELL = 120  # characters of a cell that a model is shown
-MORE = 20  # tokens in which a prompt says that there is more
-ROWS = 20
-_VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
-_DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL", "duckdb": "DuckDB"}
-_OTHERS = """
+MAX_SQL_CHARS = 4_000  # characters of a statement
+MAX_NAMES = 12
+MAX_EXAMPLE_CHARS = 500  # characters of a question that is shown as an example
+MAX_HINT_CHARS = 300  # characters of what a name may be called
+MAX_PROBLEM_CHARS = 600  # characters of what was wrong with a statement
+MAX_CELL_CHARS = 120  # characters of a cell that a model is shown
+OMISSION_TOKENS = 20  # tokens in which a prompt says that there is more
+MAX_ROWS = 20
+_COLUMN_VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
+_DIALECT_NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "duckdb": "DuckDB"}
+_OTHER_TABLES_RULE = """
 - "tables": the names of those tables that are not described and yet needed; none if the described ones will do."""
-_LISTED = {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": NAMES}
-_NULLS_LAST = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
+_NAME_LIST = {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": MAX_NAMES}
+_NULLS_LAST_RULE = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
 _RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; recursion only to \
 count out a series, such as twelve months), of the tables and columns below and no others. No comments and no parameters.
 - distance_km(lng1, lat1, lng2, lat2) gives kilometres between two points; there are no other spatial \
@@ -45,11 +45,11 @@ are compared or ordered. Divide by numbers that cannot be 0.
 - Compare names exactly as the database has them."""
 
 
-class _Json(BaseModel):
+class _ModelReply(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Intent(_Json):
+class Intent(_ModelReply):
     """What a question wants. `names` are what it calls things, as they stand in it."""
 
     answerable: bool
@@ -59,18 +59,18 @@ class Intent(_Json):
     clarify: str = ""
 
 
-class Statement(_Json):
+class Statement(_ModelReply):
     """A statement and why it is written so."""
 
     sql: str
     why: str = ""
 
 
-class _Models(Protocol):
+class _ChatProvider(Protocol):
     def chat(self, role: Role) -> Chat: ...
 
 
-class _Rows(Protocol):
+class _RowData(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
 
@@ -83,57 +83,57 @@ class SQLWriter:
 
     def __init__(
         self,
-        models: _Models,
+        models: _ChatProvider,
         dialect: str,
         schema: str,
-        examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
-        more: Callable[[str], str] | None = None,
+        find_examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
+        describe_more: Callable[[str], str] | None = None,
     ) -> None:
         """`schema` describes the tables; `examples` are pairs of questions and statements that an
         analyst has found right, those like a question. Where `schema` leaves tables out, `more`
         describes those of them that a text names."""
-        self._models, self._dialect = models, _DIALECTS.get(dialect, dialect)
-        self._schema, self._examples, self._more = schema, examples, more
-        self._named = ""  # tables that a question needs besides
-        self._rules = _RULES + (_NULLS_LAST if dialect == "postgres" else "")
+        self._models, self._dialect = models, _DIALECT_NAMES.get(dialect, dialect)
+        self._schema, self._find_examples, self._describe_more = schema, find_examples, describe_more
+        self._named_tables = ""  # tables that a question needs besides
+        self._rules = _RULES + (_NULLS_LAST_RULE if dialect == "postgres" else "")
 
     @property
     def author(self) -> str:
         return str(self._models.chat("plan").spec)
 
-    async def analyse(self, question: str, say: Say) -> Intent:
+    async def analyse(self, question: str, emit: EventEmitter) -> Intent:
         """What a question wants of the database.
 
         Raises:
             Trouble: the model cannot be asked.
         """
-        system = f"""{DESK}
+        system = f"""{BASE_INSTRUCTIONS}
 
 A question is put to a database. Say what it wants, and reply with JSON.
 - "answerable": whether the tables can tell it; false for anything else, and for a wish to change them.
 - "meant": in one sentence, in the language of the question, what is looked for: which rows, which \
 conditions, which order, how many; of distances, from where and how far.
 - "names": what of the question are names or values of the tables (places, provinces, kinds, levels), \
-each as it stands in the question, at most {NAMES}.{_OTHERS if self._more else ""}
+each as it stands in the question, at most {MAX_NAMES}.{_OTHER_TABLES_RULE if self._describe_more else ""}
 - "clarify": if it cannot be answered, why not, or what has to be said more exactly; else ""."""
-        shape = structure(
+        shape = object_schema(
             answerable={"type": "boolean"},
             meant={"type": "string", "maxLength": 400},
             names={
                 "type": "array",
                 "items": {"type": "string", "maxLength": 80},
-                "maxItems": NAMES,
+                "maxItems": MAX_NAMES,
             },
-            **({"tables": _LISTED} if self._more else {}),
+            **({"tables": _NAME_LIST} if self._describe_more else {}),
             clarify={"type": "string", "maxLength": 400},
         )
-        sized = self._sized(system, [_question(question)])
-        intent = await self._models.chat("plan").json(sized, shape, Intent, "plan", say)
-        self._named = " ".join(intent.tables[:NAMES])
+        sized = self._create_prompt(system, [_format_question(question)])
+        intent = await self._models.chat("plan").ask_json(sized, shape, Intent, "plan", emit)
+        self._named_tables = " ".join(intent.tables[:MAX_NAMES])
         return intent
 
     async def write(
-        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+        self, question: str, hints: Sequence[str], attempts: Sequence[tuple[str, str]], emit: EventEmitter
     ) -> Statement:
         """A statement that answers a question; `tries` are those of before and what was wrong with
         each.
@@ -141,28 +141,28 @@ each as it stands in the question, at most {NAMES}.{_OTHERS if self._more else "
         Raises:
             Trouble: the model cannot be asked.
         """
-        system = f"""{DESK}
+        system = f"""{BASE_INSTRUCTIONS}
 
 Write {self._dialect} SQL that answers the question, and reply with JSON: "sql", and "why" it is written \
-so, in one sentence in {_tongue(question)}.
+so, in one sentence in {_language_name(question)}.
 {self._rules}
 - If a statement of before was refused or found nothing, put right what was wrong with it."""
         rest = [
-            _question(question),
-            _listed("Names as the database has them", "values", hints),
-            *(_tried(sql, problem) for sql, problem in tries),
+            _format_question(question),
+            _format_list("Names as the database has them", "values", hints),
+            *(_format_attempt(sql, problem) for sql, problem in attempts),
         ]
-        tried = [sql for sql, _ in tries]
-        sized = self._sized(system, rest, self._shown_examples(question), tried)
-        return await self._asked(sized, say)
+        tried = [sql for sql, _ in attempts]
+        sized = self._create_prompt(system, rest, self._format_examples(question), tried)
+        return await self._request_statement(sized, emit)
 
     async def supplement(
         self,
         question: str,
-        rows: _Rows,
-        lacking: Sequence[str],
+        rows: _RowData,
+        null_columns: Sequence[str],
         hints: Sequence[str],
-        say: Say,
+        emit: EventEmitter,
     ) -> Statement:
         """A statement that finds what is NULL in some columns, by the key of the rows; "" if the
         tables have nothing more.
@@ -170,29 +170,29 @@ so, in one sentence in {_tongue(question)}.
         Raises:
             Trouble: the model cannot be asked.
         """
-        system = f"""{DESK}
+        system = f"""{BASE_INSTRUCTIONS}
 
 A statement has found rows in which some columns are NULL. If another table or column of the database may \
 have what is missing, write {self._dialect} SQL that selects the key and those columns, under the same \
 names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in one sentence in \
-{_tongue(question)}.
+{_language_name(question)}.
 {self._rules}"""
         rest = [
-            _question(question),
-            _listed("Columns that are NULL in some rows", "columns", [_name(n) for n in lacking]),
-            "Rows found so far:\n" + fenced("rows", shown(rows)),
+            _format_question(question),
+            _format_list("Columns that are NULL in some rows", "columns", [_format_name(n) for n in null_columns]),
+            "Rows found so far:\n" + fence("rows", format_rows(rows)),
         ]
-        return await self._asked(self._sized(system, rest), say)
+        return await self._request_statement(self._create_prompt(system, rest), emit)
 
-    async def _asked(self, prompt: Sized, say: Say) -> Statement:
-        shape = structure(
-            sql={"type": "string", "maxLength": SQL}, why={"type": "string", "maxLength": 300}
+    async def _request_statement(self, prompt: PromptBuilder, emit: EventEmitter) -> Statement:
+        shape = object_schema(
+            sql={"type": "string", "maxLength": MAX_SQL_CHARS}, why={"type": "string", "maxLength": 300}
         )
-        return await self._models.chat("plan").json(prompt, shape, Statement, "search", say)
+        return await self._models.chat("plan").ask_json(prompt, shape, Statement, "search", emit)
 
-    def _sized(
+    def _create_prompt(
         self, system: str, rest: Sequence[str], examples: str = "", tried: Sequence[str] = ()
-    ) -> Sized:
+    ) -> PromptBuilder:
         """The tables and the rest. Where there is little room the examples go first, then the values
         of columns, then what does not fit of the columns."""
 
@@ -200,82 +200,80 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
             return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
 
         def fitted(room: int) -> Prompt:
-            schema = self._described(*tried)
-            if (whole := made(_tables(schema), examples)).size <= room:
+            schema = self._describe_schema(*tried)
+            if (whole := made(_format_tables(schema), examples)).token_count <= room:
                 return whole
-            bare = _VALUES.sub("", schema)
-            left = room - made(_tables("")).size
-            return made(_tables(schema if tokens(schema) <= left else _lines(bare, left)))
+            bare = _COLUMN_VALUES.sub("", schema)
+            left = room - made(_format_tables("")).token_count
+            return made(_format_tables(schema if estimate_tokens(schema) <= left else _fit_lines(bare, left)))
 
         return fitted
 
-    def _described(self, *tried: str) -> str:
+    def _describe_schema(self, *tried: str) -> str:
         """The schema, with those tables besides that the question needs or a statement has named."""
-        besides = self._more(" ".join((self._named, *tried))) if self._more else ""
+        besides = self._describe_more(" ".join((self._named_tables, *tried))) if self._describe_more else ""
         return "\n".join(filter(None, [besides, self._schema]))
 
-    def _shown_examples(self, question: str) -> str:
+    def _format_examples(self, question: str) -> str:
         pairs = [
-            f"{_short(asked, ASKED)}\n{_short(sql, SQL)}" for asked, sql in self._examples(question)
+            f"{_shorten(asked, MAX_EXAMPLE_CHARS)}\n{_shorten(sql, MAX_SQL_CHARS)}"
+            for asked, sql in self._find_examples(question)
         ]
-        return (
-            "Questions with statements that were right:\n" + fenced("examples", "\n\n".join(pairs))
-            if pairs
-            else ""
-        )
+        return "Questions with statements that were right:\n" + fence("examples", "\n\n".join(pairs)) if pairs else ""
 
 
-def _tables(schema: str) -> str:
-    return "Tables:\n" + fenced("schema", schema)
+def _format_tables(schema: str) -> str:
+    return "Tables:\n" + fence("schema", schema)
 
 
-def _lines(schema: str, room: int) -> str:
+def _fit_lines(schema: str, token_budget: int) -> str:
     """The first lines of a schema that have room in so many tokens, and how many have not."""
-    lines, used = schema.splitlines(), MORE
+    lines, used = schema.splitlines(), OMISSION_TOKENS
     for n, line in enumerate(lines):
-        used += tokens(line + "\n")
-        if used > room and tokens(schema) > room:
+        used += estimate_tokens(line + "\n")
+        if used > token_budget and estimate_tokens(schema) > token_budget:
             return "\n".join([*lines[:n], f"({len(lines) - n} more lines have no room here)"])
     return schema
 
 
-def shown(rows: _Rows, most: int = ROWS, cell: int = CELL) -> str:
+def format_rows(rows: _RowData, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
     """Rows as lines of JSON, cells shortened: data, whatever they say."""
     lines = []
-    for row in rows.rows[:most]:
+    for row in rows.rows[:max_rows]:
         values = {
-            _name(name): _short(value, cell) for name, value in zip(rows.names, row, strict=True)
+            _format_name(name): _shorten(value, max_cell_characters)
+            for name, value in zip(rows.names, row, strict=True)
         }
         lines.append(json.dumps(values, ensure_ascii=False, default=str))
-    if len(rows.rows) > most:
-        lines.append(f"({len(rows.rows) - most} more rows)")
+    if len(rows.rows) > max_rows:
+        lines.append(f"({len(rows.rows) - max_rows} more rows)")
     return "\n".join(lines)
 
 
-def _name(name: str) -> str:
+def _format_name(name: str) -> str:
     """The name of a column on one line: a result may be called anything."""
-    return str(_short(" ".join(name.split()), CELL))
+    return str(_shorten(" ".join(name.split()), MAX_CELL_CHARS))
 
 
-def _short(value: object, most: int) -> object:
-    if isinstance(value, str) and len(value) > most:
-        return value[: most - 1] + "…"
+def _shorten(value: object, max_characters: int) -> object:
+    if isinstance(value, str) and len(value) > max_characters:
+        return value[: max_characters - 1] + "…"
     return value
 
 
-def _question(question: str) -> str:
-    return "Question:\n" + fenced("question", question)
+def _format_question(question: str) -> str:
+    return "Question:\n" + fence("question", question)
 
 
-def _listed(title: str, name: str, lines: Sequence[str]) -> str:
-    shown = [str(_short(" ".join(line.split()), HINT)) for line in lines]
-    return f"{title}:\n{fenced(name, chr(10).join(shown))}" if lines else ""
+def _format_list(title: str, name: str, lines: Sequence[str]) -> str:
+    shown = [str(_shorten(" ".join(line.split()), MAX_HINT_CHARS)) for line in lines]
+    return f"{title}:\n{fence(name, chr(10).join(shown))}" if lines else ""
 
 
-def _tried(sql: str, problem: str) -> str:
-    wrong = fenced("problem", str(_short(problem, PROBLEM)))
-    return f"A statement of before:\n{fenced('sql', sql)}\nWhat was wrong:\n{wrong}"
+def _format_attempt(sql: str, problem: str) -> str:
+    wrong = fence("problem", str(_shorten(problem, MAX_PROBLEM_CHARS)))
+    return f"A statement of before:\n{fence('sql', sql)}\nWhat was wrong:\n{wrong}"
 
 
-def _tongue(question: str) -> str:
+def _language_name(question: str) -> str:
     return {"zh": "Chinese", "en": "English"}[detect_language(question)]

@@ -36,24 +36,24 @@ from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlglot.errors import SqlglotError
 
-from research.sources.database.allowed import FORMATS, Dialect
-from research.sources.database.distance import NAME, distance_km
-from research.sources.database.nearest import narrowed
-from research.sources.database.results import Failed, Limits, Result, Stream, collected
-from research.sources.database.schema import READING, Comments, Reads, Schema, Unreadable
+from research.sources.database.allowlist import FORMAT_PATTERNS, Dialect
+from research.sources.database.distance import FUNCTION_NAME, distance_km
+from research.sources.database.nearest_rows import narrow_to_boxes
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowStream, collect_result
+from research.sources.database.schema import SCHEMA_TIMEOUT_SECONDS, FindComment, Schema, TableFilter, UnreadableObject
 from research.sources.database.sqlite_schema import (
-    ASKED,
-    FUNCTIONS,
-    LENGTH,
-    connect,
+    ALLOWED_FUNCTIONS,
+    MAX_AUTHORIZER_CALLS,
+    MAX_TEXT_BYTES,
     inspect_schema,
+    prepare_virtual_table,
 )
 
-SQL_LENGTH = 16_000
-STEPS = 100  # of the machine between two looks at the clock
-LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: LENGTH,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: SQL_LENGTH,
+MAX_SQL_CHARS = 16_000
+STEPS_PER_CHECK = 100  # of the machine between two looks at the clock
+SQLITE_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_TEXT_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MAX_SQL_CHARS,
     sqlite3.SQLITE_LIMIT_COLUMN: 200,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
@@ -72,89 +72,89 @@ class SQLite:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: ResultLimits) -> None:
         self._path = path
         self._limits = limits
-        self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
-        self._reads: frozenset[tuple[str, str]] = frozenset()
-        self._types: dict[str, dict[str, str]] = {}
-        self._views: frozenset[tuple[str, str, str]] = frozenset()
-        self._objects: frozenset[str] = frozenset()
-        self._shadows: frozenset[str] = frozenset()
-        self._virtual: tuple[str, ...] = ()
+        self._engine = create_engine("sqlite://", creator=self._open_file, poolclass=NullPool)
+        self._readable_columns: frozenset[tuple[str, str]] = frozenset()
+        self._column_types: dict[str, dict[str, str]] = {}
+        self._view_columns: frozenset[tuple[str, str, str]] = frozenset()
+        self._object_names: frozenset[str] = frozenset()
+        self._shadow_tables: frozenset[str] = frozenset()
+        self._virtual_tables: tuple[str, ...] = ()
 
-    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
+    def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
         """What the file holds; from here on that is what may be read.
 
         Raises:
             Failed: it cannot be opened.
         """
-        with self._connection() as connection:
+        with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
-            _until(raw, READING)
+            _set_deadline(raw, SCHEMA_TIMEOUT_SECONDS)
             raw.text_factory = lambda text: text.decode("utf-8", "replace")
-            found, self._objects, self._views, self._shadows, self._virtual = inspect_schema(
-                connection, reads, comments
+            found, self._object_names, self._view_columns, self._shadow_tables, self._virtual_tables = inspect_schema(
+                connection, table_filter, find_comment
             )
-        self._types = {
+        self._column_types = {
             table.name.lower(): {column.name.lower(): column.type for column in table.columns}
             for table in found.tables
-            if not table.view
+            if not table.is_view
         }
-        self._reads = frozenset(
+        self._readable_columns = frozenset(
             (table.name.lower(), name)
             for table in found.tables
             for name in ("", *(column.name.lower() for column in table.columns))
         )
-        return self._without_refused(found)
+        return self._remove_unreadable(found)
 
-    def _without_refused(self, found: Schema) -> Schema:
+    def _remove_unreadable(self, schema: Schema) -> Schema:
         """The schema without virtual tables that read what may not be read, such as the words of one
         that is left out."""
-        refused: dict[str, Unreadable] = {}
-        for table in found.tables:
-            if table.name in self._virtual:
+        refused: dict[str, UnreadableObject] = {}
+        for table in schema.tables:
+            if table.name in self._virtual_tables:
                 quoted = table.name.replace('"', '""')
                 try:
-                    with self.reading() as connection:
+                    with self.open_connection() as connection:
                         connection.exec_driver_sql(f'select 1 from "{quoted}" limit 1').close()  # noqa: S608
-                except Failed as failed:
+                except ExecutionError as failed:
                     if failed.cause not in ("size", "timeout"):
-                        refused[table.name] = Unreadable(table.name, failed.message)
-        kept = tuple(table for table in found.tables if table.name not in refused)
-        return replace(found, tables=kept, unreadable=(*found.unreadable, *refused.values()))
+                        refused[table.name] = UnreadableObject(table.name, failed.message)
+        kept = tuple(table for table in schema.tables if table.name not in refused)
+        return replace(schema, tables=kept, unreadable=(*schema.unreadable, *refused.values()))
 
-    def run(self, text: str, ctes: Collection[str] = ()) -> Result:
+    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
         """Runs a text, whatever it is, as far as it only reads what it may.
 
         Raises:
             Failed: it may not, or has no result.
         """
-        return collected(self.stream(text, ctes), self._limits)
+        return collect_result(self.stream(sql, cte_names), self._limits)
 
     @contextmanager
-    def stream(self, text: str, ctes: Collection[str] = ()) -> Iterator[Stream]:
+    def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
         """The names of the columns of a text and its rows, one by one, until the deadline.
 
         Raises:
             Failed: it may not be run, or has no result.
         """
-        with self.reading(ctes) as connection:
-            found = connection.exec_driver_sql(self._narrowed(connection, text))
+        with self.open_connection(cte_names) as connection:
+            found = connection.exec_driver_sql(self._narrow(connection, sql))
             if not found.returns_rows:
-                raise Failed("refused", "The statement has no rows.")
+                raise ExecutionError("refused", "The statement has no rows.")
             yield list(found.keys()), found
 
-    def _narrowed(self, connection: Connection, text: str) -> str:
+    def _narrow(self, connection: Connection, statement: str) -> str:
         """The statement with what keeps far rows from being measured, if anything does."""
         try:
-            return narrowed(
-                text, self._types, lambda sql: connection.exec_driver_sql(sql).fetchall()
+            return narrow_to_boxes(
+                statement, self._column_types, lambda sql: connection.exec_driver_sql(sql).fetchall()
             )
         except (SqlglotError, RecursionError):  # a text that is not the guard's
-            return text
+            return statement
 
-    def within(self, limits: Limits) -> SQLite:
+    def with_limits(self, limits: ResultLimits) -> SQLite:
         """The same database within other limits."""
         other = copy(self)
         other._limits = limits
@@ -165,33 +165,33 @@ class SQLite:
         return ""
 
     @contextmanager
-    def reading(self, ctes: Collection[str] = ()) -> Iterator[Connection]:
+    def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
         """A connection that can read the known tables, until the deadline.
 
         Raises:
             Failed: what is done with it fails.
         """
-        with self._connection() as connection:
+        with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
-            _until(raw, self._limits.seconds)
-            for name in self._virtual:
-                connect(raw, name)
+            _set_deadline(raw, self._limits.timeout_seconds)
+            for name in self._virtual_tables:
+                prepare_virtual_table(raw, name)
             with closing(sqlite3.connect(":memory:", check_same_thread=False)) as apart:
-                self._guard(raw, frozenset(ctes), _printer(apart))
+                self._restrict(raw, frozenset(cte_names), _create_printf(apart))
                 yield connection
 
     @contextmanager
-    def _connection(self) -> Iterator[Connection]:
+    def _open_unrestricted(self) -> Iterator[Connection]:
         """A connection that is not guarded yet: SQLAlchemy and the reading of the schema need PRAGMA."""
         try:
             with self._engine.connect() as connection:
                 yield connection
         except DBAPIError as error:
-            raise self._failed(error.orig or error) from None
+            raise self._convert_error(error.orig or error) from None
         except (sqlite3.Error, MemoryError, ValueError) as error:  # the last for what is no text
-            raise self._failed(error) from None
+            raise self._convert_error(error) from None
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_file(self) -> sqlite3.Connection:
         """The file, read only; no clock runs yet."""
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=1.0)
@@ -208,152 +208,148 @@ class SQLite:
         connection.execute("pragma cache_size = -2000")
         return connection
 
-    def _guard(
+    def _restrict(
         self,
         connection: sqlite3.Connection,
-        ctes: frozenset[str],
-        printer: Callable[..., Argument],
+        cte_names: frozenset[str],
+        printf: Callable[..., SQLiteValue],
     ) -> None:
-        bytes_kept = 4 * (self._limits.cell + 1)
+        bytes_kept = 4 * (self._limits.max_cell_characters + 1)
         connection.text_factory = lambda raw: raw[:bytes_kept].decode("utf-8", "replace")
-        for limit, value in LIMITS.items():
+        for limit, value in SQLITE_LIMITS.items():
             connection.setlimit(limit, value)
-        functions: tuple[tuple[str, int, Callable[..., Argument]], ...] = (
-            (NAME, 4, distance_km),
-            ("instr", 2, _instr),
-            ("replace", 3, _replace),
-            ("regexp", 2, _regexp),
-            ("printf", -1, printer),
-            ("format", -1, printer),
-            *((f"{side}trim", number, _trimmer(side)) for side in ("", "l", "r") for number in (1, 2)),
+        functions: tuple[tuple[str, int, Callable[..., SQLiteValue]], ...] = (
+            (FUNCTION_NAME, 4, distance_km),
+            ("instr", 2, _find_text),
+            ("replace", 3, _replace_text),
+            ("regexp", 2, _matches_pattern),
+            ("printf", -1, printf),
+            ("format", -1, printf),
+            *((f"{side}trim", number, _create_trim(side)) for side in ("", "l", "r") for number in (1, 2)),
         )  # fmt: skip
         for name, arguments, function in functions:
             connection.create_function(name, arguments, function, deterministic=True)
-        connection.set_authorizer(self._authorizer(ctes))  # last: it refuses what stands above
+        connection.set_authorizer(self._create_authorizer(cte_names))  # last: it refuses what stands above
 
-    def _authorizer(self, ctes: frozenset[str]) -> Callable[..., int]:
+    def _create_authorizer(self, cte_names: frozenset[str]) -> Callable[..., int]:
         """Says of each thing that a statement wants whether it may."""
-        reads, views, objects = self._reads, self._views, self._objects
-        shadows = self._shadows
-        nameless = {
-            name for name in ctes if name not in objects
-        }  # counting the rows of a WITH part
+        reads, views, objects = self._readable_columns, self._view_columns, self._object_names
+        shadows = self._shadow_tables
+        nameless = {name for name in cte_names if name not in objects}  # counting the rows of a WITH part
 
         asked = count(1)
 
         def allow(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
             first, second = (one or "").lower(), (two or "").lower()
-            if next(asked) > ASKED:
+            if next(asked) > MAX_AUTHORIZER_CALLS:
                 ok = False
             elif action == sqlite3.SQLITE_SELECT:
                 ok = True
             elif action == sqlite3.SQLITE_READ:
                 ok = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in nameless)  # fmt: skip
             elif action == sqlite3.SQLITE_FUNCTION:
-                ok = second in FUNCTIONS
+                ok = second in ALLOWED_FUNCTIONS
             else:  # FTS5 asks for the version before it reads its shadow tables
                 ok = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", "")
             return sqlite3.SQLITE_OK if ok else sqlite3.SQLITE_DENY
 
         return allow
 
-    def _failed(self, error: BaseException) -> Failed:
+    def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error)
         if "interrupted" in text:
-            return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+            return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
         if any(word in text for word in ("prohibited", "not authorized", "authorization denied", "no such function", "one statement")):  # fmt: skip
-            return Failed("refused", f"SQLite refused: {text}.")
+            return ExecutionError("refused", f"SQLite refused: {text}.")
         if "no such column" in text or "ambiguous column" in text:
-            return Failed("column", f"{text}.")
+            return ExecutionError("column", f"{text}.")
         if "no such table" in text:
-            return Failed("table", f"{text}.")
+            return ExecutionError("table", f"{text}.")
         if "integer overflow" in text:
-            return Failed("value", f"A whole number grows too large here: {text}. Use TOTAL in place of SUM, or CAST(… AS REAL).")  # fmt: skip
+            return ExecutionError("value", f"A whole number grows too large here: {text}. Use TOTAL in place of SUM, or CAST(… AS REAL).")  # fmt: skip
         if isinstance(error, MemoryError) or any(word in text for word in ("too big", "out of memory", "too many", "too large", "overflow", "user-defined function", "too long")):  # fmt: skip
-            return Failed("size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns.")  # fmt: skip
+            return ExecutionError("size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns.")  # fmt: skip
         if "unable to open" in text or "not a database" in text or "malformed" in text:
-            return Failed("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")  # fmt: skip
-        return Failed("other", f"SQLite says: {text}.")
+            return ExecutionError("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")  # fmt: skip
+        return ExecutionError("other", f"SQLite says: {text}.")
 
 
-def _until(connection: sqlite3.Connection, seconds: float) -> None:
+def _set_deadline(connection: sqlite3.Connection, timeout_seconds: float) -> None:
     """Ends what a connection does when the time is over."""
-    end = time.monotonic() + seconds
-    connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+    end = time.monotonic() + timeout_seconds
+    connection.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
 
 
 # SQLite's functions that are quadratic, as Python has them, and one that it leaves to others. Numbers are texts to them, as in SQLite.
 
-Argument = None | int | float | str | bytes
+SQLiteValue = None | int | float | str | bytes
 
 
-def _text(value: Argument) -> str:
+def _to_text(value: SQLiteValue) -> str:
     if isinstance(value, float):
         digits = f"{value:.15g}"
         mantissa, mark, exponent = digits.partition("e")
-        return (
-            f"{mantissa if '.' in mantissa or 'n' in mantissa else mantissa + '.0'}{mark}{exponent}"
-        )
+        return f"{mantissa if '.' in mantissa or 'n' in mantissa else mantissa + '.0'}{mark}{exponent}"
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return str(value)
 
 
-def _instr(text: Argument, part: Argument) -> int | None:
+def _find_text(text: SQLiteValue, part: SQLiteValue) -> int | None:
     if text is None or part is None:
         return None
     if isinstance(text, bytes) and isinstance(part, bytes):
         return text.find(part) + 1
-    return _text(text).find(_text(part)) + 1
+    return _to_text(text).find(_to_text(part)) + 1
 
 
-def _replace(text: Argument, old: Argument, new: Argument) -> Argument:
+def _replace_text(text: SQLiteValue, old: SQLiteValue, new: SQLiteValue) -> SQLiteValue:
     if text is None or old is None:
         return None
-    whole, before = _text(text), _text(old)
+    whole, before = _to_text(text), _to_text(old)
     if not before:
         return text
     if new is None:
         return None
-    after = _text(new)
-    if len(whole) + whole.count(before) * (len(after) - len(before)) > LENGTH:
+    after = _to_text(new)
+    if len(whole) + whole.count(before) * (len(after) - len(before)) > MAX_TEXT_BYTES:
         raise ValueError("too big")
     return whole.replace(before, after)
 
 
-def _regexp(pattern: Argument, text: Argument) -> bool | None:
-    from research.sources.database.patterns import compiled  # a library, for those who use it
+def _matches_pattern(pattern: SQLiteValue, text: SQLiteValue) -> bool | None:
+    from research.sources.database.patterns import compile_pattern  # a library, for those who use it
 
     if pattern is None or text is None:
         return None
-    return compiled(_text(pattern)).search(_text(text)) is not None
+    return compile_pattern(_to_text(pattern)).search(_to_text(text)) is not None
 
 
-def _printer(apart: sqlite3.Connection) -> Callable[..., Argument]:
+def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]:
     """PRINTF and FORMAT, whose widths SQLite does not bound: half a minute is spent on filling up to
     900,000,000 characters that are too many. What is allowed is given to another connection."""
-    apart.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
 
-    def printer(*values: Argument) -> Argument:
+    def printer(*values: SQLiteValue) -> SQLiteValue:
         if not values or values[0] is None:
             return None
-        if not FORMATS["sqlite"].fullmatch(_text(values[0])):
+        if not FORMAT_PATTERNS["sqlite"].fullmatch(_to_text(values[0])):
             raise ValueError("too big")
         marks = ", ".join("?" * len(values))
-        found: Argument = apart.execute(f"select printf({marks})", values).fetchone()[0]
+        found: SQLiteValue = connection.execute(f"select printf({marks})", values).fetchone()[0]
         return found
 
     return printer
 
 
-def _trimmer(side: str) -> Callable[..., str | None]:
+def _create_trim(side: str) -> Callable[..., str | None]:
     """TRIM, LTRIM or RTRIM; by their second argument's characters, or by blanks."""
     strip = {"": str.strip, "l": str.lstrip, "r": str.rstrip}[side]
 
-    def trim(text: Argument, characters: Argument = " ") -> str | None:
+    def trim(text: SQLiteValue, characters: SQLiteValue = " ") -> str | None:
         if text is None or characters is None:
             return None
-        wanted = _text(characters)
-        return strip(_text(text), wanted) if wanted else _text(text)
+        wanted = _to_text(characters)
+        return strip(_to_text(text), wanted) if wanted else _to_text(text)
 
     return trim

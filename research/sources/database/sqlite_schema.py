@@ -20,33 +20,33 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 
-from research.sources.database.allowed import NAMES
-from research.sources.database.catalogue import HOMES
+from research.sources.database.allowlist import FUNCTION_NAMES
+from research.sources.database.catalog import DEFAULT_SCHEMAS
 from research.sources.database.schema import (
     ColumnRow,
-    Comments,
-    Reads,
+    FindComment,
     Schema,
-    Unreadable,
+    TableFilter,
+    UnreadableObject,
     build_tables,
     first_line,
 )
 
-ASKED = 20_000  # calls of the authorizer that one statement may cause
-FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # the function behind REGEXP
-LENGTH = 200_000  # bytes of a text or a row, including intermediate ones
-_FTS = frozenset(["content", "segments", "segdir", "docsize", "stat"])
-_RTREE = frozenset(["node", "rowid", "parent"])
-_SHADOWS = {
-    "fts1": _FTS, "fts2": _FTS, "fts3": _FTS, "fts4": _FTS,
+MAX_AUTHORIZER_CALLS = 20_000  # calls of the authorizer that one statement may cause
+ALLOWED_FUNCTIONS = FUNCTION_NAMES["sqlite"] | {"regexp"}  # the function behind REGEXP
+MAX_TEXT_BYTES = 200_000  # bytes of a text or a row, including intermediate ones
+_FTS_SUFFIXES = frozenset(["content", "segments", "segdir", "docsize", "stat"])
+_RTREE_SUFFIXES = frozenset(["node", "rowid", "parent"])
+_SHADOW_SUFFIXES = {
+    "fts1": _FTS_SUFFIXES, "fts2": _FTS_SUFFIXES, "fts3": _FTS_SUFFIXES, "fts4": _FTS_SUFFIXES,
     "fts5": frozenset(["data", "idx", "content", "docsize", "config"]), "fts5vocab": frozenset[str](),
-    "fts4aux": frozenset[str](), "rtree": _RTREE, "rtree_i32": _RTREE, "geopoly": _RTREE,
+    "fts4aux": frozenset[str](), "rtree": _RTREE_SUFFIXES, "rtree_i32": _RTREE_SUFFIXES, "geopoly": _RTREE_SUFFIXES,
 }  # fmt: skip
 """For each module of virtual tables, the suffixes of its shadow tables: the part of their names
 after the name of the virtual table and "_"."""
-_MODULE = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+[\"'`\[]?(\w+)", re.I | re.S)
+_MODULE_NAME = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+[\"'`\[]?(\w+)", re.I | re.S)
 
-Read = tuple[str, str, str]
+ViewColumn = tuple[str, str, str]
 """A view, and the table and column that reading it reads, in lower case."""
 
 
@@ -59,14 +59,14 @@ class Inspection(NamedTuple):
     """
 
     schema: Schema
-    objects: frozenset[str]
-    views: frozenset[Read]
-    shadows: frozenset[str]
-    virtual: tuple[str, ...]
+    object_names: frozenset[str]
+    view_columns: frozenset[ViewColumn]
+    shadow_tables: frozenset[str]
+    virtual_tables: tuple[str, ...]
 
 
 def inspect_schema(
-    connection: Connection, reads: Reads | None, comments: Comments | None
+    connection: Connection, table_filter: TableFilter | None, find_comment: FindComment | None
 ) -> Inspection:
     """Inspect the tables and views that may be read.
 
@@ -78,29 +78,29 @@ def inspect_schema(
         "select name, type = 'view', sql from sqlite_master where type in ('table', 'view') "
         "and name not like 'sqlite~_%' escape '~' order by 2, 1"
     ).fetchall()
-    modules = {name: found[1].lower() for name, _, sql in listed if (found := _MODULE.match(sql or ""))}  # fmt: skip
+    modules = {name: found[1].lower() for name, _, sql in listed if (found := _MODULE_NAME.match(sql or ""))}  # fmt: skip
     owners = _shadow_owners(raw, [name for name, _, _ in listed], modules)
-    virtual = tuple(name for name in modules if connect(raw, name))
+    virtual = tuple(name for name in modules if prepare_virtual_table(raw, name))
     rows: list[ColumnRow] = []
-    views = set[Read]()
-    unreadable: list[Unreadable] = []
+    views = set[ViewColumn]()
+    unreadable: list[UnreadableObject] = []
     for name, view, _ in listed:
-        if name.lower() in owners or (reads and not reads(HOMES["sqlite"], name)):
+        if name.lower() in owners or (table_filter and not table_filter(DEFAULT_SCHEMAS["sqlite"], name)):
             continue
         try:
             if view:
-                views |= _read_by_view(raw, name)
-            columns = _columns(connection, name, view=bool(view))
+                views |= _view_columns(raw, name)
+            columns = _read_columns(connection, name, is_view=bool(view))
         except (SQLAlchemyError, sqlite3.Error, PermissionError, UnicodeError) as error:
             parts = sorted(shadow for shadow, owner in owners.items() if owner == name.lower())
             more = f"; with it go {', '.join(parts)}" if parts else ""
-            unreadable.append(Unreadable(name, f"{_reason(error, name)}{more}"))
+            unreadable.append(UnreadableObject(name, f"{_unreadable_reason(error, name)}{more}"))
             continue
         broken = [] if view else list(_broken_columns(raw, name))
         gone = {column.name for column in broken}
         rows += [row for row in columns if f"{name}.{row.name}" not in gone]
         unreadable += broken
-    schema = Schema("sqlite", build_tables(rows, "", comments), unreadable=tuple(unreadable))
+    schema = Schema("sqlite", build_tables(rows, "", find_comment), unreadable=tuple(unreadable))
     below = {row.table.lower() for row in rows} | {table for _, table, _ in views}
     return Inspection(
         schema,
@@ -111,11 +111,11 @@ def inspect_schema(
     )
 
 
-def connect(raw: sqlite3.Connection, virtual: str) -> bool:
+def prepare_virtual_table(raw: sqlite3.Connection, table_name: str) -> bool:
     """Have SQLite prepare a virtual table, which needs rights that no statement has. Return whether
     it succeeded."""
     try:
-        raw.execute(f"select 1 from {_quoted(virtual)} limit 0")  # noqa: S608
+        raw.execute(f"select 1 from {_quote_name(table_name)} limit 0")  # noqa: S608
     except sqlite3.Error as error:
         if "interrupted" in str(error):
             raise
@@ -123,9 +123,7 @@ def connect(raw: sqlite3.Connection, virtual: str) -> bool:
     return True
 
 
-def _shadow_owners(
-    raw: sqlite3.Connection, names: list[str], modules: Mapping[str, str]
-) -> dict[str, str]:
+def _shadow_owners(raw: sqlite3.Connection, names: list[str], modules: Mapping[str, str]) -> dict[str, str]:
     """Map each shadow table to the virtual table it belongs to, in lower case.
 
     For the modules it has, SQLite from version 3.37 reports the shadow tables itself; for other
@@ -139,7 +137,7 @@ def _shadow_owners(
     owners: dict[str, str] = {}
     for virtual, module in sorted(modules.items(), key=lambda item: len(item[0])):
         owner = virtual.lower()
-        known = _SHADOWS.get(module)
+        known = _SHADOW_SUFFIXES.get(module)
         for name in map(str.lower, names):
             end = name.removeprefix(f"{owner}_")
             if end == name or name == owner:
@@ -149,7 +147,7 @@ def _shadow_owners(
     return owners
 
 
-def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow]:
+def _read_columns(connection: Connection, name: str, *, is_view: bool) -> list[ColumnRow]:
     """Return the columns of a table or view.
 
     Raises:
@@ -159,75 +157,75 @@ def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow
     described: list[Any] = list(inspect(connection).get_columns(name))
     if not described:
         raise NoSuchTableError(name)
-    if not view:
-        raw.execute(f"select 1 from {_quoted(name)} limit 1").fetchall()  # noqa: S608
+    if not is_view:
+        raw.execute(f"select 1 from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
     keys = {item["name"] for item in described if item["primary_key"]}
     refers = _references(raw, name)
-    unique = {names[0] for names in (*_unique(raw, name), list(keys)) if len(names) == 1}
+    unique = {names[0] for names in (*_unique_indexes(raw, name), list(keys)) if len(names) == 1}
     rows = []
     for item in described:
         own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
         needed = not item["nullable"] or keys == {own}
-        rows.append(ColumnRow("", name, view, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
+        rows.append(ColumnRow("", name, is_view, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
     return rows
 
 
 def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
     """Map each column of a table that refers to another table to its target, as "table.column"."""
     found: dict[str, str] = {}
-    for _, place, table, own, other, *_ in raw.execute(f"pragma foreign_key_list({_quoted(name)})"):
+    for _, place, table, own, other, *_ in raw.execute(f"pragma foreign_key_list({_quote_name(name)})"):
         if other is None:  # the reference is to the table's primary key
             with suppress(sqlite3.Error, StopIteration):
-                columns = raw.execute(f"pragma table_info({_quoted(table)})").fetchall()
+                columns = raw.execute(f"pragma table_info({_quote_name(table)})").fetchall()
                 other = next(column[1] for column in columns if column[5] == place + 1)
         if other is not None:
             found.setdefault(own, f"{table}.{other}")
     return found
 
 
-def _unique(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
+def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
     """Return the columns of each complete unique index of a table."""
-    indexes = raw.execute(f"pragma index_list({_quoted(name)})").fetchall()
+    indexes = raw.execute(f"pragma index_list({_quote_name(name)})").fetchall()
     return [
-        [column for _, _, column in raw.execute(f"pragma index_info({_quoted(index)})")]
+        [column for _, _, column in raw.execute(f"pragma index_info({_quote_name(index)})")]
         for _, index, unique, _, partial in indexes
         if unique and not partial
     ]
 
 
-def _broken_columns(raw: sqlite3.Connection, name: str) -> list[Unreadable]:
+def _broken_columns(raw: sqlite3.Connection, name: str) -> list[UnreadableObject]:
     """Return the computed columns of a table that SQLite cannot compute."""
-    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quoted(name)})") if row[6] == 2]  # fmt: skip
+    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quote_name(name)})") if row[6] == 2]  # fmt: skip
     broken = []
-    before = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+    before = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
     for column in computed:
         try:
-            raw.execute(f"select {_quoted(column)} from {_quoted(name)} limit 1").fetchall()  # noqa: S608
+            raw.execute(f"select {_quote_name(column)} from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
         except sqlite3.Error as error:
             if "function" in str(error):
-                broken.append(Unreadable(f"{name}.{column}", _reason(error, column)))
+                broken.append(UnreadableObject(f"{name}.{column}", _unreadable_reason(error, column)))
     raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
     return broken
 
 
-def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
+def _view_columns(raw: sqlite3.Connection, view: str) -> set[ViewColumn]:
     """Return the columns that SQLite reads for a view.
 
     Raises:
         sqlite3.Error: the view cannot be read.
         PermissionError: the view is too large, recursive, or calls a function that is not allowed.
     """
-    found: set[Read] = set()
+    found: set[ViewColumn] = set()
     refused: list[str] = []
     asked = count(1)
 
     def record(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
-        if next(asked) > ASKED:
+        if next(asked) > MAX_AUTHORIZER_CALLS:
             refused.append("it is too large")
             return sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ and via:
             found.add((via.lower(), (one or "").lower(), (two or "").lower()))
-        elif action == sqlite3.SQLITE_FUNCTION and (two or "").lower() not in FUNCTIONS:
+        elif action == sqlite3.SQLITE_FUNCTION and (two or "").lower() not in ALLOWED_FUNCTIONS:
             refused.append(f"it calls {two}(), which no statement may")
         elif action == sqlite3.SQLITE_RECURSIVE:
             refused.append("it is recursive, which no statement may be")
@@ -235,7 +233,7 @@ def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
 
     raw.set_authorizer(record)
     try:
-        raw.execute(f"select * from {_quoted(view)} limit 0")  # noqa: S608
+        raw.execute(f"select * from {_quote_name(view)} limit 0")  # noqa: S608
     finally:
         raw.set_authorizer(None)
         if refused:
@@ -243,7 +241,7 @@ def _read_by_view(raw: sqlite3.Connection, view: str) -> set[Read]:
     return found
 
 
-def _reason(error: Exception, name: str) -> str:
+def _unreadable_reason(error: Exception, name: str) -> str:
     """Return the reason why a table, view or column cannot be read, in SQLite's words.
 
     Raises:
@@ -257,5 +255,5 @@ def _reason(error: Exception, name: str) -> str:
     return first_line(str(own))
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

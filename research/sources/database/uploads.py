@@ -15,12 +15,12 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from research.core.attached import FILES
+from research.core.database_config import UPLOADED_FILES_PREFIX
 from research.core.records import Record, fingerprint
-from research.readers.table_files import FileTable, Say, load
-from research.storage.files import private_folder
+from research.readers.table_files import FileTable, ProgressCallback, load_tables
+from research.storage.sqlite_files import make_private_folder
 
-_ID = re.compile(r"[0-9a-f]{6,64}")
+_UPLOAD_ID = re.compile(r"[0-9a-f]{6,64}")
 
 
 class Upload(Record):
@@ -35,36 +35,33 @@ class Upload(Record):
     @property
     def database(self) -> str:
         """What it is called among the databases."""
-        return f"{FILES}{self.id}"
+        return f"{UPLOADED_FILES_PREFIX}{self.id}"
 
 
-class Uploads:
+class UploadStore:
     """The uploads below a folder. Safe for several processes: a file is there whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def _of(self, owner: str) -> Path:
+    def _owner_folder(self, owner: str) -> Path:
         return self._folder / fingerprint(f"tables of {owner}")
 
-    def add(self, owner: str, sources: Sequence[tuple[Path, Sequence[FileTable]]], say: Say = lambda part: None) -> Upload:  # fmt: skip
+    def add(self, owner: str, sources: Sequence[tuple[Path, Sequence[FileTable]]], report_progress: ProgressCallback = lambda part: None) -> Upload:  # fmt: skip
         """Loads files. The same files, recognised in the same way, are one upload.
 
         Raises:
             Unreadable: one of them is broken or too large.
         """
-        home = self._of(owner)
-        private_folder(self._folder)
-        private_folder(home)
-        told = [
-            (_digest(path), [table.model_dump_json() for table in tables])
-            for path, tables in sources
-        ]
+        home = self._owner_folder(owner)
+        make_private_folder(self._folder)
+        make_private_folder(home)
+        told = [(_hash_file(path), [table.model_dump_json() for table in tables]) for path, tables in sources]
         made = fingerprint(repr(told))
         if known := self.get(owner, made):
             return known
         target = home / f"{made}.duckdb"
-        tables = load(sources, target, say)
+        tables = load_tables(sources, target, report_progress)
         target.chmod(0o600)
         names = tuple(dict.fromkeys(table.file for table in tables))
         upload = Upload(id=made, names=names, tables=tables, size=target.stat().st_size)
@@ -75,39 +72,39 @@ class Uploads:
 
     def all(self, owner: str) -> tuple[Upload, ...]:
         """An owner's uploads, the newest first."""
-        found = (self.get(owner, note.stem) for note in self._of(owner).glob("*.json"))
+        found = (self.get(owner, note.stem) for note in self._owner_folder(owner).glob("*.json"))
         return tuple(sorted(filter(None, found), key=lambda each: each.made, reverse=True))
 
-    def get(self, owner: str, upload: str) -> Upload | None:
+    def get(self, owner: str, upload_id: str) -> Upload | None:
         """One of an owner's uploads; None if there is no such."""
-        if not _ID.fullmatch(upload) or not self.path(owner, upload).is_file():
+        if not _UPLOAD_ID.fullmatch(upload_id) or not self.path(owner, upload_id).is_file():
             return None
         with suppress(OSError, ValidationError):
-            note = self._of(owner) / f"{upload}.json"
+            note = self._owner_folder(owner) / f"{upload_id}.json"
             return Upload.model_validate_json(note.read_text(encoding="utf-8"))
         return None
 
-    def path(self, owner: str, upload: str) -> Path:
+    def path(self, owner: str, upload_id: str) -> Path:
         """Where the database of an upload is; what is no id is never part of a path."""
-        return self._of(owner) / f"{upload if _ID.fullmatch(upload) else 'none'}.duckdb"
+        return self._owner_folder(owner) / f"{upload_id if _UPLOAD_ID.fullmatch(upload_id) else 'none'}.duckdb"
 
-    def remove(self, owner: str, upload: str) -> bool:
+    def remove(self, owner: str, upload_id: str) -> bool:
         """Deletes an upload; whether there was one."""
-        known = self.get(owner, upload) is not None
-        if _ID.fullmatch(upload):
-            _delete([self.path(owner, upload), self._of(owner) / f"{upload}.json"])
+        known = self.get(owner, upload_id) is not None
+        if _UPLOAD_ID.fullmatch(upload_id):
+            _delete([self.path(owner, upload_id), self._owner_folder(owner) / f"{upload_id}.json"])
         return known
 
     def clear(self, owner: str) -> int:
         """Deletes all of an owner's uploads and whatever lies beside them; how many there were."""
         count = len(self.all(owner))
-        _delete(self._of(owner).glob("*"))
+        _delete(self._owner_folder(owner).glob("*"))
         with suppress(OSError):
-            self._of(owner).rmdir()
+            self._owner_folder(owner).rmdir()
         return count
 
 
-def _digest(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(supplies: Supplies) -> Retriever:
+def _build_retriever(dependencies: Dependencies) -> Retriever:
     from research.sources.library.retriever import LibraryRetriever
 
     return LibraryRetriever(
-        supplies.library, supplies.settings.passages_per_search, notebooks=supplies.notebooks
+        dependencies.library, dependencies.settings.passages_per_search, notebooks=dependencies.list_notebooks
     )
 
 
 SOURCE = Source(
     name="library",
     kind="library",
-    prompt="the analyst's own documents",
-    build=_build,
+    prompt_phrase="the analyst's own documents",
+    build=_build_retriever,
     icon="library_books",
     # The samples are left out where there is anything better.
-    usual=lambda standing: standing.state == "live" or standing.alone,
-    local=True,
+    is_default=lambda standing: standing.state == "live" or standing.no_remote_default,
+    is_local=True,
 )

@@ -15,14 +15,14 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
 from research.readers.documents import PICTURE_SUFFIXES
-from research.storage.files import Database, stored_time
+from research.storage.sqlite_files import SQLiteFile, parse_stored_time
 
-Kind = Literal["pdf", "word", "table", "web", "text", "picture"]
-Order = Literal["title", "name", "kind", "language", "published", "passages", "added"]
-ORDERS: tuple[Order, ...] = get_args(Order)
-PAGE = 50  # documents of a page of the list
+DocumentKind = Literal["pdf", "word", "table", "web", "text", "picture"]
+SortField = Literal["title", "name", "kind", "language", "published", "passages", "added"]
+SORT_FIELDS: tuple[SortField, ...] = get_args(SortField)
+PAGE_SIZE = 50  # documents of a page of the list
 
-_KIND_OF: dict[str, Kind] = {
+_KIND_BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf",
     ".docx": "word",
     ".xlsx": "table",
@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DocumentEntry:
     """A document as the library lists it."""
 
     id: int
@@ -48,15 +48,15 @@ class Entry:
     url: str
     published: date | None
     language: str
-    sample: bool
-    added: datetime | None  # None where the stored time cannot be read
-    passages: int
-    characters: int
+    is_sample: bool
+    added_at: datetime | None  # None where the stored time cannot be read
+    passage_count: int
+    character_count: int
     kind: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DocumentQuery:
     """Which documents a list is to have; what is empty leaves nothing out.
 
     `text` is looked for in titles and names, `year` is that of the document's own date (`UNDATED`:
@@ -68,21 +68,21 @@ class Wanted:
     language: str = ""
     kind: str = ""
     year: str = ""
-    sample: bool | None = None
+    is_sample: bool | None = None
     names: tuple[str, ...] | None = None
-    order: Order = "added"
-    descending: bool = True
+    sort_field: SortField = "added"
+    is_descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class DocumentCounts:
     """How many documents the library has, and of those that were asked for, how many of each."""
 
-    own: int = 0
-    sample: int = 0
-    kinds: dict[str, int] = field(default_factory=dict)
-    languages: dict[str, int] = field(default_factory=dict)
-    years: dict[str, int] = field(default_factory=dict)
+    own_count: int = 0
+    sample_count: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict)
+    by_language: dict[str, int] = field(default_factory=dict)
+    by_year: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,59 +95,52 @@ class Excerpt:
     start: int
     end: int
     text: str
-    ocr: bool = False
+    is_ocr: bool = False
 
 
-def kind_of(name: str) -> Kind:
+def document_kind(name: str) -> DocumentKind:
     """What kind of file it is, by its suffix."""
-    return _KIND_OF.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), "text")
+    return _KIND_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), "text")
 
 
-def everything(db: Database) -> list[Entry]:
+def list_all(db: SQLiteFile) -> list[DocumentEntry]:
     """All documents, the analyst's own first, by title."""
-    return [_entry(row) for row in db.read(f"select {_COLUMNS} order by sample, title")]
+    return [_parse_entry(row) for row in db.read(f"select {_COLUMNS} order by sample, title")]
 
 
-def page(db: Database, wanted: Wanted, offset: int, limit: int) -> tuple[list[Entry], int]:
+def list_page(db: SQLiteFile, query: DocumentQuery, offset: int, limit: int) -> tuple[list[DocumentEntry], int]:
     """A stretch of the documents that are wanted, in order, and how many there are in all."""
-    where, args = _where(wanted)
-    found: list[Any] = db.read(
-        f"select count(*) from document indexed by document_listed where {where}", args
-    )
-    order = wanted.order if wanted.order in ORDERS else "added"
+    where, args = _build_where(query)
+    found: list[Any] = db.read(f"select count(*) from document indexed by document_listed where {where}", args)
+    order = query.sort_field if query.sort_field in SORT_FIELDS else "added"
     collate = " collate nocase" if order in ("title", "name") else ""
-    way = "desc" if wanted.descending else "asc"
+    way = "desc" if query.is_descending else "asc"
     rows = db.read(
-        f"select {_COLUMNS} where {where} order by {order}{collate} {way} nulls last, id {way} "
-        "limit ? offset ?",
+        f"select {_COLUMNS} where {where} order by {order}{collate} {way} nulls last, id {way} limit ? offset ?",
         (*args, limit, offset),
     )
-    return [_entry(row) for row in rows], int(found[0][0])
+    return [_parse_entry(row) for row in rows], int(found[0][0])
 
 
-def ids(db: Database, wanted: Wanted) -> list[int]:
+def list_ids(db: SQLiteFile, query: DocumentQuery) -> list[int]:
     """All that are wanted, by id."""
-    where, args = _where(wanted)
-    rows: list[Any] = db.read(
-        f"select id from document indexed by document_listed where {where}", args
-    )
+    where, args = _build_where(query)
+    rows: list[Any] = db.read(f"select id from document indexed by document_listed where {where}", args)
     return [int(row[0]) for row in rows]
 
 
-def sums(db: Database) -> tuple[int, int]:
+def count_by_origin(db: SQLiteFile) -> tuple[int, int]:
     """How many documents are the analyst's own, and how many are samples."""
-    rows: list[Any] = db.read(
-        "select sum(1 - sample), sum(sample) from document indexed by document_listed"
-    )
+    rows: list[Any] = db.read("select sum(1 - sample), sum(sample) from document indexed by document_listed")
     return int(rows[0][0] or 0), int(rows[0][1] or 0)
 
 
-def counts(db: Database, sample: bool | None = None) -> Counts:
+def count_documents(db: SQLiteFile, sample: bool | None = None) -> DocumentCounts:
     """How many documents there are; by kind, language and year only those that are asked for."""
     rows: list[Any] = db.read(
         "select sample, kind, language, coalesce(substr(published, 1, 4), ?), count(*) "
         "from document indexed by document_listed group by 1, 2, 3, 4",
-        (Wanted.UNDATED,),
+        (DocumentQuery.UNDATED,),
     )
     of: list[dict[str, int]] = [{}, {}, {}]
     sums = [0, 0]
@@ -156,68 +149,66 @@ def counts(db: Database, sample: bool | None = None) -> Counts:
         if sample is None or bool(shipped) == sample:
             for table, value in zip(of, values, strict=True):
                 table[value] = table.get(value, 0) + n
-    return Counts(sums[0], sums[1], *of)
+    return DocumentCounts(sums[0], sums[1], *of)
 
 
-def entry(db: Database, document: int) -> Entry | None:
+def find_entry(db: SQLiteFile, document_id: int) -> DocumentEntry | None:
     """One document, or None if there is none of that id."""
     rows = db.read(
         "select id, name, title, url, published, language, sample, added, passages, characters, "
         "kind from document where id=?",
-        (document,),
+        (document_id,),
     )
-    return _entry(rows[0]) if rows else None
+    return _parse_entry(rows[0]) if rows else None
 
 
-def excerpts(db: Database, document: int, offset: int, limit: int) -> list[Excerpt]:
+def list_excerpts(db: SQLiteFile, document_id: int, offset: int, limit: int) -> list[Excerpt]:
     """A stretch of a document's passages, in order."""
     rows: list[Any] = db.read(
         "select heading, page, start, finish, exists(select 1 from scan_page s "
         "where s.document=p.document and s.page=p.page) "
         "from passage p where document=? order by start, id limit ? offset ?",
-        (document, limit, offset),
+        (document_id, limit, offset),
     )
-    texts: list[Any] = db.read("select text from document where id=?", (document,)) if rows else []
+    texts: list[Any] = db.read("select text from document where id=?", (document_id,)) if rows else []
     if not texts:
         return []
     text = str(texts[0][0])
     return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
 
 
-def place(db: Database, document: int, start: int) -> int:
+def passage_index(db: SQLiteFile, document_id: int, start: int) -> int:
     """How many passages of a document come before the one that begins at a character."""
-    rows: list[Any] = db.read(
-        "select count(*) from passage where document=? and start<?", (document, start)
-    )
+    rows: list[Any] = db.read("select count(*) from passage where document=? and start<?", (document_id, start))
     return int(rows[0][0])
 
 
-def _where(wanted: Wanted) -> tuple[str, list[object]]:
+def _build_where(query: DocumentQuery) -> tuple[str, list[object]]:
     parts, args = ["1"], list[object]()
-    for word in wanted.text.split():
+    for word in query.text.split():
         like = "%" + "".join("\\" + c if c in "\\%_" else c for c in word) + "%"
         parts.append("(title like ? escape '\\' or name like ? escape '\\')")
         args += [like, like]
-    for column, value in (("language", wanted.language), ("kind", wanted.kind)):
+    for column, value in (("language", query.language), ("kind", query.kind)):
         if value:
             parts.append(f"{column}=?")
             args.append(value)
-    if wanted.year == Wanted.UNDATED:
+    if query.year == DocumentQuery.UNDATED:
         parts.append("published is null")
-    elif wanted.year:
+    elif query.year:
         parts.append("substr(published, 1, 4)=?")
-        args.append(wanted.year)
-    if wanted.sample is not None:
+        args.append(query.year)
+    if query.is_sample is not None:
         parts.append("sample=?")
-        args.append(int(wanted.sample))
-    if wanted.names is not None:
+        args.append(int(query.is_sample))
+    if query.names is not None:
         parts.append("name in (select value from json_each(?))")
-        args.append(json.dumps(wanted.names))
+        args.append(json.dumps(query.names))
     return " and ".join(parts), args
 
 
-def _entry(row: Any) -> Entry:
-    return Entry(
-        row[0], row[1], row[2], row[3], stored_time(date, row[4]), row[5],
-        bool(row[6]), stored_time(datetime, row[7]), row[8], row[9], row[10],
+def _parse_entry(row: Any) -> DocumentEntry:
+    return DocumentEntry(
+        row[0], row[1], row[2], row[3], parse_stored_time(date, row[4]), row[5],
+        bool(row[6]), parse_stored_time(datetime, row[7]), row[8], row[9], row[10],
     )  # fmt: skip

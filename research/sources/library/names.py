@@ -12,47 +12,43 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from research.core.text import segment
-from research.core.text.hanzi import simplified
-from research.core.text.sentences import ends as sentence_ends
-from research.core.text.words import HAN, tokens
+from research.core.text.hanzi import to_simplified
+from research.core.text.sentences import find_sentence_ends as sentence_ends
+from research.core.text.tokenizer import HAN_RANGES, tokenize
 
 _BRACKET = re.compile(r"[（(]([^（）()]{2,60})[）)]")
-_HAN_RUN = re.compile(f"[{HAN}·]{{2,}}$")
-_LATIN_NAME = re.compile(
-    r"(?:[A-Z][\w'’.-]*)(?:\s+(?:of the|of|and|&|de|at)(?=\s+[A-Z])|\s+[A-Z][\w'’.-]*)*$"
-)
-_ALSO = re.compile(
+_HAN_RUN = re.compile(f"[{HAN_RANGES}·]{{2,}}$")
+_LATIN_NAME = re.compile(r"(?:[A-Z][\w'’.-]*)(?:\s+(?:of the|of|and|&|de|at)(?=\s+[A-Z])|\s+[A-Z][\w'’.-]*)*$")
+_ALSO_CALLED = re.compile(
     r"(?:called|nicknamed|written|spelled|named|known\s+(?:\w+\s+)?as)\s+(?:the\s+)?"
     r"([A-Z][\w'’-]*(?:\s+(?:of|the|and)(?=\s+[A-Z])|\s+[A-Z][\w'’-]*)*)"
-    f"|(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?[“「]?([{HAN}]{{2,10}})"
+    f"|(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?[“「]?([{HAN_RANGES}]{{2,10}})"
 )
-_CALLED = re.compile(
-    r"^.*(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?"
-)
-_KIND = re.compile(
+_CALLED_PREFIX = re.compile(r"^.*(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?")
+_KIND_SUFFIX = re.compile(
     r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
-_AREA = re.compile(r"\s+(?:scenic|tourist) (?:area|spot|site)$", re.I)
-_LONG = 2_000  # characters
-_LEADING = re.compile(r"^(?:the|a|an)\s+", re.I)
+_AREA_SUFFIX = re.compile(r"\s+(?:scenic|tourist) (?:area|spot|site)$", re.I)
+_MAX_LINE_CHARS = 2_000  # characters
+_LEADING_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 
 @lru_cache(10_000)
 def name_key(name: str) -> str:
     """A name as it is compared: NFKC, simplified, lower case, single spaces, no leading article."""
-    folded = simplified(unicodedata.normalize("NFKC", name))
+    folded = to_simplified(unicodedata.normalize("NFKC", name))
     folded = re.sub(r"[\s_]+", " ", folded).strip().casefold()
-    return _LEADING.sub("", folded).strip(" .,;:!?，。；：！？“”\"'")
+    return _LEADING_ARTICLE.sub("", folded).strip(" .,;:!?，。；：！？“”\"'")
 
 
-def grams(question: str) -> Iterator[str]:
+def candidate_keys(question: str) -> Iterator[str]:
     """Keys of all stretches of a question that could be a name: 2 to 14 Han characters, 1 to 7 words."""
-    folded = simplified(unicodedata.normalize("NFKC", question))
-    for run in re.findall(f"[{HAN}·]+", folded):
+    folded = to_simplified(unicodedata.normalize("NFKC", question))
+    for run in re.findall(f"[{HAN_RANGES}·]+", folded):
         for size in range(min(14, len(run)), 1, -1):
             for at in range(len(run) - size + 1):
                 yield run[at : at + size]
-    words = re.findall(r"[\w'’.&-]+", re.sub(f"[{HAN}]+", " ", folded))
+    words = re.findall(r"[\w'’.&-]+", re.sub(f"[{HAN_RANGES}]+", " ", folded))
     for size in range(min(7, len(words)), 0, -1):
         for at in range(len(words) - size + 1):
             key = name_key(" ".join(words[at : at + size]).removesuffix("'s").removesuffix("’s"))
@@ -60,21 +56,21 @@ def grams(question: str) -> Iterator[str]:
                 yield key
 
 
-def title_names(title: str) -> list[str]:
+def extract_title_names(title: str) -> list[str]:
     """The names in a title: the whole, its part before a colon or dash, and what stands in brackets."""
     inner = [m.group(1) for m in _BRACKET.finditer(title)]
     bare = _BRACKET.sub(" ", title)
     first = re.split(r"[:：|｜—]|\s[-–]\s", bare)[0]
-    kind = _KIND.search(simplified(first))
+    kind = _KIND_SUFFIX.search(to_simplified(first))
     out: dict[str, str] = {}
     for name in (bare, first, first[: kind.start() if kind else None], *inner):
-        name = _LEADING.sub("", re.sub(r"\s+", " ", name).strip())
-        if 2 <= len(name) <= 60 and tokens(name):
+        name = _LEADING_ARTICLE.sub("", re.sub(r"\s+", " ", name).strip())
+        if 2 <= len(name) <= 60 and tokenize(name):
             out.setdefault(name_key(name), name)
     return list(out.values())
 
 
-def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
+def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
     """Pairs of names that the document uses for the same thing, without repetition."""
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -83,60 +79,60 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
         if keys[0] and keys[1] and keys[0] != keys[1]:
             pairs.setdefault(keys, (a, b))
 
-    titles = title_names(title)
+    titles = extract_title_names(title)
     for other in titles[1:]:
         if name_key(other) in name_key(" ".join(_BRACKET.findall(title))):
             put(titles[0], other)
-    for line in _lines(text):
+    for line in _split_lines(text):
         named: list[tuple[int, str]] = []
         for match in _BRACKET.finditer(line):
             left = line[: match.start()].rstrip()
-            name = _name_before(left, titles)
+            name = _find_name_before(left, titles)
             inside = match.group(1).strip()
-            if name and _other_script(name, inside):
-                put(name, _LEADING.sub("", inside))
-                put(name, _LEADING.sub("", _AREA.sub("", inside)))
+            if name and _is_other_script(name, inside):
+                put(name, _LEADING_ARTICLE.sub("", inside))
+                put(name, _LEADING_ARTICLE.sub("", _AREA_SUFFIX.sub("", inside)))
                 named.append((match.end(), name))
-        for match in _ALSO.finditer(simplified(line)):
-            subject = _subject(line[: match.start()], titles, named)
+        for match in _ALSO_CALLED.finditer(to_simplified(line)):
+            subject = _find_subject(line[: match.start()], titles, named)
             if subject:
                 start, end = match.span(match.lastindex or 0)
                 put(subject, line[start:end].strip())
     return list(pairs.values())
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Lines; an endless one in pieces, so that the time taken stays in proportion to the text."""
     for line in text.splitlines():
-        for at in range(0, len(line), _LONG):
-            yield line[at : at + _LONG]
+        for at in range(0, len(line), _MAX_LINE_CHARS):
+            yield line[at : at + _MAX_LINE_CHARS]
 
 
-def _subject(before: str, titles: list[str], named: list[tuple[int, str]]) -> str:
+def _find_subject(preceding_text: str, titles: list[str], earlier_names: list[tuple[int, str]]) -> str:
     """What a sentence is about that goes on with "also called": a name it has already given."""
-    start = max(sentence_ends(before), default=0)
-    inside = [name for end, name in named if start < end <= len(before)]
+    start = max(sentence_ends(preceding_text), default=0)
+    inside = [name for end, name in earlier_names if start < end <= len(preceding_text)]
     if inside:
         return inside[-1]
-    key = name_key(before[start:])
+    key = name_key(preceding_text[start:])
     return next((t for t in titles if name_key(t) in key), "")
 
 
-def _name_before(left: str, titles: list[str]) -> str:
+def _find_name_before(left: str, titles: list[str]) -> str:
     for title in titles:
-        if simplified(left).casefold().endswith(simplified(title).casefold()):
+        if to_simplified(left).casefold().endswith(to_simplified(title).casefold()):
             return title
     if latin := _LATIN_NAME.search(left):
-        return _LEADING.sub("", latin.group())
+        return _LEADING_ARTICLE.sub("", latin.group())
     if han := _HAN_RUN.search(left):
-        return _noun_tail(_CALLED.sub("", han.group()))
+        return _trailing_nouns(_CALLED_PREFIX.sub("", han.group()))
     return ""
 
 
-def _noun_tail(run: str) -> str:
+def _trailing_nouns(run: str) -> str:
     """The nouns that end a stretch of Chinese: 位于北京的故宫博物院 gives 故宫博物院."""
     at = len(run)
-    for word, tag in reversed(segment.tag(simplified(run))):
+    for word, tag in reversed(segment.tag(to_simplified(run))):
         if not tag.startswith(("n", "j", "l", "z", "b", "vn", "i")):
             break
         at -= len(word)
@@ -144,8 +140,8 @@ def _noun_tail(run: str) -> str:
     return name if 2 <= len(name) <= 14 else ""
 
 
-def _other_script(name: str, inside: str) -> bool:
+def _is_other_script(name: str, bracketed: str) -> bool:
     """Only a bracket in the other script, that looks like a name, is taken for a name."""
-    if re.search(f"[{HAN}]", name):
-        return re.fullmatch(r"(?:[Tt]he )?[A-Z][A-Za-z'’.& -]{1,58}", inside) is not None
-    return re.fullmatch(f"[{HAN}·]{{2,14}}", inside) is not None
+    if re.search(f"[{HAN_RANGES}]", name):
+        return re.fullmatch(r"(?:[Tt]he )?[A-Z][A-Za-z'’.& -]{1,58}", bracketed) is not None
+    return re.fullmatch(f"[{HAN_RANGES}·]{{2,14}}", bracketed) is not None

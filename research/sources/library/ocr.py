@@ -1,4 +1,4 @@
-"""Reads scanned pages in a process of its own (`research.sources.library.recogniser`), if that is installed.
+"""Reads scanned pages in a process of its own (`research.sources.library.ocr_worker`), if that is installed.
 
 Knows how the process is started, watched and ended; nothing of the library. Whoever gives the library
 another recogniser gives it a function like `recognise`.
@@ -20,136 +20,136 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
-from research.core.settings import bare_environment
+from research.core.settings import child_environment
 
-OCR_INSTALL = (
-    "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
-)
-MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
-PATIENCE = 300.0  # seconds for a page; the first one waits for the models too
-TICK = 0.25  # seconds between looks at whether to go on
-PAGES = 100  # of one process, whose memory grows a little with each
+OCR_INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
+OCR_MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
+PAGE_TIMEOUT_SECONDS = 300.0  # seconds for a page; the first one waits for the models too
+POLL_SECONDS = 0.25  # seconds between looks at whether to go on
+MAX_PAGES_PER_PROCESS = 100  # of one process, whose memory grows a little with each
 _ROOT = str(Path(__file__).resolve().parents[3])
-_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.sources.library.recogniser import main; main()"
+_WORKER_CODE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from research.sources.library.ocr_worker import main; main()"
+)
 
 # Why a page could not be read: too many pixels, not enough memory, a damaged file, too slow, the
 # process ended, the document has more text than is taken in.
-Failure = Literal["", "pixels", "memory", "damaged", "slow", "ended", "characters"]
+OCRFailure = Literal["", "pixels", "memory", "damaged", "slow", "ended", "characters"]
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class OCRResult:
     """What became of a page: its text, line by line, and its picture (JPEG), or why there is none."""
 
     page: int
     text: str = ""
     picture: bytes = b""
-    failed: Failure = ""
+    failure: OCRFailure = ""
 
 
-class Recogniser(Protocol):
+class OCREngine(Protocol):
     """Reads pages of a file, each as soon as it is asked for; ends early once `going` says no."""
 
     def __call__(
-        self, name: str, data: bytes, pages: Sequence[int], going: Callable[[], bool]
-    ) -> Generator[Recognised, None, None]: ...
+        self, name: str, data: bytes, pages: Sequence[int], should_continue: Callable[[], bool]
+    ) -> Generator[OCRResult, None, None]: ...
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether scans can be read here. Nothing is loaded for it."""
-    return all(find_spec(name) for name in MODULES)
+    return all(find_spec(name) for name in OCR_MODULES)
 
 
-def available() -> Recogniser | None:
+def find_engine() -> OCREngine | None:
     """What reads scans here, if it is installed."""
-    return recognise if installed() else None
+    return recognise_pages if is_installed() else None
 
 
-def recognise(
-    name: str, data: bytes, pages: Sequence[int], going: Callable[[], bool]
-) -> Generator[Recognised, None, None]:
+def recognise_pages(
+    name: str, data: bytes, pages: Sequence[int], should_continue: Callable[[], bool]
+) -> Generator[OCRResult, None, None]:
     """Reads the pages one by one; a process that ends or hangs costs the page that it was at."""
     left = list(pages)
-    while left and going():
-        process = _Process(PurePosixPath(name).suffix.lower(), data)
+    while left and should_continue():
+        process = _WorkerProcess(PurePosixPath(name).suffix.lower(), data)
         try:
-            for _ in range(PAGES):
-                found = process.read(left[0], going) if left else None
+            for _ in range(MAX_PAGES_PER_PROCESS):
+                found = process.read_page(left[0], should_continue) if left else None
                 if found is None:
                     break
                 yield found
                 left.pop(0)
-                if found.failed in ("slow", "ended"):
+                if found.failure in ("slow", "ended"):
                     break
         finally:
-            process.end()
+            process.kill()
 
 
-class _Process:
+class _WorkerProcess:
     """One process with one file."""
 
     def __init__(self, suffix: str, data: bytes) -> None:
-        self._child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, _ROOT],
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _WORKER_CODE, _ROOT],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=bare_environment(),  # there may be keys in ours
+            env=child_environment(),  # there may be keys in ours
             start_new_session=True,  # what is pressed in a terminal ends us, and then it
         )  # fmt: skip
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._threads = [
             threading.Thread(target=target, args=args, name="library-ocr", daemon=True)
-            for target, args in ((self._hear, ()), (self._give, (suffix, data)))
+            for target, args in ((self._collect_lines, ()), (self._send_file, (suffix, data)))
         ]
-        self._given = threading.Event()
+        self._file_sent = threading.Event()
         for thread in self._threads:
             thread.start()
 
-    def _give(self, suffix: str, data: bytes) -> None:
-        assert self._child.stdin
+    def _send_file(self, suffix: str, data: bytes) -> None:
+        assert self._process.stdin
         head = json.dumps({"suffix": suffix, "size": len(data)}).encode()
         with suppress(OSError):
-            self._child.stdin.write(head + b"\n" + data)
-            self._child.stdin.flush()
-        self._given.set()
+            self._process.stdin.write(head + b"\n" + data)
+            self._process.stdin.flush()
+        self._file_sent.set()
 
-    def _hear(self) -> None:
-        assert self._child.stdout
+    def _collect_lines(self) -> None:
+        assert self._process.stdout
         with suppress(OSError, ValueError):
-            for line in self._child.stdout:
+            for line in self._process.stdout:
                 self._lines.put(line)
         self._lines.put(b"")
 
-    def read(self, page: int, going: Callable[[], bool]) -> Recognised | None:
+    def read_page(self, page: int, should_continue: Callable[[], bool]) -> OCRResult | None:
         """What became of a page; None if it is not to go on."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PAGE_TIMEOUT_SECONDS
         asked = False
-        while going():
+        while should_continue():
             if time.monotonic() > deadline:
-                return Recognised(page, failed="slow")
-            if not asked and self._given.wait(TICK):
+                return OCRResult(page, failure="slow")
+            if not asked and self._file_sent.wait(POLL_SECONDS):
                 asked = True
                 with suppress(OSError):
-                    assert self._child.stdin
-                    self._child.stdin.write(b"%d\n" % page)
-                    self._child.stdin.flush()
+                    assert self._process.stdin
+                    self._process.stdin.write(b"%d\n" % page)
+                    self._process.stdin.flush()
             with suppress(queue.Empty):
-                return _told(self._lines.get(timeout=TICK), page)
+                return _parse_result(self._lines.get(timeout=POLL_SECONDS), page)
         return None
 
-    def end(self) -> None:
-        self._child.kill()
-        self._child.wait()
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
         for thread in self._threads:
             thread.join()
-        for pipe in (self._child.stdin, self._child.stdout):
+        for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):  # what the process did not take
                 assert pipe
                 pipe.close()
 
 
-def _told(line: bytes, page: int) -> Recognised:
+def _parse_result(line: bytes, page: int) -> OCRResult:
     if not line.endswith(b"\n"):
-        return Recognised(page, failed="ended")
+        return OCRResult(page, failure="ended")
     told = json.loads(line)
     picture = base64.b64decode(told.get("picture", ""))
-    return Recognised(page, told.get("text", ""), picture, told.get("failed", ""))
+    return OCRResult(page, told.get("text", ""), picture, told.get("failed", ""))

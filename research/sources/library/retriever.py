@@ -8,34 +8,34 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from research.citations.registry import evidence_id
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import (
+    EventEmitter,
     Evidence,
     EvidenceKind,
+    FailureReason,
     Finding,
     Passage,
     Readiness,
-    Reason,
-    Say,
     Task,
     fingerprint,
 )
-from research.sources.library.index import Hit, Library
-from research.storage.files import StoreError
+from research.sources.library.index import Library, SearchHit
+from research.storage.sqlite_files import StoreError
 
-KIND: EvidenceKind = "library"
+EVIDENCE_KIND: EvidenceKind = "library"
 
 
 class LibraryRetriever:
     """Searches the library's index; every hit becomes a passage of its document's evidence."""
 
     name = "library"
-    turns = 1
+    max_sequential_calls = 1
 
     def __init__(
         self,
         library: Library,
-        passages: int = 8,
+        max_passages: int = 8,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
         notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {},
@@ -44,64 +44,62 @@ class LibraryRetriever:
     ) -> None:
         """With a `notebook`, one of the `notebooks` of the `owner`, its documents alone are searched."""
         self._library = library
-        self._passages = passages
+        self._max_passages = max_passages
         self._clock = clock
         self._notebooks, self._owner, self._notebook = notebooks, owner, notebook
 
-    def of(self, owner: str) -> LibraryRetriever:
+    def for_owner(self, owner: str) -> LibraryRetriever:
         """The same for the runs of an owner."""
-        return self._like(owner, self._notebook)
+        return self._copy(owner, self._notebook)
 
-    def on(self, name: str) -> LibraryRetriever:
+    def select(self, name: str) -> LibraryRetriever:
         """The same for one of the owner's notebooks, "" for the whole library."""
-        return self._like(self._owner, name)
+        return self._copy(self._owner, name)
 
-    def _like(self, owner: str, notebook: str) -> LibraryRetriever:
+    def _copy(self, owner: str, notebook: str) -> LibraryRetriever:
         return LibraryRetriever(
-            self._library, self._passages, self._clock,
+            self._library, self._max_passages, self._clock,
             notebooks=self._notebooks, owner=owner, notebook=notebook,
         )  # fmt: skip
 
-    def ready(self) -> Readiness:
-        own, sample = self._library.sums()
+    def readiness(self) -> Readiness:
+        own, sample = self._library.count_by_origin()
         if own:
             return Readiness(state="live", detail=f"{own}")
         return Readiness(state="sample" if sample else "missing", detail=f"{sample}")
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
         started, clock = self._clock(), time.monotonic()
-        hits: list[Hit] = []
-        reason: Reason = "empty"
+        hits: list[SearchHit] = []
+        reason: FailureReason = "empty"
         message = ""
         try:
-            hits = await asyncio.to_thread(self._hits, task)
+            hits = await asyncio.to_thread(self._search_index, task)
         except StoreError as error:
             reason, message = "unreachable", str(error)
         return Finding(
             task=task,
-            evidence=_evidence(hits, started),
+            evidence=_to_evidence(hits, started),
             reason=None if hits else reason,
             message=message,
             started=started,
             seconds=round(time.monotonic() - clock, 4),
         )
 
-    def _hits(self, task: Task) -> list[Hit]:
+    def _search_index(self, task: Task) -> list[SearchHit]:
         names = None
         if self._notebook:
             names = self._notebooks(self._owner).get(self._notebook)
             if names is None:
-                raise Trouble("not found", f"There is no notebook {self._notebook!r} any more.")
-        return self._library.search(
-            task.query, subject=task.subject, limit=self._passages, names=names
-        )
+                raise ServiceError("not found", f"There is no notebook {self._notebook!r} any more.")
+        return self._library.search(task.query, subject=task.subject, limit=self._max_passages, names=names)
 
 
-def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
+def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, ...]:
     found: dict[str, Evidence] = {}
     for hit in hits:
-        url = "" if hit.sample else hit.url  # a sample was written for this program
-        key = evidence_id(KIND, url, hit.name)
+        url = "" if hit.is_sample else hit.url  # a sample was written for this program
+        key = evidence_id(EVIDENCE_KIND, url, hit.name)
         passage = Passage(
             id=fingerprint(hit.name, str(hit.start), hit.text),
             text=hit.text,
@@ -110,21 +108,21 @@ def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
             heading=hit.heading,
             page=hit.page,
             title=hit.title,
-            ocr=hit.ocr,
+            ocr=hit.is_ocr,
         )
         known = found.get(key)
         if known is None:
             found[key] = Evidence(
                 id=key,
-                kind=KIND,
+                kind=EVIDENCE_KIND,
                 title=hit.title,
                 url=url,
-                also=hit.url if hit.sample else "",
+                also=hit.url if hit.is_sample else "",
                 locator=hit.name,
                 language=hit.language,
                 retrieved=retrieved,
                 published=hit.published,
-                sample=hit.sample,
+                sample=hit.is_sample,
                 opening=hit.opening,
                 passages=(passage,),
             )
@@ -132,7 +130,7 @@ def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
             found[key] = known.model_copy(
                 update={
                     "passages": (*known.passages, passage),
-                    "sample": known.sample or hit.sample,
+                    "sample": known.sample or hit.is_sample,
                 }
             )
     return tuple(found.values())

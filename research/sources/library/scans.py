@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from research.core.text.sentences import unwrapped
-from research.core.text.words import detect_language
-from research.readers.formats import MAX_CHARACTERS, clean
-from research.sources.library.names import aliases_of
-from research.sources.library.ocr import Failure, Recognised
-from research.sources.library.passages import split
-from research.sources.library.prepare import name_rows, opening, passage_rows
-from research.storage.files import Database
+from research.core.text.sentences import unwrap_lines
+from research.core.text.tokenizer import detect_language
+from research.readers.formats import MAX_CHARACTERS, clean_lines
+from research.sources.library.names import extract_aliases
+from research.sources.library.ocr import OCRFailure, OCRResult
+from research.sources.library.passages import split_passages
+from research.sources.library.prepare import build_name_rows, build_passage_rows, opening_line
+from research.storage.sqlite_files import SQLiteFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +26,27 @@ class Scan:
     """A document with pages that were not read: how many there are and how many were read, which wait
     and which failed. Of one that was added where none could be read, the file is not `kept`."""
 
-    document: int
+    document_id: int
     name: str
     title: str
-    total: int
-    read: int
-    waiting: tuple[int, ...]
-    failed: tuple[tuple[int, Failure], ...]
-    kept: bool
+    page_count: int
+    read_count: int
+    waiting_pages: tuple[int, ...]
+    failed_pages: tuple[tuple[int, OCRFailure], ...]
+    has_file: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class OCRJob:
     """The pages of a document that wait, and its file."""
 
-    document: int
+    document_id: int
     name: str
     pages: tuple[int, ...]
     data: bytes
 
 
-def open_ones(db: Database) -> list[Scan]:
+def list_unfinished(db: SQLiteFile) -> list[Scan]:
     """The documents with pages that wait or failed, in the order in which they are read."""
     rows: list[Any] = db.read(
         "select d.id, d.name, d.title, s.page, s.state, s.reason, "
@@ -68,7 +68,7 @@ def open_ones(db: Database) -> list[Scan]:
     return out
 
 
-def job(db: Database) -> Job | None:
+def next_job(db: SQLiteFile) -> OCRJob | None:
     """What is to be read next."""
     rows: list[Any] = db.read(
         "select d.id, d.name, k.data from scan k join document d on d.id = k.document "
@@ -81,97 +81,97 @@ def job(db: Database) -> Job | None:
     pages: list[Any] = db.read(
         "select page from scan_page where document=? and state='waiting' order by page", (number,)
     )
-    return Job(number, name, tuple(row[0] for row in pages), data)
+    return OCRJob(number, name, tuple(row[0] for row in pages), data)
 
 
-def put(connection: sqlite3.Connection, document: int, found: Recognised) -> bool:
+def store_result(connection: sqlite3.Connection, document_id: int, result: OCRResult) -> bool:
     """Stores what became of a page, with its passages; False if nobody waits for it any more."""
     row = connection.execute(
         "select d.title, d.text, s.heading from scan_page s join document d on d.id = s.document "
         "where s.document=? and s.page=? and s.state='waiting'",
-        (document, found.page),
+        (document_id, result.page),
     ).fetchone()
     if row is None:
         return False
     title, whole, heading = row
-    text, failed = clean(unwrapped(found.text)), found.failed
+    text, failed = clean_lines(unwrap_lines(result.text)), result.failure
     if len(whole) + len(text) > MAX_CHARACTERS:
         text, failed = "", "characters"
     connection.execute(
         "update scan_page set state=?, reason=?, picture=? where document=? and page=?",
-        ("failed" if failed else "read", failed, found.picture or None, document, found.page),
+        ("failed" if failed else "read", failed, result.picture or None, document_id, result.page),
     )
     if text and not failed:
-        _insert(connection, document, title, whole, heading, found.page, text)
+        _insert_page_text(connection, document_id, title, whole, heading, result.page, text)
     connection.execute(
         "delete from scan where document=?1 and not exists"
         "(select 1 from scan_page where document=?1 and state<>'read')",
-        (document,),
+        (document_id,),
     )
     return True
 
 
-def _insert(
+def _insert_page_text(
     connection: sqlite3.Connection,
-    document: int,
+    document_id: int,
     title: str,
-    whole: str,
+    document_text: str,
     heading: str,
     page: int,
     text: str,
 ) -> None:
     """Puts a page's text before that of the next, and adds its passages."""
     (at,) = connection.execute(
-        "select min(start) from passage where document=? and page>?", (document, page)
+        "select min(start) from passage where document=? and page>?", (document_id, page)
     ).fetchone()
     if at is None:
-        start = len(whole) + bool(whole)
-        whole = f"{whole}\n{text}" if whole else text
+        start = len(document_text) + bool(document_text)
+        document_text = f"{document_text}\n{text}" if document_text else text
     else:
         start = at
-        whole = f"{whole[:at]}{text}\n{whole[at:]}"
+        document_text = f"{document_text[:at]}{text}\n{document_text[at:]}"
         connection.execute(
             "update passage set start=start+?1, finish=finish+?1 where document=?2 and start>=?3",
-            (len(text) + 1, document, at),
+            (len(text) + 1, document_id, at),
         )
-    stretches = [(heading, page, a, b) for a, b in split(whole, start, start + len(text))]
+    stretches = [(heading, page, a, b) for a, b in split_passages(document_text, start, start + len(text))]
     connection.executemany(
         "insert into passage(document, heading, page, start, finish, title_tokens, body_tokens, "
         "opening_tokens) values(?,?,?,?,?,?,?,?)",
         [
-            (document, *row)
-            for row in passage_rows(title, whole, opening(whole, 0, len(whole)), stretches)
+            (document_id, *row)
+            for row in build_passage_rows(
+                title, document_text, opening_line(document_text, 0, len(document_text)), stretches
+            )
         ],
     )
-    _, aliases = name_rows((), aliases_of(title, text), document)
+    _, aliases = build_name_rows((), extract_aliases(title, text), document_id)
     connection.executemany("insert into alias values(?,?,?,?)", aliases)
     connection.execute(
         "update document set text=?1, characters=length(?1), passages="
         "(select count(*) from passage where document=?2), language=?3 where id=?2",
-        (whole, document, detect_language(whole[:MANY])),
+        (document_text, document_id, detect_language(document_text[:LANGUAGE_SAMPLE_CHARS])),
     )
 
 
-MANY = 10_000  # characters that tell the language
+LANGUAGE_SAMPLE_CHARS = 10_000  # characters that tell the language
 
 
-def again(connection: sqlite3.Connection, document: int) -> None:
+def retry_failed_pages(connection: sqlite3.Connection, document_id: int) -> None:
     """Has the pages of a document that failed wait once more."""
     connection.execute(
         "update scan_page set state='waiting', reason='' where document=? and state='failed'",
-        (document,),
+        (document_id,),
     )
 
 
-def picture(db: Database, document: int, page: int) -> bytes:
+def page_image(db: SQLiteFile, document_id: int, page: int) -> bytes:
     """The picture of a page (JPEG); nothing if there is none."""
-    rows: list[Any] = db.read(
-        "select picture from scan_page where document=? and page=?", (document, page)
-    )
+    rows: list[Any] = db.read("select picture from scan_page where document=? and page=?", (document_id, page))
     return (rows[0][0] or b"") if rows else b""
 
 
-def pictured(db: Database, name: str, page: int, text: str) -> int | None:
+def find_document_with_image(db: SQLiteFile, name: str, page: int, text: str) -> int | None:
     """The document of a name whose page has a picture and still says a text."""
     rows: list[Any] = db.read(
         "select d.id from document d join scan_page s on s.document = d.id and s.page=? "

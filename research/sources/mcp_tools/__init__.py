@@ -7,40 +7,40 @@ from functools import partial
 
 from research.core.i18n import message
 from research.core.tool_servers import ToolServer
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(server: ToolServer, supplies: Supplies) -> Retriever:
-    from research.sources.mcp_tools.retriever import ToolsRetriever
+def _build_retriever(server: ToolServer, dependencies: Dependencies) -> Retriever:
+    from research.sources.mcp_tools.retriever import MCPRetriever
 
-    settings, models = supplies.settings, supplies.models
-    return ToolsRetriever(
+    settings, models = dependencies.settings, dependencies.model_tasks
+    return MCPRetriever(
         server,
-        supplies.tools[server.source],
-        deadline=settings.search_timeout,
-        passages=settings.passages_per_search,
-        explore=models.explore if models else None,
-        clock=supplies.clock,
+        dependencies.get_tool_session[server.source_name],
+        timeout_seconds=settings.search_timeout,
+        max_passages=settings.passages_per_search,
+        explorer=models.explore if models else None,
+        clock=dependencies.clock,
     )
 
 
-def described(servers: Iterable[ToolServer]) -> tuple[Source, ...]:
+def build_sources(servers: Iterable[ToolServer]) -> tuple[Source, ...]:
     """Servers as sources. What their file says of them is held to be as foreign as what a package
     says of its source."""
     return tuple(
         Source(
-            name=one.source,
+            name=one.source_name,
             kind="web",
-            prompt=one.about or f"the tools of the MCP server {one.label}",
-            build=partial(_build, one),
+            prompt_phrase=one.about or f"the tools of the MCP server {one.label}",
+            build=partial(_build_retriever, one),
             label={"zh": one.label, "en": one.label},
-            about={
+            description={
                 "zh": message("mcp.about", "zh", name=one.label),
                 "en": message("mcp.about", "en", name=one.label),
             },
             icon="handyman",
-            usual=lambda standing: standing.state == "live",
-            foreign=True,
+            is_default=lambda standing: standing.state == "live",
+            is_external=True,
         )
         for one in servers
     )

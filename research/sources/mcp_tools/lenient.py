@@ -13,12 +13,12 @@ from typing import Any
 from mcp import ClientSession, types
 from pydantic import TypeAdapter, ValidationError, model_validator
 
-_KIND = 40  # characters of the type of a block
-_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
-_MORE = ("annotations", "_meta", "icons", "size", "mimeType", "title", "description")  # optional
+_MAX_TYPE_CHARS = 40  # characters of the type of a block
+_BLOCK_ADAPTER: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
+_OPTIONAL_FIELDS = ("annotations", "_meta", "icons", "size", "mimeType", "title", "description")  # optional
 
 
-class ToolAnswer(types.CallToolResult):
+class LenientCallToolResult(types.CallToolResult):
     """The answer of a tool. `structured` is its structured content, whatever type of JSON that has;
     `unread` are the types of the blocks of content in which no text was found."""
 
@@ -27,15 +27,15 @@ class ToolAnswer(types.CallToolResult):
 
     @model_validator(mode="before")
     @classmethod
-    def _repaired(cls, data: Any) -> Any:
+    def _repair(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
         blocks: list[types.ContentBlock] = []
         unread: list[str] = []
-        for item in _listed(data.get("content")):
-            block = _block(item)
+        for item in _as_list(data.get("content")):
+            block = _parse_block(item)
             if block is None:
-                unread.append(_kind(item))
+                unread.append(_type_name(item))
             else:
                 blocks.append(block)
         value = data.get("structuredContent")
@@ -50,70 +50,70 @@ class ToolAnswer(types.CallToolResult):
         }
 
 
-class ToolList(types.ListToolsResult):
+class LenientListToolsResult(types.ListToolsResult):
     """A page of a list of tools, without those that have no name."""
 
     @model_validator(mode="before")
     @classmethod
-    def _repaired(cls, data: Any) -> Any:
+    def _repair(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        tools = [tool for item in _listed(data.get("tools")) if (tool := _tool(item))]
+        tools = [tool for item in _as_list(data.get("tools")) if (tool := _parse_tool(item))]
         cursor = data.get("nextCursor")
         return {"tools": tools, "nextCursor": cursor if isinstance(cursor, str) else None}
 
 
-async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, Any]) -> LenientCallToolResult:
     """Call a tool. Its structured content is not held against the schema that the server declares."""
     params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
     request = types.ClientRequest(types.CallToolRequest(params=params))
-    return await session.send_request(request, ToolAnswer)
+    return await session.send_request(request, LenientCallToolResult)
 
 
-async def list_tools(session: ClientSession, cursor: str | None) -> ToolList:
+async def list_tools(session: ClientSession, cursor: str | None) -> LenientListToolsResult:
     """Return the page of the list of tools that begins at `cursor`."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
     request = types.ClientRequest(types.ListToolsRequest(params=params))
-    return await session.send_request(request, ToolList)
+    return await session.send_request(request, LenientListToolsResult)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """A list as it is, one thing as a list of it, and nothing as an empty one."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
-def _kind(item: Any) -> str:
+def _type_name(item: Any) -> str:
     kind = item.get("type") if isinstance(item, dict) else type(item).__name__
-    return str(kind or "unknown")[:_KIND]
+    return str(kind or "unknown")[:_MAX_TYPE_CHARS]
 
 
-def _block(item: Any) -> types.ContentBlock | None:
+def _parse_block(item: Any) -> types.ContentBlock | None:
     """A block of content, or what text there is in something that is none; None without any."""
     if isinstance(item, str):
         item = {"type": "text", "text": item}
     if not isinstance(item, dict):
         return None
-    required = {name: value for name, value in item.items() if name not in _MORE}
-    for given in (item, {**required, **_worded(item)}, required):
+    required = {name: value for name, value in item.items() if name not in _OPTIONAL_FIELDS}
+    for given in (item, {**required, **_text_fields(item)}, required):
         try:
-            return _BLOCK.validate_python(given)
+            return _BLOCK_ADAPTER.validate_python(given)
         except ValidationError:
             continue
     if item.get("type") in ("image", "audio"):
         return None
-    text = "\n".join(_texts(item))
+    text = "\n".join(_find_texts(item))
     return types.TextContent(type="text", text=text) if text else None
 
 
-def _worded(item: Mapping[str, Any]) -> dict[str, str]:
+def _text_fields(item: Mapping[str, Any]) -> dict[str, str]:
     """The fields in words of a block, those of another type left out."""
     names = ("title", "description", "mimeType")
     return {name: item[name] for name in names if isinstance(item.get(name), str)}
 
 
-def _texts(item: Mapping[str, Any]) -> Iterator[str]:
+def _find_texts(item: Mapping[str, Any]) -> Iterator[str]:
     resource = item.get("resource")
     for source in (item, resource if isinstance(resource, dict) else {}):
         for name in ("title", "name", "description", "text", "uri"):
@@ -122,7 +122,7 @@ def _texts(item: Mapping[str, Any]) -> Iterator[str]:
                 yield value
 
 
-def _tool(item: Any) -> types.Tool | None:
+def _parse_tool(item: Any) -> types.Tool | None:
     """A tool, without its fields that are wrong; None if it has no name."""
     if not isinstance(item, dict) or not isinstance(name := item.get("name"), str) or not name:
         return None

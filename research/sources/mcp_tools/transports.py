@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.tool_servers import ToolServer
-from research.sources.mcp_tools.session import START, Connect, Session
+from research.sources.mcp_tools.session import START_TIMEOUT_FACTOR, SessionFactory, ToolServerSession
 
 if TYPE_CHECKING:
     import httpx
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mcp import ClientSession
 
 log = logging.getLogger(__name__)
-TETHER = Path(__file__).with_name("tether.py")
-ERROR_LINES = 20  # lines of a process's error output that go into the log
-ERROR_LINE = 300  # bytes that are kept of each
-MOST = 20_000_000  # bytes of one response over HTTP
-_SDK = re.compile(r"[\\/]mcp[\\/](?:client|shared)[\\/]")
+SUPERVISOR = Path(__file__).with_name("tether.py")
+MAX_ERROR_LINES = 20  # lines of a process's error output that go into the log
+MAX_ERROR_LINE_BYTES = 300  # bytes that are kept of each
+MAX_RESPONSE_BYTES = 20_000_000  # bytes of one response over HTTP
+_SDK_PATH = re.compile(r"[\\/]mcp[\\/](?:client|shared)[\\/]")
 _NOISY_LOGGERS = ("", "mcp.client.stdio", "mcp.client.streamable_http")
 
 
@@ -37,13 +37,13 @@ class _SdkFilter(logging.Filter):
     `Trouble` reports what goes wrong."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno < logging.WARNING or not _SDK.search(record.pathname)
+        return record.levelno < logging.WARNING or not _SDK_PATH.search(record.pathname)
 
 
 _sdk_filter = _SdkFilter()
 
 
-def _open(connection: Connection) -> AbstractAsyncContextManager[ClientSession]:
+def _open_session(connection: Connection) -> AbstractAsyncContextManager[ClientSession]:
     """Open a session without greeting the server: its owner does that, and can end it meanwhile."""
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
@@ -54,7 +54,7 @@ def _open(connection: Connection) -> AbstractAsyncContextManager[ClientSession]:
 
 @asynccontextmanager
 async def open_stdio(
-    command: Sequence[str], env: Mapping[str, str], wait: timedelta
+    command: Sequence[str], env: Mapping[str, str], read_timeout: timedelta
 ) -> AsyncIterator[ClientSession]:
     """Open a session with a child process that ends when this process does.
 
@@ -63,21 +63,21 @@ async def open_stdio(
     """
     # The adapters expand ${NAME} in `env`. Here that has been done, so each $ is marked as literal.
     literal = {name: value.replace("$", "$\x01") for name, value in env.items()}
-    with _error_output(Path(command[0]).name) as errors:
+    with _log_error_output(Path(command[0]).name) as errors:
         connection: Connection = {
             "transport": "stdio",
             "command": sys.executable,
-            "args": ["-I", "-S", str(TETHER), errors, *command],
+            "args": ["-I", "-S", str(SUPERVISOR), errors, *command],
             "env": literal,
             "encoding_error_handler": "replace",
-            "session_kwargs": {"read_timeout_seconds": wait},
+            "session_kwargs": {"read_timeout_seconds": read_timeout},
         }
-        async with _open(connection) as session:
+        async with _open_session(connection) as session:
             yield session
 
 
 @contextmanager
-def _error_output(name: str) -> Iterator[str]:
+def _log_error_output(name: str) -> Iterator[str]:
     """Yield the path of a pipe whose first lines go into the log.
 
     All that is written is read, so that no process ever waits. A process that stays behind may keep
@@ -100,9 +100,9 @@ def _error_output(name: str) -> Iterator[str]:
 
 
 def _log_lines(descriptor: int, name: str) -> None:
-    left = ERROR_LINES
+    left = MAX_ERROR_LINES
     with os.fdopen(descriptor, "rb") as stream:
-        while line := stream.readline(ERROR_LINE):
+        while line := stream.readline(MAX_ERROR_LINE_BYTES):
             text = "".join(c if c.isprintable() else " " for c in line.decode("utf-8", "replace"))
             if left and text.strip():
                 log.info("%s: %s", name, text.strip())
@@ -111,7 +111,7 @@ def _log_lines(descriptor: int, name: str) -> None:
 
 @asynccontextmanager
 async def open_http(
-    url: str, headers: Mapping[str, str], wait: timedelta, step: float
+    url: str, headers: Mapping[str, str], read_timeout: timedelta, timeout_seconds: float
 ) -> AsyncIterator[ClientSession]:
     """Open a session with a server at an address, by Streamable HTTP.
 
@@ -131,19 +131,19 @@ async def open_http(
         "transport": "streamable_http",
         "url": url,
         "headers": dict(headers),
-        "timeout": step,
-        "sse_read_timeout": wait,
+        "timeout": timeout_seconds,
+        "sse_read_timeout": read_timeout,
         "httpx_client_factory": bounded_client,
-        "session_kwargs": {"read_timeout_seconds": wait, "message_handler": end_if_unreadable},
+        "session_kwargs": {"read_timeout_seconds": read_timeout, "message_handler": end_if_unreadable},
     }
     try:
-        async with _open(connection) as session:
+        async with _open_session(connection) as session:
             yield session
     except Exception:
         if unreadable:
-            raise _unreadable(unreadable[0]) from None
+            raise _to_service_error(unreadable[0]) from None
         raise
-    if unreadable and isinstance(unreadable[0], Trouble):  # during a call, which reports it
+    if unreadable and isinstance(unreadable[0], ServiceError):  # during a call, which reports it
         raise unreadable[0]
 
 
@@ -162,11 +162,11 @@ def bounded_client(
             self._inner = inner
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MOST
+            left = MAX_RESPONSE_BYTES
             async for chunk in self._inner:
                 left -= len(chunk)
                 if left < 0:
-                    raise Trouble("too large", f"an answer has more than {MOST} bytes")
+                    raise ServiceError("too large", f"an answer has more than {MAX_RESPONSE_BYTES} bytes")
                 yield chunk
 
         async def aclose(self) -> None:
@@ -185,31 +185,31 @@ def bounded_client(
     )
 
 
-def _unreadable(error: Exception) -> Trouble:
-    if isinstance(error, Trouble):
+def _to_service_error(error: Exception) -> ServiceError:
+    if isinstance(error, ServiceError):
         return error
     text = f"no server of tools answers there ({type(error).__name__})"
-    return Trouble("malformed", text, hint="endpoint")
+    return ServiceError("malformed", text, hint="endpoint")
 
 
-def connection(server: ToolServer, inherited: Mapping[str, str]) -> Connect:
+def session_factory(server: ToolServer, inherited_env: Mapping[str, str]) -> SessionFactory:
     """Return what opens a session with a server. A process has `inherited` of our environment.
 
     The protocol's own time limit is that of a start; the session minds the time of a call.
     """
-    wait = timedelta(seconds=server.timeout * START)
+    wait = timedelta(seconds=server.timeout * START_TIMEOUT_FACTOR)
     if server.url:
         headers = {name: value.get_secret_value() for name, value in server.headers.items()}
         return lambda: open_http(server.url, headers, wait, server.timeout)
     env = {name: value.get_secret_value() for name, value in server.env.items()}
-    return lambda: open_stdio([server.command, *server.args], {**inherited, **env}, wait)
+    return lambda: open_stdio([server.command, *server.args], {**inherited_env, **env}, wait)
 
 
-def sessions(servers: Iterable[ToolServer], inherited: Mapping[str, str]) -> dict[str, Session]:
+def build_sessions(servers: Iterable[ToolServer], inherited_env: Mapping[str, str]) -> dict[str, ToolServerSession]:
     """Return a session with each server, by the name of its source. None is started."""
     return {
-        one.source: Session(
-            connection(one, inherited),
+        one.source_name: ToolServerSession(
+            session_factory(one, inherited_env),
             one.timeout,
             f"the MCP server {one.name}",
             [*(one.tools or ()), *([one.search.tool] if one.search else ())],

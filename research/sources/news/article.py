@@ -13,13 +13,13 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import field_validator
 
 from research.core.records import Record
-from research.core.text.published import LONGEST, Moment, read
-from research.core.urls import unseen_encoded, without_www
-from research.http.plain import shortened, tidy
-from research.sources.news.windows import Window
+from research.core.text.publication_dates import MAX_DATE_CHARS, Timestamp, parse_publication_date
+from research.core.urls import encode_invisible, strip_www
+from research.http.sanitize import tidy_text, truncate_text
+from research.sources.news.time_window import TimeWindow
 
-HEADLINE = 300  # characters that a title keeps
-ADDRESS = 2_000  # characters that an address may have
+MAX_TITLE_CHARS = 300  # characters that a title keeps
+MAX_URL_CHARS = 2_000  # characters that an address may have
 
 
 class Article(Record):
@@ -38,61 +38,61 @@ class Article(Record):
     outlet: str = ""
     text: str = ""  # a snippet or the whole of it
     published: datetime | None = None  # UTC
-    day_only: bool = False
+    is_day_only: bool = False
     published_text: str = ""
-    seen: datetime | None = None  # UTC
+    seen_at: datetime | None = None  # UTC
     score: float | None = None
     image: str = ""
-    outside: bool = False
-    refs: tuple[str, ...] = ()  # the caller's own names for it
+    is_outside_window: bool = False
+    evidence_ids: tuple[str, ...] = ()  # the caller's own names for it
 
-    @field_validator("published", "seen")
+    @field_validator("published", "seen_at")
     @classmethod
-    def _in_utc(cls, value: datetime | None) -> datetime | None:
+    def _to_utc(cls, value: datetime | None) -> datetime | None:
         if value is not None and value.tzinfo is None:
             raise ValueError("has no time zone; give it as UTC")
         return value.astimezone(UTC) if value else None
 
     @property
-    def moment(self) -> Moment | None:
+    def moment(self) -> Timestamp | None:
         """When it was published, as one value."""
-        return Moment(self.published, self.day_only) if self.published else None
+        return Timestamp(self.published, self.is_day_only) if self.published else None
 
-    def dated(self, text: object, retrieved: datetime) -> Article:
+    def with_published_date(self, text: object, retrieved: datetime) -> Article:
         """With the date of publication that its provider tells, as it was `retrieved`."""
-        moment = read(text, retrieved=retrieved).moment
+        moment = parse_publication_date(text, retrieved=retrieved).timestamp
         update = {
-            "published": moment.at if moment else None,
-            "day_only": bool(moment and moment.day_only),
-            "published_text": shortened(tidy(text), LONGEST),
+            "published": moment.utc if moment else None,
+            "day_only": bool(moment and moment.is_day_only),
+            "published_text": truncate_text(tidy_text(text), MAX_DATE_CHARS),
         }
         return self.model_copy(update=update)
 
-    def judged(self, window: Window | None) -> Article:
+    def with_window_check(self, window: TimeWindow | None) -> Article:
         """Marked as outside if it is."""
-        outside = window is not None and window.misses(self.moment)
-        return self.model_copy(update={"outside": outside})
+        outside = window is not None and window.is_outside(self.moment)
+        return self.model_copy(update={"is_outside_window": outside})
 
 
-def web_address(value: object, base: str = "") -> str:
+def parse_web_address(value: object, base_url: str = "") -> str:
     """An http(s) address that a stranger wrote, made whole; "" if it is none."""
-    if not isinstance(value, str) or not value.strip() or len(value) > ADDRESS:
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_URL_CHARS:
         return ""
-    value = unseen_encoded(value.strip())
+    value = encode_invisible(value.strip())
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in value):
         return ""
     try:
         if urlsplit(value).scheme and not urlsplit(value).netloc:
             return ""  # which joined to another address would become that
-        address = urljoin(base, value)
+        address = urljoin(base_url, value)
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         usable = usable and not set("@%") & set(parts.netloc)  # a password, or what is no host
     except ValueError:
         return ""
-    return address if usable and len(address) <= ADDRESS else ""
+    return address if usable and len(address) <= MAX_URL_CHARS else ""
 
 
-def host(url: str) -> str:
+def url_host(url: str) -> str:
     """The host of an address, as an outlet is called by."""
-    return without_www(urlsplit(url).hostname or "")
+    return strip_www(urlsplit(url).hostname or "")

@@ -13,37 +13,37 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research.core.errors import Trouble, of_status, retry_after
-from research.core.records import Picture, Readiness, Say
-from research.core.text.published import read
-from research.core.text.words import detect_language
-from research.http.pace import Pace
-from research.http.plain import legible, rows, shortened, tidy
-from research.http.replies import body_of, reaching, trusted
-from research.sources.news.article import HEADLINE, Article, host, web_address
-from research.sources.news.notes import noted
-from research.sources.news.provider import BACKOFF, PATIENCE, News, again
-from research.sources.news.tools import Request
+from research.core.errors import ServiceError, error_from_status, parse_retry_after
+from research.core.records import EventEmitter, Picture, Readiness
+from research.core.text.publication_dates import parse_publication_date
+from research.core.text.tokenizer import detect_language
+from research.http.rate_limiter import RateLimiter
+from research.http.responses import convert_errors, read_streamed_body, ssl_context
+from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
+from research.sources.news.notes import make_note
+from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, retry
+from research.sources.news.search_tools import NewsRequest
 
 if TYPE_CHECKING:
     import httpx
 
 
-SETTING = "NEWS_GDELT"
+GDELT_SETTING = "NEWS_GDELT"
 BASE_URL = "https://api.gdeltproject.org"
-AGENT = "Sightline/1.0 (research desk)"
-INTERVAL = 5.0  # seconds between two requests that GDELT wants
-QUEUE = 60.0  # seconds that a search waits for its turn at most
-LONGEST = 250  # characters of a query
-MOST = 250  # rows that one request may ask for
-SIZE = 5_000_000  # bytes of an answer
+USER_AGENT = "Sightline/1.0 (research desk)"
+REQUEST_INTERVAL_SECONDS = 5.0  # seconds between two requests that GDELT wants
+MAX_QUEUE_SECONDS = 60.0  # seconds that a search waits for its turn at most
+MAX_QUERY_CHARS = 250  # characters of a query
+MAX_ROWS = 250  # rows that one request may ask for
+MAX_RESPONSE_BYTES = 5_000_000  # bytes of an answer
 
 # Quotation marks, brackets, a colon or a minus sign would be operators of its query language.
-_OPERATOR = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
-_PACE = re.compile(r"(?i)limit requests|too many requests|rate limit")
+_OPERATOR_PATTERN = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
+_RATE_LIMIT_PATTERN = re.compile(r"(?i)limit requests|too many requests|rate limit")
 
 
-PACE = Pace(INTERVAL)
+RATE_LIMITER = RateLimiter(REQUEST_INTERVAL_SECONDS)
 
 
 class GDELT:
@@ -54,61 +54,61 @@ class GDELT:
     def __init__(
         self,
         *,
-        enabled: bool,
+        is_enabled: bool,
         base_url: str = "",
-        timeout: float = 30.0,
-        pace: Pace = PACE,
-        backoff: float = BACKOFF,
-        patience: float = PATIENCE,
+        timeout_seconds: float = 30.0,
+        rate_limiter: RateLimiter = RATE_LIMITER,
+        backoff_seconds: float = BACKOFF_SECONDS,
+        max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`timeout` is for each of at most two attempts, without the wait for a turn."""
-        self._enabled = enabled
+        self._is_enabled = is_enabled
         self._base_url = (base_url or BASE_URL).rstrip("/")
-        self._timeout = timeout
-        self._pace = pace
-        self._backoff = backoff
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
+        self._rate_limiter = rate_limiter
+        self._backoff_seconds = backoff_seconds
+        self._max_retry_after_seconds = max_retry_after_seconds
         self._clock = clock
         self._client: httpx.AsyncClient | None = None
 
-    def ready(self) -> Readiness:
-        if self._enabled:
+    def readiness(self) -> Readiness:
+        if self._is_enabled:
             return Readiness(state="live")
-        return Readiness(state="missing", detail=SETTING)
+        return Readiness(state="missing", detail=GDELT_SETTING)
 
-    async def search(self, query: str, request: Request, say: Say) -> News:
-        if not self._enabled:
-            raise Trouble("no key", f"{SETTING} is not on")
-        query = tidy(query)
-        asked = plain(query)
+    async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
+        if not self._is_enabled:
+            raise ServiceError("no key", f"{GDELT_SETTING} is not on")
+        query = tidy_text(query)
+        asked = remove_operators(query)
         if not asked:
-            raise Trouble("refused", "GDELT: the query has no word in it")
-        parameters = self._parameters(asked, request)
-        answer = await again(
-            lambda: self._asked(parameters, say),
+            raise ServiceError("refused", "GDELT: the query has no word in it")
+        parameters = self._query_parameters(asked, request)
+        answer = await retry(
+            lambda: self._request(parameters, emit),
             self.name,
-            say,
-            backoff=self._backoff,
-            patience=self._patience,
+            emit,
+            backoff_seconds=self._backoff_seconds,
+            max_retry_after_seconds=self._max_retry_after_seconds,
         )
         now = self._clock()
-        listed = rows(answer.get("articles"))
-        found = [article for row in listed if (article := _article(row, now))]
-        pictured = [article for article in found if article.image or not request.tool.pictures]
+        listed = keep_objects(answer.get("articles"))
+        found = [article for row in listed if (article := _parse_article(row, now))]
+        pictured = [article for article in found if article.image or not request.tool.has_pictures]
         kept = list({article.url: article for article in reversed(pictured)}.values())[::-1]
-        kept = kept[: request.tool.results]
+        kept = kept[: request.tool.max_results]
         pictures = [
             Picture(url=article.image, caption=article.title, page=article.url)
             for article in kept
-            if request.tool.pictures
+            if request.tool.has_pictures
         ]
-        keys = ("seen", "seen days") if request.start else ("seen",)
-        return News(
+        keys = ("seen", "seen days") if request.start_date else ("seen",)
+        return NewsResult(
             articles=tuple(kept),
             pictures=tuple(pictures),
-            asked="" if parameters["query"] == query else parameters["query"],
-            notes=tuple(noted(key) for key in keys),
+            executed_query="" if parameters["query"] == query else parameters["query"],
+            notes=tuple(make_note(key) for key in keys),
         )
 
     async def close(self) -> None:
@@ -116,84 +116,86 @@ class GDELT:
         if client:
             await client.aclose()
 
-    def _parameters(self, query: str, request: Request) -> dict[str, str]:
-        wider = 4 if request.tool.pictures else 1  # not every article has a picture
+    def _query_parameters(self, query: str, request: NewsRequest) -> dict[str, str]:
+        wider = 4 if request.tool.has_pictures else 1  # not every article has a picture
         found = {
             "query": f"{query} sourcelang:chinese" if detect_language(query) == "zh" else query,
             "mode": "artlist",
             "format": "json",
             "sort": "hybridrel",
-            "maxrecords": str(min(request.tool.results * wider, MOST)),
+            "maxrecords": str(min(request.tool.max_results * wider, MAX_ROWS)),
         }
-        if window := request.window(self._clock()):
-            if request.tool.span:
-                return found | {"timespan": f"{request.tool.span.days}d"}
-            last = min(window.until, self._clock())
-            found["startdatetime"] = window.since.strftime("%Y%m%d%H%M%S")
-            found["enddatetime"] = max(last, window.since).strftime("%Y%m%d%H%M%S")
+        if window := request.time_window(self._clock()):
+            if request.tool.lookback:
+                return found | {"timespan": f"{request.tool.lookback.days}d"}
+            last = min(window.end, self._clock())
+            found["startdatetime"] = window.start.strftime("%Y%m%d%H%M%S")
+            found["enddatetime"] = max(last, window.start).strftime("%Y%m%d%H%M%S")
         return found
 
-    async def _asked(self, parameters: dict[str, str], say: Say) -> dict[str, Any]:
-        await self._pace.waited(self.name, say, QUEUE)
+    async def _request(self, parameters: dict[str, str], emit: EventEmitter) -> dict[str, Any]:
+        await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
         async with (
-            reaching("GDELT", self._timeout),
-            self._streamed(parameters) as response,
+            convert_errors("GDELT", self._timeout_seconds),
+            self._open_stream(parameters) as response,
         ):
-            body = await body_of(response, "GDELT", SIZE)
-        return answered(response, body)
+            body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
+        return parse_response(response, body)
 
-    def _streamed(self, parameters: dict[str, str]) -> Any:
+    def _open_stream(self, parameters: dict[str, str]) -> Any:
         if self._client is None:
             import httpx
 
             self._client = httpx.AsyncClient(
-                headers={"User-Agent": AGENT}, timeout=self._timeout, verify=trusted()
+                headers={"User-Agent": USER_AGENT}, timeout=self._timeout_seconds, verify=ssl_context()
             )
         return self._client.stream("GET", f"{self._base_url}/api/v2/doc/doc", params=parameters)
 
 
-def plain(query: str) -> str:
+def remove_operators(query: str) -> str:
     """A query as words alone, which GDELT looks for all together."""
-    return shortened(" ".join(_OPERATOR.sub(" ", query).split()), LONGEST)
+    return truncate_text(" ".join(_OPERATOR_PATTERN.sub(" ", query).split()), MAX_QUERY_CHARS)
 
 
-def answered(response: httpx.Response, body: bytes) -> dict[str, Any]:
+def parse_response(response: httpx.Response, body: bytes) -> dict[str, Any]:
     """What GDELT found. It says in plain text what it does not like, often with the status of success.
 
     Raises:
         Trouble: it found nothing that can be read.
     """
-    text = tidy(body[:2_000].decode("utf-8", "replace"))
+    text = tidy_text(body[:2_000].decode("utf-8", "replace"))
     status = response.status_code
-    if status == 429 or (not text.startswith("{") and _PACE.search(text)):
-        after = retry_after(response.headers)
+    if status == 429 or (not text.startswith("{") and _RATE_LIMIT_PATTERN.search(text)):
+        after = parse_retry_after(response.headers)
         words = f"GDELT: HTTP {status}: {text}"
-        raise Trouble("quota", words, again=True, after=INTERVAL if after is None else after)
+        raise ServiceError(
+            "quota", words, is_retryable=True, retry_after_seconds=REQUEST_INTERVAL_SECONDS if after is None else after
+        )
     if status != 200:
-        raise of_status(status, "GDELT", response.headers)
+        raise error_from_status(status, "GDELT", response.headers)
     try:
-        told = json.loads(legible(body.decode("utf-8", "replace")), strict=False) if text else {}
+        told = json.loads(remove_control_characters(body.decode("utf-8", "replace")), strict=False) if text else {}
     except (ValueError, RecursionError) as error:
         if text.startswith(("{", "<")):
             told_ = "sent broken JSON" if text[0] == "{" else "sent a page"
-            raise Trouble("malformed", f"GDELT {told_}", hint="endpoint") from error
-        raise Trouble("refused", f"GDELT: {text}") from error
+            raise ServiceError("malformed", f"GDELT {told_}", hint="endpoint") from error
+        raise ServiceError("refused", f"GDELT: {text}") from error
     if not isinstance(told, dict):
-        raise Trouble("malformed", "GDELT sent no list of articles", hint="endpoint")
+        raise ServiceError("malformed", "GDELT sent no list of articles", hint="endpoint")
     return told
 
 
-def _article(row: dict[str, Any], retrieved: datetime) -> Article | None:
-    url = web_address(row.get("url"))
-    title = shortened(" ".join(legible(row.get("title")).split()), HEADLINE)
+def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
+    url = parse_web_address(row.get("url"))
+    title = truncate_text(" ".join(remove_control_characters(row.get("title")).split()), MAX_TITLE_CHARS)
     if not url or not title:
         return None
-    seen = read(row.get("seendate"), retrieved=retrieved).moment
+    seen = parse_publication_date(row.get("seendate"), retrieved=retrieved).timestamp
     return Article(
         url=url,
         title=title,
         provider=GDELT.name,
-        outlet=shortened(tidy(row.get("domain")), HEADLINE) or host(url),
-        seen=seen.at if seen else None,
-        image=web_address(row.get("socialimage")),
+        outlet=truncate_text(tidy_text(row.get("domain")), MAX_TITLE_CHARS) or url_host(url),
+        seen_at=seen.utc if seen else None,
+        image=parse_web_address(row.get("socialimage")),
     )

@@ -13,17 +13,17 @@ from research.core.records import Language
 class Note:
     """A note by its name, with what it tells of."""
 
-    name: str
+    message_key: str
     values: tuple[tuple[str, object], ...] = ()
 
-    def said(self, tongue: Language) -> str:
-        return message(f"note.{self.name}", tongue, **dict(self.values))
+    def render(self, language: Language) -> str:
+        return message(f"note.{self.message_key}", language, **dict(self.values))
 
 
-def noted(name: str, **values: object) -> Note:
-    return Note(name, tuple(values.items()))
+def make_note(message_key: str, **values: object) -> Note:
+    return Note(message_key, tuple(values.items()))
 
 
-def joined(notes: Iterable[Note], tongue: Language) -> str:
+def join_notes(notes: Iterable[Note], language: Language) -> str:
     """Several notes as one text."""
-    return message("mark.semicolon", tongue).join(note.said(tongue) for note in notes)
+    return message("mark.semicolon", language).join(note.render(language) for note in notes)

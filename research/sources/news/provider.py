@@ -7,21 +7,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from research.core.errors import Trouble
-from research.core.records import Failure, Picture, Readiness, Say
+from research.core.errors import ServiceError
+from research.core.records import EventEmitter, Failure, Picture, Readiness
 from research.sources.news.article import Article
 from research.sources.news.notes import Note
-from research.sources.news.tools import Request
+from research.sources.news.search_tools import NewsRequest
 
-ATTEMPTS = 2
-BACKOFF = 1.0  # seconds before the second attempt, twice as many before each further one
-PATIENCE = 30.0  # seconds that a service may ask to be left alone for
+MAX_ATTEMPTS = 2
+BACKOFF_SECONDS = 1.0  # seconds before the second attempt, twice as many before each further one
+MAX_RETRY_AFTER_SECONDS = 30.0  # seconds that a service may ask to be left alone for
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class News:
+class NewsResult:
     """What one query brought back from one provider. Nothing found is `articles=()`, no error.
 
     `lead` is the provider's own text; `asked` is the query as it was sent, if it was changed;
@@ -30,23 +30,23 @@ class News:
 
     articles: tuple[Article, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    lead: str = ""
-    asked: str = ""
+    provider_summary: str = ""
+    executed_query: str = ""
     notes: tuple[Note, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
-class Provider(Protocol):
+class NewsProvider(Protocol):
     """One place to look for news. Belongs to the loop on which it is first used."""
 
     @property
     def name(self) -> str:
         """tavily, feeds, gdelt."""
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         """Whether it is configured; if not, `detail` names the setting. Quick: no network."""
 
-    async def search(self, query: str, request: Request, say: Say) -> News:
+    async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
         """Looks for one query.
 
         Raises:
@@ -57,14 +57,14 @@ class Provider(Protocol):
         """Releases the connections."""
 
 
-async def again(
+async def retry(
     call: Callable[[], Awaitable[_T]],
-    name: str,
-    say: Say,
+    provider_name: str,
+    emit: EventEmitter,
     *,
-    attempts: int = ATTEMPTS,
-    backoff: float = BACKOFF,
-    patience: float = PATIENCE,
+    max_attempts: int = MAX_ATTEMPTS,
+    backoff_seconds: float = BACKOFF_SECONDS,
+    max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
 ) -> _T:
     """What a call brings, which is repeated where that can help: a bounded number of times, after
     waits that can be cancelled and are told.
@@ -72,16 +72,18 @@ async def again(
     Raises:
         Trouble: that of the last attempt.
     """
-    for attempt in range(1, attempts + 1):
+    for attempt in range(1, max_attempts + 1):
         try:
             return await call()
-        except Trouble as found:
-            wait = backoff * 2 ** (attempt - 1) if found.after is None else found.after
-            if found.after is not None and wait > patience:
+        except ServiceError as found:
+            wait = (
+                backoff_seconds * 2 ** (attempt - 1) if found.retry_after_seconds is None else found.retry_after_seconds
+            )
+            if found.retry_after_seconds is not None and wait > max_retry_after_seconds:
                 text = f"{found.message} (possible again in {wait:g} s)"
-                raise Trouble(found.reason, text, hint=found.hint) from found
-            if attempt == attempts or not found.again:
+                raise ServiceError(found.reason, text, hint=found.hint) from found
+            if attempt == max_attempts or not found.is_retryable:
                 raise
-            say("waiting", stage="search", seconds=wait, reason=found.reason, what=name)
+            emit("waiting", stage="search", seconds=wait, reason=found.reason, what=provider_name)
         await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")

@@ -11,81 +11,81 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from research.citations.registry import Registry, evidence_id
-from research.core.deadlines import counted
-from research.core.domains import Verdict
-from research.core.errors import Trouble
+from research.citations.registry import EvidenceRegistry, evidence_id
+from research.core.deadlines import count_down
+from research.core.domains import DomainStatus
+from research.core.errors import ServiceError
 from research.core.records import (
+    EventEmitter,
     Evidence,
     EvidenceKind,
     Finding,
     Language,
     Passage,
     Readiness,
-    Say,
     Task,
     fingerprint,
 )
-from research.core.text.words import detect_language
+from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.http.relay import first, lost
-from research.sources.domain_standing import weighed
+from research.http.failover import ask_in_order, failed_finding
+from research.sources.domain_ranking import apply_domain_rules
 from research.sources.news.article import Article
-from research.sources.news.notes import joined, noted
-from research.sources.news.provider import News, Provider
-from research.sources.news.tools import Choice, chosen
+from research.sources.news.notes import join_notes, make_note
+from research.sources.news.provider import NewsProvider, NewsResult
+from research.sources.news.search_tools import ToolChoice, choose_tool
 
-KIND: EvidenceKind = "news"
-PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
+EVIDENCE_KIND: EvidenceKind = "news"
+TIMEOUT_FRACTION = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
 
 
 class NewsRetriever:
     """Looks for news through whoever is configured."""
 
     name = "news"
-    turns = 1
+    max_sequential_calls = 1
 
     def __init__(
         self,
-        providers: Sequence[Provider],
+        providers: Sequence[NewsProvider],
         *,
-        deadline: float,
-        domains: Mapping[str, Verdict] | None = None,
+        timeout_seconds: float,
+        domain_verdicts: Mapping[str, DomainStatus] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search."""
         self._providers = tuple(providers)
-        self._deadline = deadline
-        self._domains = domains or {}
+        self._timeout_seconds = timeout_seconds
+        self._domain_verdicts = domain_verdicts or {}
         self._clock = clock
 
     @property
-    def providers(self) -> Sequence[Provider]:
+    def live_providers(self) -> Sequence[NewsProvider]:
         """Those that are configured, the first choice first."""
-        return [p for p in self._providers if p.ready().state == "live"]
+        return [p for p in self._providers if p.readiness().state == "live"]
 
-    def ready(self) -> Readiness:
-        if live := [provider.name for provider in self.providers]:
+    def readiness(self) -> Readiness:
+        if live := [provider.name for provider in self.live_providers]:
             return Readiness(state="live", detail=", ".join(live))
-        missing = (provider.ready().detail for provider in self._providers)
+        missing = (provider.readiness().detail for provider in self._providers)
         return Readiness(state="missing", detail=", ".join(missing))
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
         started, begun = self._clock(), time.monotonic()
-        live = self.providers
+        live = self.live_providers
         if not live:
-            raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
-        choice = chosen(task.tool, task.start, task.end, started.date())
-        with counted(self._deadline * PUNCTUAL) as clock:
-            answered, failures = await first(
-                live, task.query, lambda p: p.search(task.query, choice.request, say), clock
+            raise ServiceError("no key", f"news needs one of {self.readiness().detail}", hint="key")
+        choice = choose_tool(task.tool, task.start, task.end, started.date())
+        with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
+            answered, failures = await ask_in_order(
+                live, task.query, lambda p: p.search(task.query, choice.request, emit), clock
             )
-        if choice.fault:
-            trouble = Trouble("malformed", choice.fault.said(_tongue(task)))
-            failures.append(trouble.failure("search", self.name, task.query))
+        if choice.error_note:
+            trouble = ServiceError("malformed", choice.error_note.render(_task_language(task)))
+            failures.append(trouble.to_failure("search", self.name, task.query))
         if answered is None:
-            return lost(task, started, failures)
-        finding = self._finding(task, choice, *answered, started)
+            return failed_finding(task, started, failures)
+        finding = self._build_finding(task, choice, *answered, started)
         failures += finding.failures
         seconds = round(time.monotonic() - begun, 4)
         return finding.model_copy(update={"failures": tuple(failures), "seconds": seconds})
@@ -94,35 +94,35 @@ class NewsRetriever:
         for provider in self._providers:
             await provider.close()
 
-    def _finding(
-        self, task: Task, choice: Choice, provider: Provider, news: News, started: datetime
+    def _build_finding(
+        self, task: Task, choice: ToolChoice, provider: NewsProvider, news: NewsResult, started: datetime
     ) -> Finding:
-        registry = Registry()
+        registry = EvidenceRegistry()
         outside: dict[str, None] = {}
         for article in news.articles:
-            if item := _evidence(article, started):
+            if item := _article_evidence(article, started):
                 known = registry.add(item)
-                if article.outside:
+                if article.is_outside_window:
                     outside[known.id] = None
-        evidence, avoided = weighed(tuple(registry), self._domains)
+        evidence, avoided = apply_domain_rules(tuple(registry), self._domain_verdicts)
         outside = {key: None for key in outside if key in {item.id for item in evidence}}
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]
         if avoided:
-            notes.append(noted("avoided", count=avoided))
+            notes.append(make_note("avoided", count=avoided))
         if outside:
-            notes.append(noted("outside", count=len(outside), all=len(evidence)))
+            notes.append(make_note("outside", count=len(outside), all=len(evidence)))
         if undated:
-            notes.append(noted("undated", count=len(undated), all=len(evidence)))
+            notes.append(make_note("undated", count=len(undated), all=len(evidence)))
         return Finding(
             task=task,
             evidence=evidence,
             reason=None if evidence else "empty",
-            message=joined(notes, _tongue(task)),
+            message=join_notes(notes, _task_language(task)),
             started=started,
             provider=provider.name,
-            asked=(news.asked,) if news.asked else (),
-            lead=news.lead,
+            asked=(news.executed_query,) if news.executed_query else (),
+            lead=news.provider_summary,
             pictures=news.pictures,
             outside=tuple(outside),
             undated=undated,
@@ -130,11 +130,11 @@ class NewsRetriever:
         )
 
 
-def _tongue(task: Task) -> Language:
+def _task_language(task: Task) -> Language:
     return task.language or detect_language(task.query)
 
 
-def _evidence(article: Article, retrieved: datetime) -> Evidence | None:
+def _article_evidence(article: Article, retrieved: datetime) -> Evidence | None:
     """An article as evidence; of one without text its headline is what can be cited."""
     address = canonical_url(article.url)
     text = article.text or article.title
@@ -142,13 +142,13 @@ def _evidence(article: Article, retrieved: datetime) -> Evidence | None:
         return None
     published = article.published
     return Evidence(
-        id=evidence_id(KIND, address, address),
-        kind=KIND,
+        id=evidence_id(EVIDENCE_KIND, address, address),
+        kind=EVIDENCE_KIND,
         title=article.title or article.outlet,
         publisher=article.outlet,
         url=address,
         retrieved=retrieved,
         published=published.date() if published else None,
-        moment=None if article.day_only else published,
+        moment=None if article.is_day_only else published,
         passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
     )

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from research.core.records import Picture, Readiness, Say, Usage
-from research.http.plain import SNIPPET, rows, shortened, tidy
-from research.http.tavily import LONGEST, TavilyWire
-from research.sources.news.article import HEADLINE, Article, host, web_address
-from research.sources.news.notes import noted
-from research.sources.news.provider import BACKOFF, PATIENCE, News, again
-from research.sources.news.tools import Request
+from research.core.records import EventEmitter, Picture, Readiness, Usage
+from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, tidy_text, truncate_text
+from research.http.tavily import MAX_QUERY_CHARS, TavilyClient
+from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
+from research.sources.news.notes import make_note
+from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, retry
+from research.sources.news.search_tools import NewsRequest
 
 
 class TavilyNews:
@@ -25,71 +25,71 @@ class TavilyNews:
         key: str,
         *,
         base_url: str = "",
-        timeout: float = 30.0,
-        backoff: float = BACKOFF,
-        patience: float = PATIENCE,
+        timeout_seconds: float = 30.0,
+        backoff_seconds: float = BACKOFF_SECONDS,
+        max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`timeout` is for each of at most two attempts."""
-        self._wire = TavilyWire(key, base_url=base_url, timeout=timeout)
-        self._backoff = backoff
-        self._patience = patience
+        self._client = TavilyClient(key, base_url=base_url, timeout_seconds=timeout_seconds)
+        self._backoff_seconds = backoff_seconds
+        self._max_retry_after_seconds = max_retry_after_seconds
         self._clock = clock
 
-    def ready(self) -> Readiness:
-        return self._wire.ready()
+    def readiness(self) -> Readiness:
+        return self._client.readiness()
 
-    async def search(self, query: str, request: Request, say: Say) -> News:
-        query = tidy(query)
-        asked = shortened(query, LONGEST)
-        answer = await again(
-            lambda: self._wire.ask(asked, **request.parameters),
+    async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
+        query = tidy_text(query)
+        asked = truncate_text(query, MAX_QUERY_CHARS)
+        answer = await retry(
+            lambda: self._client.search(asked, **request.tavily_parameters),
             self.name,
-            say,
-            backoff=self._backoff,
-            patience=self._patience,
+            emit,
+            backoff_seconds=self._backoff_seconds,
+            max_retry_after_seconds=self._max_retry_after_seconds,
         )
-        say("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
         now = self._clock()
-        window = request.window(now)
-        found = rows(answer.get("results"))
-        articles = [article.judged(window) for row in found if (article := _article(row, now))]
-        notes = [] if asked == query else [noted("shortened", count=len(asked))]
+        window = request.time_window(now)
+        found = keep_objects(answer.get("results"))
+        articles = [article.with_window_check(window) for row in found if (article := _parse_article(row, now))]
+        notes = [] if asked == query else [make_note("shortened", count=len(asked))]
         if lost := len(found) - len(articles):
-            notes.append(noted("no address", count=lost, all=len(found)))
-        return News(
+            notes.append(make_note("no address", count=lost, all=len(found)))
+        return NewsResult(
             articles=tuple(articles),
-            pictures=tuple(_pictures(answer.get("images"))),
-            lead=shortened(tidy(answer.get("answer")), SNIPPET),
-            asked="" if asked == query else asked,
+            pictures=tuple(_parse_pictures(answer.get("images"))),
+            provider_summary=truncate_text(tidy_text(answer.get("answer")), MAX_SNIPPET_CHARS),
+            executed_query="" if asked == query else asked,
             notes=tuple(notes),
         )
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._client.close()
 
 
-def _article(row: dict[str, Any], retrieved: datetime) -> Article | None:
-    url = web_address(row.get("url"))
+def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
+    url = parse_web_address(row.get("url"))
     if not url:
         return None
     score = row.get("score")
     return Article(
         url=url,
-        title=shortened(" ".join(tidy(row.get("title")).split()), HEADLINE),
+        title=truncate_text(" ".join(tidy_text(row.get("title")).split()), MAX_TITLE_CHARS),
         provider=TavilyNews.name,
-        outlet=host(url),
-        text=shortened(tidy(row.get("content")), SNIPPET),
+        outlet=url_host(url),
+        text=truncate_text(tidy_text(row.get("content")), MAX_SNIPPET_CHARS),
         score=float(score) if isinstance(score, int | float) else None,
-    ).dated(row.get("published_date"), retrieved)
+    ).with_published_date(row.get("published_date"), retrieved)
 
 
-def _pictures(value: object) -> list[Picture]:
+def _parse_pictures(value: object) -> list[Picture]:
     """Pictures come as addresses, or with a description each."""
     found = []
     for entry in value if isinstance(value, list) else []:
         told = entry if isinstance(entry, dict) else {"url": entry}
-        if url := web_address(told.get("url")):
-            caption = " ".join(tidy(told.get("description")).split())
-            found.append(Picture(url=url, caption=shortened(caption, HEADLINE)))
+        if url := parse_web_address(told.get("url")):
+            caption = " ".join(tidy_text(told.get("description")).split())
+            found.append(Picture(url=url, caption=truncate_text(caption, MAX_TITLE_CHARS)))
     return found

@@ -3,20 +3,20 @@ open sources on."""
 
 from __future__ import annotations
 
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(supplies: Supplies) -> Retriever:
-    from research.http.client import Client
+def _build_retriever(dependencies: Dependencies) -> Retriever:
+    from research.http.client import ServiceClient
     from research.sources.papers import arxiv, crossref, openalex, pubmed
-    from research.sources.papers.retriever import Papers
+    from research.sources.papers.retriever import PaperRetriever
 
-    settings = supplies.settings
+    settings = dependencies.settings
 
-    def client(base_url: str) -> Client:
-        return Client(base_url, timeout=settings.search_timeout / 2, contact=settings.contact)
+    def client(base_url: str) -> ServiceClient:
+        return ServiceClient(base_url, timeout_seconds=settings.search_timeout / 2, contact=settings.contact)
 
-    return Papers(
+    return PaperRetriever(
         [
             openalex.OpenAlex(
                 client(settings.openalex_url or openalex.BASE_URL),
@@ -26,22 +26,22 @@ def _build(supplies: Supplies) -> Retriever:
             arxiv.ArXiv(client(settings.arxiv_url or arxiv.BASE_URL)),
             pubmed.PubMed(client(settings.pubmed_url or pubmed.BASE_URL)),
         ],
-        enabled=settings.opened,
-        results=settings.results_per_search,
-        deadline=settings.search_timeout,
-        domains=settings.verdicts,
-        clock=supplies.clock,
+        is_enabled=settings.opened,
+        max_results=settings.results_per_search,
+        timeout_seconds=settings.search_timeout,
+        domain_verdicts=settings.verdicts,
+        clock=dependencies.clock,
     )
 
 
 SOURCE = Source(
     name="papers",
     kind="paper",
-    prompt="abstracts of scholarly papers, mostly in English",
-    build=_build,
+    prompt_phrase="abstracts of scholarly papers, mostly in English",
+    build=_build_retriever,
     icon="article",
-    usual=lambda standing: standing.state == "live",
-    cached=True,
-    probe="penicillin",
-    adds=("", "export SIGHTLINE_OPEN_SOURCES=on"),
+    is_default=lambda standing: standing.state == "live",
+    is_cacheable=True,
+    test_query="penicillin",
+    setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),
 )

@@ -6,17 +6,25 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from research.core.errors import Trouble
-from research.core.records import Author, Say
-from research.http.client import Client
-from research.http.pace import Pace
-from research.sources.papers.service import QUEUE, terms
-from research.sources.papers.work import AUTHORS, Work, bare_doi, dated, named, prose, titled
+from research.core.errors import ServiceError
+from research.core.records import Author, EventEmitter
+from research.http.client import ServiceClient
+from research.http.rate_limiter import RateLimiter
+from research.sources.papers.provider import MAX_QUEUE_SECONDS, extract_terms
+from research.sources.papers.work import (
+    MAX_AUTHORS,
+    Work,
+    parse_abstract,
+    parse_date_parts,
+    parse_doi,
+    parse_name,
+    parse_title,
+)
 
 BASE_URL = "https://export.arxiv.org"
-PACE = Pace(3.0)
-_ATOM, _OWN = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
-_ID = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
+RATE_LIMITER = RateLimiter(3.0)
+_ATOM_NAMESPACE, _ARXIV_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
+_ID_PATTERN = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
 
 
 class ArXiv:
@@ -24,53 +32,56 @@ class ArXiv:
 
     name = "arxiv"
 
-    def __init__(self, client: Client, pace: Pace = PACE) -> None:
+    def __init__(self, client: ServiceClient, rate_limiter: RateLimiter = RATE_LIMITER) -> None:
         self._client = client
-        self._pace = pace
+        self._rate_limiter = rate_limiter
 
-    async def works(self, query: str, most: int, say: Say) -> list[Work]:
-        if not (words := terms(query)):
+    async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
+        if not (words := extract_terms(query)):
             return []
-        await self._pace.waited(self.name, say, QUEUE)
+        await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
         asked = {
             "search_query": " AND ".join(f"all:{term}" for term in words),
             "start": "0",
-            "max_results": str(most),
+            "max_results": str(limit),
             "sortBy": "relevance",
         }
-        feed = await self._client.xml("arXiv", "/api/query", asked, f"{_ATOM}feed")
-        entries = feed.findall(f"{_ATOM}entry")[:most]
+        feed = await self._client.get_xml("arXiv", "/api/query", asked, f"{_ATOM_NAMESPACE}feed")
+        entries = feed.findall(f"{_ATOM_NAMESPACE}entry")[:limit]
         for entry in entries:
-            if "arxiv.org/api/errors" in _text(entry, f"{_ATOM}id"):  # with the status of success
-                raise Trouble("refused", f"arXiv: {_text(entry, f'{_ATOM}summary')}")
-        return [work for entry in entries if (work := _work(entry))]
+            if "arxiv.org/api/errors" in _find_text(entry, f"{_ATOM_NAMESPACE}id"):  # with the status of success
+                raise ServiceError("refused", f"arXiv: {_find_text(entry, f'{_ATOM_NAMESPACE}summary')}")
+        return [work for entry in entries if (work := _parse_work(entry))]
 
     async def close(self) -> None:
         await self._client.close()
 
 
-def _work(entry: Any) -> Work | None:
-    title, notice = titled(_text(entry, f"{_ATOM}title"))
-    at = _ID.fullmatch(_text(entry, f"{_ATOM}id"))
+def _parse_work(entry: Any) -> Work | None:
+    title, notice = parse_title(_find_text(entry, f"{_ATOM_NAMESPACE}title"))
+    at = _ID_PATTERN.fullmatch(_find_text(entry, f"{_ATOM_NAMESPACE}id"))
     if not title or not at:
         return None
-    doi = bare_doi(_text(entry, f"{_OWN}doi"))
-    year, day = dated(_text(entry, f"{_ATOM}published")[:10].split("-"))
-    names = (named(_text(one, f"{_ATOM}name")) for one in entry.findall(f"{_ATOM}author")[:AUTHORS])
+    doi = parse_doi(_find_text(entry, f"{_ARXIV_NAMESPACE}doi"))
+    year, day = parse_date_parts(_find_text(entry, f"{_ATOM_NAMESPACE}published")[:10].split("-"))
+    names = (
+        parse_name(_find_text(one, f"{_ATOM_NAMESPACE}name"))
+        for one in entry.findall(f"{_ATOM_NAMESPACE}author")[:MAX_AUTHORS]
+    )
     return Work(
         title=title,
-        service=ArXiv.name,
-        doi=doi or bare_doi(f"10.48550/arXiv.{at['id']}"),  # every preprint has one
-        page=f"https://arxiv.org/abs/{at['id']}",
-        full=f"https://arxiv.org/pdf/{at['id']}",
-        abstract=prose(" ".join(_text(entry, f"{_ATOM}summary").split())),
+        provider=ArXiv.name,
+        doi=doi or parse_doi(f"10.48550/arXiv.{at['id']}"),  # every preprint has one
+        page_url=f"https://arxiv.org/abs/{at['id']}",
+        full_text_url=f"https://arxiv.org/pdf/{at['id']}",
+        abstract=parse_abstract(" ".join(_find_text(entry, f"{_ATOM_NAMESPACE}summary").split())),
         authors=tuple(Author(name=name) for name in names if name),
         year=year,
-        day=day,
-        venue=named(_text(entry, f"{_OWN}journal_ref")) or "arXiv",
+        published=day,
+        venue=parse_name(_find_text(entry, f"{_ARXIV_NAMESPACE}journal_ref")) or "arXiv",
         notice=notice,
     )
 
 
-def _text(entry: Any, path: str) -> str:
+def _find_text(entry: Any, path: str) -> str:
     return (entry.findtext(path) or "").strip()

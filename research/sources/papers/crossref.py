@@ -7,26 +7,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from research.core.records import Author, Notice, Say
-from research.http.client import Client
-from research.http.plain import legible, rows, shortened
-from research.sources.papers.service import LONGEST, listed
+from research.core.records import Author, EventEmitter, PublicationNotice
+from research.http.client import ServiceClient
+from research.http.sanitize import keep_objects, remove_control_characters, truncate_text
+from research.sources.papers.provider import MAX_QUERY_CHARS, require_rows
 from research.sources.papers.work import (
-    AUTHORS,
-    NOTICES,
+    MAX_AUTHORS,
+    NOTICE_BY_TYPE,
     Work,
-    address,
-    bare_doi,
-    dated,
-    gravest,
-    named,
-    prose,
-    titled,
-    whole,
+    most_severe,
+    parse_abstract,
+    parse_count,
+    parse_date_parts,
+    parse_doi,
+    parse_name,
+    parse_title,
+    parse_url,
 )
 
 BASE_URL = "https://api.crossref.org"
-_PARTS = (
+_PART_TYPES = (
     "component",
     "peer-review",
 )  # types of what is no work by itself: a figure, a review of one
@@ -37,72 +37,68 @@ class Crossref:
 
     name = "crossref"
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ServiceClient) -> None:
         self._client = client
 
-    async def works(self, query: str, most: int, say: Say) -> list[Work]:
+    async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         asked = {
-            "query": shortened(query, LONGEST),
-            "rows": str(most),
+            "query": truncate_text(query, MAX_QUERY_CHARS),
+            "rows": str(limit),
             "mailto": self._client.contact,
         }
-        answer = await self._client.json("Crossref", "/works", asked)
+        answer = await self._client.get_json("Crossref", "/works", asked)
         message = answer.get("message")
         items = message.get("items") if isinstance(message, dict) else None
-        found = listed(items, "Crossref")[: 2 * most]
-        return [work for row in found if (work := _work(row))][:most]
+        found = require_rows(items, "Crossref")[: 2 * limit]
+        return [work for row in found if (work := _parse_work(row))][:limit]
 
     async def close(self) -> None:
         await self._client.close()
 
 
-def _work(row: dict[str, Any]) -> Work | None:
-    title, notice = titled(_one(row.get("title")))
-    doi = bare_doi(row.get("DOI"))
-    if not title or not doi or row.get("type") in _PARTS:
+def _parse_work(row: dict[str, Any]) -> Work | None:
+    title, notice = parse_title(_first_item(row.get("title")))
+    doi = parse_doi(row.get("DOI"))
+    if not title or not doi or row.get("type") in _PART_TYPES:
         return None
-    dates = (_day(row.get(key)) for key in ("issued", "published"))
+    dates = (_parse_date(row.get(key)) for key in ("issued", "published"))
     year, day = next((found for found in dates if found[0]), (None, None))
-    people = [_author(one) for one in rows(row.get("author"))[:AUTHORS]]
+    people = [_parse_author(one) for one in keep_objects(row.get("author"))[:MAX_AUTHORS]]
     return Work(
         title=title,
-        service=Crossref.name,
+        provider=Crossref.name,
         doi=doi,
-        page=address(row.get("URL")),
-        abstract=prose(row.get("abstract")),
-        authors=tuple(one for one in people if one.shown),
+        page_url=parse_url(row.get("URL")),
+        abstract=parse_abstract(row.get("abstract")),
+        authors=tuple(one for one in people if one.display_name),
         year=year,
-        day=day,
-        venue=named(_one(row.get("container-title"))),
-        language=legible(row.get("language"))[:2].lower(),
-        cited=whole(row.get("is-referenced-by-count")),
-        notice=gravest([notice, *(kind for _, kind in _updates(row.get("updated-by")))]),
-        notices=tuple(
-            (to, kind) for to, kind in _updates(row.get("update-to")) if to and to != doi
-        ),
+        published=day,
+        venue=parse_name(_first_item(row.get("container-title"))),
+        language=remove_control_characters(row.get("language"))[:2].lower(),
+        citation_count=parse_count(row.get("is-referenced-by-count")),
+        notice=most_severe([notice, *(kind for _, kind in _parse_updates(row.get("updated-by")))]),
+        notices_by_doi=tuple((to, kind) for to, kind in _parse_updates(row.get("update-to")) if to and to != doi),
     )
 
 
-def _updates(value: object) -> Iterator[tuple[str, Notice]]:
+def _parse_updates(value: object) -> Iterator[tuple[str, PublicationNotice]]:
     """The DOIs of updates, each with what it comes to; a new edition is none that matters."""
-    for row in rows(value):
-        if kind := NOTICES.get(legible(row.get("type"))):
-            yield bare_doi(row.get("DOI")), kind
+    for row in keep_objects(value):
+        if kind := NOTICE_BY_TYPE.get(remove_control_characters(row.get("type"))):
+            yield parse_doi(row.get("DOI")), kind
 
 
-def _author(row: dict[str, Any]) -> Author:
-    family = named(row.get("family"))
+def _parse_author(row: dict[str, Any]) -> Author:
+    family = parse_name(row.get("family"))
     if family:
-        return Author(family=family, given=named(row.get("given")))
-    return Author(name=named(row.get("name")))
+        return Author(family=family, given=parse_name(row.get("given")))
+    return Author(name=parse_name(row.get("name")))
 
 
-def _day(value: object) -> Any:
+def _parse_date(value: object) -> Any:
     parts = value.get("date-parts") if isinstance(value, dict) else None
-    return dated(
-        parts[0] if isinstance(parts, list) and parts and isinstance(parts[0], list) else []
-    )
+    return parse_date_parts(parts[0] if isinstance(parts, list) and parts and isinstance(parts[0], list) else [])
 
 
-def _one(value: object) -> object:
+def _first_item(value: object) -> object:
     return value[0] if isinstance(value, list) and value else value

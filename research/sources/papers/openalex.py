@@ -5,28 +5,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from research.core.records import Author, Say
-from research.http.client import Client
-from research.http.plain import SNIPPET, legible, rows, shortened
-from research.sources.papers.service import listed, terms
+from research.core.records import Author, EventEmitter
+from research.http.client import ServiceClient
+from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, remove_control_characters, truncate_text
+from research.sources.papers.provider import extract_terms, require_rows
 from research.sources.papers.work import (
-    AUTHORS,
+    MAX_AUTHORS,
     Work,
-    address,
-    bare_doi,
-    dated,
-    named,
-    titled,
-    whole,
+    parse_count,
+    parse_date_parts,
+    parse_doi,
+    parse_name,
+    parse_title,
+    parse_url,
 )
 
 BASE_URL = "https://api.openalex.org"
-FIELDS = (
+SELECTED_FIELDS = (
     "id", "doi", "display_name", "authorships", "publication_year", "publication_date", "language",
     "primary_location", "best_oa_location", "open_access", "cited_by_count", "is_retracted",
     "abstract_inverted_index",
 )  # fmt: skip
-WORDS = 5_000  # of an abstract
+MAX_ABSTRACT_WORDS = 5_000  # of an abstract
 
 
 class OpenAlex:
@@ -34,72 +34,72 @@ class OpenAlex:
 
     name = "openalex"
 
-    def __init__(self, client: Client, key: str = "") -> None:
+    def __init__(self, client: ServiceClient, key: str = "") -> None:
         """`key` raises how many searches a day are answered; it is free."""
         self._client, self._key = client, key
 
-    async def works(self, query: str, most: int, say: Say) -> list[Work]:
-        if not (words := terms(query)):
+    async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
+        if not (words := extract_terms(query)):
             return []
         asked = {
             "search": " ".join(words),
-            "per_page": str(most),
-            "select": ",".join(FIELDS),
+            "per_page": str(limit),
+            "select": ",".join(SELECTED_FIELDS),
             "mailto": self._client.contact,
             "api_key": self._key,
         }
-        answer = await self._client.json("OpenAlex", "/works", asked)
-        found = listed(answer.get("results"), "OpenAlex")[: 2 * most]
-        return [work for row in found if (work := _work(row))][:most]
+        answer = await self._client.get_json("OpenAlex", "/works", asked)
+        found = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
+        return [work for row in found if (work := _parse_work(row))][:limit]
 
     async def close(self) -> None:
         await self._client.close()
 
 
-def _work(row: dict[str, Any]) -> Work | None:
-    title, notice = titled(row.get("display_name"))
-    year, day = dated(legible(row.get("publication_date")).split("-"))
-    place, free = _dict(row.get("primary_location")), _dict(row.get("best_oa_location"))
-    people = rows(row.get("authorships"))[:AUTHORS]
-    names = [named(_dict(one.get("author")).get("display_name")) for one in people]
+def _parse_work(row: dict[str, Any]) -> Work | None:
+    title, notice = parse_title(row.get("display_name"))
+    year, day = parse_date_parts(remove_control_characters(row.get("publication_date")).split("-"))
+    place, free = _as_dict(row.get("primary_location")), _as_dict(row.get("best_oa_location"))
+    people = keep_objects(row.get("authorships"))[:MAX_AUTHORS]
+    names = [parse_name(_as_dict(one.get("author")).get("display_name")) for one in people]
     work = Work(
         title=title,
-        service=OpenAlex.name,
-        doi=bare_doi(row.get("doi")),
-        page=address(place.get("landing_page_url")) or address(row.get("id")),
-        full=_first(
+        provider=OpenAlex.name,
+        doi=parse_doi(row.get("doi")),
+        page_url=parse_url(place.get("landing_page_url")) or parse_url(row.get("id")),
+        full_text_url=_first_url(
             free.get("pdf_url"),
             free.get("landing_page_url"),
-            _dict(row.get("open_access")).get("oa_url"),
+            _as_dict(row.get("open_access")).get("oa_url"),
         ),
-        abstract=_abstract(row.get("abstract_inverted_index")),
+        abstract=_parse_abstract(row.get("abstract_inverted_index")),
         authors=tuple(Author(name=name) for name in names if name),
-        year=dated([row.get("publication_year")])[0] or year,
-        day=None if day and (day.month, day.day) == (1, 1) else day,
-        venue=named(_dict(place.get("source")).get("display_name")),
-        language=legible(row.get("language"))[:2].lower(),
-        cited=whole(row.get("cited_by_count")),
+        year=parse_date_parts([row.get("publication_year")])[0] or year,
+        published=None if day and (day.month, day.day) == (1, 1) else day,
+        venue=parse_name(_as_dict(place.get("source")).get("display_name")),
+        language=remove_control_characters(row.get("language"))[:2].lower(),
+        citation_count=parse_count(row.get("cited_by_count")),
         notice="retracted" if row.get("is_retracted") is True else notice,
     )
     return work if title and work.url else None
 
 
-def _abstract(index: object) -> str:
+def _parse_abstract(index: object) -> str:
     """The words of an inverted index, each at its places."""
     placed = [
-        (place, legible(word))
-        for word, places in _dict(index).items()
+        (place, remove_control_characters(word))
+        for word, places in _as_dict(index).items()
         if isinstance(places, list)
-        for place in places[:WORDS]
+        for place in places[:MAX_ABSTRACT_WORDS]
         if isinstance(place, int)
     ]
-    placed = sorted(placed)[:WORDS]
-    return shortened(" ".join(" ".join(word for _, word in placed).split()), SNIPPET)
+    placed = sorted(placed)[:MAX_ABSTRACT_WORDS]
+    return truncate_text(" ".join(" ".join(word for _, word in placed).split()), MAX_SNIPPET_CHARS)
 
 
-def _first(*values: object) -> str:
-    return next(filter(None, map(address, values)), "")
+def _first_url(*values: object) -> str:
+    return next(filter(None, map(parse_url, values)), "")
 
 
-def _dict(value: object) -> dict[str, Any]:
+def _as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from research.core.errors import Trouble, conceal
+from research.core.errors import ServiceError, register_secrets
 from research.core.settings import Settings
 from research.sources.mcp_tools import session
-from research.sources.mcp_tools.session import START, Connect, ToolError, invoke
+from research.sources.mcp_tools.session import START_TIMEOUT_FACTOR, SessionFactory, ToolError, invoke
 from research.sources.mcp_tools.transports import open_http, open_stdio
-from research.sources.places import shapes
+from research.sources.places import tool_responses
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
     from research.sources.mcp_tools.session import Handler
-    from research.sources.places.server import Backend
+    from research.sources.places.server import MapBackend
 
-PACKAGE = "@amap/amap-maps-mcp-server"
-HOSTED = "https://mcp.amap.com/mcp"
-METHODS = {  # of a back end, by the names of the tools
+NPM_PACKAGE = "@amap/amap-maps-mcp-server"
+HOSTED_URL = "https://mcp.amap.com/mcp"
+METHOD_BY_TOOL = {  # of a back end, by the names of the tools
     "maps_geo": "geocode", "maps_regeocode": "regeocode", "maps_around_search": "around",
     "maps_text_search": "text", "maps_search_detail": "detail", "maps_direction_walking": "walking",
     "maps_direction_driving": "driving", "maps_bicycling": "bicycling",
     "maps_direction_transit_integrated": "transit", "maps_distance": "distance",
     "maps_weather": "weather", "maps_ip_location": "ip",
 }  # fmt: skip
-_ALIASES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted server's name
+_HOSTED_NAMES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted server's name
 
 
-class Session(session.Session):
+class AmapSession(session.ToolServerSession):
     """The tools of one of Amap's servers."""
 
-    def __init__(self, connect: Connect, timeout: float) -> None:
+    def __init__(self, open_session: SessionFactory, timeout_seconds: float) -> None:
         """`timeout` are the seconds of one call."""
-        super().__init__(connect, timeout, "the server of Amap's tools")
-        self._loaded: dict[str, BaseTool] = {}
+        super().__init__(open_session, timeout_seconds, "the server of Amap's tools")
+        self._loaded_tools: dict[str, BaseTool] = {}
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the object that a tool answers.
@@ -54,10 +54,10 @@ class Session(session.Session):
         Raises:
             Trouble: there is no answer, the tool failed, or its answer is no object.
         """
-        self._loaded = self._loaded or await self.load(_read_object)
-        found = self._loaded.get(tool) or self._loaded.get(_ALIASES.get(tool, ""))
+        self._loaded_tools = self._loaded_tools or await self.load_tools(_read_object)
+        found = self._loaded_tools.get(tool) or self._loaded_tools.get(_HOSTED_NAMES.get(tool, ""))
         if found is None:
-            raise Trouble("refused", f"the server of Amap's tools has no tool {tool}")
+            raise ServiceError("refused", f"the server of Amap's tools has no tool {tool}")
         message = await invoke(found, arguments)
         answer: dict[str, Any] = message.artifact["structured_content"]
         return answer
@@ -74,10 +74,10 @@ async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToo
     try:
         result = cast("CallToolResult", await handler(request))
     except ToolError as error:
-        raise shapes.trouble(error.message) from None
+        raise tool_responses.parse_error(error.message) from None
     text = "".join(block.text for block in result.content if block.type == "text")
     if result.isError:
-        raise shapes.trouble(text)
+        raise tool_responses.parse_error(text)
     answer = result.structuredContent
     if not isinstance(answer, dict):
         try:
@@ -85,16 +85,16 @@ async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToo
         except (ValueError, RecursionError):
             answer = None
     if not isinstance(answer, dict):
-        raise Trouble("malformed", "Amap's tool answered without the JSON asked for")
+        raise ServiceError("malformed", "Amap's tool answered without the JSON asked for")
     if answer.keys() == {"error"}:  # some servers call this a success
-        raise shapes.trouble(str(answer["error"]))
+        raise tool_responses.parse_error(str(answer["error"]))
     return CallToolResult(content=[], structuredContent=answer)
 
 
-class Direct:
+class InProcessSession:
     """The same tools over a back end in this process, without a server between."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: MapBackend) -> None:
         self._backend = backend
 
     async def start(self) -> None:
@@ -109,80 +109,80 @@ class Direct:
         given = dict(arguments)
         if "radius" in given:
             given["radius"] = int(given["radius"])
-        answer: dict[str, Any] = await getattr(self._backend, METHODS[tool])(**given)
+        answer: dict[str, Any] = await getattr(self._backend, METHOD_BY_TOOL[tool])(**given)
         return answer
 
     async def close(self) -> None:
         await self._backend.close()
 
 
-def connection(settings: Settings) -> Connect:
+def session_factory(settings: Settings) -> SessionFactory:
     """Return what opens a session with the server that the settings name.
 
     It raises Trouble if the server needs a key or a program that is not there. The protocol's own
     time limit is that of a start; the session minds the time of a call.
     """
-    wait = timedelta(seconds=settings.amap_timeout * START)
-    conceal(settings.secrets)
+    wait = timedelta(seconds=settings.amap_timeout * START_TIMEOUT_FACTOR)
+    register_secrets(settings.secrets)
     if settings.amap_mcp == "memory":
-        return lambda: _in_memory(settings, wait)
+        return lambda: _open_in_memory(settings, wait)
     if settings.amap_mcp in ("stdio", "npm"):
-        return lambda: _process(settings, wait)
-    return lambda: _hosted(settings, wait)
+        return lambda: _open_process(settings, wait)
+    return lambda: _open_hosted(settings, wait)
 
 
 @asynccontextmanager
-async def _in_memory(settings: Settings, wait: timedelta) -> AsyncIterator[ClientSession]:
+async def _open_in_memory(settings: Settings, read_timeout: timedelta) -> AsyncIterator[ClientSession]:
     from mcp.shared.memory import create_connected_server_and_client_session
 
-    from research.sources.places.server import build, china_of
+    from research.sources.places.server import build_china_backend, build_server
 
-    backend = china_of(settings)
+    backend = build_china_backend(settings)
     try:
-        server = build(backend)
-        async with create_connected_server_and_client_session(server, wait) as session:
+        server = build_server(backend)
+        async with create_connected_server_and_client_session(server, read_timeout) as session:
             yield session
     finally:
         await backend.close()
 
 
-def _process(settings: Settings, wait: timedelta) -> AbstractAsyncContextManager[ClientSession]:
+def _open_process(settings: Settings, read_timeout: timedelta) -> AbstractAsyncContextManager[ClientSession]:
     env = {name: value.get_secret_value() for name, value in settings.child_env}
     if key := settings.amap_key.get_secret_value():
         env["AMAP_MAPS_API_KEY"] = key
     if settings.amap_mcp == "npm":
         if not key:
-            raise _no_key("npm")
-        command = _npx()
+            raise _missing_key_error("npm")
+        command = _npx_command()
     else:
         command = [sys.executable, "-m", "research.sources.places.server"]
-        env |= {"AMAP_BASE_URL": settings.amap_url, "PYTHONPATH": str(_root())}
+        env |= {"AMAP_BASE_URL": settings.amap_url, "PYTHONPATH": str(_project_root())}
         env |= {"AMAP_TIMEOUT": f"{settings.amap_timeout:g}"}
-    return open_stdio(command, env, wait)
+    return open_stdio(command, env, read_timeout)
 
 
-def _root() -> Path:
+def _project_root() -> Path:
     """Return the folder that contains this package, for a process started anywhere."""
     return Path(__file__).resolve().parents[3]
 
 
-def _npx() -> list[str]:
+def _npx_command() -> list[str]:
     npx = shutil.which("npx")
     if npx is None:
-        raise Trouble("unreachable", "npx was not found: install Node.js, or set AMAP_MCP=memory")
-    return [npx, "-y", PACKAGE]
+        raise ServiceError("unreachable", "npx was not found: install Node.js, or set AMAP_MCP=memory")
+    return [npx, "-y", NPM_PACKAGE]
 
 
-def _hosted(settings: Settings, wait: timedelta) -> AbstractAsyncContextManager[ClientSession]:
+def _open_hosted(settings: Settings, read_timeout: timedelta) -> AbstractAsyncContextManager[ClientSession]:
     key = settings.amap_key.get_secret_value()
-    address = HOSTED if settings.amap_mcp == "hosted" else settings.amap_mcp
-    if not key and address == HOSTED:
-        raise _no_key("hosted")
+    address = HOSTED_URL if settings.amap_mcp == "hosted" else settings.amap_mcp
+    if not key and address == HOSTED_URL:
+        raise _missing_key_error("hosted")
     parts = urlsplit(address)
     query = [*parse_qsl(parts.query), *([("key", key)] if key else [])]
     url = parts._replace(query=urlencode(query)).geturl()
-    return open_http(url, {}, wait, settings.amap_timeout)
+    return open_http(url, {}, read_timeout, settings.amap_timeout)
 
 
-def _no_key(server: str) -> Trouble:
-    return Trouble("no key", f"AMAP_MCP={server} needs AMAP_MAPS_API_KEY", hint="key")
+def _missing_key_error(server: str) -> ServiceError:
+    return ServiceError("no key", f"AMAP_MCP={server} needs AMAP_MAPS_API_KEY", hint="key")

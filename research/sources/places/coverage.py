@@ -13,101 +13,101 @@ from typing import Literal
 
 from research import data
 from research.core.coordinates import Point
-from research.core.text.hanzi import simplified
-from research.core.text.words import has_han
+from research.core.text.hanzi import to_simplified
+from research.core.text.tokenizer import has_han
 
 # Whether a place lies beyond: surely; as far as its first words go (柏林寺 is in Beijing, though); by its
 # Latin letters nobody can tell; no.
-Beyond = Literal["surely", "likely", "perhaps", ""]
+OutsideLikelihood = Literal["surely", "likely", "perhaps", ""]
 
-ABROAD = ("surely", "likely")
-COVERED = ("CN", "HK", "MO")  # country codes of ISO 3166-1, of what Amap covers
-_HOME = re.compile(
+OUTSIDE_LIKELIHOODS = ("surely", "likely")
+COVERED_COUNTRIES = ("CN", "HK", "MO")  # country codes of ISO 3166-1, of what Amap covers
+_CHINESE_NAMES = re.compile(
     r"中国|大陆|香港|澳门|北京|上海|天津|重庆|广州|深圳|成都|杭州|西安|南京|武汉|苏州|\b(?:china|hong kong|hk|maca[uo]|beijing|shanghai|guangzhou|shenzhen|xi'?an"
     r"|chengdu|hangzhou|nanjing|wuhan|chongqing|tianjin|suzhou)\b",
     re.I,
 )
-_PARTS = re.compile(r"[,，、()（）;；/|]+")
-_FOREIGN = re.compile(
+_PART_SEPARATOR = re.compile(r"[,，、()（）;；/|]+")
+_FOREIGN_SCRIPTS = re.compile(
     "[\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u1000-\u10ff\u3041-\u309f\u30a1-\u30fa\uac00-\ud7af]"
 )  # Greek, Cyrillic, Hebrew, Arabic, of India, Thai, Lao, Burmese, Georgian, kana, hangul
-_LATIN = re.compile(r"[a-z\u00c0-\u024f]", re.I)
+_LATIN_LETTER = re.compile(r"[a-z\u00c0-\u024f]", re.I)
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*")
-_TAIL = re.compile(r"(?:市中心|市区|市内|附近|周边|一带|市|县|府|都|州)$")
-_SMALL = frozenset({"town"})  # with whose name many another begins
-_LONGEST = 4  # words of an English name
-_BOX = (73.0, 3.0, 136.0, 54.0)  # degrees west, south, east, north of which nothing is covered
+_NAME_SUFFIX = re.compile(r"(?:市中心|市区|市内|附近|周边|一带|市|县|府|都|州)$")
+_AMBIGUOUS_KINDS = frozenset({"town"})  # with whose name many another begins
+_MAX_NAME_WORDS = 4  # words of an English name
+_CHINA_BOX = (73.0, 3.0, 136.0, 54.0)  # degrees west, south, east, north of which nothing is covered
 
 
-def beyond(place: str) -> Beyond:
+def outside_likelihood(place: str) -> OutsideLikelihood:
     """Whether a named place lies beyond what Amap covers."""
-    text = simplified(unicodedata.normalize("NFKC", place)).strip()
-    if _HOME.search(text):
+    text = to_simplified(unicodedata.normalize("NFKC", place)).strip()
+    if _CHINESE_NAMES.search(text):
         return ""
-    if _FOREIGN.search(text):
+    if _FOREIGN_SCRIPTS.search(text):
         return "surely"
-    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
-    if any(_name(part) for part in parts):
+    parts = [part.strip() for part in _PART_SEPARATOR.split(text) if part.strip()]
+    if any(_name_kinds(part) for part in parts):
         return "surely"
-    if foreign_name(text):
+    if find_foreign_name(text):
         return "likely"
-    return "perhaps" if _LATIN.search(text) and not has_han(text) else ""
+    return "perhaps" if _LATIN_LETTER.search(text) and not has_han(text) else ""
 
 
-def foreign_name(place: str) -> str:
+def find_foreign_name(place: str) -> str:
     """The name of the table that a place begins with or, in Latin letters, contains; "" if none."""
-    text = simplified(unicodedata.normalize("NFKC", place))
-    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
-    found = (_begins(part) if has_han(part) else _holds(part) for part in parts)
+    text = to_simplified(unicodedata.normalize("NFKC", place))
+    parts = [part.strip() for part in _PART_SEPARATOR.split(text) if part.strip()]
+    found = (_leading_foreign_name(part) if has_han(part) else _contained_foreign_name(part) for part in parts)
     return next(filter(None, found), "")
 
 
-def covered(country: str, adcode: str = "") -> bool:
+def is_covered(country: str, adcode: str = "") -> bool:
     """Whether a geocoder's answer lies in what Amap covers. One that does not say is taken for it."""
-    return country.upper() in ("", "中国", "CHINA", *COVERED) and not adcode.startswith("71")
+    return country.upper() in ("", "中国", "CHINA", *COVERED_COUNTRIES) and not adcode.startswith("71")
 
 
-def outside(point: Point) -> bool:
+def is_surely_outside(point: Point) -> bool:
     """Whether a point is surely beyond. Whatever is not may lie in a neighbouring country as well."""
-    west, south, east, north = _BOX
+    west, south, east, north = _CHINA_BOX
     return not (west <= point.lng <= east and south <= point.lat <= north)
 
 
-def city(place: str) -> bool:
+def is_foreign_city(place: str) -> bool:
     """Whether a name is that of a city of the table."""
-    return bool(_name(simplified(unicodedata.normalize("NFKC", place)).strip()) & {"city", "town"})
+    return bool(_name_kinds(to_simplified(unicodedata.normalize("NFKC", place)).strip()) & {"city", "town"})
 
 
-def _name(text: str) -> frozenset[str]:
+def _name_kinds(text: str) -> frozenset[str]:
     """What a text names, as it is or without what often follows a name."""
-    return _table().get(_key(text)) or _table().get(_key(_TAIL.sub("", text)), frozenset())
+    return _load_table().get(_name_key(text)) or _load_table().get(_name_key(_NAME_SUFFIX.sub("", text)), frozenset())
 
 
-def _begins(text: str) -> str:
+def _leading_foreign_name(text: str) -> str:
     """The name of the table that a Chinese one begins with: 京都清水寺, 日本大阪."""
     heads = (text[:n] for n in range(2, min(len(text), 10)))
-    return next((head for head in heads if _table().get(head, _SMALL) - _SMALL), "")
+    return next((head for head in heads if _load_table().get(head, _AMBIGUOUS_KINDS) - _AMBIGUOUS_KINDS), "")
 
 
-def _holds(text: str) -> str:
+def _contained_foreign_name(text: str) -> str:
     """The name of the table that stands in an English one: Kyoto Station."""
     words = [match.group() for match in _WORD.finditer(text)]
-    runs = (words[at : at + n] for n in range(1, _LONGEST + 1) for at in range(len(words) - n + 1))
+    runs = (words[at : at + n] for n in range(1, _MAX_NAME_WORDS + 1) for at in range(len(words) - n + 1))
     named = (" ".join(run) for run in runs if run[0][:1].isupper())
-    return next((name for name in named if _key(name) in _table()), "")
+    return next((name for name in named if _name_key(name) in _load_table()), "")
 
 
-def _key(text: str) -> str:
+def _name_key(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 @cache
-def _table() -> dict[str, frozenset[str]]:
+def _load_table() -> dict[str, frozenset[str]]:
     """What each name of the table names: a country, a region, a city, a town."""
     found: dict[str, frozenset[str]] = {}
     for _, kind, zh, en in data.rows("uncovered.tsv"):
         for name in (*zh.split("|"), *en.split("|")):
             if name:
-                key = _key(name)
+                key = _name_key(name)
                 found[key] = found.get(key, frozenset()) | {kind}
     return found

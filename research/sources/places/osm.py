@@ -14,138 +14,138 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from research.core.coordinates import Point, metres
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.core.text.words import has_han
-from research.http.pace import Pace
-from research.http.plain import legible, rows
+from research.core.coordinates import Point, distance_metres
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.core.text.tokenizer import has_han
+from research.http.rate_limiter import RateLimiter
+from research.http.sanitize import keep_objects, remove_control_characters
 from research.sources.places import coverage, kinds
 
 if TYPE_CHECKING:
     from research.core.settings import Settings
-    from research.http.client import Client
+    from research.http.client import ServiceClient
 
-NOMINATIM = "https://nominatim.openstreetmap.org"
-OVERPASS = "https://overpass-api.de"
-PACES = Pace(1.0), Pace(1.0)  # of Nominatim and of Overpass, for the whole process
-QUEUE = 30.0  # seconds that a request waits for its turn at most
-WORDS = 200  # characters of a name that is asked for
-AREAS = 5  # candidates of a name
-PAGE = 25  # places in an answer
-ROWS = 300  # elements that Overpass gives at most
-MEMORY = 67_108_864  # bytes that Overpass may take for a query
-CITY = 8_000  # metres around the middle of a city that count as the city
-WIDEST = 20_000  # metres around a point that are searched
-LIKE = 0.75  # of the importance of the first candidate, below which another is not what is meant
-STATE = 0.7  # degrees that a state extends at least which is more than a city
+NOMINATIM_URL = "https://nominatim.openstreetmap.org"
+OVERPASS_URL = "https://overpass-api.de"
+RATE_LIMITERS = RateLimiter(1.0), RateLimiter(1.0)  # of Nominatim and of Overpass, for the whole process
+MAX_WAIT_SECONDS = 30.0  # seconds that a request waits for its turn at most
+MAX_NAME_CHARS = 200  # characters of a name that is asked for
+MAX_AREAS = 5  # candidates of a name
+PAGE_SIZE = 25  # places in an answer
+MAX_ELEMENTS = 300  # elements that Overpass gives at most
+MAX_QUERY_BYTES = 67_108_864  # bytes that Overpass may take for a query
+MAX_CITY_RADIUS_METRES = 8_000  # metres around the middle of a city that count as the city
+MAX_RADIUS_METRES = 20_000  # metres around a point that are searched
+MIN_RELATIVE_IMPORTANCE = 0.75  # of the importance of the first candidate, below which another is not what is meant
+MIN_STATE_DEGREES = 0.7  # degrees that a state extends at least which is more than a city
 
 _ID = re.compile(r"([NWR])(\d{1,12})")
-_TYPES = {"N": "node", "W": "way", "R": "relation"}
+_ELEMENT_TYPES = {"N": "node", "W": "way", "R": "relation"}
 _LANGUAGES = {"zh": "zh-Hans,zh,en", "en": "en"}
 # Ranks of Nominatim's addresses: https://nominatim.org/release-docs/latest/customize/Ranking/
-_LEVELS = ((4, "国家"), (11, "省"), (16, "市"), (18, "区县"))
-_SIGHTS = ('["tourism"]["name"]', '["historic"]["name"]', '["leisure"="park"]["name"]')
-_ELSEWHERE = "OpenStreetMap's open services are asked for no "
+_LEVEL_BY_RANK = ((4, "国家"), (11, "省"), (16, "市"), (18, "区县"))
+_DEFAULT_FILTERS = ('["tourism"]["name"]', '["historic"]["name"]', '["leisure"="park"]["name"]')
+_UNSUPPORTED_PREFIX = "OpenStreetMap's open services are asked for no "
 
 
-class OpenStreetMap:
+class OpenStreetMapBackend:
     """Asks Nominatim and Overpass; `timeout` (seconds) is for each request."""
 
     name = "osm"
-    about = "Places anywhere, by OpenStreetMap, in WGS-84."
-    sample = False
+    description = "Places anywhere, by OpenStreetMap, in WGS-84."
+    is_sample = False
 
     def __init__(
         self,
-        nominatim: Client,
-        overpass: Client,
+        nominatim: ServiceClient,
+        overpass: ServiceClient,
         *,
-        timeout: float = 20.0,
-        paces: tuple[Pace, Pace] = PACES,
+        timeout_seconds: float = 20.0,
+        rate_limiters: tuple[RateLimiter, RateLimiter] = RATE_LIMITERS,
     ) -> None:
         self._nominatim = nominatim
         self._overpass = overpass
-        self._timeout = timeout
-        self._paces = paces
+        self._timeout_seconds = timeout_seconds
+        self._rate_limiters = rate_limiters
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
         """What a name may mean, the likeliest first; `level` says how large it is, in Amap's words."""
-        found = await self._named(f"{address}, {city}" if city else address, AREAS)
-        return self._said({"return": _meant([_area(row) for row in found], address)})
+        found = await self._search_name(f"{address}, {city}" if city else address, MAX_AREAS)
+        return self._with_source({"return": _select_likely([_parse_area(row) for row in found], address)})
 
-    async def regeocode(self, location: str) -> dict[str, Any]:
-        point = _point(location)
+    async def reverse_geocode(self, location: str) -> dict[str, Any]:
+        point = _parse_point(location)
         asked = {"lat": f"{point.lat:.6f}", "lon": f"{point.lng:.6f}", "zoom": "18"}
-        row = await self._asked("/reverse", asked | _details(""))
+        row = await self._request_object("/reverse", asked | _detail_parameters(""))
         if "lat" not in row:
-            raise Trouble("empty", "OpenStreetMap: no address at this point")
-        return self._said(_area(row) | {"location": location})
+            raise ServiceError("empty", "OpenStreetMap: no address at this point")
+        return self._with_source(_parse_area(row) | {"location": location})
 
-    async def around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
+    async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
         """Places around a point, the nearest first."""
-        here, reach = _point(location), min(radius, WIDEST)
-        found, cut = await self._near(here, reach, _words(keywords), "")
+        here, reach = _parse_point(location), min(radius, MAX_RADIUS_METRES)
+        found, cut = await self._search_circle(here, reach, _split_keywords(keywords), "")
         while cut and reach > 100:  # the nearest may be among those that were left out
             reach //= 3
-            closer, cut = await self._near(here, reach, _words(keywords), "")
+            closer, cut = await self._search_circle(here, reach, _split_keywords(keywords), "")
             found = closer or found
             cut = cut and bool(closer)
         found.sort(key=lambda row: row["distance"])
-        return self._said({"pois": found[:PAGE]})
+        return self._with_source({"pois": found[:PAGE_SIZE]})
 
-    async def text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
+    async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
         """Places by words, the best known first; in a city within `CITY` metres of its middle."""
         if not city:
-            found = [_poi(row) for row in await self._named(keywords, PAGE)]
-            return self._said({"pois": found})
-        centre, reach = await self._city(city)
-        words = _words(keywords)
-        known, _ = await self._near(centre, reach, words, '["wikidata"]')
-        if len(known) < PAGE:
-            known += (await self._near(centre, reach, words, ""))[0]
+            found = [_parse_place(row) for row in await self._search_name(keywords, PAGE_SIZE)]
+            return self._with_source({"pois": found})
+        centre, reach = await self._locate_city(city)
+        words = _split_keywords(keywords)
+        known, _ = await self._search_circle(centre, reach, words, '["wikidata"]')
+        if len(known) < PAGE_SIZE:
+            known += (await self._search_circle(centre, reach, words, ""))[0]
         unlike = {row["id"]: row for row in reversed(known)}
-        found = sorted(unlike.values(), key=lambda row: (-row["fame"], row["distance"]))[:PAGE]
+        found = sorted(unlike.values(), key=lambda row: (-row["fame"], row["distance"]))[:PAGE_SIZE]
         for row in found:
             del row["distance"]
-        return self._said({"pois": found, "radius": reach})
+        return self._with_source({"pois": found, "radius": reach})
 
-    async def detail(self, id: str) -> dict[str, Any]:
+    async def fetch_details(self, id: str) -> dict[str, Any]:
         if not _ID.fullmatch(id):
-            raise Trouble("empty", "OpenStreetMap: an id is N, W or R and a number")
-        found = await self._listed("/lookup", {"osm_ids": id} | _details(""))
+            raise ServiceError("empty", "OpenStreetMap: an id is N, W or R and a number")
+        found = await self._request_rows("/lookup", {"osm_ids": id} | _detail_parameters(""))
         if not found:
-            raise Trouble("empty", "OpenStreetMap: no place has this id")
-        return self._said(_poi(found[0]))
+            raise ServiceError("empty", "OpenStreetMap: no place has this id")
+        return self._with_source(_parse_place(found[0]))
 
-    async def walking(self, origin: str, destination: str) -> dict[str, Any]:
-        _not("walking routes")
+    async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]:
+        _raise_unsupported("walking routes")
 
-    async def driving(self, origin: str, destination: str) -> dict[str, Any]:
-        _not("driving routes")
+    async def fetch_driving_route(self, origin: str, destination: str) -> dict[str, Any]:
+        _raise_unsupported("driving routes")
 
-    async def bicycling(self, origin: str, destination: str) -> dict[str, Any]:
-        _not("cycling routes")
+    async def fetch_cycling_route(self, origin: str, destination: str) -> dict[str, Any]:
+        _raise_unsupported("cycling routes")
 
-    async def transit(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
-        _not("public transport")
+    async def fetch_transit_route(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
+        _raise_unsupported("public transport")
 
-    async def distance(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
+    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
         """Straight lines, type 0."""
         if type != "0":
-            _not("road distances, only for straight lines (type 0)")
-        there = _point(destination)
+            _raise_unsupported("road distances, only for straight lines (type 0)")
+        there = _parse_point(destination)
         measured = [
-            {"origin_id": str(n), "dest_id": "1", "distance": round(metres(_point(origin), there))}
+            {"origin_id": str(n), "dest_id": "1", "distance": round(distance_metres(_parse_point(origin), there))}
             for n, origin in enumerate(origins.split("|"), 1)
         ]
-        return self._said({"results": measured})
+        return self._with_source({"results": measured})
 
-    async def weather(self, city: str) -> dict[str, Any]:
-        _not("weather")
+    async def fetch_forecast(self, city: str) -> dict[str, Any]:
+        _raise_unsupported("weather")
 
-    async def ip(self, ip: str) -> dict[str, Any]:
-        _not("locations of IP addresses")
+    async def locate_ip(self, ip: str) -> dict[str, Any]:
+        _raise_unsupported("locations of IP addresses")
 
     async def close(self) -> None:
         await self._nominatim.close()
@@ -153,71 +153,71 @@ class OpenStreetMap:
 
     # Nominatim
 
-    async def _named(self, words: str, most: int) -> list[dict[str, Any]]:
-        asked = {"q": words[:WORDS], "limit": str(most)} | _details(words)
-        return await self._listed("/search", asked)
+    async def _search_name(self, words: str, limit: int) -> list[dict[str, Any]]:
+        asked = {"q": words[:MAX_NAME_CHARS], "limit": str(limit)} | _detail_parameters(words)
+        return await self._request_rows("/search", asked)
 
-    async def _asked(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
-        await self._paces[0].waited("Nominatim", silent, QUEUE)
-        return await self._nominatim.json("Nominatim", path, parameters)
+    async def _request_object(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
+        await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
+        return await self._nominatim.get_json("Nominatim", path, parameters)
 
-    async def _listed(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
-        await self._paces[0].waited("Nominatim", silent, QUEUE)
-        found = await self._nominatim.rows("Nominatim", path, parameters)
-        return [row for row in found if _located(row)]
+    async def _request_rows(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
+        await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
+        found = await self._nominatim.get_rows("Nominatim", path, parameters)
+        return [row for row in found if _has_location(row)]
 
-    async def _city(self, city: str) -> tuple[Point, int]:
+    async def _locate_city(self, city: str) -> tuple[Point, int]:
         """The middle of a city, by its name or its id, and how far it reaches."""
         if _ID.fullmatch(city):
-            found = await self._listed("/lookup", {"osm_ids": city} | _details(""))
+            found = await self._request_rows("/lookup", {"osm_ids": city} | _detail_parameters(""))
         else:
-            found = await self._named(city, 1)
+            found = await self._search_name(city, 1)
         if not found:
-            raise Trouble("empty", f"OpenStreetMap: no city {city!r}")
-        point = Point(_number(found[0]["lon"]), _number(found[0]["lat"]))
-        return point, _reach(found[0])
+            raise ServiceError("empty", f"OpenStreetMap: no city {city!r}")
+        point = Point(_as_number(found[0]["lon"]), _as_number(found[0]["lat"]))
+        return point, _city_radius(found[0])
 
     # Overpass
 
-    async def _near(
-        self, here: Point, radius: int, words: list[str], more: str
+    async def _search_circle(
+        self, centre: Point, radius: int, words: list[str], extra_filter: str
     ) -> tuple[list[dict[str, Any]], bool]:
         """Places of some kinds or names around a point, and whether some were left out."""
-        await self._paces[1].waited("Overpass", silent, QUEUE)
-        query = _query(here, radius, words, more, round(self._timeout))
-        answer = await self._overpass.json("Overpass", "/api/interpreter", {"data": query})
+        await self._rate_limiters[1].acquire("Overpass", ignore_event, MAX_WAIT_SECONDS)
+        query = _build_query(centre, radius, words, extra_filter, round(self._timeout_seconds))
+        answer = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
         elements = answer.get("elements")
-        remark = legible(answer.get("remark"))
+        remark = remove_control_characters(answer.get("remark"))
         if not isinstance(elements, list):
-            raise Trouble("malformed", "Overpass: the JSON has no elements", hint="endpoint")
+            raise ServiceError("malformed", "Overpass: the JSON has no elements", hint="endpoint")
         if "timed out" in remark:
-            raise Trouble("timeout", f"Overpass: {remark[:200]}", again=True)
+            raise ServiceError("timeout", f"Overpass: {remark[:200]}", is_retryable=True)
         if "error" in remark:
-            raise Trouble("unavailable", f"Overpass: {remark[:200]}", again=True)
-        found = [place for row in rows(elements) if (place := _element(row, here))]
-        return found, len(elements) >= ROWS
+            raise ServiceError("unavailable", f"Overpass: {remark[:200]}", is_retryable=True)
+        found = [place for row in keep_objects(elements) if (place := _parse_element(row, centre))]
+        return found, len(elements) >= MAX_ELEMENTS
 
-    def _said(self, result: dict[str, Any]) -> dict[str, Any]:
-        return result | {"crs": "wgs84", "source": self.name, "sample": self.sample}
+    def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
+        return result | {"crs": "wgs84", "source": self.name, "sample": self.is_sample}
 
 
-def opened(settings: Settings) -> OpenStreetMap | None:
+def build_backend(settings: Settings) -> OpenStreetMapBackend | None:
     """OpenStreetMap, if the open sources are on."""
     if not settings.opened:
         return None
-    from research.http.client import Client
+    from research.http.client import ServiceClient
 
     wait, contact = settings.search_timeout / 2, settings.contact
-    names = Client(settings.nominatim_url or NOMINATIM, timeout=wait, contact=contact)
-    around = Client(settings.overpass_url or OVERPASS, timeout=wait, contact=contact)
-    return OpenStreetMap(names, around, timeout=wait)
+    names = ServiceClient(settings.nominatim_url or NOMINATIM_URL, timeout_seconds=wait, contact=contact)
+    around = ServiceClient(settings.overpass_url or OVERPASS_URL, timeout_seconds=wait, contact=contact)
+    return OpenStreetMapBackend(names, around, timeout_seconds=wait)
 
 
-def _not(what: str) -> NoReturn:
-    raise Trouble("refused", _ELSEWHERE + what)
+def _raise_unsupported(feature: str) -> NoReturn:
+    raise ServiceError("refused", _UNSUPPORTED_PREFIX + feature)
 
 
-def _details(words: str) -> dict[str, str]:
+def _detail_parameters(words: str) -> dict[str, str]:
     """What answers have to hold, and in which language addresses are."""
     return {
         "format": "jsonv2", "addressdetails": "1", "namedetails": "1", "extratags": "1",
@@ -225,24 +225,24 @@ def _details(words: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _words(keywords: str) -> list[str]:
+def _split_keywords(keywords: str) -> list[str]:
     return [word.strip() for word in keywords.split("|") if word.strip()]
 
 
-def _query(here: Point, radius: int, words: list[str], more: str, seconds: int) -> str:
+def _build_query(centre: Point, radius: int, words: list[str], extra_filter: str, seconds: int) -> str:
     """What Overpass is asked. Only words that no kind is known for are put in, as parts of a name."""
-    sought, names = kinds.asked(words)
-    circle = f"(around:{radius},{here.lat:.6f},{here.lng:.6f});"
-    filters = [kind.filters for kind in sought]
-    filters += [f'["name"~"{name}",i]' for name in map(_plain, names) if name]
+    sought, names = kinds.find_kinds(words)
+    circle = f"(around:{radius},{centre.lat:.6f},{centre.lng:.6f});"
+    filters = [kind.overpass_filter for kind in sought]
+    filters += [f'["name"~"{name}",i]' for name in map(_plain_words, names) if name]
     if words and not filters:
-        raise Trouble("empty", "OpenStreetMap: the words have no letters to look for")
-    filters = filters or list(_SIGHTS)
-    union = "".join(f"nwr{one}{more}{circle}" for one in filters)
-    return f"[out:json][timeout:{seconds}][maxsize:{MEMORY}];({union});out center {ROWS};"
+        raise ServiceError("empty", "OpenStreetMap: the words have no letters to look for")
+    filters = filters or list(_DEFAULT_FILTERS)
+    union = "".join(f"nwr{one}{extra_filter}{circle}" for one in filters)
+    return f"[out:json][timeout:{seconds}][maxsize:{MAX_QUERY_BYTES}];({union});out center {MAX_ELEMENTS};"
 
 
-def _plain(name: str) -> str:
+def _plain_words(name: str) -> str:
     """A text of letters and digits, which means itself in a pattern and ends no string."""
     return " ".join(re.sub(r"[\W_]", " ", name).split())
 
@@ -250,114 +250,114 @@ def _plain(name: str) -> str:
 # What comes back
 
 
-def _area(row: Mapping[str, Any]) -> dict[str, Any]:
-    parts = _texts(row.get("address"))
-    city = _first(parts, "city", "town", "municipality", "village", "county")
+def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
+    parts = _as_tags(row.get("address"))
+    city = _first_tag(parts, "city", "town", "municipality", "village", "county")
     return {
-        "id": _identity(row),
-        "formatted_address": _shown(row),
+        "id": _osm_id(row),
+        "formatted_address": _display_name(row),
         "country": parts.get("country", ""),
         "country_code": parts.get("country_code", "").upper(),
-        "province": _first(parts, "state", "province", "region"),
+        "province": _first_tag(parts, "state", "province", "region"),
         "city": city,
-        "district": _first(parts, "city_district", "borough", "suburb"),
-        "adcode": _identity(row),
-        "level": _level(row),
-        "location": _location(row),
-        "box": _box(row),
-        "importance": _number(row.get("importance"), 0.0),
+        "district": _first_tag(parts, "city_district", "borough", "suburb"),
+        "adcode": _osm_id(row),
+        "level": _area_level(row),
+        "location": _row_location(row),
+        "box": _bounding_box(row),
+        "importance": _as_number(row.get("importance"), 0.0),
         "crs": "wgs84",
     }
 
 
-def _shown(row: Mapping[str, Any]) -> str:
-    return _text(row.get("name")) or _text(row.get("display_name")).partition(",")[0]
+def _display_name(row: Mapping[str, Any]) -> str:
+    return _as_text(row.get("name")) or _as_text(row.get("display_name")).partition(",")[0]
 
 
-def _level(row: Mapping[str, Any]) -> str:
+def _area_level(row: Mapping[str, Any]) -> str:
     """How large a place is, in the words of Amap's levels; "兴趣点" is none that has a level."""
     if row.get("category") not in ("boundary", "place"):
         return "兴趣点"
-    rank, box = _number(row.get("place_rank"), 30), _box(row)
-    level = next((level for most, level in _LEVELS if rank <= most), "热点商圈")
-    small = bool(box) and max(box[2] - box[0], box[3] - box[1]) < STATE
-    tagged = _texts(row.get("extratags")).get("linked_place")
+    rank, box = _as_number(row.get("place_rank"), 30), _bounding_box(row)
+    level = next((level for most, level in _LEVEL_BY_RANK if rank <= most), "热点商圈")
+    small = bool(box) and max(box[2] - box[0], box[3] - box[1]) < MIN_STATE_DEGREES
+    tagged = _as_tags(row.get("extratags")).get("linked_place")
     if level == "省" and "city" in (row.get("addresstype"), tagged):
         return "市"
     return "市" if level == "国家" and small else level
 
 
-def _meant(found: list[dict[str, Any]], address: str) -> list[dict[str, Any]]:
+def _select_likely(areas: list[dict[str, Any]], address: str) -> list[dict[str, Any]]:
     """The candidates without those that are much less known than the first, or the same place once
     more as a larger one; a city before the state that has its name."""
-    least = LIKE * max((row["importance"] for row in found), default=0.0)
-    likely = [row for row in found if row["importance"] >= least]
+    least = MIN_RELATIVE_IMPORTANCE * max((row["importance"] for row in areas), default=0.0)
+    likely = [row for row in areas if row["importance"] >= least]
     likely.sort(key=lambda row: row["level"] in ("国家", "省"))
-    if likely[:1] and likely[0]["level"] == "省" and coverage.city(address):
+    if likely[:1] and likely[0]["level"] == "省" and coverage.is_foreign_city(address):
         likely[0]["level"] = "市"  # such as Tokyo, which is a prefecture
     kept: list[dict[str, Any]] = []
     for row in likely:
-        if not any(_within(one, row) or _within(row, one) for one in kept):
+        if not any(_is_within(one, row) or _is_within(row, one) for one in kept):
             kept.append(row)
     return kept
 
 
-def _within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
-    box, point = outer["box"], _point(inner["location"])
+def _is_within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
+    box, point = outer["box"], _parse_point(inner["location"])
     return bool(box) and box[0] <= point.lng <= box[2] and box[1] <= point.lat <= box[3]
 
 
-def _poi(row: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
     """A place of Nominatim's, whose tags are spread over several fields."""
-    tags = _texts(row.get("extratags")) | _texts(row.get("namedetails"))
-    tags.setdefault("name", _shown(row))
+    tags = _as_tags(row.get("extratags")) | _as_tags(row.get("namedetails"))
+    tags.setdefault("name", _display_name(row))
     if isinstance(category := row.get("category"), str):
-        tags.setdefault(category, _text(row.get("type")))
-    parts = _texts(row.get("address"))
-    street = _first(parts, "road", "pedestrian")
+        tags.setdefault(category, _as_text(row.get("type")))
+    parts = _as_tags(row.get("address"))
+    street = _first_tag(parts, "road", "pedestrian")
     tags |= {"addr:street": street} if street else {}
     tags |= {"addr:housenumber": parts["house_number"]} if "house_number" in parts else {}
-    city = _first(parts, "city", "town", "village")
-    return _place(_identity(row), tags, _location(row)) | {"city": city}
+    city = _first_tag(parts, "city", "town", "village")
+    return _build_place(_osm_id(row), tags, _row_location(row)) | {"city": city}
 
 
-def _element(row: Mapping[str, Any], here: Point) -> dict[str, Any] | None:
+def _parse_element(row: Mapping[str, Any], centre: Point) -> dict[str, Any] | None:
     """An element of Overpass's: a node has a point, others have one of their middle."""
     middle = row.get("center") if isinstance(row.get("center"), dict) else row
     assert isinstance(middle, Mapping)
-    lng, lat = _number(middle.get("lon")), _number(middle.get("lat"))
-    kind, number = _text(row.get("type")), _text(row.get("id"))
-    if math.isnan(lng) or math.isnan(lat) or kind not in _TYPES.values():
+    lng, lat = _as_number(middle.get("lon")), _as_number(middle.get("lat"))
+    kind, number = _as_text(row.get("type")), _as_text(row.get("id"))
+    if math.isnan(lng) or math.isnan(lat) or kind not in _ELEMENT_TYPES.values():
         return None
     point = Point(lng, lat)
-    place = _place(f"{kind[0].upper()}{number}", _texts(row.get("tags")), _written(point))
+    place = _build_place(f"{kind[0].upper()}{number}", _as_tags(row.get("tags")), _format_point(point))
     named = place["name"] or place["kinds"]
-    return place | {"distance": round(metres(here, point))} if named else None
+    return place | {"distance": round(distance_metres(centre, point))} if named else None
 
 
-def _place(identity: str, tags: dict[str, str], location: str) -> dict[str, Any]:
-    kind = kinds.of(tags)
+def _build_place(osm_id: str, tags: dict[str, str], location: str) -> dict[str, Any]:
+    kind = kinds.find_kind(tags)
     names = {
-        "zh": _first(tags, "name:zh-Hans", "name:zh", "name:zh-CN", "name:zh-Hant"),
-        "en": _first(tags, "name:en", "int_name"),
+        "zh": _first_tag(tags, "name:zh-Hans", "name:zh", "name:zh-CN", "name:zh-Hant"),
+        "en": _first_tag(tags, "name:en", "int_name"),
     }
     return {
-        "id": identity,
+        "id": osm_id,
         "name": tags.get("name", ""),
         "names": names,
         "location": location,
         "crs": "wgs84",
         "kinds": {"zh": kind.zh, "en": kind.en} if kind else {},
         "category": kind.category if kind else "other",
-        "address": _address(tags),
+        "address": _format_address(tags),
         "city": tags.get("addr:city", ""),
         "opening_hours": tags.get("opening_hours", ""),
-        "phone": _first(tags, "phone", "contact:phone"),
+        "phone": _first_tag(tags, "phone", "contact:phone"),
         "fame": ("wikidata" in tags) + ("wikipedia" in tags) + sum(key.startswith("name:") for key in tags) / 20,
     }  # fmt: skip
 
 
-def _address(tags: Mapping[str, str]) -> str:
+def _format_address(tags: Mapping[str, str]) -> str:
     if full := tags.get("addr:full"):
         return full
     street, number = tags.get("addr:street", ""), tags.get("addr:housenumber", "")
@@ -366,76 +366,76 @@ def _address(tags: Mapping[str, str]) -> str:
     return " ".join(filter(None, (number, street))) if street else ""
 
 
-def _identity(row: Mapping[str, Any]) -> str:
-    kind = _text(row.get("osm_type"))
-    return f"{kind[0].upper()}{_text(row.get('osm_id'))}" if kind in _TYPES.values() else ""
+def _osm_id(row: Mapping[str, Any]) -> str:
+    kind = _as_text(row.get("osm_type"))
+    return f"{kind[0].upper()}{_as_text(row.get('osm_id'))}" if kind in _ELEMENT_TYPES.values() else ""
 
 
-def page(identity: str) -> str:
+def place_url(osm_id: str) -> str:
     """The page of a place; "" of what is no id of one."""
-    found = _ID.fullmatch(identity)
-    return f"https://www.openstreetmap.org/{_TYPES[found[1]]}/{found[2]}" if found else ""
+    found = _ID.fullmatch(osm_id)
+    return f"https://www.openstreetmap.org/{_ELEMENT_TYPES[found[1]]}/{found[2]}" if found else ""
 
 
-def _box(row: Mapping[str, Any]) -> list[float]:
+def _bounding_box(row: Mapping[str, Any]) -> list[float]:
     """Degrees west, south, east, north. Nominatim says south, north, west, east."""
     box = row.get("boundingbox")
     if not isinstance(box, list) or len(box) != 4:
         return []
-    south, north, west, east = map(_number, box)
+    south, north, west, east = map(_as_number, box)
     return [] if any(map(math.isnan, (south, north, west, east))) else [west, south, east, north]
 
 
-def _reach(row: Mapping[str, Any]) -> int:
+def _city_radius(row: Mapping[str, Any]) -> int:
     """Metres from the middle of a city to where it ends, `CITY` at most."""
-    box = _box(row)
+    box = _bounding_box(row)
     if not box:
-        return CITY
-    across = metres(Point(box[0], box[1]), Point(box[2], box[3]))
-    return max(1_000, min(CITY, round(across / 2)))
+        return MAX_CITY_RADIUS_METRES
+    across = distance_metres(Point(box[0], box[1]), Point(box[2], box[3]))
+    return max(1_000, min(MAX_CITY_RADIUS_METRES, round(across / 2)))
 
 
-def _located(row: Mapping[str, Any]) -> bool:
-    lng, lat = _number(row.get("lon")), _number(row.get("lat"))
+def _has_location(row: Mapping[str, Any]) -> bool:
+    lng, lat = _as_number(row.get("lon")), _as_number(row.get("lat"))
     return abs(lng) <= 180 and abs(lat) <= 90
 
 
-def _location(row: Mapping[str, Any]) -> str:
-    return _written(Point(_number(row.get("lon")), _number(row.get("lat"))))
+def _row_location(row: Mapping[str, Any]) -> str:
+    return _format_point(Point(_as_number(row.get("lon")), _as_number(row.get("lat"))))
 
 
-def _written(point: Point) -> str:
+def _format_point(point: Point) -> str:
     return f"{point.lng:.7f},{point.lat:.7f}"
 
 
-def _point(location: str) -> Point:
+def _parse_point(location: str) -> Point:
     try:
         lng, lat = location.split(",")
         return Point(float(lng), float(lat))
     except ValueError:
-        raise Trouble("refused", f"{location!r} is no point: it must be lng,lat") from None
+        raise ServiceError("refused", f"{location!r} is no point: it must be lng,lat") from None
 
 
-def _texts(value: object) -> dict[str, str]:
+def _as_tags(value: object) -> dict[str, str]:
     """Tags as one line of text each; whatever else stands there is left out."""
     tags = value.items() if isinstance(value, dict) else ()
-    return {str(key): text for key, item in tags if (text := _text(item))}
+    return {str(key): text for key, item in tags if (text := _as_text(item))}
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return " ".join(legible(str(value)).split())
+    return " ".join(remove_control_characters(str(value)).split())
 
 
-def _number(value: object, otherwise: float = math.nan) -> float:
+def _as_number(value: object, default: float = math.nan) -> float:
     """A number, or what stands for one that is none."""
     try:
-        number = float(_text(value))
+        number = float(_as_text(value))
     except ValueError:
-        return otherwise
-    return number if math.isfinite(number) else otherwise
+        return default
+    return number if math.isfinite(number) else default
 
 
-def _first(tags: Mapping[str, str], *keys: str) -> str:
+def _first_tag(tags: Mapping[str, str], *keys: str) -> str:
     return next((tags[key] for key in keys if tags.get(key)), "")

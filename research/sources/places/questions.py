@@ -11,49 +11,58 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from research.core.text.hanzi import simplified
-from research.core.text.words import has_han
+from research.core.text.hanzi import to_simplified
+from research.core.text.tokenizer import has_han
 from research.sources.places import questions_en, questions_zh
-from research.sources.places.wishes import (
-    BESIDE,
-    NEAR,
-    WITHIN,
-    Reading,
-    Wish,
-    find,
-    keywords,
-    purposes,
-    words,
+from research.sources.places.place_query import (
+    BESIDE_METRES,
+    NEAR_METRES,
+    WITHIN_METRES,
+    PlaceQuery,
+    QuestionReading,
+    find_purposes,
+    list_purposes,
+    search_keywords,
+    word_pattern,
 )
 
-_LONGEST = 600  # characters of a question that are read
+_MAX_QUESTION_CHARS = 600  # characters of a question that are read
 _SENTENCE = re.compile(r"[^。？！?!\n]+(?:[。？！?!\n]+|$)")
 
-__all__ = ["BESIDE", "NEAR", "WITHIN", "Wish", "kinds", "purposes", "readings", "wanted"]
+__all__ = [
+    "BESIDE_METRES",
+    "NEAR_METRES",
+    "WITHIN_METRES",
+    "PlaceQuery",
+    "find_readings",
+    "list_purposes",
+    "map_keywords",
+    "parse_place_query",
+]
 
 
-def wanted(question: str) -> Wish | None:
+def parse_place_query(question: str) -> PlaceQuery | None:
     """What a question wants of a map, if anything."""
-    return next((reading.wish for reading in readings(question) if reading.score > 0), None)
+    return next((reading.query for reading in find_readings(question) if reading.score > 0), None)
 
 
-def readings(question: str) -> Iterator[Reading]:
+def find_readings(question: str) -> Iterator[QuestionReading]:
     """The ways to read a question as one for a map, the surest first: a sentence that says where by
     itself, then all sentences as one."""
-    text = simplified(unicodedata.normalize("NFKC", question[:_LONGEST]))
+    text = to_simplified(unicodedata.normalize("NFKC", question[:_MAX_QUESTION_CHARS]))
     text = text.replace("’", "'").replace("‘", "'")
-    text = words("aside", flags=re.I).sub("", text).strip()
-    read = questions_zh.readings if has_han(text) else questions_en.readings
+    text = word_pattern("aside", flags=re.I).sub("", text).strip()
+    read = questions_zh.find_readings if has_han(text) else questions_en.find_readings
     parts = [part for part in _SENTENCE.findall(text) if part.strip()]
     if len(parts) > 1:
         for part in parts:
-            yield from (one for one in read(part) if one.wish.place or one.wish.to)
+            yield from (one for one in read(part) if one.query.place or one.query.destination)
     yield from read(text)
 
 
-def kinds(text: str) -> tuple[str, ...]:
+def map_keywords(text: str) -> tuple[str, ...]:
     """The keywords of a map search for what a text looks for; its own words if no table knows them."""
-    text = simplified(text)
-    found = find(text, "zh" if has_han(text) else "en")
+    text = to_simplified(text)
+    found = find_purposes(text, "zh" if has_han(text) else "en")
     own = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)
-    return keywords(found) or tuple(own)
+    return search_keywords(found) or tuple(own)

@@ -14,33 +14,46 @@ from typing import Any, Literal, Protocol
 
 from research.core.coordinates import Point
 from research.core.deadlines import deadline
-from research.core.errors import Trouble
-from research.core.records import Failure, Finding, Language, Readiness, Say, Task
-from research.core.text.words import detect_language
+from research.core.errors import ServiceError
+from research.core.records import EventEmitter, Failure, Finding, Language, Readiness, Task
+from research.core.text.tokenizer import detect_language
 from research.sources.places import routes
-from research.sources.places.chain import FOR_MODELS, KEYLESS, Chain
-from research.sources.places.directions import Going
-from research.sources.places.facts import evidence, facts, remark, table
-from research.sources.places.look import Look, asked_back, details, find, identity, look, where
-from research.sources.places.maps import Maps
-from research.sources.places.service import Budgeted, Service, Tools
+from research.sources.places.directions import RoutingMode
+from research.sources.places.evidence import (
+    build_distance_table,
+    build_fact_evidence,
+    build_place_evidence,
+    search_message,
+)
+from research.sources.places.map_services import MapServices
+from research.sources.places.place_search import (
+    PlaceSearchResult,
+    clarification_error,
+    find_place,
+    find_place_details,
+    place_key,
+    search_by_words,
+    search_places,
+)
+from research.sources.places.service import BudgetedTools, MapService, MapTools
+from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
 
-PUNCTUAL = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
+TIMEOUT_FRACTION = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
 
 
-class Wanted(Protocol):
+class ParsedPlaceQuery(Protocol):
     """What rules read in a query."""
 
     @property
-    def act(
+    def intent(
         self,
     ) -> Literal["near", "where", "details", "way", "distance", "between", "route"]: ...
     @property
     def place(self) -> str: ...
     @property
-    def to(self) -> str: ...
+    def destination(self) -> str: ...
     @property
-    def means(self) -> Literal["walking", "driving", "bicycling", "transit", ""]: ...
+    def mode(self) -> Literal["walking", "driving", "bicycling", "transit", ""]: ...
     @property
     def keywords(self) -> tuple[str, ...]: ...
     @property
@@ -51,14 +64,14 @@ class Wanted(Protocol):
     def stops(self) -> tuple[str, ...]: ...
 
 
-Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
-class Explore(Protocol):
+class ToolExplorer(Protocol):
     """A model that is let loose on tools."""
 
     async def __call__(
-        self, query: str, tools: Sequence[Mapping[str, Any]], call: Call, budget: int, say: Say
+        self, query: str, tools: Sequence[Mapping[str, Any]], call: ToolCaller, budget: int, emit: EventEmitter
     ) -> None:
         """Calls what it needs for a query, at most `budget` times. `call` gives what a tool said, or
         why it said nothing.
@@ -68,7 +81,7 @@ class Explore(Protocol):
         """
 
 
-def _named(place: str | Point) -> str:
+def _place_label(place: str | Point) -> str:
     return place if isinstance(place, str) else f"{place.lat:.5f}, {place.lng:.5f}"
 
 
@@ -76,40 +89,40 @@ class PlacesRetriever:
     """Searches the maps that are set up."""
 
     name = "places"
-    turns = 1
+    max_sequential_calls = 1
 
     def __init__(
         self,
-        maps: Maps,
+        maps: MapServices,
         *,
-        deadline: float,
-        wanted: Callable[[str], Wanted | None],
-        explore: Explore | None = None,
-        budget: int = 8,
+        timeout_seconds: float,
+        parse_query: Callable[[str], ParsedPlaceQuery | None],
+        explorer: ToolExplorer | None = None,
+        max_calls: int = 8,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search, `budget` the calls of a model in one."""
         self._maps = maps
-        self._deadline = deadline
-        self._wanted = wanted
-        self._explore = explore
-        self._budget = budget
+        self._timeout_seconds = timeout_seconds
+        self._parse_query = parse_query
+        self._explorer = explorer
+        self._max_calls = max_calls
         self._clock = clock
 
-    def ready(self) -> Readiness:
-        first = self._maps.first
-        if lacks := first.lacks:
+    def readiness(self) -> Readiness:
+        first = self._maps.default_service
+        if lacks := first.missing_setting:
             return Readiness(state="missing", detail=lacks)
-        if first.offline:
+        if first.is_offline:
             return Readiness(state="offline", detail="AMAP_MAPS_API_KEY")
-        return Readiness(state="live", detail=", ".join(one.name for one in self._maps.live))
+        return Readiness(state="live", detail=", ".join(one.name for one in self._maps.live_services))
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
         failures: list[Failure] = []
-        asked = [self._maps.first]  # the last one counts
+        asked = [self._maps.default_service]  # the last one counts
         try:
-            return await self._search(task, asked, failures, say)
-        except Trouble as trouble:
+            return await self._search(task, asked, failures, emit)
+        except ServiceError as trouble:
             return Finding(
                 task=task,
                 reason=trouble.reason,
@@ -121,51 +134,51 @@ class PlacesRetriever:
             )
 
     async def _search(
-        self, task: Task, asked: list[Service], failures: list[Failure], say: Say
+        self, task: Task, services: list[MapService], failures: list[Failure], emit: EventEmitter
     ) -> Finding:
         """Whom it asks goes into `asked`, what failed beside it into `failures`, however it ends."""
         started, clock = self._clock(), time.monotonic()
         tongue = detect_language(task.query)
-        wish = self._wanted(task.query)
+        wish = self._parse_query(task.query)
         if wish and (place := wish.place or (wish.stops[0] if wish.stops else "")):
-            asked.append(await self._maps.serving(place, tongue, say))
-        chain = Chain(self._maps, asked[-1], task.id, self._budget, tongue, say)
-        if self._explore:
-            failures += await self._explored(task.query, chain, say)
-        found = chain.look()
-        asked.append(chain.service)
-        trouble = chain.failed()
-        if found.places or chain.facts:
-            failures += [trouble.failure("search", self.name, task.query)] if trouble else []
+            services.append(await self._maps.find_service(place, tongue, emit))
+        chain = MapToolRunner(self._maps, services[-1], task.id, self._max_calls, tongue, emit)
+        if self._explorer:
+            failures += await self._explore_tools(task.query, chain, emit)
+        found = chain.search_result()
+        services.append(chain.service)
+        trouble = chain.reportable_error()
+        if found.places or chain.fact_evidence:
+            failures += [trouble.to_failure("search", self.name, task.query)] if trouble else []
         elif trouble and trouble.reason in ("unclear", "quota"):
             raise trouble
         else:
-            found = await self._read(task.query, wish, asked, tongue, say)
+            found = await self._search_by_rules(task.query, wish, services, tongue, emit)
         seconds = time.monotonic() - clock
-        return self._finding(task, found, asked[-1], tongue, failures, started, seconds)
+        return self._build_finding(task, found, services[-1], tongue, failures, started, seconds)
 
-    async def around(
-        self, place: str | Point, keywords: Sequence[str], radius: int, tongue: Language, say: Say
+    async def search_around(
+        self, place: str | Point, keywords: Sequence[str], radius: int, language: Language, emit: EventEmitter
     ) -> Finding:
         """A look by itself, without a question.
 
         Raises:
             Trouble: as `look`.
         """
-        query = " ".join([_named(place), *keywords])
+        query = " ".join([_place_label(place), *keywords])
 
-        def looking(tools: Tools) -> Awaitable[Look]:
-            return look(tools, place, keywords, radius, tongue, say)
+        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return search_places(tools, place, keywords, radius, language, emit)
 
-        return await self._alone(query, place, tongue, say, looking)
+        return await self._run_search(query, place, language, emit, looking)
 
-    async def way(
+    async def find_route(
         self,
         origin: str | Point,
-        to: str | Point,
-        means: Going | None,
-        tongue: Language,
-        say: Say,
+        destination: str | Point,
+        mode: RoutingMode | None,
+        language: Language,
+        emit: EventEmitter,
     ) -> Finding:
         """The way from one place to another, without a question.
 
@@ -173,14 +186,14 @@ class PlacesRetriever:
             Trouble: as `routes.way`.
         """
 
-        def looking(tools: Tools) -> Awaitable[Look]:
-            return routes.way(Budgeted(tools, self._budget), origin, to, means, tongue, say)
+        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.find_route(BudgetedTools(tools, self._max_calls), origin, destination, mode, language, emit)
 
-        query = f"{_named(origin)} → {_named(to)}"
-        return await self._alone(query, origin, tongue, say, looking)
+        query = f"{_place_label(origin)} → {_place_label(destination)}"
+        return await self._run_search(query, origin, language, emit, looking)
 
-    async def tour(
-        self, place: str, stops: Sequence[str], means: Going | None, tongue: Language, say: Say
+    async def plan_itinerary(
+        self, place: str, stops: Sequence[str], mode: RoutingMode | None, language: Language, emit: EventEmitter
     ) -> Finding:
         """A day's round through some stops, or through the sights of a place, without a question.
 
@@ -188,23 +201,23 @@ class PlacesRetriever:
             Trouble: as `ways.tour`.
         """
 
-        def looking(tools: Tools) -> Awaitable[Look]:
-            return routes.tour(Budgeted(tools, self._budget), place, stops, means, (), tongue, say)
+        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.plan_itinerary(BudgetedTools(tools, self._max_calls), place, stops, mode, (), language, emit)
 
         named = list(filter(None, [place, *stops]))
-        return await self._alone(" ".join(named), "".join(named[:1]), tongue, say, looking)
+        return await self._run_search(" ".join(named), "".join(named[:1]), language, emit, looking)
 
-    async def _alone(
-        self, query: str, place: str | Point, tongue: Language, say: Say,
-        looking: Callable[[Tools], Awaitable[Look]],
+    async def _run_search(
+        self, query: str, place: str | Point, language: Language, emit: EventEmitter,
+        search: Callable[[MapTools], Awaitable[PlaceSearchResult]],
     ) -> Finding:  # fmt: skip
         """A look with whoever covers a place."""
         started, clock = self._clock(), time.monotonic()
-        asked = [await self._maps.serving(place, tongue, say)]
-        found = await self._known(asked, tongue, looking)
+        asked = [await self._maps.find_service(place, language, emit)]
+        found = await self._search_with_fallback(asked, language, search)
         task = Task(id="", source=self.name, query=query)
         seconds = time.monotonic() - clock
-        return self._finding(task, found, asked[-1], tongue, [], started, seconds)
+        return self._build_finding(task, found, asked[-1], language, [], started, seconds)
 
     async def warm(self) -> None:
         """Starts the map's server, if there is one to ask."""
@@ -213,109 +226,126 @@ class PlacesRetriever:
     async def close(self) -> None:
         await self._maps.close()
 
-    async def _explored(self, query: str, chain: Chain, say: Say) -> list[Failure]:
+    async def _explore_tools(self, query: str, runner: MapToolRunner, emit: EventEmitter) -> list[Failure]:
         """Lets the model search; what its calls have found counts, however they ended."""
-        assert self._explore is not None
+        assert self._explorer is not None
         from research.sources.places.server import specifications
 
-        known = KEYLESS if chain.service is self._maps.osm else FOR_MODELS
+        known = KEYLESS_TOOLS if runner.service is self._maps.osm else MODEL_TOOLS
         tools = [spec for spec in specifications() if spec["function"]["name"] in known]
         try:
-            async with deadline(self._deadline * PUNCTUAL):
-                await self._explore(query, tools, chain.call, self._budget, say)
+            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
+                await self._explorer(query, tools, runner.call_for_model, self._max_calls, emit)
         except TimeoutError:
-            trouble = Trouble("timeout", "the search's time was over before the model was done")
-        except Trouble as error:
+            trouble = ServiceError("timeout", "the search's time was over before the model was done")
+        except ServiceError as error:
             trouble = error
         else:
             return []
-        return [trouble.failure("search", self.name, query)]
+        return [trouble.to_failure("search", self.name, query)]
 
-    async def _read(
-        self, query: str, wish: Wanted | None, asked: list[Service], tongue: Language, say: Say
-    ) -> Look:
+    async def _search_by_rules(
+        self,
+        query: str,
+        place_query: ParsedPlaceQuery | None,
+        services: list[MapService],
+        language: Language,
+        emit: EventEmitter,
+    ) -> PlaceSearchResult:
         """What rules read in the query, done."""
-        if wish is None:
-            return await find(asked[-1].speaking(tongue), query, say)
-        if not wish.place and not wish.stops:
-            raise asked_back("where", tongue)
-        return await self._known(asked, tongue, lambda tools: self._done(tools, wish, tongue, say))
+        if place_query is None:
+            return await search_by_words(services[-1].with_language(language), query, emit)
+        if not place_query.place and not place_query.stops:
+            raise clarification_error("where", language)
+        return await self._search_with_fallback(
+            services, language, lambda tools: self._run_query(tools, place_query, language, emit)
+        )
 
-    async def _known(
-        self, asked: list[Service], tongue: Language, look: Callable[[Tools], Awaitable[Look]]
-    ) -> Look:
+    async def _search_with_fallback(
+        self, services: list[MapService], language: Language, search: Callable[[MapTools], Awaitable[PlaceSearchResult]]
+    ) -> PlaceSearchResult:
         """A look with the last of those `asked`, or with who may know a place that it does not."""
         try:
-            return await look(asked[-1].speaking(tongue))
-        except Trouble as trouble:
-            other = self._maps.instead(asked[-1], trouble)
+            return await search(services[-1].with_language(language))
+        except ServiceError as trouble:
+            other = self._maps.find_fallback(services[-1], trouble)
             if other is None:
                 raise
-        asked.append(other)
-        return await look(other.speaking(tongue))
+        services.append(other)
+        return await search(other.with_language(language))
 
-    async def _done(self, service: Tools, wish: Wanted, tongue: Language, say: Say) -> Look:
+    async def _run_query(
+        self, service: MapTools, place_query: ParsedPlaceQuery, language: Language, emit: EventEmitter
+    ) -> PlaceSearchResult:
         """A look of a few calls, or ways, of which there are as many as the budget allows."""
-        tools, means = Budgeted(service, self._budget), wish.means or None
-        match wish.act:
+        tools, means = BudgetedTools(service, self._max_calls), place_query.mode or None
+        match place_query.intent:
             case "way":
-                return await routes.way(tools, wish.place, wish.to, means, tongue, say)
-            case "distance" if wish.stops:
-                ends = [*filter(None, [wish.place]), *wish.stops, *filter(None, [wish.to])]
-                return await routes.apart(tools, ends, tongue, say)
+                return await routes.find_route(tools, place_query.place, place_query.destination, means, language, emit)
+            case "distance" if place_query.stops:
+                ends = [
+                    *filter(None, [place_query.place]),
+                    *place_query.stops,
+                    *filter(None, [place_query.destination]),
+                ]
+                return await routes.find_distance_matrix(tools, ends, language, emit)
             case "distance":
-                return await routes.distance(tools, wish.place, wish.to, means, tongue, say)
+                return await routes.find_distance(
+                    tools, place_query.place, place_query.destination, means, language, emit
+                )
             case "between":
-                return await routes.between(
-                    tools, wish.place, wish.to, wish.keywords, means, tongue, say
+                return await routes.search_between(
+                    tools, place_query.place, place_query.destination, place_query.keywords, means, language, emit
                 )
             case "route":
-                return await routes.tour(
-                    tools, wish.place, wish.stops, means, wish.keywords, tongue, say
+                return await routes.plan_itinerary(
+                    tools, place_query.place, place_query.stops, means, place_query.keywords, language, emit
                 )
-            case "where" if not wish.keywords:
-                return await where(service, wish.place, tongue, say)
-            case "details" if not wish.keywords:
-                return await details(service, wish.place, tongue, say)
-        return await look(service, wish.place, wish.keywords, wish.radius, tongue, say)
+            case "where" if not place_query.keywords:
+                return await find_place(service, place_query.place, language, emit)
+            case "details" if not place_query.keywords:
+                return await find_place_details(service, place_query.place, language, emit)
+        return await search_places(service, place_query.place, place_query.keywords, place_query.radius, language, emit)
 
-    def _finding(
+    def _build_finding(
         self,
         task: Task,
-        found: Look,
-        service: Service,
-        tongue: Language,
+        search_result: PlaceSearchResult,
+        service: MapService,
+        language: Language,
         failures: Sequence[Failure],
         started: datetime,
         seconds: float,
     ) -> Finding:
         made: dict[str, datetime] = {}
-        for told in found.told:
+        for told in search_result.results:
             for place in told.places:
-                made.setdefault(identity(place), told.made)
-        near = found.centre if found.centre and found.centre.radius else None
+                made.setdefault(place_key(place), told.fetched_at)
+        near = search_result.centre if search_result.centre and search_result.centre.radius else None
         items = [
-            evidence(p, near, tongue, made.get(identity(p), started), whole=found.whole)
-            for p in found.places
+            build_place_evidence(
+                p, near, language, made.get(place_key(p), started), list_unknown=search_result.is_complete
+            )
+            for p in search_result.places
         ]
-        stated = list(facts(found.told, tongue, found.places))
-        items = [*stated, *items] if found.leads else [*items, *stated]
+        stated = list(build_fact_evidence(search_result.results, language, search_result.places))
+        items = [*stated, *items] if search_result.facts_first else [*items, *stated]
         summary = []
-        if found.distances:
-            item, span = table(found.distances, started, tongue)
+        if search_result.distances:
+            item, span = build_distance_table(search_result.distances, started, language)
             items, summary = [item, *items], [span]
-        unplaced = sum(told.unplaced for told in found.told)
-        sample = any(told.sample for told in found.told)
+        unplaced = sum(told.unlocated_count for told in search_result.results)
+        sample = any(told.is_sample for told in search_result.results)
         return Finding(
             task=task,
             evidence=tuple({item.id: item for item in items}.values()),
             reason=None if items else "empty",
-            message=remark(found, unplaced, tongue),
+            message=search_message(search_result, unplaced, language),
             started=started,
             seconds=round(seconds, 4),
             provider="offline" if sample else service.name,
-            centre=found.centre,
-            along=found.along,
+            centre=search_result.centre,
+            along=search_result.circles,
             summary=tuple(summary),
-            failures=(*failures, *found.failures),
+            failures=(*failures, *search_result.failures),
         )

@@ -26,77 +26,73 @@ from mcp.server.stdio import stdio_server
 from mcp.types import ContentBlock, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from research.core.errors import Trouble, conceal
-from research.core.settings import SettingError, Settings, load
-from research.core.unknown_methods import sifted
+from research.core.errors import ServiceError, register_secrets
+from research.core.settings import SettingError, Settings, load_settings
+from research.core.unknown_methods import reject_unknown_requests
 from research.sources.places import osm
-from research.sources.places.amap import BASE_URL, Amap
-from research.sources.places.offline import Offline
+from research.sources.places.amap import BASE_URL, AmapBackend
+from research.sources.places.offline import OfflineBackend
 
-WORDS = 200  # characters of an address or of keywords
-RADIUS = 50_000  # metres
-ORIGINS = 100
+MAX_TEXT_CHARS = 200  # characters of an address or of keywords
+MAX_RADIUS_METRES = 50_000  # metres
+MAX_ORIGINS = 100
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NOTHINGS = frozenset({"undefined", "null", "none", "nan"})
+_NULL_WORDS = frozenset({"undefined", "null", "none", "nan"})
 
 log = logging.getLogger(__name__)
 
 
-class Backend(Protocol):
+class MapBackend(Protocol):
     """Who answers. Points are "lng,lat" in and out, in the system that `about` and each answer
     declare; failures are `Trouble`."""
 
     name: str
-    about: str
-    sample: bool
+    description: str
+    is_sample: bool
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]: ...
-    async def regeocode(self, location: str) -> dict[str, Any]: ...
-    async def around(
-        self, location: str, radius: int = 1000, keywords: str = ""
-    ) -> dict[str, Any]: ...
-    async def text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]: ...
-    async def detail(self, id: str) -> dict[str, Any]: ...
-    async def walking(self, origin: str, destination: str) -> dict[str, Any]: ...
-    async def driving(self, origin: str, destination: str) -> dict[str, Any]: ...
-    async def bicycling(self, origin: str, destination: str) -> dict[str, Any]: ...
-    async def transit(
-        self, origin: str, destination: str, city: str, cityd: str
-    ) -> dict[str, Any]: ...
-    async def distance(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]: ...
-    async def weather(self, city: str) -> dict[str, Any]: ...
-    async def ip(self, ip: str) -> dict[str, Any]: ...
+    async def reverse_geocode(self, location: str) -> dict[str, Any]: ...
+    async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]: ...
+    async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]: ...
+    async def fetch_details(self, id: str) -> dict[str, Any]: ...
+    async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]: ...
+    async def fetch_driving_route(self, origin: str, destination: str) -> dict[str, Any]: ...
+    async def fetch_cycling_route(self, origin: str, destination: str) -> dict[str, Any]: ...
+    async def fetch_transit_route(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]: ...
+    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]: ...
+    async def fetch_forecast(self, city: str) -> dict[str, Any]: ...
+    async def locate_ip(self, ip: str) -> dict[str, Any]: ...
     async def close(self) -> None: ...
 
 
 # Arguments: each check returns what is to be sent, or says in words what it wants instead
 
 
-def _plain(value: object) -> str:
+def _check_text(value: object) -> str:
     """A text without idle white space. Models send numbers where texts are declared."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be a text")
     text = " ".join(str(value).split())
-    if text.lower() in _NOTHINGS:
+    if text.lower() in _NULL_WORDS:
         raise ValueError(f"is {text!r}, which is no value")
-    if len(text) > WORDS:
-        raise ValueError(f"is too long: at most {WORDS} characters")
+    if len(text) > MAX_TEXT_CHARS:
+        raise ValueError(f"is too long: at most {MAX_TEXT_CHARS} characters")
     if not text.isprintable():
         raise ValueError("has characters that cannot be printed")
     return text
 
 
-def _required(value: object) -> str:
-    if text := _plain(value):
+def _check_required_text(value: object) -> str:
+    if text := _check_text(value):
         return text
     raise ValueError("must not be empty")
 
 
-def _point(value: object) -> str:
+def _check_point(value: object) -> str:
     """A point as Amap takes it: six decimals, without spaces."""
-    text = _required(value).replace("，", ",")
+    text = _check_required_text(value).replace("，", ",")
     try:
         lng, lat = (float(part) for part in text.split(","))
     except ValueError:
@@ -108,41 +104,41 @@ def _point(value: object) -> str:
     return f"{lng:.6f},{lat:.6f}"
 
 
-def _points(value: object) -> str:
+def _check_points(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("must be points such as 120.1,30.2|120.2,30.3")
     parts = value.split("|")
-    if len(parts) > ORIGINS:
-        raise ValueError(f"has {len(parts)} points; at most {ORIGINS} are possible")
-    return "|".join(_point(part) for part in parts)
+    if len(parts) > MAX_ORIGINS:
+        raise ValueError(f"has {len(parts)} points; at most {MAX_ORIGINS} are possible")
+    return "|".join(_check_point(part) for part in parts)
 
 
-def _radius(value: object) -> str:
-    text = _plain(value) or "1000"
+def _check_radius(value: object) -> str:
+    text = _check_text(value) or "1000"
     try:
         metres = float(text)
     except ValueError:
         metres = 0
-    if not 1 <= metres <= RADIUS:
-        raise ValueError(f"is {text!r}; it must be a number of metres from 1 to {RADIUS}")
+    if not 1 <= metres <= MAX_RADIUS_METRES:
+        raise ValueError(f"is {text!r}; it must be a number of metres from 1 to {MAX_RADIUS_METRES}")
     return str(round(metres))
 
 
-def _means(value: object) -> str:
-    text = _plain(value) or "1"
+def _check_distance_type(value: object) -> str:
+    text = _check_text(value) or "1"
     if text not in ("0", "1", "3"):
         raise ValueError(f"is {text!r}; it must be 0 (straight line), 1 (driving) or 3 (walking)")
     return text
 
 
-def _identity(value: object) -> str:
-    if _ID.fullmatch(text := _required(value)):
+def _check_place_id(value: object) -> str:
+    if _ID.fullmatch(text := _check_required_text(value)):
         return text
     raise ValueError("must be the id of a place, as a search gives it")
 
 
-def _internet(value: object) -> str:
-    text = _required(value)
+def _check_ip_address(value: object) -> str:
+    text = _check_required_text(value)
     try:
         return str(ipaddress.IPv4Address(text))
     except ValueError:
@@ -150,140 +146,134 @@ def _internet(value: object) -> str:
 
 
 _LNG_LAT = "degrees as the other tools answer them, longitude first: 经度,纬度"
-Words = Annotated[str, BeforeValidator(_required)]
-MaybeWords = Annotated[str, BeforeValidator(_plain)]
-Where = Annotated[str, BeforeValidator(_point), Field(description=_LNG_LAT)]
-Wheres = Annotated[str, BeforeValidator(_points), Field(description=f"{_LNG_LAT}, parted by |")]
-Radius = Annotated[str, BeforeValidator(_radius), Field(description="metres, 1 to 50000")]
-Means = Annotated[
+RequiredText = Annotated[str, BeforeValidator(_check_required_text)]
+OptionalText = Annotated[str, BeforeValidator(_check_text)]
+PointText = Annotated[str, BeforeValidator(_check_point), Field(description=_LNG_LAT)]
+PointsText = Annotated[str, BeforeValidator(_check_points), Field(description=f"{_LNG_LAT}, parted by |")]
+RadiusText = Annotated[str, BeforeValidator(_check_radius), Field(description="metres, 1 to 50000")]
+DistanceType = Annotated[
     str,
-    BeforeValidator(_means),
+    BeforeValidator(_check_distance_type),
     Field(description="0 straight line, 1 driving, 3 walking"),
 ]
-Identity = Annotated[str, BeforeValidator(_identity), Field(description="id from a search")]
-Internet = Annotated[str, BeforeValidator(_internet), Field(description="IPv4 address")]
-AnyOf = Annotated[str, BeforeValidator(_plain), Field(description="words; | means or")]
+PlaceId = Annotated[str, BeforeValidator(_check_place_id), Field(description="id from a search")]
+IPAddress = Annotated[str, BeforeValidator(_check_ip_address), Field(description="IPv4 address")]
+KeywordsText = Annotated[str, BeforeValidator(_check_text), Field(description="words; | means or")]
 
 
 # The server
 
 
-class _Server(FastMCP[None]):
+class _PlacesServer(FastMCP[None]):
     """Tells of failures in our words instead of with the name of the tool before them, and of methods
     that it does not know as JSON-RPC does."""
 
     async def run_stdio_async(self) -> None:
         server = self._mcp_server
-        async with stdio_server() as (received, sent), sifted(received, sent) as known:
+        async with stdio_server() as (received, sent), reject_unknown_requests(received, sent) as known:
             await server.run(known, sent, server.create_initialization_options())
 
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any]
-    ) -> Sequence[ContentBlock] | dict[str, Any]:
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Sequence[ContentBlock] | dict[str, Any]:
         try:
             return await super().call_tool(name, arguments)
         except ToolError as error:
-            told = _told(error)
+            told = _to_service_error(error)
         raise ToolError(str(told))
 
 
-def _told(error: ToolError) -> Trouble:
+def _to_service_error(error: ToolError) -> ServiceError:
     cause = error.__cause__
-    if isinstance(cause, Trouble):
+    if isinstance(cause, ServiceError):
         return cause
     if isinstance(cause, ValidationError):
-        return Trouble("refused", "; ".join(_wrong(cause)))
+        return ServiceError("refused", "; ".join(_describe_errors(cause)))
     if cause is None:
-        return Trouble("refused", str(error))
+        return ServiceError("refused", str(error))
     log.error("a tool failed", exc_info=cause)
-    return Trouble("internal", f"the tool failed ({type(cause).__name__})")
+    return ServiceError("internal", f"the tool failed ({type(cause).__name__})")
 
 
-def _wrong(error: ValidationError) -> Iterator[str]:
+def _describe_errors(error: ValidationError) -> Iterator[str]:
     """What is wrong with each argument, by its name."""
     for item in error.errors(include_url=False):
         name = ".".join(map(str, item["loc"])) or "the call"
         missing = item["type"] == "missing"
-        yield f"{name} is missing" if missing else f"{name} {_said(item['msg'])}"
+        yield f"{name} is missing" if missing else f"{name} {_strip_prefix(item['msg'])}"
 
 
-def _said(message: str) -> str:
+def _strip_prefix(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def build(backend: Backend) -> FastMCP[None]:
+def build_server(backend: MapBackend) -> FastMCP[None]:
     """The server over a back end, which stays the caller's to close."""
-    with _root_logger_kept():
-        server = _Server(
+    with _preserve_root_logger():
+        server = _PlacesServer(
             "sightline-places",
-            instructions=f"{backend.about} Points are lng,lat, and so are results.",
+            instructions=f"{backend.description} Points are lng,lat, and so are results.",
             log_level="WARNING",
         )
-    for tool in _tools(backend):
-        server.add_tool(
-            tool, annotations=ToolAnnotations(readOnlyHint=True), structured_output=True
-        )
+    for tool in _define_tools(backend):
+        server.add_tool(tool, annotations=ToolAnnotations(readOnlyHint=True), structured_output=True)
     return server
 
 
-def _tools(backend: Backend) -> Sequence[Any]:
+def _define_tools(backend: MapBackend) -> Sequence[Any]:
     """The tools. Their docstrings are what a model reads of them."""
 
-    async def maps_geo(address: Words, city: MaybeWords = "") -> dict[str, Any]:
+    async def maps_geo(address: RequiredText, city: OptionalText = "") -> dict[str, Any]:
         """将详细的结构化地址或地标、景区、建筑物名称转换为经纬度坐标；level 表示匹配级别。"""
         return await backend.geocode(address, city)
 
-    async def maps_regeocode(location: Where) -> dict[str, Any]:
+    async def maps_regeocode(location: PointText) -> dict[str, Any]:
         """将经纬度坐标转换为所在位置的地址。"""
-        return await backend.regeocode(location)
+        return await backend.reverse_geocode(location)
 
     async def maps_around_search(
-        location: Where, radius: Radius = "1000", keywords: AnyOf = ""
+        location: PointText, radius: RadiusText = "1000", keywords: KeywordsText = ""
     ) -> dict[str, Any]:
         """搜索坐标周围 radius 米内的地点，由近到远，含坐标、距离、评分、人均、营业时间和图片。"""
-        return await backend.around(location, int(radius), keywords)
+        return await backend.search_around(location, int(radius), keywords)
 
     async def maps_text_search(
-        keywords: Words, city: MaybeWords = "", types: MaybeWords = ""
+        keywords: RequiredText, city: OptionalText = "", types: OptionalText = ""
     ) -> dict[str, Any]:
         """按关键词搜索地点，可限定城市和类型，含坐标、评分、人均、营业时间和图片。"""
-        return await backend.text(keywords, city, types)
+        return await backend.search_text(keywords, city, types)
 
-    async def maps_search_detail(id: Identity) -> dict[str, Any]:
+    async def maps_search_detail(id: PlaceId) -> dict[str, Any]:
         """查询搜索所得地点 id 的详细信息。"""
-        return await backend.detail(id)
+        return await backend.fetch_details(id)
 
-    async def maps_direction_walking(origin: Where, destination: Where) -> dict[str, Any]:
+    async def maps_direction_walking(origin: PointText, destination: PointText) -> dict[str, Any]:
         """规划两点之间的步行路线。"""
-        return await backend.walking(origin, destination)
+        return await backend.fetch_walking_route(origin, destination)
 
-    async def maps_direction_driving(origin: Where, destination: Where) -> dict[str, Any]:
+    async def maps_direction_driving(origin: PointText, destination: PointText) -> dict[str, Any]:
         """规划两点之间的驾车路线。"""
-        return await backend.driving(origin, destination)
+        return await backend.fetch_driving_route(origin, destination)
 
-    async def maps_bicycling(origin: Where, destination: Where) -> dict[str, Any]:
+    async def maps_bicycling(origin: PointText, destination: PointText) -> dict[str, Any]:
         """规划两点之间的骑行路线。"""
-        return await backend.bicycling(origin, destination)
+        return await backend.fetch_cycling_route(origin, destination)
 
     async def maps_direction_transit_integrated(
-        origin: Where, destination: Where, city: Words, cityd: Words
+        origin: PointText, destination: PointText, city: RequiredText, cityd: RequiredText
     ) -> dict[str, Any]:
         """规划两点之间的公共交通路线；city 为起点城市，cityd 为终点城市。"""
-        return await backend.transit(origin, destination, city, cityd)
+        return await backend.fetch_transit_route(origin, destination, city, cityd)
 
-    async def maps_distance(
-        origins: Wheres, destination: Where, type: Means = "1"
-    ) -> dict[str, Any]:
+    async def maps_distance(origins: PointsText, destination: PointText, type: DistanceType = "1") -> dict[str, Any]:
         """测量一个或多个起点到一个终点的距离和时间。"""
-        return await backend.distance(origins, destination, type)
+        return await backend.measure_distances(origins, destination, type)
 
-    async def maps_weather(city: Words) -> dict[str, Any]:
+    async def maps_weather(city: RequiredText) -> dict[str, Any]:
         """查询城市（名称或 adcode）的天气预报。"""
-        return await backend.weather(city)
+        return await backend.fetch_forecast(city)
 
-    async def maps_ip_location(ip: Internet) -> dict[str, Any]:
+    async def maps_ip_location(ip: IPAddress) -> dict[str, Any]:
         """查询 IP 地址所在的城市。"""
-        return await backend.ip(ip)
+        return await backend.locate_ip(ip)
 
     return (
         maps_geo,
@@ -301,19 +291,19 @@ def _tools(backend: Backend) -> Sequence[Any]:
     )
 
 
-def checked(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call as they are to be sent, without those that the tool does not have.
 
     Raises:
         Trouble: there is no such tool, or an argument is missing or wrong.
     """
-    model = _arguments().get(tool)
+    model = _argument_models().get(tool)
     if model is None:
-        raise Trouble("refused", f"there is no tool {tool!r}")
+        raise ServiceError("refused", f"there is no tool {tool!r}")
     try:
         found = model.model_validate(dict(arguments))
     except ValidationError as error:
-        raise Trouble("refused", "; ".join(_wrong(error))) from None
+        raise ServiceError("refused", "; ".join(_describe_errors(error))) from None
     return found.model_dump()
 
 
@@ -326,14 +316,14 @@ def specifications() -> tuple[dict[str, Any], ...]:
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": _brief(tool.parameters),
+                "parameters": _simplify_schema(tool.parameters),
             },
         }
-        for tool in _described()
+        for tool in _described_tools()
     )
 
 
-def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema of an object with no more than every model's API understands."""
     fields = {
         name: {key: field[key] for key in ("type", "description") if key in field}
@@ -343,18 +333,18 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(1)
-def _arguments() -> dict[str, type[BaseModel]]:
-    return {tool.name: tool.fn_metadata.arg_model for tool in _described()}
+def _argument_models() -> dict[str, type[BaseModel]]:
+    return {tool.name: tool.fn_metadata.arg_model for tool in _described_tools()}
 
 
 @lru_cache(1)
-def _described() -> tuple[Tool, ...]:
+def _described_tools() -> tuple[Tool, ...]:
     """The tools as they are described, over nothing that could answer."""
-    return tuple(Tool.from_function(tool) for tool in _tools(Offline()))
+    return tuple(Tool.from_function(tool) for tool in _define_tools(OfflineBackend()))
 
 
 @contextmanager
-def _root_logger_kept() -> Iterator[None]:
+def _preserve_root_logger() -> Iterator[None]:
     """The SDK gives the root logger a handler and a level, which are the application's to choose."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -365,24 +355,24 @@ def _root_logger_kept() -> Iterator[None]:
         root.setLevel(level)
 
 
-def backend_of(settings: Settings) -> Backend:
+def build_backend(settings: Settings) -> MapBackend:
     """Amap where there is a key, else OpenStreetMap if the open sources are on, else the table."""
     keyless = not settings.amap_key.get_secret_value()
-    return (osm.opened(settings) if keyless else None) or china_of(settings)
+    return (osm.build_backend(settings) if keyless else None) or build_china_backend(settings)
 
 
-def china_of(settings: Settings) -> Backend:
+def build_china_backend(settings: Settings) -> MapBackend:
     """Amap where there is a key, else the table."""
     if key := settings.amap_key.get_secret_value():
         timeout = settings.amap_timeout
-        return Amap(key, base_url=settings.amap_url or BASE_URL, timeout=timeout)
-    return Offline()
+        return AmapBackend(key, base_url=settings.amap_url or BASE_URL, timeout_seconds=timeout)
+    return OfflineBackend()
 
 
-async def serve(backend: Backend) -> None:
+async def serve(backend: MapBackend) -> None:
     """Serves a client on stdin and stdout until it goes."""
     try:
-        await build(backend).run_stdio_async()
+        await build_server(backend).run_stdio_async()
     finally:
         await backend.close()
 
@@ -391,11 +381,11 @@ def main() -> None:
     """Reads the settings and serves. Logs go to stderr: stdout is the protocol's."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
-        settings = load()
+        settings = load_settings()
     except SettingError as error:
         raise SystemExit(str(error)) from None
-    conceal(settings.secrets)
-    asyncio.run(serve(backend_of(settings)))
+    register_secrets(settings.secrets)
+    asyncio.run(serve(build_backend(settings)))
 
 
 if __name__ == "__main__":

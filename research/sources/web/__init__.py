@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(supplies: Supplies) -> Retriever:
-    from research.sources.web.providers import providers
+def _build_retriever(dependencies: Dependencies) -> Retriever:
+    from research.sources.web.provider_factory import build_providers
     from research.sources.web.retriever import WebRetriever
 
-    settings, models = supplies.settings, supplies.models
+    settings, models = dependencies.settings, dependencies.model_tasks
     return WebRetriever(
-        providers(supplies),
-        deadline=settings.search_timeout,
+        build_providers(dependencies),
+        timeout_seconds=settings.search_timeout,
         summarise=models.summarise if models else None,
-        reader=supplies.reader,
-        pages=settings.pages_per_search,
-        domains=settings.verdicts,
-        clock=supplies.clock,
+        page_reader=dependencies.page_reader,
+        pages_per_search=settings.pages_per_search,
+        domain_verdicts=settings.verdicts,
+        clock=dependencies.clock,
     )
 
 
 SOURCE = Source(
     name="web",
     kind="web",
-    prompt="the web",
-    build=_build,
+    prompt_phrase="the web",
+    build=_build_retriever,
     icon="language",
-    usual=lambda standing: standing.state == "live",
-    cached=True,
-    paid=True,
-    adds=("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),
+    is_default=lambda standing: standing.state == "live",
+    is_cacheable=True,
+    is_paid=True,
+    setup_commands=("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),
 )

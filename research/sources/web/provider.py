@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from research.core.records import Evidence, Failure, Readiness, Say, Span
+from research.core.records import EventEmitter, Evidence, Failure, Readiness, Span
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What one query brought back from one provider.
 
     `summary` is cited text of a search model, if the provider has one; `asked` are the queries it
@@ -18,13 +18,13 @@ class Found:
 
     evidence: tuple[Evidence, ...] = ()
     summary: tuple[Span, ...] = ()
-    asked: tuple[str, ...] = ()
+    executed_queries: tuple[str, ...] = ()
     suggestions: str = ""
     message: str = ""
     failures: tuple[Failure, ...] = ()
 
 
-class Provider(Protocol):
+class WebProvider(Protocol):
     """One way to search the web. Clients are made at the first search and shared on one loop."""
 
     @property
@@ -32,13 +32,13 @@ class Provider(Protocol):
         """gemini, tavily, searxng, wikipedia, deep-research."""
 
     @property
-    def summarises(self) -> bool:
+    def has_summary(self) -> bool:
         """Whether what it finds comes with a cited summary of its own."""
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         """Whether it is configured; if not, `detail` names the setting. Quick: no network."""
 
-    async def search(self, query: str, say: Say) -> Found:
+    async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         """Searches for one query.
 
         Raises:

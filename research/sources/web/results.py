@@ -9,46 +9,46 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
 
-from research.citations.registry import Registry, evidence_id
+from research.citations.registry import EvidenceRegistry, evidence_id
 from research.core.records import Evidence, EvidenceKind, Passage, fingerprint
 from research.core.urls import canonical_url
-from research.http.plain import SNIPPET, shortened
+from research.http.sanitize import MAX_SNIPPET_CHARS, truncate_text
 
-KIND: EvidenceKind = "web"
-AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that
+EVIDENCE_KIND: EvidenceKind = "web"
+MAX_DATE_AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that
 
 
 # Evidence
 
 
-def result(
-    url: object, title: str, text: str, *, retrieved: datetime, day: date | None = None
+def make_evidence(
+    url: object, title: str, text: str, *, retrieved: datetime, published: date | None = None
 ) -> Evidence | None:
     """One result as evidence with one passage; None without a usable address or any text.
 
     `day` is when it was published; one that lies after its retrieval is a mistake, and unknown.
     """
     address = canonical_url(url.strip()) if isinstance(url, str) else ""
-    text = shortened(text, SNIPPET)
+    text = truncate_text(text, MAX_SNIPPET_CHARS)
     if not address or not text:
         return None
-    known = day is not None and day <= retrieved.date() + AHEAD
+    known = published is not None and published <= retrieved.date() + MAX_DATE_AHEAD
     domain = (urlsplit(address).hostname or "").removeprefix("www.")
     return Evidence(
-        id=evidence_id(KIND, address, address),
-        kind=KIND,
+        id=evidence_id(EVIDENCE_KIND, address, address),
+        kind=EVIDENCE_KIND,
         title=" ".join(title.split()) or domain,
         publisher=domain,
         url=address,
         retrieved=retrieved,
-        published=day if known else None,
+        published=published if known else None,
         passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
     )
 
 
-def united(items: Iterable[Evidence | None], limit: int) -> tuple[Evidence, ...]:
+def merge_results(items: Iterable[Evidence | None], limit: int) -> tuple[Evidence, ...]:
     """The usable results, each address once, at most `limit` of them."""
-    registry = Registry()
+    registry = EvidenceRegistry()
     for item in items:
         if item is not None:
             registry.add(item)

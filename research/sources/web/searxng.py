@@ -7,24 +7,24 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research.core.errors import Trouble, of_status
-from research.core.records import Readiness, Say
-from research.core.text.published import day
-from research.http.plain import rows, tidy, unmarked
-from research.http.replies import content, reaching, trusted
-from research.sources.web.provider import Found
-from research.sources.web.results import result, united
+from research.core.errors import ServiceError, error_from_status
+from research.core.records import EventEmitter, Readiness
+from research.core.text.publication_dates import parse_publication_day
+from research.http.responses import convert_errors, parse_json_response, ssl_context
+from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.sources.web.provider import SearchResult
+from research.sources.web.results import make_evidence, merge_results
 
 if TYPE_CHECKING:
     import httpx
 
 
-SETTING = "SEARXNG_URL"
-AGENT = "Sightline/1.0"
+URL_SETTING = "SEARXNG_URL"
+USER_AGENT = "Sightline/1.0"
 
 # At the head of a word these choose engines (!), a language (:) or a time limit (<), and !! leads
 # away to another service altogether. A query of ours asks for words.
-_COMMAND = re.compile(r"(?<!\S)[!:<]+(?=\S)")
+_OPERATOR_PATTERN = re.compile(r"(?<!\S)[!:<]+(?=\S)")
 
 
 class SearXNG:
@@ -35,54 +35,54 @@ class SearXNG:
     """
 
     name = "searxng"
-    summarises = False
+    has_summary = False
 
     def __init__(
         self,
         base_url: str,
         *,
         engines: tuple[str, ...] = (),
-        results: int = 8,
-        timeout: float = 30.0,
+        max_results: int = 8,
+        timeout_seconds: float = 30.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._base_url = base_url.strip().rstrip("/").removesuffix("/search")
         self._engines = engines
-        self._results = results
-        self._timeout = timeout
+        self._max_results = max_results
+        self._timeout_seconds = timeout_seconds
         self._clock = clock
         self._client: httpx.AsyncClient | None = None
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         if self._base_url:
             return Readiness(state="live")
-        return Readiness(state="missing", detail=SETTING)
+        return Readiness(state="missing", detail=URL_SETTING)
 
-    async def search(self, query: str, say: Say) -> Found:
+    async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         if not self._base_url:
-            raise Trouble("unreachable", f"{SETTING} is not set")
+            raise ServiceError("unreachable", f"{URL_SETTING} is not set")
         retrieved = self._clock()
-        query = tidy(query)
-        asked = _COMMAND.sub("", query)
-        answer = await self._answer(asked)
-        found = rows(answer["results"])
-        idle = _unresponsive(answer.get("unresponsive_engines"))
+        query = tidy_text(query)
+        asked = _OPERATOR_PATTERN.sub("", query)
+        answer = await self._request(asked)
+        found = keep_objects(answer["results"])
+        idle = _describe_unresponsive(answer.get("unresponsive_engines"))
         if idle and not found:
-            raise Trouble("blocked", f"SearXNG: engines gave no answer: {idle}")
-        self._hold_to_engines(found)
+            raise ServiceError("blocked", f"SearXNG: engines gave no answer: {idle}")
+        self._check_engines(found)
         items = (
-            result(
+            make_evidence(
                 row.get("url"),
-                unmarked(row.get("title")),
-                unmarked(row.get("content")),
+                strip_html(row.get("title")),
+                strip_html(row.get("content")),
                 retrieved=retrieved,
-                day=day(row.get("publishedDate")),
+                published=parse_publication_day(row.get("publishedDate")),
             )
             for row in found
         )
-        return Found(
-            evidence=united(items, self._results),
-            asked=() if asked == query else (asked,),
+        return SearchResult(
+            evidence=merge_results(items, self._max_results),
+            executed_queries=() if asked == query else (asked,),
             message=f"engines without an answer: {idle}" if idle else "",
         )
 
@@ -91,15 +91,15 @@ class SearXNG:
         if client:
             await client.aclose()
 
-    async def _answer(self, query: str) -> dict[str, Any]:
+    async def _request(self, query: str) -> dict[str, Any]:
         parameters = {"q": query, "format": "json"}
         if self._engines:
             parameters["engines"] = ",".join(self._engines)
-        async with reaching("SearXNG", self._timeout):
-            response = await self._shared().get("search", params=parameters)
-        return _answer(response)
+        async with convert_errors("SearXNG", self._timeout_seconds):
+            response = await self._get_client().get("search", params=parameters)
+        return _parse_response(response)
 
-    def _shared(self) -> httpx.AsyncClient:
+    def _get_client(self) -> httpx.AsyncClient:
         """The connections, made at the first search.
 
         A password leaves the address: addresses are logged.
@@ -111,26 +111,26 @@ class SearXNG:
             self._client = httpx.AsyncClient(
                 base_url=url.copy_with(userinfo=b""),
                 auth=(url.username, url.password) if url.userinfo else None,
-                headers={"User-Agent": AGENT},
-                timeout=self._timeout,
-                verify=trusted(),
+                headers={"User-Agent": USER_AGENT},
+                timeout=self._timeout_seconds,
+                verify=ssl_context(),
             )
         return self._client
 
-    def _hold_to_engines(self, found: list[dict[str, Any]]) -> None:
+    def _check_engines(self, results: list[dict[str, Any]]) -> None:
         """Sees to it that results come from the engines that were named, if any were.
 
         Raises:
             Trouble: other engines were asked.
         """
         named = {engine.strip().lower() for engine in self._engines}
-        others = {engine for row in found if not named & (by := _engines(row)) for engine in by}
+        others = {engine for row in results if not named & (by := _row_engines(row)) for engine in by}
         if named and others:
-            text = f"SearXNG asked {_listed(others)} instead of {_listed(named)}"
-            raise Trouble("refused", text)
+            text = f"SearXNG asked {_join_names(others)} instead of {_join_names(named)}"
+            raise ServiceError("refused", text)
 
 
-def _answer(response: httpx.Response) -> dict[str, Any]:
+def _parse_response(response: httpx.Response) -> dict[str, Any]:
     """What the instance found.
 
     Raises:
@@ -139,31 +139,31 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
     status = response.status_code
     if status == 403:
         text = "SearXNG: HTTP 403; the instance must allow json under search.formats"
-        raise Trouble("refused", text, hint="endpoint")
+        raise ServiceError("refused", text, hint="endpoint")
     if status >= 300:
-        raise of_status(status, "SearXNG", response.headers)
-    answer = content(response, "SearXNG")
+        raise error_from_status(status, "SearXNG", response.headers)
+    answer = parse_json_response(response, "SearXNG")
     if not isinstance(answer.get("results"), list):
-        raise Trouble("malformed", "SearXNG: the JSON has no results", hint="endpoint")
+        raise ServiceError("malformed", "SearXNG: the JSON has no results", hint="endpoint")
     return answer
 
 
-def _engines(row: dict[str, Any]) -> set[str]:
+def _row_engines(row: dict[str, Any]) -> set[str]:
     """The engines that a result says it came from."""
     listed = row.get("engines")
     names = listed if isinstance(listed, list) else []
     return {name.lower() for name in [*names, row.get("engine")] if name and isinstance(name, str)}
 
 
-def _unresponsive(value: object) -> str:
+def _describe_unresponsive(value: object) -> str:
     """The engines that did not answer, each with the reason that SearXNG gives."""
     said = []
     for entry in value if isinstance(value, list) else []:
         name, *why = entry if isinstance(entry, list) and entry else [entry]
-        reason = tidy(why[0]) if why else ""
-        said.append(tidy(name) + (f" ({reason})" if reason else ""))
+        reason = tidy_text(why[0]) if why else ""
+        said.append(tidy_text(name) + (f" ({reason})" if reason else ""))
     return ", ".join(filter(None, said))
 
 
-def _listed(names: set[str]) -> str:
+def _join_names(names: set[str]) -> str:
     return ", ".join(sorted(names))

@@ -5,63 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from research.core.records import Readiness, Say, Usage
-from research.core.text.published import day
-from research.http.plain import rows, shortened, tidy
-from research.http.tavily import LONGEST, MOST, TavilyWire
-from research.sources.web.provider import Found
-from research.sources.web.results import result, united
+from research.core.records import EventEmitter, Readiness, Usage
+from research.core.text.publication_dates import parse_publication_day
+from research.http.sanitize import keep_objects, tidy_text, truncate_text
+from research.http.tavily import MAX_QUERY_CHARS, MAX_RESULTS, TavilyClient
+from research.sources.web.provider import SearchResult
+from research.sources.web.results import make_evidence, merge_results
 
 
 class Tavily:
     """Asks Tavily's basic search; its snippets are the passages."""
 
     name = "tavily"
-    summarises = False
+    has_summary = False
 
     def __init__(
         self,
         key: str,
         *,
         base_url: str = "",
-        results: int = 8,
-        timeout: float = 30.0,
+        max_results: int = 8,
+        timeout_seconds: float = 30.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._wire = TavilyWire(key, base_url=base_url, timeout=timeout)
-        self._results = min(results, MOST)
+        self._client = TavilyClient(key, base_url=base_url, timeout_seconds=timeout_seconds)
+        self._max_results = min(max_results, MAX_RESULTS)
         self._clock = clock
 
-    def ready(self) -> Readiness:
-        return self._wire.ready()
+    def readiness(self) -> Readiness:
+        return self._client.readiness()
 
-    async def search(self, query: str, say: Say) -> Found:
+    async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         retrieved = self._clock()
-        query = tidy(query)
-        asked = shortened(query, LONGEST)
-        answer = await self._wire.ask(
+        query = tidy_text(query)
+        asked = truncate_text(query, MAX_QUERY_CHARS)
+        answer = await self._client.search(
             asked,
             topic="general",
             search_depth="basic",
             include_answer=False,
-            max_results=self._results,
+            max_results=self._max_results,
         )
-        say("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
         items = (
-            result(
+            make_evidence(
                 row.get("url"),
-                tidy(row.get("title")),
-                tidy(row.get("content")),
+                tidy_text(row.get("title")),
+                tidy_text(row.get("content")),
                 retrieved=retrieved,
-                day=day(row.get("published_date")),
+                published=parse_publication_day(row.get("published_date")),
             )
-            for row in rows(answer.get("results"))
+            for row in keep_objects(answer.get("results"))
         )
-        return Found(
-            evidence=united(items, self._results),
-            asked=() if asked == query else (asked,),
+        return SearchResult(
+            evidence=merge_results(items, self._max_results),
+            executed_queries=() if asked == query else (asked,),
             message="" if asked == query else f"query shortened to {len(asked)} characters",
         )
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._client.close()

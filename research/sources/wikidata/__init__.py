@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from research.sources.base import Retriever, Source, Supplies
+from research.sources.base import Dependencies, Retriever, Source
 
 
-def _build(supplies: Supplies) -> Retriever:
-    from research.http.client import Client
-    from research.sources.wikidata.retriever import BASE_URL, Wikidata
+def _build_retriever(dependencies: Dependencies) -> Retriever:
+    from research.http.client import ServiceClient
+    from research.sources.wikidata.retriever import BASE_URL, WikidataRetriever
 
-    settings = supplies.settings
+    settings = dependencies.settings
 
-    def client(url: str) -> Client:
-        return Client(url, timeout=settings.search_timeout / 3, contact=settings.contact)
+    def client(url: str) -> ServiceClient:
+        return ServiceClient(url, timeout_seconds=settings.search_timeout / 3, contact=settings.contact)
 
-    wikis = {
-        code: client(settings.wikipedia_url.replace("{language}", code)) for code in ("zh", "en")
-    }
-    return Wikidata(
+    wikis = {code: client(settings.wikipedia_url.replace("{language}", code)) for code in ("zh", "en")}
+    return WikidataRetriever(
         client(settings.wikidata_url or BASE_URL),
         wikis,
-        enabled=settings.opened,
-        deadline=settings.search_timeout,
-        clock=supplies.clock,
+        is_enabled=settings.opened,
+        timeout_seconds=settings.search_timeout,
+        clock=dependencies.clock,
     )
 
 
 SOURCE = Source(
     name="wikidata",
     kind="web",
-    prompt="plain facts of one thing (its population, height, dates, people, coordinates), each "
+    prompt_phrase="plain facts of one thing (its population, height, dates, people, coordinates), each "
     "with its reference; name the thing and the fact, in a few words",
-    build=_build,
+    build=_build_retriever,
     icon="fact_check",
-    usual=lambda standing: standing.state == "live",
-    cached=True,
-    probe="Mount Everest",
-    adds=("", "export SIGHTLINE_OPEN_SOURCES=on"),
+    is_default=lambda standing: standing.state == "live",
+    is_cacheable=True,
+    test_query="Mount Everest",
+    setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),
 )

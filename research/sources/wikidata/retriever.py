@@ -14,83 +14,83 @@ from typing import Any
 
 from research.citations.registry import evidence_id
 from research.core.deadlines import deadline
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import (
+    EventEmitter,
     Evidence,
     EvidenceKind,
     Finding,
     Language,
     Passage,
     Readiness,
-    Say,
     Task,
     fingerprint,
 )
-from research.core.text.hanzi import simplified
-from research.core.text.words import detect_language, has_han
+from research.core.text.hanzi import to_simplified
+from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki
-from research.http.client import Client
-from research.http.mediawiki import mapping, rank
-from research.http.plain import legible, rows, shortened, tidy
+from research.http.client import ServiceClient
+from research.http.mediawiki import as_object, search_rank
+from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
-    asked_for,
-    named,
-    stands,
-    stated,
-    wanted,
+    describe_property,
+    entity_label,
+    occurs_in,
+    referenced_ids,
+    requested_properties,
 )
 
-KIND: EvidenceKind = "web"
+EVIDENCE_KIND: EvidenceKind = "web"
 BASE_URL = "https://www.wikidata.org"
 PUBLISHER = "Wikidata, CC0"
-SWITCH = "SIGHTLINE_OPEN_SOURCES"
-LONGEST = 300  # characters of a query
-CANDIDATES = 3  # things that a query may mean
-THINGS = 2  # of them that are told of
-FACTS = 12  # told of a thing at most, those that are asked for first
-IDS = 50  # things that one request may name
-PUNCTUAL = 0.95  # of the time for a search
+OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"
+MAX_QUERY_CHARS = 300  # characters of a query
+MAX_CANDIDATES = 3  # things that a query may mean
+MAX_ENTITIES = 2  # of them that are told of
+MAX_FACTS = 12  # told of a thing at most, those that are asked for first
+MAX_IDS_PER_REQUEST = 50  # things that one request may name
+TIMEOUT_FRACTION = 0.95  # of the time for a search
 
 
-class Wikidata:
+class WikidataRetriever:
     """Looks up what is stated of the things that a query names."""
 
     name = "wikidata"
-    turns = 1
+    max_sequential_calls = 1
 
     def __init__(
         self,
-        client: Client,
-        wikis: Mapping[str, Client],
+        client: ServiceClient,
+        wikipedia_clients: Mapping[str, ServiceClient],
         *,
-        enabled: bool,
-        deadline: float,
+        is_enabled: bool,
+        timeout_seconds: float,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`wikis` are the Wikipedias by language; `deadline` are the seconds of a whole search."""
         self._client = client
-        self._wikis = wikis
-        self._enabled = enabled
-        self._deadline = deadline
+        self._wikipedia_clients = wikipedia_clients
+        self._is_enabled = is_enabled
+        self._timeout_seconds = timeout_seconds
         self._clock = clock
 
-    def ready(self) -> Readiness:
-        if self._enabled:
+    def readiness(self) -> Readiness:
+        if self._is_enabled:
             return Readiness(state="live", detail="wikidata.org")
-        return Readiness(state="missing", detail=SWITCH)
+        return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
 
-    async def search(self, task: Task, say: Say) -> Finding:
-        if not self._enabled:
-            raise Trouble("no key", f"Wikidata is searched only with {SWITCH}=on")
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
+        if not self._is_enabled:
+            raise ServiceError("no key", f"Wikidata is searched only with {OPEN_SOURCES_SETTING}=on")
         started, begun = self._clock(), time.monotonic()
-        query = tidy(task.query)
+        query = tidy_text(task.query)
         try:
-            async with deadline(self._deadline * PUNCTUAL):
-                items = await self._found(query, started)
+            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
+                items = await self._find_evidence(query, started)
         except TimeoutError:
-            raise Trouble("timeout", "Wikidata did not answer in time", again=True) from None
+            raise ServiceError("timeout", "Wikidata did not answer in time", is_retryable=True) from None
         return Finding(
             task=task,
             evidence=items,
@@ -101,88 +101,88 @@ class Wikidata:
         )
 
     async def close(self) -> None:
-        for client in (self._client, *self._wikis.values()):
+        for client in (self._client, *self._wikipedia_clients.values()):
             await client.close()
 
-    async def _found(self, query: str, retrieved: datetime) -> tuple[Evidence, ...]:
+    async def _find_evidence(self, query: str, retrieved: datetime) -> tuple[Evidence, ...]:
         tongue = detect_language(query)
-        for code in sorted(self._wikis, key=lambda code: code != tongue):
-            ids = await self._meant(code, query)
-            things = await self._entities(ids, "labels|descriptions|aliases|claims", tongue)
-            told = [thing for thing in things if _mentioned(thing, query)][:THINGS]
+        for code in sorted(self._wikipedia_clients, key=lambda code: code != tongue):
+            ids = await self._find_candidate_ids(code, query)
+            things = await self._fetch_entities(ids, "labels|descriptions|aliases|claims", tongue)
+            told = [thing for thing in things if _is_mentioned(thing, query)][:MAX_ENTITIES]
             if told:
                 break
         else:
             return ()
-        labels = await self._labels(told, tongue)
-        made = (_evidence(thing, query, labels, tongue, retrieved) for thing in told)
+        labels = await self._fetch_labels(told, tongue)
+        made = (_entity_evidence(thing, query, labels, tongue, retrieved) for thing in told)
         return tuple(item for item in made if item)
 
-    async def _meant(self, code: str, query: str) -> list[str]:
+    async def _find_candidate_ids(self, language: str, query: str) -> list[str]:
         """The things of the articles that a wiki finds for a query, the best first."""
         parameters = {
             "action": "query",
-            "generator": "search", "gsrsearch": shortened(query, LONGEST),
-            "gsrlimit": str(CANDIDATES), "gsrnamespace": "0",
+            "generator": "search", "gsrsearch": truncate_text(query, MAX_QUERY_CHARS),
+            "gsrlimit": str(MAX_CANDIDATES), "gsrnamespace": "0",
             "prop": "pageprops", "ppprop": "wikibase_item|disambiguation",
         }  # fmt: skip
-        answer = await mediawiki.ask(self._wikis[code], "Wikipedia", parameters)
-        pages = rows(mapping(answer.get("query")).get("pages"))
-        pages.sort(key=rank)
-        props = [mapping(page.get("pageprops")) for page in pages]
-        found = [legible(p.get("wikibase_item")) for p in props if "disambiguation" not in p]
+        answer = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
+        pages = keep_objects(as_object(answer.get("query")).get("pages"))
+        pages.sort(key=search_rank)
+        props = [as_object(page.get("pageprops")) for page in pages]
+        found = [remove_control_characters(p.get("wikibase_item")) for p in props if "disambiguation" not in p]
         return [one for one in dict.fromkeys(found) if re.fullmatch(r"Q\d{1,12}", one)]
 
-    async def _entities(self, ids: list[str], props: str, tongue: Language) -> list[dict[str, Any]]:
+    async def _fetch_entities(self, ids: list[str], props: str, language: Language) -> list[dict[str, Any]]:
         """Entities in the order of their ids, those that are there."""
         if not ids:
             return []
         parameters = {
             "action": "wbgetentities",
-            "ids": "|".join(ids[:IDS]), "props": props,
-            "languages": "zh-hans|zh-cn|zh|en" if tongue == "zh" else "en",
+            "ids": "|".join(ids[:MAX_IDS_PER_REQUEST]), "props": props,
+            "languages": "zh-hans|zh-cn|zh|en" if language == "zh" else "en",
         }  # fmt: skip
-        answer = await mediawiki.ask(self._client, "Wikidata", parameters)
+        answer = await mediawiki.query_api(self._client, "Wikidata", parameters)
         entities = answer.get("entities")
         if not isinstance(entities, dict):
-            raise Trouble("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
-        found = (mapping(entities.get(one)) for one in ids)
+            raise ServiceError("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
+        found = (as_object(entities.get(one)) for one in ids)
         return [one for one in found if one and "missing" not in one]
 
-    async def _labels(self, things: list[dict[str, Any]], tongue: Language) -> Labels:
+    async def _fetch_labels(self, entities: list[dict[str, Any]], language: Language) -> Labels:
         """What the things are called that are stated of others, as far as there is room."""
-        ids = list(dict.fromkeys(one for thing in things for one in wanted(thing)))
-        found = await self._entities(ids[:IDS], "labels", tongue)
-        return {str(one.get("id")): name for one in found if (name := named(one, tongue))}
+        ids = list(dict.fromkeys(one for thing in entities for one in referenced_ids(thing)))
+        found = await self._fetch_entities(ids[:MAX_IDS_PER_REQUEST], "labels", language)
+        return {str(one.get("id")): name for one in found if (name := entity_label(one, language))}
 
 
-def _mentioned(thing: dict[str, Any], query: str) -> bool:
+def _is_mentioned(entity: dict[str, Any], query: str) -> bool:
     """Whether one of a thing's names stands in the query."""
-    text = simplified(query).casefold()
-    return any(stands(simplified(name).casefold(), text) for name in _names(thing))
+    text = to_simplified(query).casefold()
+    return any(occurs_in(to_simplified(name).casefold(), text) for name in _entity_names(entity))
 
 
-def _names(thing: dict[str, Any]) -> list[str]:
-    labels = [tidy(one.get("value")) for one in mapping(thing.get("labels")).values()]
-    for aliases in mapping(thing.get("aliases")).values():
-        labels += [tidy(one.get("value")) for one in rows(aliases)]
+def _entity_names(entity: dict[str, Any]) -> list[str]:
+    labels = [tidy_text(one.get("value")) for one in as_object(entity.get("labels")).values()]
+    for aliases in as_object(entity.get("aliases")).values():
+        labels += [tidy_text(one.get("value")) for one in keep_objects(aliases)]
     return [name for name in labels if len(name) > 1]
 
 
-def _evidence(
-    thing: dict[str, Any], query: str, labels: Labels, tongue: Language, retrieved: datetime
+def _entity_evidence(
+    entity: dict[str, Any], query: str, labels: Labels, language: Language, retrieved: datetime
 ) -> Evidence | None:
     """A thing with what is stated of it, a passage for each property."""
-    name, id_ = named(thing, tongue), str(thing.get("id"))
-    asked = asked_for(query)
-    facts = [(p, fact) for p in PROPERTIES if (fact := stated(thing, p, name, labels, tongue))]
+    name, id_ = entity_label(entity, language), str(entity.get("id"))
+    asked = requested_properties(query)
+    facts = [(p, fact) for p in PROPERTIES if (fact := describe_property(entity, p, name, labels, language))]
     facts.sort(key=lambda pair: not asked(pair[0]))
     if not name or not facts:
         return None
     url = f"https://www.wikidata.org/wiki/{id_}"
     return Evidence(
-        id=evidence_id(KIND, url, url),
-        kind=KIND,
+        id=evidence_id(EVIDENCE_KIND, url, url),
+        kind=EVIDENCE_KIND,
         title=f"{name} ({id_})",
         publisher=PUBLISHER,
         url=url,
@@ -193,9 +193,9 @@ def _evidence(
                 id=fingerprint(url, fact),
                 text=fact,
                 end=len(fact),
-                heading=p.called(tongue),
+                heading=p.label(language),
                 made=True,
             )
-            for p, fact in facts[:FACTS]
+            for p, fact in facts[:MAX_FACTS]
         ),
     )

@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import pytest
 
-from research.agent.extractive.concepts import generic, matches
+from research.agent.extractive.concepts import find_concepts, is_generic
 from tests.tables import each_row
 
 
 def named(text: str) -> list[str]:
-    return [text[match.start : match.end] for match in matches(text)]
+    return [text[match.start : match.end] for match in find_concepts(text)]
 
 
 def same(one: str, other: str) -> bool:
     """Whether two texts name a concept in common."""
-    return bool({m.concept for m in matches(one)} & {m.concept for m in matches(other)})
+    return bool({m.concept for m in find_concepts(one)} & {m.concept for m in find_concepts(other)})
 
 
 @each_row(
@@ -38,19 +38,17 @@ def test_words_that_mean_the_same_share_a_concept(one: str, other: str) -> None:
     assert same(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("门票", "停车"), ("tickets", "children"), ("海拔", "面积")]
-)
+@pytest.mark.parametrize(("one", "other"), [("门票", "停车"), ("tickets", "children"), ("海拔", "面积")])
 def test_words_that_mean_different_things_share_none(one: str, other: str) -> None:
-    assert matches(one)
-    assert matches(other)
+    assert find_concepts(one)
+    assert find_concepts(other)
     assert not same(one, other)
 
 
 def test_a_word_that_asks_is_told_from_one_that_is_asked_about() -> None:
-    (price, asked) = matches("票价多少钱")
-    assert not price.asking
-    assert asked.asking
+    (price, asked) = find_concepts("票价多少钱")
+    assert not price.is_question_word
+    assert asked.is_question_word
     assert asked.concept == price.concept
 
 
@@ -67,7 +65,7 @@ def test_an_english_word_is_found_as_a_word_only() -> None:
 
 def test_matches_lie_in_order_and_never_overlap() -> None:
     text = "西湖门票多少钱？怎么去？ How much is a ticket, and how do I get to the metro?"
-    found = matches(text)
+    found = find_concepts(text)
     assert len(found) >= 5
     for before, after in pairwise(found):
         assert before.end <= after.start
@@ -75,9 +73,9 @@ def test_matches_lie_in_order_and_never_overlap() -> None:
 
 @each_row("name", ["门票", "Tickets", "开放时间", "Opening hours", "门票 价格"])
 def test_a_name_that_only_says_what_is_usually_asked_is_generic(name: str) -> None:
-    assert generic(name)
+    assert is_generic(name)
 
 
 @each_row("name", ["西湖", "Summer Palace", "西湖门票", "Kenya"])
 def test_a_name_that_says_more_is_not_generic(name: str) -> None:
-    assert not generic(name)
+    assert not is_generic(name)

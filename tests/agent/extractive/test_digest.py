@@ -11,27 +11,27 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from research.agent.extractive.parts import read
-from research.agent.extractive.reasoner import PLACES, Digest
-from research.agent.nodes.answer import answered
+from research.agent.extractive.question_parts import parse_question
+from research.agent.extractive.reasoner import MAX_PLACES, ExtractiveReasoner
+from research.agent.nodes.answer import build_answer
 from research.agent.nodes.plan import make_plan
-from research.agent.nodes.question import understand
-from research.agent.nodes.reflect import judge
-from research.agent.nodes.search import failed
-from research.citations.numbering import CitedAnswer, lint, number
-from research.citations.registry import gather
-from research.citations.support import support
-from research.core.errors import Trouble
-from research.core.records import Draft, Finding, Options, Plan, Reflection, Span, Task, silent
+from research.agent.nodes.question import clean_question
+from research.agent.nodes.reflect import reflect_on_findings
+from research.agent.nodes.search import failed_finding
+from research.citations.numbering import CitedAnswer, check_numbering, number_citations
+from research.citations.registry import collect_evidence
+from research.citations.support import check_support
+from research.core.errors import ServiceError
+from research.core.records import Draft, Finding, Plan, Reflection, RunOptions, Span, Task, ignore_event
 from research.core.settings import Settings
-from research.core.text.words import has_han
-from research.export.grids import answer_tables
+from research.core.text.tokenizer import has_han
+from research.export.answer_tables import answer_tables
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
-from research.sources.places.maps import Maps
-from research.sources.places.questions import wanted
+from research.sources.places.map_services import MapServices
+from research.sources.places.questions import parse_place_query
 from research.sources.places.retriever import PlacesRetriever
-from research.sources.places.service import Service
+from research.sources.places.service import MapService
 from research.storage.store import Store
 from tests.agent.conftest import Digested, digest, planned
 from tests.servers.amap import FakeAmap
@@ -53,7 +53,7 @@ QUESTIONS = [
 
 def verbatim(library: Library, digested: Digested) -> None:
     """Every quote is a slice of its passage, and the passage a slice of its document."""
-    documents = {entry.name: library.text(entry.id) for entry in library.entries()}
+    documents = {entry.name: library.document_text(entry.id) for entry in library.list_all()}
     passages = {
         (item.id, passage.id): (item.locator, passage)
         for finding in digested.findings
@@ -81,9 +81,7 @@ async def test_a_question_in_traditional_characters_is_answered_from_simplified_
 
 
 @each_row("question", QUESTIONS)
-async def test_every_quote_is_a_verbatim_slice_of_its_document(
-    question: str, library: Library
-) -> None:
+async def test_every_quote_is_a_verbatim_slice_of_its_document(question: str, library: Library) -> None:
     verbatim(library, await digest(library, question))
 
 
@@ -142,9 +140,7 @@ async def test_where_nothing_is_found_it_is_told_what_was_looked_for_and_what_co
         ("Is organic flour good for bread?", "Organic flour makes a heavier bread than white flour does."),
     ],
 )  # fmt: skip
-async def test_the_sentence_that_answers_is_quoted(
-    question: str, quote: str, library: Library
-) -> None:
+async def test_the_sentence_that_answers_is_quoted(question: str, quote: str, library: Library) -> None:
     assert quote in (await digest(library, question)).quotes()
 
 
@@ -169,8 +165,8 @@ def table(digested: Digested) -> list[list[str]]:
 
 def numbered(digested: Digested) -> CitedAnswer:
     draft = Draft(spans=digested.spans, author="")
-    answer = answered(digested.question, draft, digested.findings, NOW)
-    return number(answer, gather(digested.findings))
+    answer = build_answer(digested.question, draft, digested.findings, NOW)
+    return number_citations(answer, collect_evidence(digested.findings))
 
 
 @each_row(
@@ -189,7 +185,7 @@ def numbered(digested: Digested) -> CitedAnswer:
 def test_what_is_compared_are_equal_subjects_and_comparing_is_not_asked_for(
     question: str, subjects: list[str], asked: list[str], library: Library
 ) -> None:
-    pieces = read(question, library).pieces
+    pieces = parse_question(question, library).clauses
     assert list(dict.fromkeys(name for piece in pieces for name in piece.subjects)) == subjects
     assert list(dict.fromkeys(piece.text for piece in pieces)) == asked
 
@@ -203,16 +199,16 @@ async def test_a_comparison_is_a_table_in_which_every_cell_has_a_quote_or_says_t
         ["西湖", "“西湖环湖景区免费开放，沿湖散步不需要门票。”", "所查资料中未找到。"],
         ["肯尼亚", "所查资料中未找到。", "所查资料中未找到。"],
     ]  # fmt: skip
-    found = support(numbered(digested))
+    found = check_support(numbered(digested))
     assert found.counts.total == found.counts.quoted == 1
     assert [s.text for s in digested.spans if s.kind == "missing"] == ["肯尼亚：所查资料中未找到。"]
 
 
 async def test_what_documents_write_does_nothing_in_a_table(tmp_path: Path) -> None:
     own = Library(tmp_path / "library.db")
-    own.use_sample(False)
+    own.set_sample_enabled(False)
     odd = "甲山门票为 **30** 元 | `x` | <b>粗</b> [链接](http://a.example/) _b_ $5$ # 1"
-    list(own.add([("甲山.txt", f"{odd}\n".encode()), ("b.md", "# 乙山\n\n乙山门票为40元。".encode())]))  # fmt: skip
+    list(own.add_files([("甲山.txt", f"{odd}\n".encode()), ("b.md", "# 乙山\n\n乙山门票为40元。".encode())]))  # fmt: skip
     head, first, second = table(await digest(own, "比较甲山和乙山的门票"))
     own.close()
     assert (len(head), len(first), len(second)) == (2, 2, 2)
@@ -233,9 +229,7 @@ async def test_a_part_that_is_not_in_the_library_is_reported_beside_those_that_a
     "question",
     ["wine production of Andorra", "Wine production in Andorra?", "安道尔的 wine production", "Andorra's wine production"],
 )  # fmt: skip
-async def test_the_name_a_question_is_about_is_never_given_up_to_find_more(
-    question: str, library: Library
-) -> None:
+async def test_the_name_a_question_is_about_is_never_given_up_to_find_more(question: str, library: Library) -> None:
     digested = await digest(library, question, loops=6)
     assert digested.quotes() == []
     tasks = [finding.task for finding in digested.findings]
@@ -248,9 +242,7 @@ async def test_the_name_a_question_is_about_is_never_given_up_to_find_more(
 async def test_other_names_of_the_same_thing_serve_as_well(library: Library) -> None:
     digested = await digest(library, "颐和园的剧院是哪年建成的？")
     assert "Summer Palace" in digested.plan.tasks[0].subject
-    assert (await digest(library, "Summer Palace tickets")).quotes() == [
-        "颐和园旺季门票30元，淡季门票20元。"
-    ]
+    assert (await digest(library, "Summer Palace tickets")).quotes() == ["颐和园旺季门票30元，淡季门票20元。"]
 
 
 # Planning
@@ -263,15 +255,11 @@ async def test_each_part_is_a_query_of_its_own_while_the_limit_allows(library: L
 
 
 @pytest.mark.parametrize("queries", [1, 2])
-async def test_parts_of_one_subject_share_a_query_beyond_the_limit(
-    queries: int, library: Library
-) -> None:
-    options = Options(queries=queries, sources=("library", "web"))
-    plan = await planned(Digest(library), "颐和园开放时间、门票和地铁", options)
+async def test_parts_of_one_subject_share_a_query_beyond_the_limit(queries: int, library: Library) -> None:
+    options = RunOptions(queries=queries, sources=("library", "web"))
+    plan = await planned(ExtractiveReasoner(library), "颐和园开放时间、门票和地铁", options)
     assert len(plan.parts) == 3
-    queried = {
-        source: [t.query for t in plan.tasks if t.source == source] for source in options.sources
-    }
+    queried = {source: [t.query for t in plan.tasks if t.source == source] for source in options.sources}
     assert len(queried["web"]) == queries
     assert len(queried["library"]) == 3  # which costs nothing
     asked = " ".join(queried["web"])
@@ -279,8 +267,8 @@ async def test_parts_of_one_subject_share_a_query_beyond_the_limit(
 
 
 async def test_every_chosen_source_is_asked_for_every_part(library: Library) -> None:
-    options = Options(queries=2, sources=("library", "web"))
-    plan = await planned(Digest(library), "西湖和颐和园的门票", options)
+    options = RunOptions(queries=2, sources=("library", "web"))
+    plan = await planned(ExtractiveReasoner(library), "西湖和颐和园的门票", options)
     assert [task.source for task in plan.tasks] == ["library"] * 2 + ["web"] * 2
     assert len({task.id for task in plan.tasks}) == 4
 
@@ -323,8 +311,8 @@ async def test_a_quote_in_the_other_language_is_found_by_a_follow_up(library: Li
 async def test_without_documents_in_the_other_language_it_is_not_tried(tmp_path: Path) -> None:
     own = Library(tmp_path / "library.db")
     try:
-        own.use_sample(False)
-        list(own.add([("a.md", "# 石塔\n\n石塔很高，石塔在山上。\n".encode())]))
+        own.set_sample_enabled(False)
+        list(own.add_files([("a.md", "# 石塔\n\n石塔很高，石塔在山上。\n".encode())]))
         digested = await digest(own, "石塔的门票", loops=6)
         whys = {task.why for r in digested.reflections for task in r.follow_ups}
         assert "other language" not in whys
@@ -356,9 +344,7 @@ async def test_follow_ups_name_their_round_and_what_is_missing(library: Library)
 
 
 @pytest.mark.parametrize("question", ["西湖的门票", "West Lake tickets"])
-async def test_the_author_is_a_digest_of_quotes_and_never_a_model(
-    question: str, library: Library
-) -> None:
+async def test_the_author_is_a_digest_of_quotes_and_never_a_model(question: str, library: Library) -> None:
     author = (await digest(library, question)).author
     lower = author.lower()
     assert "no model" in lower or "未使用模型" in author
@@ -372,8 +358,8 @@ async def test_the_author_is_a_digest_of_quotes_and_never_a_model(
 async def test_a_question_without_a_telling_word_is_answered_with_what_to_write(
     question: str, language: str, library: Library
 ) -> None:
-    asked = understand(question)
-    draft = await Digest(library).plan(asked, Options(), silent)
+    asked = clean_question(question)
+    draft = await ExtractiveReasoner(library).plan(asked, RunOptions(), ignore_event)
     assert isinstance(draft, Draft)
     (span,) = draft.spans
     assert (span.kind, span.cites, asked.language) == ("notice", (), language)
@@ -385,7 +371,7 @@ async def test_a_question_with_a_word_to_look_up_is_not_answered_without_looking
     library: Library,
 ) -> None:
     for question in QUESTIONS:
-        assert (await planned(Digest(library), question)).tasks
+        assert (await planned(ExtractiveReasoner(library), question)).tasks
 
 
 # The sample library
@@ -399,7 +385,7 @@ async def test_the_sample_is_named_where_it_is_quoted(question: str, tmp_path: P
         assert with_sample.quotes()
         assert [span.kind for span in with_sample.spans].count("notice") == 1
         assert with_sample.spans[0].kind == "notice"
-        own.use_sample(False)
+        own.set_sample_enabled(False)
         without = await digest(own, question)
         assert not [s for s in without.spans if "sample" in s.text or "示例" in s.text]
         assert without.quotes() == []
@@ -410,11 +396,7 @@ async def test_the_sample_is_named_where_it_is_quoted(question: str, tmp_path: P
 async def test_the_sample_is_not_named_where_only_own_documents_are_quoted(tmp_path: Path) -> None:
     own = Library(tmp_path / "library.db")
     try:
-        list(
-            own.add(
-                [("a.md", b"# Zorbla\n\nThe Zorbla tower is 40 metres high and open to all.\n")]
-            )
-        )
+        list(own.add_files([("a.md", b"# Zorbla\n\nThe Zorbla tower is 40 metres high and open to all.\n")]))
         digested = await digest(own, "How high is the Zorbla tower?")
         assert digested.quotes() == ["The Zorbla tower is 40 metres high and open to all."]
         assert "notice" not in [span.kind for span in digested.spans]
@@ -426,18 +408,18 @@ async def test_the_sample_is_not_named_where_only_own_documents_are_quoted(tmp_p
 
 
 async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: Library) -> None:
-    reasoner, question = Digest(library), understand("西湖的门票和交通")
+    reasoner, question = ExtractiveReasoner(library), clean_question("西湖的门票和交通")
     plan = await planned(reasoner, question.text)
 
     async def written(findings: Sequence[Finding]) -> tuple[Span, ...]:
-        draft = await reasoner.write(question, plan, findings, (), Options(), silent)
+        draft = await reasoner.write(question, plan, findings, (), RunOptions(), ignore_event)
         return draft.spans
 
-    lost = [failed(task, Trouble("timeout", "no answer")) for task in plan.tasks]
+    lost = [failed_finding(task, ServiceError("timeout", "no answer")) for task in plan.tasks]
     told = [span.text for span in await written(lost) if span.kind == "missing"]
     assert len(told) == len(plan.parts) == 2
     assert all("搜索失败" in text and "未找到" not in text for text in told)
-    found = await LibraryRetriever(library).search(plan.tasks[0], silent)
+    found = await LibraryRetriever(library).search(plan.tasks[0], ignore_event)
     mixed = await written([found, *lost[1:]])
     assert [span.kind for span in mixed].count("missing") == 1
 
@@ -469,7 +451,7 @@ async def test_a_part_that_the_limits_left_no_query_for_is_not_said_to_be_missin
     assert [part.subject for part in digested.plan.parts] == ["西湖", "肯尼亚"]
     first, second = digested.plan.parts
     own = [found for found in digested.findings if found.task.part == first.id]
-    draft = Digest(library).stand_in(digested.question, digested.plan, own)
+    draft = ExtractiveReasoner(library).quote_findings(digested.question, digested.plan, own)
     (text,) = (s.text for s in draft.spans if s.kind == "missing" and s.part == second.id)
     assert text.startswith("肯尼亚：没有搜索过")
     (text,) = (s.text for s in digested.spans if s.kind == "missing")
@@ -489,28 +471,28 @@ class Mapped:
     """The whole way of a question over a map and a library, with two rounds at most."""
 
     def __init__(self, library: Library, places: PlacesRetriever) -> None:
-        self._reasoner = Digest(library)
+        self._reasoner = ExtractiveReasoner(library)
         self._sources = {"places": places, "library": LibraryRetriever(library)}
         self.plan = Plan()
         self.findings: list[Finding] = []
         self.reflection: Reflection | None = None
 
     async def ask(self, text: str, sources: Sequence[str] = ("places", "library")) -> CitedAnswer:
-        question, options = understand(text), Options(queries=6, sources=tuple(sources))
-        plan = await make_plan(question, self._reasoner, options, silent)
+        question, options = clean_question(text), RunOptions(queries=6, sources=tuple(sources))
+        plan = await make_plan(question, self._reasoner, options, ignore_event)
         assert isinstance(plan, Plan)
         self.plan, self.findings = plan, await self._searched(plan.tasks)
         reasoner = self._reasoner
-        self.reflection = await judge(question, plan, self.findings, reasoner, options, 1, silent)
+        self.reflection = await reflect_on_findings(question, plan, self.findings, reasoner, options, 1, ignore_event)
         self.findings += await self._searched(self.reflection.follow_ups)
-        draft = await reasoner.write(question, plan, self.findings, (), options, silent)
-        answer = answered(question, draft, self.findings, datetime(2026, 11, 21, tzinfo=UTC))
-        cited = number(answer, gather(self.findings))
-        assert lint(cited) == []
+        draft = await reasoner.write(question, plan, self.findings, (), options, ignore_event)
+        answer = build_answer(question, draft, self.findings, datetime(2026, 11, 21, tzinfo=UTC))
+        cited = number_citations(answer, collect_evidence(self.findings))
+        assert check_numbering(cited) == []
         return cited
 
     async def _searched(self, tasks: Sequence[Task]) -> list[Finding]:
-        return [await self._sources[task.source].search(task, silent) for task in tasks]
+        return [await self._sources[task.source].search(task, ignore_event) for task in tasks]
 
     def asked(self) -> list[str]:
         """What the map was asked in all rounds."""
@@ -519,8 +501,8 @@ class Mapped:
 
 async def opened(tmp_path: Path, library: Library, **given: object) -> AsyncIterator[Mapped]:
     store = Store(tmp_path / "runs.db")
-    service = Service(Settings.model_validate({"data_dir": tmp_path, **given}), store)
-    source = PlacesRetriever(Maps(service), deadline=30, wanted=wanted)
+    service = MapService(Settings.model_validate({"data_dir": tmp_path, **given}), store)
+    source = PlacesRetriever(MapServices(service), timeout_seconds=30, parse_query=parse_place_query)
     yield Mapped(library, source)
     await source.close()
     store.close()
@@ -558,11 +540,9 @@ async def test_places_are_listed_as_the_map_describes_them_each_with_its_source(
 
 
 async def test_the_answer_names_some_places_and_the_finding_has_all(mapped: Mapped) -> None:
-    cited = await mapped.ask(
-        "王府井3公里内的博物馆、公园、商场、书店、儿童乐园和美术馆", ["places"]
-    )
+    cited = await mapped.ask("王府井3公里内的博物馆、公园、商场、书店、儿童乐园和美术馆", ["places"])
     (found,) = mapped.findings
-    assert len(told(cited, "quote")) == PLACES < len(found.places)
+    assert len(told(cited, "quote")) == MAX_PLACES < len(found.places)
 
 
 @pytest.mark.parametrize(
@@ -572,9 +552,7 @@ async def test_the_answer_names_some_places_and_the_finding_has_all(mapped: Mapp
         ("museums near Wangfujing", "The places come from the offline sample"),
     ],
 )
-async def test_places_of_the_offline_sample_are_named_as_such(
-    offline: Mapped, question: str, words: str
-) -> None:
+async def test_places_of_the_offline_sample_are_named_as_such(offline: Mapped, question: str, words: str) -> None:
     cited = await offline.ask(question, ["places"])
     (notice,) = told(cited, "notice")
     assert notice.startswith(words)
@@ -597,9 +575,7 @@ async def test_a_place_that_the_offline_sample_does_not_have_is_said_to_be_unkno
     ("question", "words"),
     [("鼓楼附近的公园", "有几处：北京市东城区鼓楼"), ("附近有什么好吃的", "想找哪里附近的？")],
 )
-async def test_what_is_unclear_is_asked_back_in_the_answer(
-    mapped: Mapped, question: str, words: str
-) -> None:
+async def test_what_is_unclear_is_asked_back_in_the_answer(mapped: Mapped, question: str, words: str) -> None:
     cited = await mapped.ask(question, ["places"])
     (missing,) = told(cited, "missing")
     assert words in missing
@@ -659,9 +635,7 @@ async def test_follow_ups_never_go_to_the_map(mapped: Mapped, amap: FakeAmap) ->
     assert mapped.reflection.follow_ups == ()
 
 
-@pytest.mark.parametrize(
-    "question", ["市场经济的发展思路", "西湖的门票", "What are Kenya's exports?"]
-)
+@pytest.mark.parametrize("question", ["市场经济的发展思路", "西湖的门票", "What are Kenya's exports?"])
 async def test_the_map_is_asked_only_if_the_question_looks_for_places(
     mapped: Mapped, amap: FakeAmap, question: str
 ) -> None:
@@ -670,18 +644,14 @@ async def test_the_map_is_asked_only_if_the_question_looks_for_places(
     assert amap.log == []
 
 
-async def test_a_map_that_alone_may_be_asked_is_searched_by_the_words(
-    mapped: Mapped, amap: FakeAmap
-) -> None:
+async def test_a_map_that_alone_may_be_asked_is_searched_by_the_words(mapped: Mapped, amap: FakeAmap) -> None:
     cited = await mapped.ask("雷峰塔", ["places"])
     assert amap.paths() == ["v3/place/text"]
     (quote,) = told(cited, "quote")
     assert quote.startswith("雷峰塔（旅游景点）")
 
 
-async def test_a_map_that_could_not_be_asked_is_not_said_to_know_nothing(
-    mapped: Mapped, amap: FakeAmap
-) -> None:
+async def test_a_map_that_could_not_be_asked_is_not_said_to_know_nothing(mapped: Mapped, amap: FakeAmap) -> None:
     amap.fail("any", "quota")
     cited = await mapped.ask("王府井附近的公园", ["places"])
     (missing,) = told(cited, "missing")

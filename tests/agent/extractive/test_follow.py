@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from research.agent.extractive.follow import standalone, unresolved
-from research.agent.extractive.reasoner import Digest
-from research.core.records import Draft, Memory, Options, Plan, Question, Turn, silent
+from research.agent.extractive.follow_up import find_unresolved, make_standalone
+from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.core.records import Draft, Memory, Plan, Question, RunOptions, Turn, ignore_event
 from research.sources.library.index import Library
 from tests.tables import each_row
 
@@ -33,7 +33,7 @@ def asked(text: str, *earlier: str) -> Question:
 def test_a_place_in_a_list_is_a_name_of_the_earlier_question(
     library: Library, text: str, earlier: str, meant: str
 ) -> None:
-    assert standalone(asked(text, earlier), library) == meant
+    assert make_standalone(asked(text, earlier), library) == meant
 
 
 @each_row(
@@ -61,7 +61,7 @@ async def test_what_nothing_before_resolves_is_asked_back(
     library: Library, text: str, earlier: str, pointer: str
 ) -> None:
     question = asked(text, earlier)
-    made = await Digest(library).plan(question, Options(sources=("library",)), silent)
+    made = await ExtractiveReasoner(library).plan(question, RunOptions(sources=("library",)), ignore_event)
     assert isinstance(made, Draft)
     (span,) = made.spans
     assert (span.kind, span.cites) == ("missing", ())
@@ -83,9 +83,9 @@ async def test_what_nothing_before_resolves_is_asked_back(
     ],
 )
 async def test_what_is_clear_is_not_asked_back(library: Library, text: str, earlier: str) -> None:
-    made = await Digest(library).plan(asked(text, earlier), Options(sources=("library",)), silent)
+    made = await ExtractiveReasoner(library).plan(asked(text, earlier), RunOptions(sources=("library",)), ignore_event)
     assert isinstance(made, Plan)
 
 
 def test_a_first_question_points_at_nothing_before_it(library: Library) -> None:
-    assert unresolved(asked("第二家几点关门？"), library) == ""
+    assert find_unresolved(asked("第二家几点关门？"), library) == ""

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.agent.extractive.parts import ParsedQuestion, read
+from research.agent.extractive.question_parts import ParsedQuestion, parse_question
 from research.sources.library.index import Library
 from tests.tables import each_row
 
 
 def about(reading: ParsedQuestion) -> list[list[str]]:
-    return [piece.subjects for piece in reading.pieces]
+    return [piece.subjects for piece in reading.clauses]
 
 
 @each_row(
@@ -35,11 +35,9 @@ def about(reading: ParsedQuestion) -> list[list[str]]:
         ("The capital of Atlantis and its population?", [["Atlantis"]]),
     ],
 )
-def test_a_question_is_about_its_names(
-    question: str, subjects: list[list[str]], library: Library
-) -> None:
-    reading = read(question, library)
-    assert reading.proper
+def test_a_question_is_about_its_names(question: str, subjects: list[list[str]], library: Library) -> None:
+    reading = parse_question(question, library)
+    assert reading.has_names
     assert about(reading) == subjects
 
 
@@ -60,7 +58,7 @@ def test_a_question_is_about_its_names(
 def test_each_thing_that_is_asked_is_a_part_in_the_questions_words(
     question: str, asked: list[str], library: Library
 ) -> None:
-    pieces = read(question, library).pieces
+    pieces = parse_question(question, library).clauses
     assert len(pieces) == len(asked)
     for piece, words in zip(pieces, asked, strict=True):
         assert words in piece.text
@@ -68,36 +66,32 @@ def test_each_thing_that_is_asked_is_a_part_in_the_questions_words(
 
 @each_row("name", ["Andorra", "Orlando", "Andes", "Oregon", "Butte", "Orkney"])
 def test_a_name_that_begins_like_a_joining_word_stays_whole(name: str, library: Library) -> None:
-    (piece,) = read(f"{name}'s wine production", library).pieces
+    (piece,) = parse_question(f"{name}'s wine production", library).clauses
     assert piece.subjects == [name]
     assert piece.text == f"{name}'s wine production"
 
 
 @each_row("question", ["organic bread", "butter bread", "oranges in bread", "android apps"])
-def test_a_word_that_begins_like_a_joining_word_stays_whole(
-    question: str, library: Library
-) -> None:
-    assert [piece.text for piece in read(question, library).pieces] == [question]
+def test_a_word_that_begins_like_a_joining_word_stays_whole(question: str, library: Library) -> None:
+    assert [piece.text for piece in parse_question(question, library).clauses] == [question]
 
 
 @pytest.mark.parametrize("question", ["门票多少钱", "how do I bake bread", "面团发酵要多久"])
-def test_a_question_without_a_name_has_no_subject_that_must_occur(
-    question: str, library: Library
-) -> None:
-    assert not read(question, library).proper
+def test_a_question_without_a_name_has_no_subject_that_must_occur(question: str, library: Library) -> None:
+    assert not parse_question(question, library).has_names
 
 
 @each_row("question", ["the", "什么", "是什么吗", "?!", "of the"])
 def test_a_question_without_a_telling_word_has_no_parts(question: str, library: Library) -> None:
-    assert read(question, library).pieces == ()
+    assert parse_question(question, library).clauses == ()
 
 
 def test_what_the_documents_call_a_thing_is_not_split(library: Library, tmp_path: Path) -> None:
     own = Library(tmp_path / "library.db")
     try:
-        own.use_sample(False)
-        list(own.add([("a.md", "# 宝塔和石桥博物馆\n\n宝塔和石桥博物馆门票30元。\n".encode())]))
-        assert about(read("宝塔和石桥博物馆的门票", own)) == [["宝塔和石桥博物馆"]]
+        own.set_sample_enabled(False)
+        list(own.add_files([("a.md", "# 宝塔和石桥博物馆\n\n宝塔和石桥博物馆门票30元。\n".encode())]))
+        assert about(parse_question("宝塔和石桥博物馆的门票", own)) == [["宝塔和石桥博物馆"]]
     finally:
         own.close()
 
@@ -112,14 +106,12 @@ def test_what_the_documents_call_a_thing_is_not_split(library: Library, tmp_path
     ).map("".join)
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)
-def test_any_question_is_read_without_trouble_and_keeps_its_names(
-    question: str, library: Library
-) -> None:
-    reading = read(question, library)
-    for piece in reading.pieces:
+def test_any_question_is_read_without_trouble_and_keeps_its_names(question: str, library: Library) -> None:
+    reading = parse_question(question, library)
+    for piece in reading.clauses:
         assert "\ue000" not in piece.text
         assert all("\ue000" not in subject for subject in piece.subjects)
-        if reading.proper:
+        if reading.has_names:
             assert piece.subjects
             asked = question.replace("\ue000", " ")
             assert all(subject in asked for subject in piece.subjects)
@@ -139,7 +131,7 @@ def test_any_question_is_read_without_trouble_and_keeps_its_names(
 def test_a_clause_that_asks_nothing_leads_to_the_one_that_does(
     question: str, parts: list[str], library: Library
 ) -> None:
-    assert [piece.text for piece in read(question, library).pieces] == parts
+    assert [piece.text for piece in parse_question(question, library).clauses] == parts
 
 
 @pytest.mark.parametrize(
@@ -150,16 +142,14 @@ def test_a_clause_that_asks_nothing_leads_to_the_one_that_does(
         ("西湖和门票", {"西湖"}),
     ],
 )
-def test_what_stands_beside_a_name_is_a_subject_as_well(
-    question: str, subjects: set[str], library: Library
-) -> None:
-    found = {subject for piece in read(question, library).pieces for subject in piece.subjects}
+def test_what_stands_beside_a_name_is_a_subject_as_well(question: str, subjects: set[str], library: Library) -> None:
+    found = {subject for piece in parse_question(question, library).clauses for subject in piece.subjects}
     assert found == subjects
 
 
 def test_a_capital_at_the_beginning_makes_no_name(library: Library) -> None:
-    found = read("Roughly how long is the boat trip from Guilin to Yangshuo?", library)
-    assert "Roughly" not in {subject for piece in found.pieces for subject in piece.subjects}
+    found = parse_question("Roughly how long is the boat trip from Guilin to Yangshuo?", library)
+    assert "Roughly" not in {subject for piece in found.clauses for subject in piece.subjects}
 
 
 @pytest.mark.parametrize(
@@ -173,4 +163,4 @@ def test_a_capital_at_the_beginning_makes_no_name(library: Library) -> None:
 def test_the_letters_of_an_address_are_no_words_of_the_question(
     question: str, parts: list[str], library: Library
 ) -> None:
-    assert [piece.text for piece in read(question, library).pieces] == parts
+    assert [piece.text for piece in parse_question(question, library).clauses] == parts

@@ -6,7 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from research.agent.extractive.quotes import ITEMS, LONGEST, QUOTES, Quote, answers, looks, select
+from research.agent.extractive.quote_selection import (
+    MAX_LIST_ITEMS,
+    MAX_QUOTES,
+    MAX_SENTENCE_CHARS,
+    Quote,
+    answer_pattern,
+    is_answered,
+    select_quotes,
+)
 from research.core.records import Evidence, Finding, Passage, Task
 from research.sources.library.index import Library
 from tests.tables import each_row
@@ -16,19 +24,14 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 def finding(*texts: str, title: str = "颐和园", heading: str = "") -> Finding:
     passages = tuple(
-        Passage(id=f"q{n}", text=text, end=len(text), heading=heading, title=title)
-        for n, text in enumerate(texts)
+        Passage(id=f"q{n}", text=text, end=len(text), heading=heading, title=title) for n, text in enumerate(texts)
     )
     evidence = Evidence(id="e1", kind="library", title=title, retrieved=NOW, passages=passages)
-    return Finding(
-        task=Task(id="1.1", source="library", query="x"), evidence=(evidence,), started=NOW
-    )
+    return Finding(task=Task(id="1.1", source="library", query="x"), evidence=(evidence,), started=NOW)
 
 
-def chosen(
-    library: Library, part: str, *findings: Finding, names: tuple[str, ...] = ("颐和园",)
-) -> tuple[Quote, ...]:
-    return select(part, names or ("",), bool(names), findings)
+def chosen(library: Library, part: str, *findings: Finding, names: tuple[str, ...] = ("颐和园",)) -> tuple[Quote, ...]:
+    return select_quotes(part, names or ("",), bool(names), findings)
 
 
 def texts(quotes: tuple[Quote, ...]) -> list[str]:
@@ -62,9 +65,7 @@ def test_a_sentence_on_another_thing_is_not_quoted_for_a_name(library: Library) 
 
 def test_a_name_in_the_title_or_heading_counts_for_the_sentences_below_it(library: Library) -> None:
     assert chosen(library, "门票", finding("旺季门票30元，淡季门票20元。"))
-    assert chosen(
-        library, "门票", finding("旺季门票30元，淡季门票20元。", title="北京", heading="颐和园")
-    )
+    assert chosen(library, "门票", finding("旺季门票30元，淡季门票20元。", title="北京", heading="颐和园"))
 
 
 def test_a_word_that_all_but_names_the_subject_is_not_the_subject(library: Library) -> None:
@@ -79,23 +80,18 @@ def test_a_sentence_that_speaks_to_nothing_asked_is_not_quoted(library: Library)
 def test_the_same_sentence_is_quoted_once_however_often_it_was_found(library: Library) -> None:
     one = finding("颐和园旺季门票30元，淡季门票20元。")
     again = finding("颐和园在北京。颐和园旺季门票30元，淡季门票20元。")
-    assert (
-        texts(chosen(library, "门票", one, again, one)).count("颐和园旺季门票30元，淡季门票20元。")
-        == 1
-    )
+    assert texts(chosen(library, "门票", one, again, one)).count("颐和园旺季门票30元，淡季门票20元。") == 1
 
 
 def test_at_most_three_quotes_are_chosen_and_the_best_comes_first(library: Library) -> None:
     prices = [f"颐和园{place}门票{n}0元，凭票入园。" for n, place in enumerate(["东门", "西门", "南门", "北门", "中门"], 1)]  # fmt: skip
     quotes = chosen(library, "门票多少钱", finding("".join(prices)))
-    assert 1 <= len(quotes) <= QUOTES
+    assert 1 <= len(quotes) <= MAX_QUOTES
     assert [q.score for q in quotes] == sorted((q.score for q in quotes), reverse=True)
 
 
-@each_row("text", ["门票。", "颐和园门票" + "很贵" * LONGEST + "。", "———", ""])
-def test_what_is_too_short_too_long_or_no_sentence_is_not_quoted(
-    text: str, library: Library
-) -> None:
+@each_row("text", ["门票。", "颐和园门票" + "很贵" * MAX_SENTENCE_CHARS + "。", "———", ""])
+def test_what_is_too_short_too_long_or_no_sentence_is_not_quoted(text: str, library: Library) -> None:
     assert chosen(library, "门票", finding(text)) == ()
 
 
@@ -115,9 +111,7 @@ def test_a_question_for_a_name_alone_is_answered_with_sentences_about_it(library
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["![x](http://e.org/x.png) 门票30元 <script>", "颐和园门票 `30` 元 $5 **免费**。"]
-)
+@pytest.mark.parametrize("text", ["![x](http://e.org/x.png) 门票30元 <script>", "颐和园门票 `30` 元 $5 **免费**。"])
 def test_markup_in_a_document_is_quoted_as_it_stands(text: str, library: Library) -> None:
     for quote in chosen(library, "门票", finding(text)):
         assert quote.text in text
@@ -138,15 +132,15 @@ def test_markup_in_a_document_is_quoted_as_it_stands(text: str, library: Library
     ],
 )
 def test_an_answer_looks_like_what_was_asked_for(question: str, yes: str, no: str) -> None:
-    wanted = looks(question)
+    wanted = answer_pattern(question)
     assert wanted is not None
     assert wanted.search(yes.lower())
     assert not wanted.search(no.lower())
 
 
 def test_a_question_whose_answer_may_look_like_anything_asks_for_no_look() -> None:
-    assert looks("颐和园里有什么？") is None
-    assert looks("What is the Long Corridor?") is None
+    assert answer_pattern("颐和园里有什么？") is None
+    assert answer_pattern("What is the Long Corridor?") is None
 
 
 def test_a_name_alone_answers_nothing_that_was_asked_of_it(library: Library) -> None:
@@ -164,7 +158,7 @@ def test_a_sentence_that_leads_to_a_list_is_quoted_with_its_items(library: Libra
 
 def test_of_a_long_list_the_first_items_are_quoted(library: Library) -> None:
     text = "颐和园的景点如下：\n" + "\n".join(f"第{n}处景点。" for n in range(30))
-    assert len(chosen(library, "有哪些景点", finding(text))) == 1 + ITEMS
+    assert len(chosen(library, "有哪些景点", finding(text))) == 1 + MAX_LIST_ITEMS
 
 
 @each_row(
@@ -182,9 +176,7 @@ def test_of_a_long_list_the_first_items_are_quoted(library: Library) -> None:
         ("", ("故宫",), "故宫实行网上预约购票。", True),
     ],
 )  # fmt: skip
-def test_quotes_have_to_have_what_a_part_asks_for(
-    part: str, names: tuple[str, ...], text: str, answered: bool
-) -> None:
+def test_quotes_have_to_have_what_a_part_asks_for(part: str, names: tuple[str, ...], text: str, answered: bool) -> None:
     """Its subject alone is not enough; what could not stand in their script is not missed."""
     quote = Quote("e", "p", text, 0, len(text), 0.9)
-    assert answers(part, names, True, [quote]) is answered
+    assert is_answered(part, names, True, [quote]) is answered

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from research.agent.llm.reasoner import LLM
+from research.agent.llm.reasoner import ModelReasoner
 from research.core import settings
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.models.clients import Clients
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.models.clients import ModelClients
 from research.sources.places.server import specifications
 from tests.servers import Server
 from tests.servers.brain import Ask, ToolCall
@@ -53,17 +53,17 @@ class Tools:
 
 
 @pytest.fixture
-async def llm(wire: Server, tmp_path: Path) -> AsyncIterator[LLM]:
+async def llm(wire: Server, tmp_path: Path) -> AsyncIterator[ModelReasoner]:
     env = {"SIGHTLINE_MODEL_ATTEMPTS": "1", "GEMINI_API_KEY": "k"}
     env |= {"GOOGLE_GEMINI_BASE_URL": wire.base_url}
     if isinstance(wire, FakeOpenAI):
         env = {"OPENAI_BASE_URL": wire.base_url} | dict.fromkeys(ROLES, "openai:gpt-fake")
-    clients = Clients(settings.load(env | {"SIGHTLINE_MODEL_ATTEMPTS": "1"}, data_dir=tmp_path))
-    yield LLM(clients, lambda: NOW)
+    clients = ModelClients(settings.load_settings(env | {"SIGHTLINE_MODEL_ATTEMPTS": "1"}, data_dir=tmp_path))
+    yield ModelReasoner(clients, lambda: NOW)
     await clients.close()
 
 
-async def explored(llm: LLM, tools: Tools, budget: int = 8, say: Any = silent) -> None:
+async def explored(llm: ModelReasoner, tools: Tools, budget: int = 8, say: Any = ignore_event) -> None:
     await llm.explore(QUERY, specifications(), tools, budget, say)
 
 
@@ -72,9 +72,7 @@ def rounds(*made: Sequence[ToolCall]) -> Callable[[Ask], Sequence[ToolCall]]:
     return lambda ask: made[len(ask.rounds)] if len(ask.rounds) < len(made) else ()
 
 
-async def test_each_call_is_made_and_its_result_comes_back_between_fences(
-    llm: LLM, wire: Server
-) -> None:
+async def test_each_call_is_made_and_its_result_comes_back_between_fences(llm: ModelReasoner, wire: Server) -> None:
     seen: list[Ask] = []
     steps = rounds([GEO], [WEATHER])
 
@@ -93,9 +91,7 @@ async def test_each_call_is_made_and_its_result_comes_back_between_fences(
     assert [ask.problem for ask in seen] == [""] * 3
 
 
-async def test_what_tools_say_is_shortened_to_the_room_and_the_longest_first(
-    llm: LLM, wire: Server
-) -> None:
+async def test_what_tools_say_is_shortened_to_the_room_and_the_longest_first(llm: ModelReasoner, wire: Server) -> None:
     wire.brain.caller = rounds([GEO], [WEATHER], [WEATHER])
     long = json.dumps({"pois": [f"公园 {n}" for n in range(900)]}, ensure_ascii=False)
     wire.context, wire.wording = 4_096, "vllm"
@@ -108,9 +104,7 @@ async def test_what_tools_say_is_shortened_to_the_room_and_the_longest_first(
     assert len(seen) == 4
 
 
-async def test_the_query_is_outside_text_and_the_date_and_the_budget_are_told(
-    llm: LLM, wire: Server
-) -> None:
+async def test_the_query_is_outside_text_and_the_date_and_the_budget_are_told(llm: ModelReasoner, wire: Server) -> None:
     await explored(llm, Tools(), budget=5)
     prompt = wire.log[0].prompt
     assert f"\n{QUERY}\n" in prompt
@@ -119,7 +113,7 @@ async def test_the_query_is_outside_text_and_the_date_and_the_budget_are_told(
     assert "at most 5 calls" in prompt
 
 
-async def test_all_tools_are_offered_with_their_required_arguments(llm: LLM, wire: Server) -> None:
+async def test_all_tools_are_offered_with_their_required_arguments(llm: ModelReasoner, wire: Server) -> None:
     await explored(llm, Tools())
     body = json.dumps(wire.log[0].body)
     for tool in specifications():
@@ -128,7 +122,7 @@ async def test_all_tools_are_offered_with_their_required_arguments(llm: LLM, wir
     assert '"required": ["location"]' in body
 
 
-async def test_the_budget_ends_the_loop_whatever_the_model_wants(llm: LLM, wire: Server) -> None:
+async def test_the_budget_ends_the_loop_whatever_the_model_wants(llm: ModelReasoner, wire: Server) -> None:
     wire.brain.caller = lambda ask: [WEATHER, GEO]
     tools = Tools()
     await explored(llm, tools, budget=5)
@@ -136,14 +130,14 @@ async def test_the_budget_ends_the_loop_whatever_the_model_wants(llm: LLM, wire:
     assert len(tools.calls) == 6  # the last message's calls are the tools' to refuse
 
 
-async def test_a_model_without_calls_is_asked_once(llm: LLM, wire: Server) -> None:
+async def test_a_model_without_calls_is_asked_once(llm: ModelReasoner, wire: Server) -> None:
     wire.fail("tools", "nocall")
     tools = Tools()
     await explored(llm, tools)
     assert (tools.calls, wire.calls()) == ([], 1)
 
 
-async def test_calls_of_one_message_are_answered_in_its_order(llm: LLM, wire: Server) -> None:
+async def test_calls_of_one_message_are_answered_in_its_order(llm: ModelReasoner, wire: Server) -> None:
     seen: list[Ask] = []
     steps = rounds([GEO, WEATHER, GEO])
 
@@ -159,7 +153,7 @@ async def test_calls_of_one_message_are_answered_in_its_order(llm: LLM, wire: Se
     assert [f'"n": {n}' in (call.result or "") for n, call in enumerate(made)] == [True] * 3
 
 
-async def test_every_message_of_the_model_is_told_as_usage(llm: LLM, wire: Server) -> None:
+async def test_every_message_of_the_model_is_told_as_usage(llm: ModelReasoner, wire: Server) -> None:
     heard: list[dict[str, Any]] = []
     wire.brain.caller = rounds([GEO])
 
@@ -177,10 +171,10 @@ async def test_every_message_of_the_model_is_told_as_usage(llm: LLM, wire: Serve
     ("fault", "reason"), [("400tools", "refused"), ("500", "unavailable"), ("html502", "unavailable")]
 )  # fmt: skip
 async def test_a_model_that_cannot_be_asked_is_a_trouble(
-    llm: LLM, wire: Server, fault: str, reason: str
+    llm: ModelReasoner, wire: Server, fault: str, reason: str
 ) -> None:
     wire.fail("tools", fault)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await explored(llm, Tools())
     assert caught.value.reason == reason
 
@@ -193,9 +187,9 @@ async def test_arguments_that_are_no_json_are_told_and_cost_of_the_budget(
     wire.fail("tools", "cutargs")
     wire.brain.caller = lambda ask: [GEO]
     env = {"OPENAI_BASE_URL": wire.base_url} | dict.fromkeys(ROLES, "openai:gpt-fake")
-    clients = Clients(settings.load(env, data_dir=tmp_path))
+    clients = ModelClients(settings.load_settings(env, data_dir=tmp_path))
     tools = Tools()
-    await explored(LLM(clients, lambda: NOW), tools, budget=3)
+    await explored(ModelReasoner(clients, lambda: NOW), tools, budget=3)
     await clients.close()
     assert (tools.calls, wire.calls("tools")) == ([], 3)
     assert "the arguments of this call are no JSON object" in json.dumps(wire.log[-1].body)

@@ -12,29 +12,29 @@ import pytest
 import pytest_asyncio
 from pydantic import SecretStr
 
-from research.agent.llm.reasoner import LLM
+from research.agent.llm.reasoner import ModelReasoner
 from research.core.records import (
     Cell,
     Column,
     Evidence,
     Finding,
-    Options,
     Passage,
     Question,
     Row,
+    RunOptions,
     Task,
     fingerprint,
-    silent,
+    ignore_event,
 )
 from research.core.settings import Settings
-from research.models.clients import Clients
+from research.models.clients import ModelClients
 from tests.servers.gemini import FakeGemini
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 ASKED = Question(text="Towers of the world", language="en")
-OPTIONS = Options(table=True, sources=("web",))
+OPTIONS = RunOptions(table=True, sources=("web",))
 TOWER = Row(id="r1", name="The tower")
 HEIGHT = Column(id="c1", name="height", type="number", unit="m")
 OPENED = Column(id="c2", name="opened", type="date")
@@ -54,12 +54,10 @@ def gemini(serving: FakeGemini) -> FakeGemini:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def llm(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[LLM]:
-    settings = Settings(
-        data_dir=tmp_path, gemini_key=SecretStr("k"), gemini_url=gemini.base_url, model_timeout=2
-    )
-    clients = Clients(settings)
-    yield LLM(clients, lambda: NOW)
+async def llm(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[ModelReasoner]:
+    settings = Settings(data_dir=tmp_path, gemini_key=SecretStr("k"), gemini_url=gemini.base_url, model_timeout=2)
+    clients = ModelClients(settings)
+    yield ModelReasoner(clients, lambda: NOW)
     await clients.close()
 
 
@@ -78,7 +76,7 @@ def found(*texts: str) -> Finding:
 
 
 async def cells(
-    llm: LLM,
+    llm: ModelReasoner,
     gemini: FakeGemini,
     *said: dict[str, Any],
     texts: tuple[str, ...] = (SAID,),
@@ -97,10 +95,10 @@ async def cells(
     gemini.brain._cells = answer  # type: ignore[method-assign]
     columns = more.get("columns", (HEIGHT, OPENED))
     row = more.get("row", TOWER)
-    return await llm.cells(ASKED, row, columns, [found(*texts)], OPTIONS, silent)
+    return await llm.extract_cells(ASKED, row, columns, [found(*texts)], OPTIONS, ignore_event)
 
 
-async def test_a_value_is_taken_with_the_words_of_its_source(llm: LLM, gemini: FakeGemini) -> None:
+async def test_a_value_is_taken_with_the_words_of_its_source(llm: ModelReasoner, gemini: FakeGemini) -> None:
     height, opened = await cells(
         llm, gemini,
         {"column": 1, "value": "324 m", "quote": SAID, "source": 0},
@@ -112,7 +110,7 @@ async def test_a_value_is_taken_with_the_words_of_its_source(llm: LLM, gemini: F
     assert opened.value and str(opened.value.day) == "1889-03-31"
 
 
-async def test_a_quote_that_stands_nowhere_fills_nothing(llm: LLM, gemini: FakeGemini) -> None:
+async def test_a_quote_that_stands_nowhere_fills_nothing(llm: ModelReasoner, gemini: FakeGemini) -> None:
     height, opened = await cells(
         llm, gemini, {"column": 1, "value": "330 m", "quote": "It is 330 m high.", "source": 0}
     )
@@ -120,12 +118,8 @@ async def test_a_quote_that_stands_nowhere_fills_nothing(llm: LLM, gemini: FakeG
     assert (opened.lack, opened.message) == ("not found", "")
 
 
-async def test_a_value_that_its_sentence_does_not_say_is_marked(
-    llm: LLM, gemini: FakeGemini
-) -> None:
-    height, _ = await cells(
-        llm, gemini, {"column": 1, "value": "424 m", "quote": SAID, "source": 0}
-    )
+async def test_a_value_that_its_sentence_does_not_say_is_marked(llm: ModelReasoner, gemini: FakeGemini) -> None:
+    height, _ = await cells(llm, gemini, {"column": 1, "value": "424 m", "quote": SAID, "source": 0})
     assert height.value and height.value.number == 424
     assert height.readings[0].status == "unclear"
 
@@ -141,7 +135,7 @@ async def test_a_value_that_its_sentence_does_not_say_is_marked(
     ],
 )
 async def test_yes_by_a_model_is_marked_where_the_sentence_is_about_something_else(
-    llm: LLM, gemini: FakeGemini, text: str, status: str
+    llm: ModelReasoner, gemini: FakeGemini, text: str, status: str
 ) -> None:
     booking = Column(id="c1", name="Booking required", type="yes or no")
     (cell,) = await cells(
@@ -153,16 +147,14 @@ async def test_yes_by_a_model_is_marked_where_the_sentence_is_about_something_el
 
 
 async def test_a_year_by_a_model_is_marked_where_its_sentence_says_as_of_when_something_was_so(
-    llm: LLM, gemini: FakeGemini
+    llm: ModelReasoner, gemini: FakeGemini
 ) -> None:
     text = "As of 2025 the tower has 3 floors that are open."
-    _, opened = await cells(
-        llm, gemini, {"column": 2, "value": "2025", "quote": text, "source": 0}, texts=(text,)
-    )
+    _, opened = await cells(llm, gemini, {"column": 2, "value": "2025", "quote": text, "source": 0}, texts=(text,))
     assert opened.value and opened.readings[0].status == "unclear"
 
 
-async def test_sources_that_differ_are_all_kept(llm: LLM, gemini: FakeGemini) -> None:
+async def test_sources_that_differ_are_all_kept(llm: ModelReasoner, gemini: FakeGemini) -> None:
     other = "The tower is 300 metres high."
     height, _ = await cells(
         llm, gemini,
@@ -174,24 +166,22 @@ async def test_sources_that_differ_are_all_kept(llm: LLM, gemini: FakeGemini) ->
     assert [reading.value.number for reading in height.readings] == [324, 300]
 
 
-async def test_several_things_of_one_name_are_asked_back(llm: LLM, gemini: FakeGemini) -> None:
+async def test_several_things_of_one_name_are_asked_back(llm: ModelReasoner, gemini: FakeGemini) -> None:
     both = await cells(
         llm, gemini, {"column": 1, "value": "324 m", "quote": SAID, "source": 0},
         which=["in Paris", "in Las Vegas"],
     )  # fmt: skip
-    assert {(cell.lack, cell.choices) for cell in both} == {
-        ("which one", ("in Paris", "in Las Vegas"))
-    }
+    assert {(cell.lack, cell.choices) for cell in both} == {("which one", ("in Paris", "in Las Vegas"))}
 
 
-async def test_a_failing_model_leaves_cells_that_say_so(llm: LLM, gemini: FakeGemini) -> None:
+async def test_a_failing_model_leaves_cells_that_say_so(llm: ModelReasoner, gemini: FakeGemini) -> None:
     gemini.fail("cells", "400key")
-    height, opened = await llm.cells(ASKED, TOWER, (HEIGHT, OPENED), [found(SAID)], OPTIONS, silent)
+    height, opened = await llm.extract_cells(ASKED, TOWER, (HEIGHT, OPENED), [found(SAID)], OPTIONS, ignore_event)
     assert (height.lack, opened.lack) == ("failed", "failed")
     assert height.failures and height.failures == opened.failures
 
 
-async def test_rows_and_columns_are_proposed(llm: LLM, gemini: FakeGemini) -> None:
+async def test_rows_and_columns_are_proposed(llm: ModelReasoner, gemini: FakeGemini) -> None:
     gemini.brain.values["tabulate"] = {
         "title": "Towers",
         "rows": [{"name": " The\n tower ", "about": "Paris"}, {"name": ""}],
@@ -200,10 +190,8 @@ async def test_rows_and_columns_are_proposed(llm: LLM, gemini: FakeGemini) -> No
             {"name": "state", "question": "", "type": "choice", "unit": "", "choices": ["open"]},
         ],
     }
-    plan = await llm.tabulate(ASKED, OPTIONS, silent)
-    assert plan.grid and [(row.name, row.about) for row in plan.grid.rows] == [
-        ("The tower", "Paris")
-    ]
+    plan = await llm.plan_table(ASKED, OPTIONS, ignore_event)
+    assert plan.grid and [(row.name, row.about) for row in plan.grid.rows] == [("The tower", "Paris")]
     assert [(c.name, c.type, c.unit) for c in plan.grid.columns] == [
         ("height", "number", "m"), ("state", "text", ""),
     ]  # fmt: skip

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from research.agent.llm.reasoner import LLM
-from research.agent.nodes.budget import Meter
-from research.agent.nodes.check import BATCH, CALLS
-from research.citations.support import close, support
+from research.agent.llm.reasoner import ModelReasoner
+from research.agent.nodes.budget import RunBudget
+from research.agent.nodes.check import BATCH_SIZE, MAX_CALLS
+from research.citations.support import check_support, small_margin
 from research.core.records import Passage
-from research.models.clients import Clients
+from research.models.clients import ModelClients
 from tests.agent.nodes.test_check import (
     NOW,
     WEB,
@@ -60,9 +60,9 @@ def gemini(serving: FakeGemini) -> FakeGemini:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def llm(serving: FakeGemini) -> AsyncIterator[LLM]:
-    clients = Clients(settings(serving))
-    yield LLM(clients, lambda: NOW)
+async def llm(serving: FakeGemini) -> AsyncIterator[ModelReasoner]:
+    clients = ModelClients(settings(serving))
+    yield ModelReasoner(clients, lambda: NOW)
     await clients.close()
 
 
@@ -70,7 +70,7 @@ def doubts(count: int) -> list[str]:
     return [f"Rich bankers proudly gave staircase {chr(65 + n // 26)}{chr(65 + n % 26)}q to the city." for n in range(count)]  # fmt: skip
 
 
-async def put(gemini: FakeGemini, llm: LLM, *said: str, **more: Any) -> Any:
+async def put(gemini: FakeGemini, llm: ModelReasoner, *said: str, **more: Any) -> Any:
     return await check(answer(*(f" {text}" for text in said), found=FOUND), llm, found=FOUND, **more)  # fmt: skip
 
 
@@ -80,9 +80,7 @@ def told(prompt: str) -> list[str]:
     return [lines[at + 1] for at, line in enumerate(lines) if line.startswith("<<<sentence ")]
 
 
-async def test_the_doubtful_come_first_and_then_the_smallest_margin(
-    gemini: FakeGemini, llm: LLM
-) -> None:
+async def test_the_doubtful_come_first_and_then_the_smallest_margin(gemini: FakeGemini, llm: ModelReasoner) -> None:
     await put(gemini, llm, NARROW[2], QUOTED, NARROW[0], WIDE, DOUBT, NARROW[1])
     (prompt,) = asked(gemini)
     assert told(prompt) == [DOUBT, *NARROW]
@@ -90,7 +88,7 @@ async def test_the_doubtful_come_first_and_then_the_smallest_margin(
 
 async def test_a_margin_is_that_of_a_supported_sentence_and_small() -> None:
     cited = numbered(answer(*(f" {t}" for t in (*NARROW, WIDE, DOUBT, QUOTED)), found=FOUND), FOUND)
-    found = [close(sentence, cited) for sentence in support(cited).sentences]
+    found = [small_margin(sentence, cited) for sentence in check_support(cited).sentences]
     assert found[3:] == [None, None, None]
     margins = [margin for margin in found if margin is not None]
     assert margins == sorted(margins) and margins[0] >= 0 and margins[-1] <= 0.15
@@ -110,19 +108,19 @@ async def test_a_margin_is_that_of_a_supported_sentence_and_small() -> None:
 )
 @pytest.mark.parametrize("repair", ["off", "drop"])
 async def test_a_model_may_put_a_support_in_doubt_and_no_more(
-    gemini: FakeGemini, llm: LLM, verdict: str, quote: str, status: tuple[str, bool], repair: str
+    gemini: FakeGemini, llm: ModelReasoner, verdict: str, quote: str, status: tuple[str, bool], repair: str
 ) -> None:
     gemini.brain.judge = rules(verdict, quote, "no masons")
     made = await put(gemini, llm, NARROW[0], repair=repair)
     assert NARROW[0] in texts(made)
     assert statuses(made, FOUND) == [status]
-    (sentence,) = support(numbered(made, FOUND)).sentences
+    (sentence,) = check_support(numbered(made, FOUND)).sentences
     assert sentence.reason == ("no masons" if status[0] == "unclear" else "")
 
 
 @pytest.mark.parametrize("fault", ["503", "prose", "wrongjson", "wrongtypes"])
 async def test_a_model_that_fails_or_talks_nonsense_changes_nothing(
-    gemini: FakeGemini, llm: LLM, fault: str
+    gemini: FakeGemini, llm: ModelReasoner, fault: str
 ) -> None:
     gemini.fail("rule", fault)
     made = await put(gemini, llm, NARROW[0], NARROW[1])
@@ -132,20 +130,18 @@ async def test_a_model_that_fails_or_talks_nonsense_changes_nothing(
     assert [failure.stage for failure in made.failures] == ["check"]
 
 
-async def test_what_is_said_of_one_alone_leaves_the_other_as_it_was(
-    gemini: FakeGemini, llm: LLM
-) -> None:
+async def test_what_is_said_of_one_alone_leaves_the_other_as_it_was(gemini: FakeGemini, llm: ModelReasoner) -> None:
     gemini.brain.judge = lambda sentence, _: {"verdict": "absent" if sentence == NARROW[1] else "?"}
     made = await put(gemini, llm, NARROW[0], NARROW[1])
     assert statuses(made, FOUND) == [("supported", False), ("unclear", True)]
     assert "checked 1 sentence " in made.spans[0].text and "1 sentence could" in made.spans[0].text
 
 
-async def test_a_limit_leaves_out_the_widest_margins(gemini: FakeGemini, llm: LLM) -> None:
+async def test_a_limit_leaves_out_the_widest_margins(gemini: FakeGemini, llm: ModelReasoner) -> None:
     gemini.brain.judge = rules("absent")
     options = WEB.model_copy(update={"tokens": 3_000})
-    said = [*NARROW[::-1], *doubts(BATCH - 1)]
-    made = await put(gemini, llm, *said, options=options, meter=Meter(options))
+    said = [*NARROW[::-1], *doubts(BATCH_SIZE - 1)]
+    made = await put(gemini, llm, *said, options=options, meter=RunBudget(options))
     (prompt,) = asked(gemini)
     assert told(prompt)[-1] == NARROW[0]
     assert statuses(made, FOUND)[:3] == [("supported", False)] * 2 + [("unclear", True)]
@@ -154,25 +150,25 @@ async def test_a_limit_leaves_out_the_widest_margins(gemini: FakeGemini, llm: LL
 
 
 async def test_where_there_are_too_many_the_supported_are_left_to_the_rules(
-    gemini: FakeGemini, llm: LLM
+    gemini: FakeGemini, llm: ModelReasoner
 ) -> None:
-    made = await put(gemini, llm, NARROW[0], *doubts(BATCH * CALLS))
+    made = await put(gemini, llm, NARROW[0], *doubts(BATCH_SIZE * MAX_CALLS))
     assert NARROW[0] not in "".join(asked(gemini))
     assert statuses(made, FOUND)[0] == ("supported", False)
     assert made.review and made.review.unchecked == 1
 
 
-async def test_after_an_outage_no_other_call_begins(gemini: FakeGemini, llm: LLM) -> None:
+async def test_after_an_outage_no_other_call_begins(gemini: FakeGemini, llm: ModelReasoner) -> None:
     gemini.fail("rule", "503")
     options = WEB.model_copy(update={"tokens": 1_000_000})  # one call after the other
-    made = await put(gemini, llm, *doubts(BATCH * 3), options=options, meter=Meter(options))
+    made = await put(gemini, llm, *doubts(BATCH_SIZE * 3), options=options, meter=RunBudget(options))
     assert gemini.calls("rule") == 1
-    assert made.review and made.review.unchecked == BATCH * 3
+    assert made.review and made.review.unchecked == BATCH_SIZE * 3
     assert "the call failed" in made.spans[0].text
 
 
 async def test_the_nearest_passage_is_told_first_and_each_with_what_it_is_about(
-    gemini: FakeGemini, llm: LLM
+    gemini: FakeGemini, llm: ModelReasoner
 ) -> None:
     given = answer(NARROW[0], found=FOUND)
     far = [Passage(id=f"q{n}", text=f"Nothing of the kind, part {n}.") for n in range(4)]
@@ -186,9 +182,7 @@ async def test_the_nearest_passage_is_told_first_and_each_with_what_it_is_about(
     assert prompt.index("Site 0") < first < prompt.index(PASSAGE) < prompt.index("part 0")
 
 
-async def test_a_long_passage_is_told_where_it_speaks_of_the_sentence(
-    gemini: FakeGemini, llm: LLM
-) -> None:
+async def test_a_long_passage_is_told_where_it_speaks_of_the_sentence(gemini: FakeGemini, llm: ModelReasoner) -> None:
     long = finding("Trams run in the valley. " * 900 + PASSAGE)
     await check(answer(DOUBT, found=long), llm, found=long)
     (prompt,) = asked(gemini)
@@ -196,7 +190,7 @@ async def test_a_long_passage_is_told_where_it_speaks_of_the_sentence(
     assert len(prompt) < 8_000
 
 
-async def test_the_limits_count_what_a_call_has_used(gemini: FakeGemini, llm: LLM) -> None:
+async def test_the_limits_count_what_a_call_has_used(gemini: FakeGemini, llm: ModelReasoner) -> None:
     say = Told()
     await put(gemini, llm, NARROW[0], say=say)
     assert say.of("checking") == [{"sentences": 1}]

@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.agent.nodes.plan import edited_plan
+from research.agent.nodes.plan import build_edited_plan
 from research.core.records import Part, Plan, Task
 
 FIRST, LAST = date(2026, 11, 1), date(2026, 11, 3)
@@ -40,12 +40,12 @@ def made(plan):
 
 
 def test_an_outline_that_was_not_changed_stays_the_original():
-    assert edited_plan(ROWS, PLAN) is PLAN
-    assert edited_plan([row[:4] for row in ROWS], PLAN) is PLAN
+    assert build_edited_plan(ROWS, PLAN) is PLAN
+    assert build_edited_plan([row[:4] for row in ROWS], PLAN) is PLAN
 
 
 def test_an_edited_outline_is_one_and_its_sections_keep_their_ids():
-    edited = edited_plan([ROWS[2], *ROWS[:2]], PLAN)
+    edited = build_edited_plan([ROWS[2], *ROWS[:2]], PLAN)
     assert (edited.outline, edited.edited) == (True, True)
     assert made(edited) == [
         ("s2", "Markets", "How they took it", ["markets"]),
@@ -58,7 +58,7 @@ def test_an_edited_outline_is_one_and_its_sections_keep_their_ids():
 def test_another_title_is_another_section_with_an_id_of_its_own():
     renamed = ("Origins", *ROWS[0][1:])
     new = ("Outlook", "What comes next", "outlook", "news", "", None, None)
-    edited = edited_plan([renamed, ROWS[2], new], PLAN)
+    edited = build_edited_plan([renamed, ROWS[2], new], PLAN)
     assert made(edited) == [
         ("s3", "Origins", "How it began", ["cut"]),
         ("s2", "Markets", "How they took it", ["markets"]),
@@ -69,7 +69,7 @@ def test_another_title_is_another_section_with_an_id_of_its_own():
 def test_a_section_may_be_deleted_and_another_have_several_queries():
     more = ("Markets", "", "shares", "news", "search_news_last_week", None, None)
     untitled = ("", "", "bonds", "news", "", None, None)
-    edited = edited_plan([ROWS[2], more, untitled], PLAN)
+    edited = build_edited_plan([ROWS[2], more, untitled], PLAN)
     assert made(edited) == [("s2", "Markets", "How they took it", ["markets", "shares", "bonds"])]
     assert [task.tool for task in edited.tasks] == [
         "search_news_by_date", "search_news_last_week", "",
@@ -79,7 +79,7 @@ def test_a_section_may_be_deleted_and_another_have_several_queries():
 def test_rows_tell_the_way_of_searching():
     other = (*ROWS[0][:4], "search_news_by_date", FIRST, LAST)
     basic = (*ROWS[2][:4], "", None, None)
-    edited = edited_plan([other, ROWS[1], basic], PLAN)
+    edited = build_edited_plan([other, ROWS[1], basic], PLAN)
     ways = [(task.query, task.tool, task.start, task.end) for task in edited.tasks]
     assert ways == [
         ("cut", "search_news_by_date", FIRST, LAST),
@@ -91,21 +91,21 @@ def test_rows_tell_the_way_of_searching():
 
 
 def test_a_section_without_a_query_searches_its_title():
-    edited = edited_plan([ROWS[0], ("Outlook", "What next", " ", "web", "", None, None)], PLAN)
+    edited = build_edited_plan([ROWS[0], ("Outlook", "What next", " ", "web", "", None, None)], PLAN)
     assert made(edited)[1] == ("s3", "Outlook", "What next", ["Outlook"])
     assert edited.tasks[1].source == "web"
 
 
 def test_empty_rows_are_left_out_and_the_same_search_is_made_once_in_a_section():
     empty = ("", "", "", "news", "", None, None)
-    edited = edited_plan([empty, *ROWS, empty, ROWS[2]], PLAN)
+    edited = build_edited_plan([empty, *ROWS, empty, ROWS[2]], PLAN)
     assert edited is PLAN
-    assert edited_plan([empty], PLAN).tasks == ()
+    assert build_edited_plan([empty], PLAN).tasks == ()
 
 
 def test_two_sections_may_make_the_same_search():
     twice = ("Markets", "", *ROWS[0][2:])
-    edited = edited_plan([*ROWS, twice], PLAN)
+    edited = build_edited_plan([*ROWS, twice], PLAN)
     assert [queries for *_, queries in made(edited)] == [
         ["cut", "cut history"], ["markets", "cut"],
     ]  # fmt: skip
@@ -114,7 +114,7 @@ def test_two_sections_may_make_the_same_search():
 def test_the_rows_of_a_plan_that_is_no_outline_may_tell_their_way_as_well():
     plan = PLAN.model_copy(update={"outline": False})
     rows = [*ROWS[:2], (*ROWS[2][:5], FIRST, FIRST)]
-    edited = edited_plan(rows, plan)
+    edited = build_edited_plan(rows, plan)
     assert not edited.outline
     assert [task.end for task in edited.tasks] == [None, None, FIRST]
 
@@ -126,7 +126,7 @@ row = st.tuples(text, text, text, st.sampled_from(["news", "web"]), text, days, 
 
 @given(st.lists(row, max_size=8))
 def test_every_section_of_an_edited_outline_has_a_task_and_an_id_of_its_own(rows):
-    plan = edited_plan(rows, PLAN)
+    plan = build_edited_plan(rows, PLAN)
     ids = [part.id for part in plan.parts]
     assert len(set(ids)) == len(ids) == len({part.subject for part in plan.parts})
     assert {task.part for task in plan.tasks} == set(ids)
@@ -137,4 +137,4 @@ def test_every_section_of_an_edited_outline_has_a_task_and_an_id_of_its_own(rows
         (p.subject, p.text, t.query, t.source, t.tool, t.start, t.end)
         for p in plan.parts for t in plan.tasks if t.part == p.id
     ]  # fmt: skip
-    assert edited_plan(again, plan) is plan
+    assert build_edited_plan(again, plan) is plan

@@ -4,37 +4,37 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from research.agent.nodes.answer import Unwritten, answered, compose, failures
-from research.agent.nodes.plan import edited_plan, make_plan, own_words, within
-from research.agent.nodes.question import QuestionError, understand
-from research.agent.nodes.reflect import judge
-from research.agent.nodes.search import failed, look_up
-from research.core.errors import Trouble
+from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer, search_failures
+from research.agent.nodes.plan import build_edited_plan, limit_tasks, make_plan, plan_from_question
+from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.reflect import reflect_on_findings
+from research.agent.nodes.search import failed_finding, run_search
+from research.core.errors import ServiceError
 from research.core.records import (
-    MAX_QUESTION,
-    Centre,
+    MAX_QUESTION_CHARS,
     Draft,
     Failure,
     Finding,
-    Options,
     Part,
     Plan,
     Question,
     Reflection,
+    RunOptions,
+    SearchArea,
     Span,
     Task,
     fingerprint,
-    silent,
+    ignore_event,
 )
-from research.core.text.words import has_han
-from research.sources.base import LOCAL
+from research.core.text.tokenizer import has_han
+from research.sources.base import LOCAL_QUERY_FACTOR
 from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource, at_work
 from tests.tables import each_row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOWER = Question(text="What is known of the tower?", language="en")
 TOWER_ZH = Question(text="塔有多高？", language="zh")
-WEB = Options(sources=("web",))
+WEB = RunOptions(sources=("web",))
 
 
 @each_row(
@@ -45,17 +45,17 @@ WEB = Options(sources=("web",))
         ("\u200b\u202e", "empty"),
         ("😀😀", "no words"),
         ("?！$`*<>", "no words"),
-        ("字" * (MAX_QUESTION + 1), "too long"),
+        ("字" * (MAX_QUESTION_CHARS + 1), "too long"),
     ],
 )
 def test_a_question_that_cannot_be_researched_says_why(text, problem):
     with pytest.raises(QuestionError) as caught:
-        understand(text)
+        clean_question(text)
     assert caught.value.problem == problem
 
 
 def test_a_question_keeps_its_marks_but_no_control_characters():
-    asked = understand("  ![x](http://a)\x00 <b>`$5`\u202e 故宫  ")
+    asked = clean_question("  ![x](http://a)\x00 <b>`$5`\u202e 故宫  ")
     assert asked.text == "![x](http://a) <b>`$5` 故宫"
 
 
@@ -69,7 +69,7 @@ def test_a_question_keeps_its_marks_but_no_control_characters():
     ],
 )
 def test_the_language_is_that_of_most_words(text, language):
-    assert understand(text).language == language
+    assert clean_question(text).language == language
 
 
 def some_tasks(count, source="library"):
@@ -78,9 +78,9 @@ def some_tasks(count, source="library"):
 
 def test_tasks_are_cut_to_the_limit_of_each_source():
     tasks = [*some_tasks(9), *some_tasks(5, "web"), *some_tasks(2, "news")]
-    kept = within(tasks, Options(queries=2, sources=("library", "web")), known=())
+    kept = limit_tasks(tasks, RunOptions(queries=2, sources=("library", "web")), known_keys=())
     assert [(t.source, t.query) for t in kept] == [
-        *(("library", f"query {n}") for n in range(2 * LOCAL)),  # which costs nothing
+        *(("library", f"query {n}") for n in range(2 * LOCAL_QUERY_FACTOR)),  # which costs nothing
         ("web", "query 0"),
         ("web", "query 1"),
     ]
@@ -89,7 +89,7 @@ def test_tasks_are_cut_to_the_limit_of_each_source():
 def test_tasks_that_ran_already_are_dropped_whatever_their_spelling():
     first = Task(id="1.1", source="library", query="故宫  门票？")
     again = Task(id="2.1", source="library", query="故宫 门票")
-    assert within([again], Options(), known=[first.key]) == ()
+    assert limit_tasks([again], RunOptions(), known_keys=[first.key]) == ()
 
 
 PLAN = Plan(
@@ -103,11 +103,11 @@ ROWS = [("故宫", "门票", "故宫 门票", "library"), ("故宫", "交通", "
 
 
 def test_a_plan_that_was_not_changed_stays_the_original():
-    assert edited_plan(ROWS, PLAN) is PLAN
+    assert build_edited_plan(ROWS, PLAN) is PLAN
 
 
 def test_an_unchanged_row_of_an_edited_plan_keeps_its_key():
-    edited = edited_plan([ROWS[0], ("故宫", "交通", "故宫 地铁", "library")], PLAN)
+    edited = build_edited_plan([ROWS[0], ("故宫", "交通", "故宫 地铁", "library")], PLAN)
     assert edited.edited
     assert edited.tasks[0].key == PLAN.tasks[0].key
     assert edited.tasks[1].key != PLAN.tasks[1].key
@@ -119,7 +119,7 @@ def test_an_unchanged_row_of_an_edited_plan_keeps_its_way_of_searching():
     tasks = (Task(id="1.1", source="news", query="降准", part="p1", **way), *PLAN.tasks[1:])
     original = Plan(parts=PLAN.parts, tasks=tasks)
     rows = [("故宫", "门票", "降准", "news"), ("故宫", "交通", "故宫 地铁", "library")]
-    kept, new = edited_plan(rows, original).tasks
+    kept, new = build_edited_plan(rows, original).tasks
     assert (kept.tool, kept.start, kept.end) == tuple(way.values())
     assert (new.tool, new.start, new.end) == ("", None, None)
 
@@ -138,15 +138,15 @@ def test_tasks_that_search_in_different_ways_both_run(way):
     usual = Task(id="1.1", source="news", query="降准")
     other = usual.model_copy(update=way)
     assert other.key != usual.key
-    assert within([other, other], Options(sources=("news",)), known=[usual.key]) == (other,)
+    assert limit_tasks([other, other], RunOptions(sources=("news",)), known_keys=[usual.key]) == (other,)
     named = usual.model_copy(update={"subject": ("tool=search_news_last_week", "days=None..None")})
     assert named.key != other.key
 
 
 def test_a_task_that_names_no_way_keeps_the_key_that_it_had():
-    assert Task(
-        id="1.1", source="web", query="雷峰塔 门票", subject=("雷峰塔",)
-    ).key == fingerprint("web", "雷峰塔 门票", "雷峰塔")
+    assert Task(id="1.1", source="web", query="雷峰塔 门票", subject=("雷峰塔",)).key == fingerprint(
+        "web", "雷峰塔 门票", "雷峰塔"
+    )
 
 
 def test_a_plan_whose_tasks_serve_all_of_it_keeps_its_parts_when_it_is_edited():
@@ -154,8 +154,8 @@ def test_a_plan_whose_tasks_serve_all_of_it_keeps_its_parts_when_it_is_edited():
     tasks = tuple(Task(id=f"1.{n}", source="web", query=f"故宫 {n}") for n in (1, 2))
     original = Plan(parts=asked, tasks=tasks)
     rows = [("", "", "故宫 1", "web"), ("", "", "故宫 2", "web")]
-    assert edited_plan(rows, original) is original
-    edited = edited_plan([*rows[:1], ("", "历史", "故宫 历史", "web")], original)
+    assert build_edited_plan(rows, original) is original
+    edited = build_edited_plan([*rows[:1], ("", "历史", "故宫 历史", "web")], original)
     assert [(p.id, p.text) for p in edited.parts] == [
         ("p1", "门票"),
         ("p2", "交通"),
@@ -168,9 +168,7 @@ def test_a_plan_whose_tasks_serve_all_of_it_keeps_its_parts_when_it_is_edited():
 
 
 def test_rows_without_a_query_are_left_out_and_a_new_subject_has_to_be_mentioned():
-    edited = edited_plan(
-        [*ROWS, ("长城", "高度", "", "library"), ("天坛", "", "天坛 门票", "library")], PLAN
-    )
+    edited = build_edited_plan([*ROWS, ("长城", "高度", "", "library"), ("天坛", "", "天坛 门票", "library")], PLAN)
     assert [task.query for task in edited.tasks] == ["故宫 门票", "故宫 交通", "天坛 门票"]
     assert edited.tasks[-1].subject == ("天坛",)
     assert edited.parts[-1].text == "天坛 门票"
@@ -180,7 +178,7 @@ def test_rows_without_a_query_are_left_out_and_a_new_subject_has_to_be_mentioned
 
 
 async def test_a_question_that_needs_no_search_comes_back_as_an_answer():
-    draft = await make_plan(TOWER, ScriptedReasoner(direct="Hello."), WEB, silent)
+    draft = await make_plan(TOWER, ScriptedReasoner(direct="Hello."), WEB, ignore_event)
     assert draft == Draft(spans=(Span(kind="text", text="Hello."),), author=AUTHOR)
 
 
@@ -188,13 +186,13 @@ async def test_a_question_that_needs_no_search_comes_back_as_an_answer():
 async def test_a_plan_is_held_to_the_limit_and_says_what_it_left_out(queries):
     reasoner = ScriptedReasoner([f"q{n}" for n in range(12)])
     options = WEB.model_copy(update={"queries": queries})
-    plan = await make_plan(TOWER, reasoner, options, silent)
+    plan = await make_plan(TOWER, reasoner, options, ignore_event)
     assert [task.query for task in plan.tasks] == [f"q{n}" for n in range(queries)]
     assert plan.notes == ("scripted", f"{12 - queries} queries beyond the limits were left out")
 
 
 async def test_a_plan_that_fits_is_left_as_it_is():
-    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b"]), WEB, silent)
+    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b"]), WEB, ignore_event)
     assert ([task.query for task in plan.tasks], plan.notes) == (["a", "b"], ("scripted",))
 
 
@@ -206,14 +204,14 @@ async def test_a_plan_that_fits_is_left_as_it_is():
     ],
 )
 async def test_a_plan_without_a_query_searches_the_question_itself_in_each_source(question, note):
-    options = Options(sources=("web", "library"))
-    plan = await make_plan(question, ScriptedReasoner([]), options, silent)
+    options = RunOptions(sources=("web", "library"))
+    plan = await make_plan(question, ScriptedReasoner([]), options, ignore_event)
     assert [(task.source, task.query) for task in plan.tasks] == [
         ("web", question.text),
         ("library", question.text),
     ]
     assert note in plan.notes
-    assert own_words(question, options).tasks == plan.tasks
+    assert plan_from_question(question, options).tasks == plan.tasks
 
 
 @pytest.mark.parametrize(
@@ -221,13 +219,13 @@ async def test_a_plan_without_a_query_searches_the_question_itself_in_each_sourc
     [(("web", "places"), ["web"]), (("places", "library"), ["library"]), (("places",), ["places"])],
 )
 async def test_a_plan_without_a_query_asks_the_map_only_if_nothing_else_was_chosen(sources, asked):
-    plan = await make_plan(TOWER, ScriptedReasoner([]), Options(sources=sources), silent)
+    plan = await make_plan(TOWER, ScriptedReasoner([]), RunOptions(sources=sources), ignore_event)
     assert [(task.source, task.query) for task in plan.tasks] == [(s, TOWER.text) for s in asked]
 
 
 async def test_the_limit_holds_for_the_map_by_itself():
-    options = Options(sources=("web", "places"), queries=2)
-    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b", "c"]), options, silent)
+    options = RunOptions(sources=("web", "places"), queries=2)
+    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b", "c"]), options, ignore_event)
     assert [(task.source, task.query) for task in plan.tasks] == [
         ("web", "a"), ("places", "a"), ("web", "b"), ("places", "b"),
     ]  # fmt: skip
@@ -240,7 +238,7 @@ async def test_what_failed_while_planning_stays_with_the_plan():
         async def plan(self, *arguments):
             return Plan(failures=(trouble,))
 
-    plan = await make_plan(TOWER, Planless(), WEB, silent)
+    plan = await make_plan(TOWER, Planless(), WEB, ignore_event)
     assert plan.failures == (trouble,)
     assert [task.query for task in plan.tasks] == [TOWER.text]
 
@@ -272,10 +270,10 @@ SEARCH = Task(id="1.1", source="web", query="tower")
     ("outcome", "reason", "hint", "message"),
     [
         (
-            Outcome(raises=Trouble("quota", "used up until noon", hint="billing", after=3600)),
+            Outcome(raises=ServiceError("quota", "used up until noon", hint="billing", retry_after_seconds=3600)),
             "quota", "billing", "used up until noon",
         ),
-        (Outcome(raises=Trouble("refused", "HTTP 401", hint="key")), "refused", "key", "HTTP 401"),
+        (Outcome(raises=ServiceError("refused", "HTTP 401", hint="key")), "refused", "key", "HTTP 401"),
         (Outcome(raises=KeyError("secret")), "internal", "", "KeyError"),
         (HANGS, "timeout", "", "no answer within 0.05 s"),
     ],
@@ -283,7 +281,7 @@ SEARCH = Task(id="1.1", source="web", query="tower")
 async def test_a_search_that_goes_wrong_is_a_finding_that_says_why(outcome, reason, hint, message):
     ledger = Notebook()
     source = ScriptedSource(usual=outcome)
-    finding = await look_up(SEARCH, source, ledger, silent, deadline=0.05)
+    finding = await run_search(SEARCH, source, ledger, ignore_event, deadline_seconds=0.05)
     assert (finding.task, finding.evidence) == (SEARCH, ())
     assert (finding.reason, finding.hint, finding.message) == (reason, hint, message)
     assert ledger.finished == [(1, finding)]
@@ -291,7 +289,7 @@ async def test_a_search_that_goes_wrong_is_a_finding_that_says_why(outcome, reas
 
 
 async def test_the_time_that_a_failed_search_took_is_told():
-    finding = await look_up(SEARCH, ScriptedSource(usual=HANGS), Notebook(), silent, deadline=0.05)
+    finding = await run_search(SEARCH, ScriptedSource(usual=HANGS), Notebook(), ignore_event, deadline_seconds=0.05)
     assert finding.seconds >= 0.05
 
 
@@ -306,12 +304,12 @@ async def test_what_a_source_says_while_it_searches_is_passed_on():
     def say(kind, /, **data):
         heard.append((kind, data["what"]))
 
-    finding = await look_up(SEARCH, Talking(), Notebook(), say, deadline=5)
+    finding = await run_search(SEARCH, Talking(), Notebook(), say, deadline_seconds=5)
     assert (finding.reason, heard) == (None, [("waiting", "tavily")])
 
 
 def test_a_finding_of_trouble_has_all_that_the_trouble_says():
-    finding = failed(SEARCH, Trouble("blocked", "not  for\nyou", hint="location"))
+    finding = failed_finding(SEARCH, ServiceError("blocked", "not  for\nyou", hint="location"))
     assert (finding.reason, finding.hint, finding.message) == ("blocked", "location", "not for you")
 
 
@@ -321,18 +319,18 @@ def test_a_finding_of_trouble_has_all_that_the_trouble_says():
 @pytest.mark.parametrize("queries", [1, 3, 10])
 async def test_follow_ups_are_new_and_within_the_limit(queries):
     reasoner = ScriptedReasoner(["a"], lambda round_: ["a", "A!", *(f"n{n}" for n in range(12))])
-    plan = await make_plan(TOWER, reasoner, WEB, silent)
-    known = [failed(task, Trouble("timeout")) for task in plan.tasks]
+    plan = await make_plan(TOWER, reasoner, WEB, ignore_event)
+    known = [failed_finding(task, ServiceError("timeout")) for task in plan.tasks]
     asked = [f.model_copy(update={"task": Task(id="1.1", source="web", query="a")}) for f in known]
     options = WEB.model_copy(update={"queries": queries})
-    reflection = await judge(TOWER, plan, asked, reasoner, options, 1, silent)
+    reflection = await reflect_on_findings(TOWER, plan, asked, reasoner, options, 1, ignore_event)
     assert [task.query for task in reflection.follow_ups] == [f"n{n}" for n in range(queries)]
 
 
 async def test_nothing_follows_where_it_is_enough():
     reasoner = ScriptedReasoner(["a"], lambda round_: ["more"], sufficient=True)
-    plan = await make_plan(TOWER, reasoner, WEB, silent)
-    reflection = await judge(TOWER, plan, [], reasoner, WEB, 1, silent)
+    plan = await make_plan(TOWER, reasoner, WEB, ignore_event)
+    reflection = await reflect_on_findings(TOWER, plan, [], reasoner, WEB, 1, ignore_event)
     assert (reflection.sufficient, reflection.follow_ups) == (True, ())
 
 
@@ -355,14 +353,14 @@ class Failing(ScriptedReasoner):
 
 
 async def made(reasoner):
-    found = await look_up(SEARCH, ScriptedSource(), Notebook(), silent, deadline=5)
+    found = await run_search(SEARCH, ScriptedSource(), Notebook(), ignore_event, deadline_seconds=5)
     found = found.model_copy(update={"failures": (READING, SUMMING), "suggestions": "<b>x</b>"})
-    lost = failed(SEARCH.model_copy(update={"query": "age"}), Trouble("quota", "q", hint="billing"))
+    lost = failed_finding(SEARCH.model_copy(update={"query": "age"}), ServiceError("quota", "q", hint="billing"))
     empty = Finding(task=SEARCH, reason="empty", started=NOW)
-    later = failed(SEARCH.model_copy(update={"round": 2, "query": "why"}), Trouble("timeout"))
+    later = failed_finding(SEARCH.model_copy(update={"round": 2, "query": "why"}), ServiceError("timeout"))
     reflections = [Reflection(round=1, sufficient=False, failures=(JUDGING,))]
     plan, findings = Plan(failures=(PLANNING,)), [later, found, lost, empty]
-    return await compose(TOWER, plan, findings, at_work(reasoner, WEB), silent, reflections)
+    return await compose_answer(TOWER, plan, findings, at_work(reasoner, WEB), ignore_event, reflections)
 
 
 @pytest.mark.parametrize(
@@ -378,12 +376,12 @@ async def made(reasoner):
     ],
 )
 async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, found, words):
-    seen = await look_up(SEARCH, ScriptedSource(), Notebook(), silent, deadline=5)
-    centre = Centre(name="West Lake", lng=120.1, lat=30.2, radius=3000, asked=500)
+    seen = await run_search(SEARCH, ScriptedSource(), Notebook(), ignore_event, deadline_seconds=5)
+    centre = SearchArea(name="West Lake", lng=120.1, lat=30.2, radius=3000, asked=500)
     one = seen.model_copy(update={"centre": centre, "evidence": seen.evidence if found else ()})
     question = TOWER.model_copy(update={"language": language})
     reasoner = ScriptedReasoner()
-    answer = await compose(question, Plan(), [one, one, seen], at_work(reasoner, WEB), silent)
+    answer = await compose_answer(question, Plan(), [one, one, seen], at_work(reasoner, WEB), ignore_event)
     assert [span.text for span in answer.spans if span.kind == "notice"] == [words]
 
 
@@ -415,7 +413,7 @@ async def test_an_answer_in_another_language_than_was_asked_in_says_so(asked, la
             return Draft(spans=spans, author=AUTHOR)
 
     question = Question(text=asked, language=language)
-    answer = await compose(question, Plan(), [], at_work(Writing(), WEB), silent)
+    answer = await compose_answer(question, Plan(), [], at_work(Writing(), WEB), ignore_event)
     notices = [span.text for span in answer.spans if span.kind == "notice"]
     assert bool(notices) == said
     assert all(has_han(notice) == (language == "zh") for notice in notices)
@@ -435,25 +433,25 @@ async def test_an_answer_lists_what_failed_at_any_stage_in_the_order_of_the_run(
 
 
 async def test_an_answer_that_cannot_be_written_is_raised_with_what_stands_in_for_it():
-    with pytest.raises(Unwritten, match="unavailable: HTTP 503") as caught:
+    with pytest.raises(AnswerNotWrittenError, match="unavailable: HTTP 503") as caught:
         await made(Failing(unwritten=True))
     answer = caught.value.answer
     assert answer.unwritten
-    assert answer.quotes == 1
+    assert answer.quote_count == 1
     assert answer.failures == ALL
 
 
 async def test_an_unwritten_answer_without_a_reason_still_says_what_happened():
-    with pytest.raises(Unwritten, match="the answer could not be written"):
+    with pytest.raises(AnswerNotWrittenError, match="the answer could not be written"):
         await made(Failing(unwritten=True, failures=()))
 
 
 def test_nothing_found_is_no_failure():
-    assert failures([Finding(task=SEARCH, reason="empty", started=NOW)]) == ()
+    assert search_failures([Finding(task=SEARCH, reason="empty", started=NOW)]) == ()
 
 
 def test_an_answer_without_a_search_has_an_author_and_no_sample():
     draft = Draft(spans=(Span(kind="text", text="Hello."),), author="openai:m")
-    answer = answered(TOWER_ZH, draft, (), NOW)
+    answer = build_answer(TOWER_ZH, draft, (), NOW)
     assert (answer.language, answer.author, answer.sample) == ("zh", "openai:m", False)
-    assert (answer.failures, answer.cites) == ((), 0)
+    assert (answer.failures, answer.cited_span_count) == ((), 0)

@@ -15,8 +15,8 @@ SPEAKERS = {"t", "message", "named"}  # functions that are given a key, in every
 MAKERS = {"speaker"}  # functions that make such a function for a language and a prefix
 TYPES = (
     "research.core.i18n",
-    "research.export.words",
-    "pages.shared.words",
+    "research.export.report_texts",
+    "pages.shared.localization",
 )  # where those come from
 
 
@@ -88,7 +88,7 @@ class _Module(ast.NodeVisitor):
         self.generic_visit(node)
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", "")
         own = isinstance(node.func, ast.Name) and name in SPEAKERS
-        own = own and (name != "named" or "pages.shared.words" in self.imported)
+        own = own and (name != "named" or "pages.shared.localization" in self.imported)
         said = name in self.speakers
         if not node.args or isinstance(node.args[0], ast.Starred) or not (own or said):
             return
@@ -96,9 +96,7 @@ class _Module(ast.NodeVisitor):
         keys = self._keys(node.args[0])
         if name == "named":
             keys = [key and rf"{key}\..*" for key in keys]
-        patterns = tuple(
-            _pattern(head, key) if key is not None else "" for key in keys for head in heads
-        )
+        patterns = tuple(_pattern(head, key) if key is not None else "" for key in keys for head in heads)
         given = frozenset(k.arg for k in node.keywords if k.arg)
         whole = all(k.arg for k in node.keywords)
         where = f"{self.name}:{node.lineno}"
@@ -114,10 +112,7 @@ class _Module(ast.NodeVisitor):
             case ast.IfExp():
                 return [*self._keys(node.body, depth + 1), *self._keys(node.orelse, depth + 1)]
             case ast.JoinedStr():
-                parts = [
-                    re.escape(str(one.value)) if isinstance(one, ast.Constant) else ".*"
-                    for one in node.values
-                ]
+                parts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else ".*" for one in node.values]
                 return ["".join(parts)]
             case ast.BinOp(op=ast.Add()):
                 return [
@@ -152,11 +147,7 @@ class _Module(ast.NodeVisitor):
 
     def _within(self, table: ast.expr) -> list[str | None]:
         """The texts of a table that are keys."""
-        texts = [
-            one.value
-            for one in ast.walk(table)
-            if isinstance(one, ast.Constant) and isinstance(one.value, str)
-        ]
+        texts = [one.value for one in ast.walk(table) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         keys = [text for text in texts if identifier(text) in messages("en")]
         return [re.escape(key) for key in keys] or [None]
 
@@ -172,11 +163,7 @@ def prefixes() -> frozenset[str]:
     """The beginnings of keys that are given to makers of speakers, and none."""
     found = {""}
     for path in files():
-        found |= set(
-            re.findall(
-                r'\bspeaker\([^()]*(?:\([^()]*\))?[^()]*, "([a-z]+\.)"\)', path.read_text("utf-8")
-            )
-        )
+        found |= set(re.findall(r'\bspeaker\([^()]*(?:\([^()]*\))?[^()]*, "([a-z]+\.)"\)', path.read_text("utf-8")))
     return frozenset(found | {"report."})
 
 

@@ -10,7 +10,7 @@ from fluent.syntax import FluentParser, ast
 from fluent.syntax.visitor import Visitor
 
 from research import has_message, message
-from research.core.i18n import LOCALES, _entries
+from research.core.i18n import LOCALES, _message_definitions
 from research.core.records import Language
 from tests.catalogue import LANGUAGES, messages, variables, written
 from tests.tables import each_row
@@ -52,12 +52,10 @@ def test_both_languages_have_the_same_messages_with_the_same_values() -> None:
 
 @each_row("language", LANGUAGES)
 def test_each_message_is_read_alone_as_it_is_in_its_file(language: Language) -> None:
-    alone = {name: FluentParser().parse(entry).body for name, entry in _entries(language).items()}
+    alone = {name: FluentParser().parse(entry).body for name, entry in _message_definitions(language).items()}
     assert alone.keys() == messages(language).keys()
     assert [name for name, body in alone.items() if len(body) != 1] == []
-    assert [
-        name for name, (entry,) in alone.items() if not entry.equals(messages(language)[name])
-    ] == []
+    assert [name for name, (entry,) in alone.items() if not entry.equals(messages(language)[name])] == []
     assert [name for name, entry in messages(language).items() if references(entry)] == []
 
 

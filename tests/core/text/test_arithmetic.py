@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from research.core.text.quantities import derived, measures
+from research.core.text.quantities import find_measures, is_derivable
 from tests.tables import each_row
 
 
 def follows(claim: str, given: str) -> bool:
-    (figure,) = measures(claim)
-    return derived(figure, measures(given))
+    (figure,) = find_measures(claim)
+    return is_derivable(figure, find_measures(given))
 
 
 @each_row(

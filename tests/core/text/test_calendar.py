@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from research.core.text.quantities import Measure, dates_agree, dates_clash, measures
+from research.core.text.quantities import Measure, dates_agree, dates_conflict, find_measures
 from tests.tables import each_row
 
 
 def only(text: str) -> Measure:
-    (found,) = measures(text)
+    (found,) = find_measures(text)
     return found
 
 
@@ -46,11 +46,9 @@ def only(text: str) -> Measure:
         ("in 2024", (2024, None, None)),
     ],
 )
-def test_a_date_is_read_however_it_is_written(
-    text: str, parts: tuple[int | None, int | None, int | None]
-) -> None:
+def test_a_date_is_read_however_it_is_written(text: str, parts: tuple[int | None, int | None, int | None]) -> None:
     found = only(text)
-    assert (found.kind, found.parts, found.swapped) == ("date", parts, None)
+    assert (found.kind, found.date_parts, found.swapped_date_parts) == ("date", parts, None)
 
 
 def test_a_date_that_may_be_either_of_two_days_agrees_with_both_and_with_no_third() -> None:
@@ -58,8 +56,8 @@ def test_a_date_that_may_be_either_of_two_days_agrees_with_both_and_with_no_thir
     assert dates_agree(either, only("April 3rd 2026"))
     assert dates_agree(either, only("2026年3月4日"))
     assert dates_agree(only("March 4, 2026"), either)
-    assert not dates_clash(either, only("3 April 2026"))
-    assert dates_clash(either, only("5 April 2026"))
+    assert not dates_conflict(either, only("3 April 2026"))
+    assert dates_conflict(either, only("5 April 2026"))
     assert not dates_agree(either, only("3 April 2025"))
 
 
@@ -77,7 +75,7 @@ def test_a_date_that_may_be_either_of_two_days_agrees_with_both_and_with_no_thir
 def test_the_two_ends_of_a_stretch_of_time_share_what_is_said_once(
     text: str, days: list[tuple[int | None, int | None, int | None]]
 ) -> None:
-    assert [m.parts for m in measures(text)] == days
+    assert [m.date_parts for m in find_measures(text)] == days
 
 
 @each_row(
@@ -106,10 +104,10 @@ def test_a_time_is_read_with_its_kind(text: str, kind: str, value: float) -> Non
 
 
 def test_from_one_weekday_to_another_are_two() -> None:
-    assert [m.low for m in measures("周一至周五")] == [0, 4]
-    assert [m.low for m in measures("星期一至五晚")] == [0, 4]
+    assert [m.low for m in find_measures("周一至周五")] == [0, 4]
+    assert [m.low for m in find_measures("星期一至五晚")] == [0, 4]
 
 
 @pytest.mark.parametrize("text", ["农历八月十五", "阴历3月23日", "you may march on"])
 def test_what_is_no_day_of_the_calendar_is_no_date(text: str) -> None:
-    assert measures(text) == ()
+    assert find_measures(text) == ()

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.core.text.decimals import join_decimals, pad_decimals
-from research.core.text.quantities import measures
-from research.core.text.sentences import sentences
-from research.readers.documents import read
+from research.core.text.quantities import find_measures
+from research.core.text.sentences import split_sentences
+from research.readers.documents import read_document
 from tests.tables import each_row
 
 SPACED = [
@@ -34,9 +34,9 @@ SPACED = [
 def test_a_decimal_that_is_spaced_apart_is_joined(text: str, joined: str) -> None:
     assert join_decimals(text) == joined
     assert len(pad_decimals(text)) == len(text)
-    values = [(m.kind, m.low, m.high) for m in measures(joined)]
-    assert [(m.kind, m.low, m.high) for m in measures(text)] == values
-    assert len(sentences(text)) == len(sentences(joined))
+    values = [(m.kind, m.low, m.high) for m in find_measures(joined)]
+    assert [(m.kind, m.low, m.high) for m in find_measures(text)] == values
+    assert len(split_sentences(text)) == len(split_sentences(joined))
 
 
 @each_row(
@@ -84,7 +84,7 @@ def test_joining_is_done_once_and_only_blanks_go(text: str) -> None:
     ],
 )
 def test_a_document_is_read_with_its_decimals_whole(name: str, data: str) -> None:
-    assert "The rate fell to 0.5 % in 2020." in read(name, data.encode()).text
+    assert "The rate fell to 0.5 % in 2020." in read_document(name, data.encode()).text
 
 
 @each_row("piece", ["123 . 456 % ", "0 . 5 ", "1 . ", "1 ", "1"])

@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.text.hanzi import simplified
+from research.core.text.hanzi import to_simplified
 from tests.simplified import FILE, pairs
 from tests.tables import each_row
 
@@ -26,14 +26,14 @@ WRITTEN = FILE.read_text(encoding="utf-8")
     ],
 )
 def test_traditional_characters_and_variants_are_folded(traditional: str, expected: str) -> None:
-    assert simplified(traditional) == expected
+    assert to_simplified(traditional) == expected
 
 
 @given(st.text())
 def test_folding_keeps_every_place_and_changes_nothing_twice(text: str) -> None:
-    once = simplified(text)
+    once = to_simplified(text)
     assert len(once) == len(text)
-    assert simplified(once) == once
+    assert to_simplified(once) == once
 
 
 def test_the_table_is_opencc_s() -> None:
@@ -44,7 +44,7 @@ def test_the_table_is_opencc_s() -> None:
 
 def test_the_table_is_read_at_the_first_need() -> None:
     code = (
-        "import research.core.text.words as text; from research.core.text import hanzi; "
+        "import research.core.text.tokenizer as text; from research.core.text import hanzi; "
         "assert not hanzi._table.cache_info().currsize; "
         "assert hanzi.simplified('萬') == '万' and hanzi._table.cache_info().currsize"
     )

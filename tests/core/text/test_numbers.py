@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.text.folding import plain
-from research.core.text.numbers import number, numerals
-from research.core.text.quantities import measures
+from research.core.text.folding import fold_text
+from research.core.text.numbers import find_numerals, parse_number
+from research.core.text.quantities import find_measures
 from tests.tables import each_row
 
 ONES = [
@@ -74,14 +74,14 @@ def chinese(n: int, *, inner: bool = False) -> str:
 
 
 def value(text: str) -> float:
-    (only,) = numerals(plain(text))
+    (only,) = find_numerals(fold_text(text))
     assert (only.start, only.end) == (0, len(text))
     assert only.low == only.high
     return only.low
 
 
 def test_every_number_in_chinese_numerals_is_read_as_what_it_spells() -> None:
-    assert [n for n in EACH if number(chinese(n)) != n] == []
+    assert [n for n in EACH if parse_number(chinese(n)) != n] == []
     assert [n for n in EACH if value(chinese(n)) != n] == []
 
 
@@ -94,7 +94,7 @@ def test_every_number_in_english_words_is_read_as_what_it_spells(joined: str) ->
 @given(st.integers(2, 10**8))
 def test_a_number_of_people_is_one_figure_however_it_is_spelled(n: int) -> None:
     spelled = (f"{n} people", f"{n:,} people", f"{english(n)} people", f"{n}人", f"{chinese(n)}人")
-    found = {(m.kind, m.low, m.high) for text in spelled for m in measures(text)}
+    found = {(m.kind, m.low, m.high) for text in spelled for m in find_measures(text)}
     assert found == {("people", n, n)}
 
 
@@ -185,7 +185,7 @@ def test_a_number_is_what_it_is_worth(text: str, worth: float) -> None:
     ],
 )
 def test_a_vague_number_runs_from_a_least_to_a_most(text: str, least: float, most: float) -> None:
-    (found,) = numerals(text)
+    (found,) = find_numerals(text)
     assert (found.low, found.high, text[found.start : found.end]) == (least, most, text)
 
 
@@ -202,8 +202,8 @@ def test_a_vague_number_runs_from_a_least_to_a_most(text: str, least: float, mos
     ],
 )
 def test_a_number_knows_what_its_last_digit_is_worth(text: str, step: float, coarse: float) -> None:
-    (found,) = numerals(text)
-    assert (found.step, found.coarse) == (pytest.approx(step), pytest.approx(coarse))
+    (found,) = find_numerals(text)
+    assert (found.resolution, found.coarse_resolution) == (pytest.approx(step), pytest.approx(coarse))
 
 
 @each_row(
@@ -220,7 +220,7 @@ def test_a_number_knows_what_its_last_digit_is_worth(text: str, step: float, coa
     ],
 )
 def test_numbers_that_stand_side_by_side_are_told_apart(text: str, told: list[float]) -> None:
-    assert [n.low for n in numerals(text)] == told
+    assert [n.low for n in find_numerals(text)] == told
 
 
 @each_row(
@@ -239,8 +239,8 @@ def test_numbers_that_stand_side_by_side_are_told_apart(text: str, told: list[fl
     ],
 )
 def test_what_is_no_number_is_none(text: str) -> None:
-    assert [n for n in numerals(text) if text[n.start : n.end] != "一"] == []
+    assert [n for n in find_numerals(text) if text[n.start : n.end] != "一"] == []
 
 
 def test_only_a_text_that_is_one_number_is_a_number() -> None:
-    assert [number(t) for t in ("十二", "12", "十二个", "12 kg", "", "半")] == [12, 12, None, None, None, None]  # fmt: skip
+    assert [parse_number(t) for t in ("十二", "12", "十二个", "12 kg", "", "半")] == [12, 12, None, None, None, None]  # fmt: skip

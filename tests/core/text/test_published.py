@@ -7,7 +7,14 @@ from datetime import UTC, date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.text.published import BEGAN, LONGEST, Moment, ReadDate, day, read
+from research.core.text.publication_dates import (
+    MAX_DATE_CHARS,
+    MIN_YEAR,
+    ParsedDate,
+    Timestamp,
+    parse_publication_date,
+    parse_publication_day,
+)
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -49,9 +56,9 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
     ],
 )
 def test_a_date_is_read_as_what_it_says_and_a_day_stays_a_day(text: str, meant: str) -> None:
-    reading = read(text, now=NOW)
-    assert reading.moment is not None
-    assert (reading.moment.text, reading.note) == (meant, "")
+    reading = parse_publication_date(text, now=NOW)
+    assert reading.timestamp is not None
+    assert (reading.timestamp.iso_text, reading.problem) == (meant, "")
 
 
 @each_row(
@@ -75,7 +82,7 @@ def test_a_date_is_read_as_what_it_says_and_a_day_stays_a_day(text: str, meant: 
     ],
 )
 def test_a_time_without_a_zone_tells_only_the_day(text: str) -> None:
-    assert read(text) == ReadDate(Moment(datetime(2026, 11, 20, tzinfo=UTC), day_only=True))
+    assert parse_publication_date(text) == ParsedDate(Timestamp(datetime(2026, 11, 20, tzinfo=UTC), is_day_only=True))
 
 
 @each_row(
@@ -84,25 +91,25 @@ def test_a_time_without_a_zone_tells_only_the_day(text: str) -> None:
         "05/06/2026", "2026-11", "2026-02-30", "12345678", "1795161600", "soon", "2026-11-20T99:00:00Z",
         "20 Foo 2026", "2026年13月40日", "1970-01-01", "1970-01-01T00:00:00Z", "19700101", "2026/2/31",
         "2026/11-20", "2026-11-20 to 2026-11-22", "Fri, 99 Foo 2026", "2026-11-20 13:00 pm Z",
-        "Mon, 29 Jun 99999999999999999999 09:00:00 GMT", "9" * 10_000, "2026-11-20" + "x" * LONGEST,
+        "Mon, 29 Jun 99999999999999999999 09:00:00 GMT", "9" * 10_000, "2026-11-20" + "x" * MAX_DATE_CHARS,
         "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00", "2026-11-20T12:00:00+99:99",
         5, ["2026-11-20"],
     ],
 )  # fmt: skip
 def test_what_can_be_read_in_two_ways_or_in_none_is_unknown(text: object) -> None:
-    assert (read(text).moment, read(text).note) == (None, "unreadable")
+    assert (parse_publication_date(text).timestamp, parse_publication_date(text).problem) == (None, "unreadable")
 
 
 @each_row("text", ["", None, "3 hours ago", "yesterday"])
 def test_what_is_no_date_is_unknown_and_never_today(text: str | None) -> None:
-    assert read(text).moment is None
-    assert read(text, now=NOW).moment is None
+    assert parse_publication_date(text).timestamp is None
+    assert parse_publication_date(text, now=NOW).timestamp is None
 
 
 def test_no_date_is_missing_and_never_the_time_of_retrieval() -> None:
     for text in ("", "  ", None):
-        assert read(text, retrieved=NOW, now=NOW).moment is None
-        assert read(text).note == "missing"
+        assert parse_publication_date(text, retrieved=NOW, now=NOW).timestamp is None
+        assert parse_publication_date(text).problem == "missing"
 
 
 @each_row(
@@ -124,61 +131,59 @@ def test_no_date_is_missing_and_never_the_time_of_retrieval() -> None:
         ("yesterday", "2026-11-20"),
     ],
 )
-def test_a_relative_time_counts_from_the_retrieval_and_without_one_is_unknown(
-    text: str, meant: str
-) -> None:
-    moment = read(text, retrieved=NOW).moment
+def test_a_relative_time_counts_from_the_retrieval_and_without_one_is_unknown(text: str, meant: str) -> None:
+    moment = parse_publication_date(text, retrieved=NOW).timestamp
     assert moment is not None
-    assert moment.text == meant
-    assert (read(text).moment, read(text).note) == (None, "relative")
+    assert moment.iso_text == meant
+    assert (parse_publication_date(text).timestamp, parse_publication_date(text).problem) == (None, "relative")
 
 
 def test_a_date_more_than_a_day_ahead_is_unknown_and_noted() -> None:
-    assert read("2026-11-24", now=NOW).note == "future"
-    assert read("2026-11-24", now=NOW).moment is None
-    assert read("2026-11-22", now=NOW).moment is not None
-    assert read("2030-01-01").moment is not None
+    assert parse_publication_date("2026-11-24", now=NOW).problem == "future"
+    assert parse_publication_date("2026-11-24", now=NOW).timestamp is None
+    assert parse_publication_date("2026-11-22", now=NOW).timestamp is not None
+    assert parse_publication_date("2030-01-01").timestamp is not None
 
 
 def test_nothing_is_published_after_it_was_retrieved() -> None:
-    assert read("2026-11-24", retrieved=NOW) == ReadDate(note="future")
+    assert parse_publication_date("2026-11-24", retrieved=NOW) == ParsedDate(problem="future")
     later = datetime(2027, 3, 1, tzinfo=UTC)
-    assert read("2027-01-01", retrieved=NOW, now=later) == ReadDate(note="future")
-    assert read("2026-11-22", retrieved=NOW).moment is not None
+    assert parse_publication_date("2027-01-01", retrieved=NOW, now=later) == ParsedDate(problem="future")
+    assert parse_publication_date("2026-11-22", retrieved=NOW).timestamp is not None
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    read(text, retrieved=NOW, now=NOW)
+    parse_publication_date(text, retrieved=NOW, now=NOW)
 
 
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)))
 def test_every_time_comes_back_from_its_iso_form_to_the_second(naive: datetime) -> None:
     at = naive.replace(tzinfo=UTC, microsecond=0)
-    moment = read(at.isoformat()).moment
+    moment = parse_publication_date(at.isoformat()).timestamp
     assert moment is not None
-    assert moment.at == at
+    assert moment.utc == at
 
 
 DAYS = [
-    ("2026-06-30T01:30:00+08:00", BEGAN, date(2026, 6, 30)),  # as it is written, not in UTC
-    ("2026年6月29日", BEGAN, date(2026, 6, 29)),
-    ("Mon, 29 Jun 2026 23:30:00 -0700", BEGAN, date(2026, 6, 29)),
-    ("29 June 2026", BEGAN, date(2026, 6, 29)),
-    ("1950-05-01", BEGAN, None),
+    ("2026-06-30T01:30:00+08:00", MIN_YEAR, date(2026, 6, 30)),  # as it is written, not in UTC
+    ("2026年6月29日", MIN_YEAR, date(2026, 6, 29)),
+    ("Mon, 29 Jun 2026 23:30:00 -0700", MIN_YEAR, date(2026, 6, 29)),
+    ("29 June 2026", MIN_YEAR, date(2026, 6, 29)),
+    ("1950-05-01", MIN_YEAR, None),
     ("1950-05-01", 1, date(1950, 5, 1)),
-    ("05/06/2026", BEGAN, None),
-    ("2026-06", BEGAN, None),
-    ("2026-06-29 and later", BEGAN, None),
-    ("3 hours ago", BEGAN, None),
+    ("05/06/2026", MIN_YEAR, None),
+    ("2026-06", MIN_YEAR, None),
+    ("2026-06-29 and later", MIN_YEAR, None),
+    ("3 hours ago", MIN_YEAR, None),
     ("9999-12-31T23:59:59-12:00", 1, date(9999, 12, 31)),
-    ("2026-02-30", BEGAN, None),
-    ("", BEGAN, None),
-    (None, BEGAN, None),
-    (20260629, BEGAN, None),
+    ("2026-02-30", MIN_YEAR, None),
+    ("", MIN_YEAR, None),
+    (None, MIN_YEAR, None),
+    (20260629, MIN_YEAR, None),
 ]
 
 
 @each_row("said began meant", DAYS)
 def test_a_day_is_read_as_it_is_written(said: object, began: int, meant: date | None) -> None:
-    assert day(said, began) == meant
+    assert parse_publication_day(said, began) == meant

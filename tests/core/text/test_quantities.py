@@ -9,19 +9,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from research.core.text.folding import plain
-from research.core.text.quantities import Measure, agrees, compatible, measures
+from research.core.text.folding import fold_text
+from research.core.text.quantities import Measure, are_compatible, find_measures, measures_agree
 from tests.growth import assert_linear
 from tests.tables import each_row
 
 
 def only(text: str) -> Measure:
-    (found,) = measures(text)
+    (found,) = find_measures(text)
     return found
 
 
 def told(text: str) -> list[tuple[str, float]]:
-    return [(m.kind, round(m.low, 6)) for m in measures(text)]
+    return [(m.kind, round(m.low, 6)) for m in find_measures(text)]
 
 
 @each_row(
@@ -152,9 +152,7 @@ def test_a_figure_is_read_with_its_unit(text: str, kind: str, value: float) -> N
         ("several hundred people", "people", 200, 1_000),
     ],
 )
-def test_a_range_is_one_figure_from_end_to_end(
-    text: str, kind: str, low: float, high: float
-) -> None:
+def test_a_range_is_one_figure_from_end_to_end(text: str, kind: str, low: float, high: float) -> None:
     found = only(text)
     assert (found.kind, found.low, found.high) == (kind, pytest.approx(low), pytest.approx(high))
 
@@ -170,9 +168,7 @@ def test_a_range_is_one_figure_from_end_to_end(
         ("1.5 million in 2024", [("", 1.5e6), ("date", 0)]),
     ],
 )
-def test_figures_beside_each_other_are_no_range(
-    text: str, figures: list[tuple[str, float]]
-) -> None:
+def test_figures_beside_each_other_are_no_range(text: str, figures: list[tuple[str, float]]) -> None:
     assert told(text) == figures
 
 
@@ -206,7 +202,7 @@ NAMES = """COVID-19 C919 5G 3D T3航站楼 三明市 万一 千万别 十分重�
 
 @each_row("text", NAMES.split())
 def test_what_is_part_of_a_name_is_no_figure(text: str) -> None:
-    assert measures(text) == ()
+    assert find_measures(text) == ()
 
 
 @each_row(
@@ -222,21 +218,17 @@ def test_what_is_part_of_a_name_is_no_figure(text: str) -> None:
     ],
 )
 def test_a_word_that_begins_like_a_unit_is_none(text: str) -> None:
-    assert [figure.unit for figure in measures(text)] == [""]
+    assert [figure.unit for figure in find_measures(text)] == [""]
 
 
-@each_row(
-    "text", ["845处遗址", "845处", "20部电影", "12个省", "4座位于北京", "50台风扇", "11成以上"]
-)
+@each_row("text", ["845处遗址", "845处", "20部电影", "12个省", "4座位于北京", "50台风扇", "11成以上"])
 def test_a_unit_is_one_before_any_other_word(text: str) -> None:
     assert only(text).unit
 
 
-@each_row(
-    "text", ["2022届毕业生", "2024款车型", "2023台北", "2021首次", "2008北京奥运会", "2019人均"]
-)
+@each_row("text", ["2022届毕业生", "2024款车型", "2023台北", "2021首次", "2008北京奥运会", "2019人均"])
 def test_a_year_may_stand_before_a_chinese_word(text: str) -> None:
-    assert only(text).parts == (int(text[:4]), None, None)
+    assert only(text).date_parts == (int(text[:4]), None, None)
 
 
 @each_row(
@@ -282,7 +274,7 @@ def test_a_year_may_stand_before_a_chinese_word(text: str) -> None:
     ],
 )
 def test_a_figure_bears_out_another_in_other_words(claim: str, found: str) -> None:
-    assert agrees(only(claim), only(found))
+    assert measures_agree(only(claim), only(found))
 
 
 @each_row(
@@ -309,14 +301,14 @@ def test_a_figure_bears_out_another_in_other_words(claim: str, found: str) -> No
     ],
 )
 def test_other_figures_do_not_agree(claim: str, found: str) -> None:
-    assert not agrees(only(claim), only(found))
+    assert not measures_agree(only(claim), only(found))
 
 
 def test_two_figures_are_compatible_if_both_may_be_true() -> None:
     def both(one: str, other: str) -> bool:
         a, b = only(one), only(other)
-        assert compatible(a, b) == compatible(b, a)
-        return compatible(a, b)
+        assert are_compatible(a, b) == are_compatible(b, a)
+        return are_compatible(a, b)
 
     assert both("15人", "十几人")
     assert both("about 100 people", "95 people")
@@ -348,18 +340,18 @@ ALPHABET = st.one_of(
 @example("1e99 × 10^99 million billion trillion")
 @example("十年代 〇世纪 民国〇年 0月0日 99/99/9999")
 def test_no_text_is_an_error_and_every_figure_stands_in_its_text(text: str) -> None:
-    assert len(plain(text)) == len(text)
-    assert measures(text) == measures(plain(text))
-    found = measures(text)
+    assert len(fold_text(text)) == len(text)
+    assert find_measures(text) == find_measures(fold_text(text))
+    found = find_measures(text)
     for at, measure in enumerate(found):
         assert 0 <= measure.start < measure.end <= len(text)
         assert measure.low <= measure.high
-        agrees(measure, found[at - 1])
-        compatible(measure, found[at - 1])
+        measures_agree(measure, found[at - 1])
+        are_compatible(measure, found[at - 1])
 
 
 @pytest.mark.slow
 @each_row("part", ["1 ", "三", "a ", "百分之", "one hundred and ", "1,", "- ", "年"])
 def test_a_long_text_is_read_in_time_that_grows_with_its_length(part: str) -> None:
     fresh = count(1)  # what was read before is remembered
-    assert_linear(lambda size: partial(measures, part * (size + next(fresh))), 1_000)
+    assert_linear(lambda size: partial(find_measures, part * (size + next(fresh))), 1_000)

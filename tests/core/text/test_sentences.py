@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.core.text.sentences import CLAUSE, ends
+from research.core.text.sentences import CLAUSE_END_PATTERN, find_sentence_ends
 from tests.tables import each_row
 
 
@@ -18,16 +18,16 @@ from tests.tables import each_row
     ],
 )  # fmt: skip
 def test_a_text_is_cut_where_a_sentence_certainly_ends(text: str, pieces: list[str]) -> None:
-    cuts = [0, *ends(text)]
+    cuts = [0, *find_sentence_ends(text)]
     found = [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True) if a < b]
     assert found == (pieces or [text][: len(text)])
 
 
 def test_only_a_stretch_is_looked_at_but_what_stands_behind_it_is_known() -> None:
     text = "One here now. Two there then. Three"
-    assert [*ends(text, 0, 13)] == [13]
-    assert [*ends(text, 14, len(text))] == [29]
-    assert [*ends(text, 0, 12)] == []
+    assert [*find_sentence_ends(text, 0, 13)] == [13]
+    assert [*find_sentence_ends(text, 14, len(text))] == [29]
+    assert [*find_sentence_ends(text, 0, 12)] == []
 
 
 @each_row(
@@ -38,4 +38,4 @@ def test_only_a_stretch_is_looked_at_but_what_stands_behind_it_is_known() -> Non
     ],
 )  # fmt: skip
 def test_a_clause_ends_at_a_comma_but_not_within_a_number(text: str, clauses: list[str]) -> None:
-    assert CLAUSE.split(text) == clauses
+    assert CLAUSE_END_PATTERN.split(text) == clauses

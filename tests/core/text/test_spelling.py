@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from research.core.text.folding import plain
+from research.core.text.folding import fold_text
 from research.core.text.measure import Measure
-from research.core.text.quantities import bounded, measures
+from research.core.text.quantities import find_measures, span_with_bound
 from research.core.text.segment import cut, cut_for_search, tag
-from research.core.text.sentences import levelled, unwrapped
-from research.core.text.units import begins_word, factor, spelled
-from research.core.text.words import dominant
+from research.core.text.sentences import replace_soft_breaks, unwrap_lines
+from research.core.text.tokenizer import certain_language
+from research.core.text.units import is_word_start, unit_factor, unit_pattern
 from tests.tables import each_row
 
 
@@ -28,8 +28,8 @@ from tests.tables import each_row
     ],
 )
 def test_a_text_has_one_spelling_in_which_offsets_stay(written: str, read: str) -> None:
-    assert plain(written) == read
-    assert len(plain(written)) == len(written)
+    assert fold_text(written) == read
+    assert len(fold_text(written)) == len(written)
 
 
 @each_row(
@@ -43,8 +43,8 @@ def test_a_text_has_one_spelling_in_which_offsets_stay(written: str, read: str) 
     ],
 )
 def test_a_figure_is_bounded_by_the_words_around_it(text: str, stretch: str) -> None:
-    (found,) = measures(text)
-    start, end = bounded(text, found)
+    (found,) = find_measures(text)
+    start, end = span_with_bound(text, found)
     assert text[start:end].strip() == stretch
 
 
@@ -53,21 +53,21 @@ def test_a_figure_is_bounded_by_the_words_around_it(text: str, stretch: str) -> 
     [("km", "length", 1000.0), ("公里", "length", 1000.0), ("Minutes", "duration", 60.0), ("nautical-miles", "length", 1852.0), ("km", "mass", 0.0), ("frobs", "length", 0.0)],
 )  # fmt: skip
 def test_a_unit_is_so_many_of_its_kinds_base_unit(said: str, kind: str, times: float) -> None:
-    assert factor(said, kind) == pytest.approx(times)
+    assert unit_factor(said, kind) == pytest.approx(times)
 
 
 def test_a_pattern_of_spellings_has_those_of_a_unit_or_of_a_kind_the_longest_first() -> None:
-    assert re.fullmatch(spelled("km"), "kilometres")
-    assert not re.fullmatch(spelled("km"), "mile")
-    assert re.fullmatch(spelled("length"), "mile")
-    match = re.match(spelled("length"), "kilometres")
+    assert re.fullmatch(unit_pattern("km"), "kilometres")
+    assert not re.fullmatch(unit_pattern("km"), "mile")
+    assert re.fullmatch(unit_pattern("length"), "mile")
+    match = re.match(unit_pattern("length"), "kilometres")
     assert match is not None and match[0] == "kilometres"
 
 
 def test_a_chinese_unit_may_be_the_beginning_of_a_word() -> None:
-    assert begins_word("3部署于此", 2, "部")
-    assert not begins_word("3部电影", 2, "部")
-    assert not begins_word("3 kmh", 4, "km")
+    assert is_word_start("3部署于此", 2, "部")
+    assert not is_word_start("3部电影", 2, "部")
+    assert not is_word_start("3 kmh", 4, "km")
 
 
 def test_chinese_text_is_cut_into_words() -> None:
@@ -86,24 +86,22 @@ def test_chinese_text_is_cut_into_words() -> None:
         ("故宫博物院 and the 颐和园 and also 天坛 are all in Beijing", "zh"),
     ],
 )
-def test_the_language_of_a_text_is_told_where_it_is_certain(
-    text: str, language: str | None
-) -> None:
-    assert dominant(text) == language
+def test_the_language_of_a_text_is_told_where_it_is_certain(text: str, language: str | None) -> None:
+    assert certain_language(text) == language
 
 
 def test_lines_that_a_layout_broke_are_joined_and_others_are_not() -> None:
     broken = "The council approved the new tram line in March, and it is to\nbe built by the end of the year, if the money is there by\nthen. Nobody knows.\n\n- one\n- two"
-    assert unwrapped(broken).split("\n") == [
+    assert unwrap_lines(broken).split("\n") == [
         "The council approved the new tram line in March, and it is to be built by the end of the year, if the money is there by then. Nobody knows.",
         "",
         "- one",
         "- two",
     ]
-    assert levelled(broken) == broken.replace("to\nbe", "to be").replace("by\nthen", "by then")
+    assert replace_soft_breaks(broken) == broken.replace("to\nbe", "to be").replace("by\nthen", "by then")
 
 
 def test_a_measure_knows_where_it_stands() -> None:
-    (found,) = measures("海拔5,895米")
+    (found,) = find_measures("海拔5,895米")
     assert isinstance(found, Measure)
     assert "海拔5,895米"[found.start : found.end] == "5,895米"

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.core.text.sentences import flowing, sentences
-from research.core.text.words import (
-    STOP,
+from research.core.text.sentences import join_lines, split_sentences
+from research.core.text.tokenizer import (
+    STOP_WORDS,
     detect_language,
-    fold,
+    find_quote,
     has_han,
-    place_of,
+    normalise_quote,
+    split_words,
     stem,
-    tokens,
-    words,
+    tokenize,
 )
 from tests.tables import each_row
 
 
 def pieces(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in split_sentences(text)]
 
 
 # Words
@@ -50,8 +50,8 @@ def pieces(text: str) -> list[str]:
     ],
 )
 def test_a_word_is_found_in_a_text_that_has_it(query: str, text: str) -> None:
-    assert tokens(query)
-    assert set(tokens(query)) <= set(tokens(text))
+    assert tokenize(query)
+    assert set(tokenize(query)) <= set(tokenize(text))
 
 
 @pytest.mark.parametrize(
@@ -59,40 +59,40 @@ def test_a_word_is_found_in_a_text_that_has_it(query: str, text: str) -> None:
     [("门票", "门前有一张船票"), ("price", "a prize for the best"), ("4", "成人票40元")],
 )
 def test_a_word_is_not_found_in_a_text_without_it(query: str, text: str) -> None:
-    assert not set(tokens(query)) <= set(tokens(text))
+    assert not set(tokenize(query)) <= set(tokenize(text))
 
 
 def test_a_long_chinese_word_gives_the_words_inside_it_only_when_asked_for() -> None:
-    assert {"博物", "博物院"} <= set(tokens("博物院"))
-    assert words("博物院") == ["博物院"]
+    assert {"博物", "博物院"} <= set(tokenize("博物院"))
+    assert split_words("博物院") == ["博物院"]
 
 
 def test_each_stretch_of_a_text_counts_once_among_its_words() -> None:
-    assert words("故宫博物院的门票") == ["故宫博物院", "门票"]
+    assert split_words("故宫博物院的门票") == ["故宫博物院", "门票"]
 
 
 def test_single_letters_and_punctuation_are_no_words_but_digits_are() -> None:
-    assert tokens("a b, c! 7 — (x) 。") == ["7"]
+    assert tokenize("a b, c! 7 — (x) 。") == ["7"]
 
 
 @each_row("text", ["", " \n\t", "。，！", "$$ ``` <>", "的", "\U0001f600"])
 def test_a_text_without_words_gives_none(text: str) -> None:
-    assert tokens(text) == []
-    assert words(text) == []
+    assert tokenize(text) == []
+    assert split_words(text) == []
 
 
 def test_english_words_are_stemmed_and_lower_case() -> None:
-    assert tokens("Reservations Reserving RESERVED") == ["reserv", "reserv", "reserv"]
+    assert tokenize("Reservations Reserving RESERVED") == ["reserv", "reserv", "reserv"]
 
 
 def test_stop_words_are_known_as_they_are_written_and_as_they_are_stemmed() -> None:
-    assert {"the", "的", "什么", stem("does")} <= STOP
-    assert not STOP & set(tokens("ticket price Beijing 门票 西湖"))
+    assert {"the", "的", "什么", stem("does")} <= STOP_WORDS
+    assert not STOP_WORDS & set(tokenize("ticket price Beijing 门票 西湖"))
 
 
 @given(st.text(max_size=80))
 def test_cutting_any_text_gives_words_that_cut_to_themselves_in_lower_case(text: str) -> None:
-    for word in tokens(text):
+    for word in tokenize(text):
         assert word == word.lower()
         assert word.strip()
         assert not any(char.isspace() for char in word)
@@ -100,7 +100,7 @@ def test_cutting_any_text_gives_words_that_cut_to_themselves_in_lower_case(text:
 
 @given(st.text(alphabet="西湖雷峰塔门票遛娃abc 1４，。", max_size=40))
 def test_the_words_of_a_text_are_always_among_its_search_terms(text: str) -> None:
-    assert set(words(text)) <= set(tokens(text))
+    assert set(split_words(text)) <= set(tokenize(text))
 
 
 # Languages
@@ -143,16 +143,16 @@ def test_han_characters_are_recognised_outside_the_basic_block_too() -> None:
     ],
 )
 def test_folded_texts_are_equal_whatever_their_widths_and_white_space(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+    assert normalise_quote(one) == normalise_quote(other)
 
 
 @given(st.text(max_size=60))
 def test_a_folded_text_has_no_white_space(text: str) -> None:
-    assert not any(char.isspace() for char in fold(text))
+    assert not any(char.isspace() for char in normalise_quote(text))
 
 
 def test_folding_keeps_case_and_punctuation() -> None:
-    assert fold("Not. The same!") == "Not.Thesame!"
+    assert normalise_quote("Not. The same!") == "Not.Thesame!"
 
 
 # Sentences
@@ -211,7 +211,7 @@ PROSE = st.lists(
 @settings(max_examples=200, deadline=None)
 def test_sentences_are_exact_slices_in_order_without_overlap_and_trimmed(text: str) -> None:
     last = 0
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         assert last <= start < end <= len(text)
         assert text[start:end] == text[start:end].strip()
         last = end
@@ -227,7 +227,7 @@ def test_a_blank_line_always_ends_a_sentence(text: str) -> None:
 @given(PROSE)
 @settings(max_examples=200, deadline=None)
 def test_no_word_of_a_text_is_lost_between_its_sentences(text: str) -> None:
-    spans = sentences(text)
+    spans = split_sentences(text)
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     between = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
     assert not any(char.isalnum() for gap in between for char in gap)
@@ -245,8 +245,8 @@ WRAPPED = [
 
 @each_row("text", WRAPPED)
 def test_a_line_that_a_layout_broke_ends_no_sentence(text: str) -> None:
-    joined = flowing(text)
-    assert [flowing(piece) for piece in pieces(text)] == pieces(joined)
+    joined = join_lines(text)
+    assert [join_lines(piece) for piece in pieces(text)] == pieces(joined)
     assert len(pieces(joined)) < text.count("\n") + 2
 
 
@@ -267,7 +267,7 @@ def test_a_line_that_is_as_long_as_it_is_meant_to_be_ends_one(text: str) -> None
 
 
 def test_a_text_in_one_line_has_spaces_between_words_and_none_between_han_characters() -> None:
-    assert flowing("one \n  two\n三\n四，\n“五”") == "one two 三四，“五”"
+    assert join_lines("one \n  two\n三\n四，\n“五”") == "one two 三四，“五”"
 
 
 @each_row(
@@ -291,13 +291,11 @@ def test_a_text_in_one_line_has_spaces_between_words_and_none_between_han_charac
 def test_a_quote_is_found_whatever_its_width_spaces_and_line_breaks(
     quote: str, text: str, place: tuple[int, int] | None
 ) -> None:
-    assert place_of(quote, text) == place
+    assert find_quote(quote, text) == place
 
 
 ENGLISH = "The well-known bridge was opened in 1934, after three years of work. It is still in use."
-CHINESE = (
-    "故宫博物院建立于1925年，是在明清两代皇宫及其收藏的基础上建立起来的综合性博物馆。周一闭馆。"
-)
+CHINESE = "故宫博物院建立于1925年，是在明清两代皇宫及其收藏的基础上建立起来的综合性博物馆。周一闭馆。"
 
 
 @given(st.integers(8, 80))
@@ -306,8 +304,8 @@ def test_a_sentence_is_found_at_whatever_width_its_text_is_set(width: int) -> No
     chinese = "\n".join(CHINESE[at : at + width] for at in range(0, len(CHINESE), width))
     for text, whole in ((wrapped, ENGLISH), (chinese, CHINESE)):
         for piece in pieces(whole):
-            place = place_of(piece, text)
-            assert place and fold(text[slice(*place)]) == fold(piece)
+            place = find_quote(piece, text)
+            assert place and normalise_quote(text[slice(*place)]) == normalise_quote(piece)
 
 
 @each_row("text", [" " * 40_000 + "a", "c " * 20_000, "x" * 40_000, "甲" * 40_000])

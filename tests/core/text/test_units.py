@@ -6,8 +6,8 @@ from importlib import resources
 
 import pytest
 
-from research.core.text.quantities import measures
-from research.core.text.units import SIGNS, UNITS, Unit
+from research.core.text.quantities import find_measures
+from research.core.text.units import PREFIX_UNITS, UNITS, Unit
 from tests.tables import each_row
 
 ROWS = [
@@ -32,7 +32,7 @@ def test_every_row_has_a_kind_a_unit_a_factor_and_spellings_of_its_own() -> None
 
 def misread(text: str, unit: Unit) -> bool:
     """Whether 26 of a unit are read as anything else."""
-    found = [(m.kind, m.low) for m in measures(text)]
+    found = [(m.kind, m.low) for m in find_measures(text)]
     return found != [(unit.kind, pytest.approx(26 * unit.factor))]
 
 
@@ -46,8 +46,8 @@ def test_every_spelling_behind_a_number_is_read_as_its_unit() -> None:
 
 
 def test_every_sign_before_a_number_is_read_as_its_unit() -> None:
-    signs = [f"{word}{gap}26" for word in SIGNS for gap in ("", " ")]
-    assert [text for text in signs if misread(text, SIGNS[text[:-2].strip()][0])] == []
+    signs = [f"{word}{gap}26" for word in PREFIX_UNITS for gap in ("", " ")]
+    assert [text for text in signs if misread(text, PREFIX_UNITS[text[:-2].strip()][0])] == []
 
 
 @each_row(
@@ -61,12 +61,12 @@ def test_every_sign_before_a_number_is_read_as_its_unit() -> None:
     ],
 )
 def test_one_of_a_unit_behind_several_counts_what_follows(text: str, kind: str) -> None:
-    (found,) = measures(text)
+    (found,) = find_measures(text)
     assert found.kind == kind
 
 
 def test_a_spelling_that_several_units_share_may_stand_for_each_and_for_no_other() -> None:
-    (pesos,) = measures("26 pesos")
-    kinds = {reading.kind for reading in pesos.readings()}
+    (pesos,) = find_measures("26 pesos")
+    kinds = {reading.kind for reading in pesos.interpretations()}
     assert {"money mxn", "money php"} <= kinds
     assert "money usd" not in kinds

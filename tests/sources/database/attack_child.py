@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from research.sources.database.duckdb import DuckDB
-from research.sources.database.results import Failed, Limits
+from research.sources.database.results import ExecutionError, ResultLimits
 from research.sources.database.sqlite import SQLite
 from tests.sources.database.scenic import cases, known
 
@@ -22,9 +22,9 @@ FILES = {"sqlite": "attacks.json", "duckdb": "attacks_duckdb.json"}
 
 def main(scenic: str, outside: str, new: str, seconds: str) -> None:
     kind = "duckdb" if scenic.endswith(".duckdb") else "sqlite"
-    limits = Limits(seconds=float(seconds))
+    limits = ResultLimits(timeout_seconds=float(seconds))
     backend = (DuckDB if kind == "duckdb" else SQLite)(Path(scenic), limits)
-    backend.schema(known, None)
+    backend.read_schema(known, None)
     backend.run("select name, replace(name, 'a', 'b') from a_sight order by name")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told = []
@@ -35,13 +35,11 @@ def main(scenic: str, outside: str, new: str, seconds: str) -> None:
         started = time.monotonic()
         try:
             outcome, rows = "rows", repr(backend.run(text).rows)
-        except Failed as failed:
+        except ExecutionError as failed:
             outcome, rows = failed.cause, ""
         taken = time.monotonic() - started
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        told.append(
-            {"sql": case["sql"], "outcome": outcome, "rows": rows, "seconds": taken, "peak": peak}
-        )
+        told.append({"sql": case["sql"], "outcome": outcome, "rows": rows, "seconds": taken, "peak": peak})
     print(json.dumps({"before": before, "told": told}))
 
 

@@ -151,16 +151,8 @@ def xls(cells: Cells, extent: tuple[int, int, int, int] = (0, 1, 0, 1)) -> bytes
     end, free = 0xFFFFFFFE, 0xFFFFFFFF
     table = [0xFFFFFFFD, end, *range(3, count + 2), end]
     table += [free] * (128 - len(table))
-    head = (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-        + bytes(16)
-        + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6)
-    )
-    head += (
-        bytes(6)
-        + struct.pack("<IIIIIIIII", 0, 1, 1, 0, 4_096, end, 0, end, 0)
-        + struct.pack("<I", 0)
-    )
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6)
+    head += bytes(6) + struct.pack("<IIIIIIIII", 0, 1, 1, 0, 4_096, end, 0, end, 0) + struct.pack("<I", 0)
     head += b"\xff" * (4 * 108)
 
     def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:

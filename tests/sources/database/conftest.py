@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from research.sources.database.engines import Database, open_database
-from research.sources.database.results import Limits
+from research.sources.database.results import ResultLimits
 from tests.servers.postgres import Cluster, lacking
 from tests.sources.database.scenic import fill, known, make
 
-MANY = Limits(rows=2_000)
+MANY = ResultLimits(max_rows=2_000)
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def scenic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def database(scenic: Path) -> Database:
-    return open_database(scenic, reads=known, limits=MANY)
+    return open_database(scenic, table_filter=known, limits=MANY)
 
 
 @pytest.fixture(scope="session")
@@ -50,4 +50,4 @@ def scenic_address(database_server: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def server_database(scenic_address: str) -> Database:
-    return open_database(scenic_address, reads=known, limits=MANY)
+    return open_database(scenic_address, table_filter=known, limits=MANY)

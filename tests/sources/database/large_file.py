@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from research.readers.table_files import load, recognise
+from research.readers.table_files import load_tables, recognise_tables
 from research.sources.database.engines import open_database
 
 CITIES = ("杭州", "苏州", "南京", "上海", "北京", "广州", "深圳", "成都")
@@ -60,15 +60,15 @@ def main(megabytes: int = 1000) -> None:
         print(f"{path.stat().st_size / 1e6:.0f} MB, {rows} rows")
         print(f"memory at the start: {memory():.0f} MB")
         started = time.monotonic()
-        tables = recognise(path, path.name)
+        tables = recognise_tables(path, path.name)
         print(f"recognised: {time.monotonic() - started:.1f} s")
         said: list[float] = []
         started = time.monotonic()
-        loaded = load([(path, tables)], target, said.append)
+        loaded = load_tables([(path, tables)], target, said.append)
         print(f"loaded: {time.monotonic() - started:.1f} s, {len(said)} times told of progress")
         assert loaded[0].rows == rows
         print(f"database: {target.stat().st_size / 1e6:.0f} MB; memory: {memory():.0f} MB")
-        database = open_database(f"duckdb:///{target}", samples=False)
+        database = open_database(f"duckdb:///{target}", includes_samples=False)
         for sql in QUESTIONS:
             started = time.monotonic()
             database.run(database.check(sql))

@@ -11,7 +11,7 @@ import resource
 import sys
 
 from research.sources.database.engines import open_database
-from research.sources.database.results import Failed
+from research.sources.database.results import ExecutionError
 
 
 def peak() -> int:
@@ -19,7 +19,7 @@ def peak() -> int:
 
 
 def main(address: str, *statements: str) -> None:
-    database = open_database(address, samples=False)
+    database = open_database(address, includes_samples=False)
     database.run(database.check("SELECT n FROM large LIMIT 1"))
     before, told = peak(), []
     for sql in statements:
@@ -27,7 +27,7 @@ def main(address: str, *statements: str) -> None:
             result = database.run(database.check(sql))
             outcome = "rows" if result.rows else "none"
             size = sum(len(str(value)) for row in result.rows for value in row)
-        except Failed as failed:
+        except ExecutionError as failed:
             outcome, size = failed.cause, 0
         told.append({"outcome": outcome, "characters": size, "peak": peak()})
     print(json.dumps({"before": before, "told": told}))

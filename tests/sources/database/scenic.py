@@ -103,8 +103,4 @@ def fill(connection: Any) -> None:
 def cases(name: str, dialect: str, tables: str = "scenic") -> list[dict[str, str]]:
     """The statements of a file that are for a dialect, and for these tables or those that ship."""
     found = json.loads((HERE / name).read_text(encoding="utf-8"))
-    return [
-        case
-        for case in found
-        if case["dialect"] in (dialect, "both") and case.get("tables", "scenic") == tables
-    ]
+    return [case for case in found if case["dialect"] in (dialect, "both") and case.get("tables", "scenic") == tables]

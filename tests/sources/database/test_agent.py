@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import Say, silent
+from research.core.errors import ServiceError
+from research.core.records import EventEmitter, ignore_event
 from research.sources.database.agent import (
     CONFIRMED,
-    STEPS,
+    MAX_STATEMENTS,
     Outcome,
-    Rows,
-    asked_for,
-    lacks,
-    merged,
+    QueryResult,
+    count_nulls,
+    fill_nulls,
+    requested_count,
 )
 from research.sources.database.service import DatabaseService
 from research.sources.database.sql_writer import Intent, Statement
@@ -36,23 +36,23 @@ class Scripted:
     intent: Intent = field(default_factory=lambda: Intent(answerable=True, meant="as scripted"))
     tries: list[list[tuple[str, str]]] = field(default_factory=list)
     hints: Sequence[str] = ()
-    fails: Trouble | None = None
+    fails: ServiceError | None = None
     author: str = "scripted"
 
-    async def analyse(self, question: str, say: Say) -> Intent:
+    async def analyse(self, question: str, say: EventEmitter) -> Intent:
         if self.fails:
             raise self.fails
         return self.intent
 
     async def write(
-        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: EventEmitter
     ) -> Statement:
         self.hints = hints
         self.tries.append(list(tries))
         return Statement(sql=self.statements[min(len(tries), len(self.statements) - 1)])
 
     async def supplement(
-        self, question: str, rows: Rows, lacking: Sequence[str], hints: Sequence[str], say: Say
+        self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> Statement:
         return Statement(sql=self.supplements.pop(0) if self.supplements else "")
 
@@ -70,21 +70,21 @@ class Failing(Scripted):
     after: int = 0
 
     async def write(
-        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: EventEmitter
     ) -> Statement:
         if self.at == "write" and len(tries) >= self.after:
-            raise Trouble("timeout", "no reply in time", hint="model")
+            raise ServiceError("timeout", "no reply in time", hint="model")
         return await super().write(question, hints, tries, say)
 
     async def supplement(
-        self, question: str, rows: Rows, lacking: Sequence[str], hints: Sequence[str], say: Say
+        self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> Statement:
-        raise Trouble("quota", "the allowance is used up")
+        raise ServiceError("quota", "the allowance is used up")
 
 
 async def asked(folder: Path, writer: Scripted | None, question: str = QUESTION) -> Outcome:
     given = (lambda dialect, schema, examples: writer) if writer else None
-    return await DatabaseService("", folder, given).ask(question, silent)
+    return await DatabaseService("", folder, given).ask(question, ignore_event)
 
 
 def kinds(outcome: Outcome) -> list[str]:
@@ -129,7 +129,7 @@ async def test_no_more_statements_are_asked_for_than_there_are_steps(folder: Pat
     writer = Scripted([f"SELECT wrong{n} FROM a_sight" for n in range(9)])
     outcome = await asked(folder, writer)
     assert outcome.status == "refused" and "wrong3" in outcome.problem
-    assert len(writer.tries) == STEPS
+    assert len(writer.tries) == MAX_STATEMENTS
 
 
 async def test_a_model_that_repeats_itself_is_not_asked_again(folder: Path) -> None:
@@ -148,9 +148,7 @@ async def test_what_may_not_be_run_is_not(folder: Path, sql: str) -> None:
 
 
 async def test_two_statements_that_are_refused_end_with_the_last_reason(folder: Path) -> None:
-    writer = Scripted(
-        ["DROP TABLE a_sight", "SELECT nome FROM a_sight", "SELECT  nome  FROM a_sight;"]
-    )
+    writer = Scripted(["DROP TABLE a_sight", "SELECT nome FROM a_sight", "SELECT  nome  FROM a_sight;"])
     outcome = await asked(folder, writer)
     assert outcome.status == "refused" and "nome" in outcome.problem
     assert kinds(outcome) == ["understand", "write", "refused", "write", "refused", "judge"]
@@ -164,9 +162,7 @@ async def test_a_city_without_its_ending_is_told_as_the_column_has_it(folder: Pa
     )  # fmt: skip
     outcome = await asked(folder, writer)
     assert outcome.status == "answered"
-    assert (
-        writer.tries[1][0][1] == "it finds nothing: a_sight.city is never '杭州'; there is '杭州市'"
-    )
+    assert writer.tries[1][0][1] == "it finds nothing: a_sight.city is never '杭州'; there is '杭州市'"
     judged = next(step for step in outcome.steps if step.kind == "judge")
     assert "'杭州市'" in judged.text
 
@@ -208,7 +204,7 @@ async def test_some_rows_are_kept_when_the_model_knows_no_better(folder: Path) -
     ],
 )
 def test_how_many_a_question_names(question: str, number: int) -> None:
-    assert asked_for(question) == number
+    assert requested_count(question) == number
 
 
 @pytest.mark.parametrize("after", [0, 1])
@@ -216,7 +212,7 @@ async def test_a_model_that_fails_on_the_way_keeps_its_steps(folder: Path, after
     writer = Failing(["SELECT nome FROM a_sight", RIGHT], after=after)
     outcome = await asked(folder, writer)
     assert (outcome.status, outcome.reason, outcome.hint) == ("failed", "timeout", "model")
-    assert outcome.meant == "as scripted" and outcome.problem == "no reply in time"
+    assert outcome.restatement == "as scripted" and outcome.problem == "no reply in time"
     assert kinds(outcome) == ["understand"] + ["write", "refused"] * after
 
 
@@ -227,15 +223,13 @@ async def test_a_model_that_fails_after_some_rows_keeps_them_and_is_named(folder
     assert outcome.status == "answered" and outcome.rows is not None
     assert len(outcome.rows.rows) == 3
     assert kinds(outcome) == ["understand", "write", "run", "judge"]
-    assert [(failure.reason, failure.source) for failure in outcome.failures] == [
-        ("timeout", "database")
-    ]
+    assert [(failure.reason, failure.source) for failure in outcome.failures] == [("timeout", "database")]
 
 
 async def test_a_failure_while_supplementing_keeps_the_rows(folder: Path) -> None:
     first = "SELECT gid, name, CAST(NULL AS TEXT) AS rating FROM a_sight WHERE gid < 1104"
     outcome = await asked(folder, Failing([first], at="supplement"))
-    assert outcome.status == "partial" and outcome.missing == (("rating", 3),)
+    assert outcome.status == "partial" and outcome.null_counts == (("rating", 3),)
     assert [failure.reason for failure in outcome.failures] == ["quota"]
     assert outcome.reason is None
 
@@ -248,10 +242,8 @@ async def test_a_supplement_that_was_run_before_is_not_run_again(folder: Path) -
 
 async def test_a_statement_found_right_for_the_question_needs_no_model(folder: Path) -> None:
     writer, pairs = Scripted([RIGHT]), [("评分最高的景区？", "SELECT COUNT(*) AS n FROM a_sight")]
-    desk = DatabaseService(
-        "", folder, lambda dialect, schema, examples: writer, pairs=lambda owner, base: pairs
-    )
-    outcome = await desk.ask(" 评分 最高的景区", silent, "somebody")
+    desk = DatabaseService("", folder, lambda dialect, schema, examples: writer, load_pairs=lambda owner, base: pairs)
+    outcome = await desk.ask(" 评分 最高的景区", ignore_event, "somebody")
     assert outcome.rows is not None and outcome.rows.rows == ((358,),)
     assert [step.text for step in outcome.steps if step.kind == "write"] == [CONFIRMED]
     assert (outcome.author, writer.tries) == ("", [])
@@ -259,9 +251,7 @@ async def test_a_statement_found_right_for_the_question_needs_no_model(folder: P
 
 async def test_a_statement_that_was_right_once_is_guarded_like_any_other(folder: Path) -> None:
     pairs = [(QUESTION, "SELECT name FROM sqlite_master")]
-    outcome = await DatabaseService("", folder, pairs=lambda owner, base: pairs).ask(
-        QUESTION, silent
-    )
+    outcome = await DatabaseService("", folder, load_pairs=lambda owner, base: pairs).ask(QUESTION, ignore_event)
     assert outcome.status == "refused" and outcome.rows is None
 
 
@@ -275,40 +265,36 @@ async def test_the_pairs_of_the_owner_and_the_database_are_examples_by_likeness(
         asked_of.append((owner, base))
         return [("评分最低的景区", "SELECT 1 AS n"), ("unlike anything", "SELECT 2 AS n")]
 
-    def made(
-        dialect: str, schema: str, examples: Callable[[str], Sequence[tuple[str, str]]]
-    ) -> Scripted:
+    def made(dialect: str, schema: str, examples: Callable[[str], Sequence[tuple[str, str]]]) -> Scripted:
         assert dialect == "sqlite" and "tourist_spot" in schema
         shown.extend(examples(QUESTION))
         return Scripted([RIGHT])
 
-    await DatabaseService("", folder, made, pairs=pairs).ask(QUESTION, silent, "ann")
+    await DatabaseService("", folder, made, load_pairs=pairs).ask(QUESTION, ignore_event, "ann")
     assert asked_of == [("ann", "sights")]
     assert shown == [("评分最低的景区", "SELECT 1 AS n")]
 
 
 async def test_a_statement_of_one_s_own_is_run_or_refused(folder: Path) -> None:
     desk = DatabaseService("", folder)
-    right = await desk.query(RIGHT, silent)
+    right = await desk.run_statement(RIGHT, ignore_event)
     assert right.status == "answered" and kinds(right) == ["run"]
-    none = await desk.query("SELECT gid FROM a_sight WHERE year_rated = 1999", silent)
+    none = await desk.run_statement("SELECT gid FROM a_sight WHERE year_rated = 1999", ignore_event)
     assert none.status == "empty"
-    refused = await desk.query("SELECT 1; DROP TABLE a_sight", silent)
+    refused = await desk.run_statement("SELECT 1; DROP TABLE a_sight", ignore_event)
     assert (refused.status, refused.rows, kinds(refused)) == ("refused", None, ["refused"])
 
 
 async def test_gaps_are_filled_by_key_and_only_gaps(folder: Path) -> None:
     first = "SELECT gid, name, CAST(NULL AS INTEGER) AS year_rated FROM a_sight WHERE gid < 1105"
-    writer = Scripted(
-        [first], ["SELECT gid, 'x' AS name, year_rated FROM a_sight WHERE gid < 1103"]
-    )
+    writer = Scripted([first], ["SELECT gid, 'x' AS name, year_rated FROM a_sight WHERE gid < 1103"])
     outcome = await asked(folder, writer)
     assert outcome.rows is not None
     filled = [row[2] is not None for row in outcome.rows.rows]
     assert filled == [True, True, False, False]
     assert "x" not in [row[1] for row in outcome.rows.rows]
     assert outcome.status == "partial"
-    assert outcome.missing == (("year_rated", 2),)
+    assert outcome.null_counts == (("year_rated", 2),)
 
 
 async def test_a_supplement_that_gains_nothing_is_the_last(folder: Path) -> None:
@@ -317,7 +303,7 @@ async def test_a_supplement_that_gains_nothing_is_the_last(folder: Path) -> None
     writer = Scripted([first], [useless, useless, useless])
     outcome = await asked(folder, writer)
     assert kinds(outcome).count("supplement") == 1
-    assert outcome.missing == (("rating", 4),)
+    assert outcome.null_counts == (("rating", 4),)
 
 
 async def test_what_the_tables_cannot_tell_is_asked_back(folder: Path) -> None:
@@ -328,7 +314,7 @@ async def test_what_the_tables_cannot_tell_is_asked_back(folder: Path) -> None:
 
 
 async def test_a_model_that_cannot_be_asked_is_a_failure_with_its_reason(folder: Path) -> None:
-    writer = Scripted([RIGHT], fails=Trouble("quota", "the allowance is used up"))
+    writer = Scripted([RIGHT], fails=ServiceError("quota", "the allowance is used up"))
     outcome = await asked(folder, writer)
     assert (outcome.status, outcome.problem) == ("failed", "the allowance is used up")
 
@@ -354,9 +340,9 @@ async def test_without_a_model_the_words_that_were_not_understood_are_named(fold
 
 
 def test_merging_replaces_no_value_and_adds_no_row() -> None:
-    rows = Rows(sql="", names=("gid", "a"), rows=((1, None), (2, 5), (3, "")))
-    more = Rows(sql="", names=("gid", "a", "b"), rows=((1, 7, 0), (2, 9, 0), (4, 1, 0)))
-    filled, gained = merged(rows, more, "gid")
+    rows = QueryResult(sql="", names=("gid", "a"), rows=((1, None), (2, 5), (3, "")))
+    more = QueryResult(sql="", names=("gid", "a", "b"), rows=((1, 7, 0), (2, 9, 0), (4, 1, 0)))
+    filled, gained = fill_nulls(rows, more, "gid")
     assert filled.rows == ((1, 7), (2, 5), (3, "")) and gained == 1
-    assert lacks(filled) == [("a", 1)]
-    assert merged(rows, more.model_copy(update={"names": ("x", "a", "b")}), "gid") == (rows, 0)
+    assert count_nulls(filled) == [("a", 1)]
+    assert fill_nulls(rows, more.model_copy(update={"names": ("x", "a", "b")}), "gid") == (rows, 0)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import Known, Rows, silent
-from research.sources.database.agent import Outcome, lacks
-from research.sources.database.answer import told
+from research.core.records import ColumnCoverage, QueryResult, ignore_event
+from research.sources.database.agent import Outcome, count_nulls
+from research.sources.database.outcome_text import describe_outcome
 from research.sources.database.service import DatabaseService
 
 
@@ -58,10 +58,8 @@ from research.sources.database.service import DatabaseService
         ("Which area is the loveliest?", "The rules did not understand “loveliest”."),
     ],
 )
-async def test_it_is_said_in_the_language_of_the_question(
-    tmp_path: Path, question: str, words: str
-) -> None:
-    assert words in told(await DatabaseService("", tmp_path).ask(question, silent))
+async def test_it_is_said_in_the_language_of_the_question(tmp_path: Path, question: str, words: str) -> None:
+    assert words in describe_outcome(await DatabaseService("", tmp_path).ask(question, ignore_event))
 
 
 @pytest.mark.slow
@@ -87,8 +85,8 @@ async def test_it_is_said_in_the_language_of_the_question(
 async def test_what_the_data_does_not_hold_is_said_with_what_it_holds(
     tmp_path: Path, question: str, named: str
 ) -> None:
-    outcome = await DatabaseService("", tmp_path).ask(question, silent)
-    text = told(outcome)
+    outcome = await DatabaseService("", tmp_path).ask(question, ignore_event)
+    text = describe_outcome(outcome)
     assert named in text and "358" in text and "5A" in text.replace(named, "", 1)
     assert outcome.rows is None
     assert "没有读懂" not in text and "not understood" not in text
@@ -96,29 +94,29 @@ async def test_what_the_data_does_not_hold_is_said_with_what_it_holds(
 
 async def test_beside_what_was_not_understood_stands_what_the_data_holds(tmp_path: Path) -> None:
     for question in ("浙江有哪些餐厅", "Which hotels are in Hangzhou?", "鹤岗市有哪些5A景区"):
-        text = told(await DatabaseService("", tmp_path).ask(question, silent))
+        text = describe_outcome(await DatabaseService("", tmp_path).ask(question, ignore_event))
         assert "5A" in text and "358" in text and "31" in text
 
 
 async def test_what_is_missing_is_named_with_how_many_rows_lack_it(tmp_path: Path) -> None:
-    outcome = await DatabaseService("", tmp_path).ask("浙江景区的开放时间", silent)
+    outcome = await DatabaseService("", tmp_path).ask("浙江景区的开放时间", ignore_event)
     assert outcome.status == "partial"
-    text = told(outcome)
-    number = dict(outcome.missing)["opening_hours"]
+    text = describe_outcome(outcome)
+    number = dict(outcome.null_counts)["opening_hours"]
     assert f"开放时间未知：{number} 行。" in text
     assert "opening_hours" not in text
-    english = told(
-        await DatabaseService("", tmp_path).ask("opening hours of sights in Beijing", silent)
+    english = describe_outcome(
+        await DatabaseService("", tmp_path).ask("opening hours of sights in Beijing", ignore_event)
     )
     assert re.search(r"Opening hours unknown: \d rows\.", english)
 
 
 def answer(question: str, **rows: object) -> str:
     """What is said of rows that a model's statement has found."""
-    found = Rows(sql="", **rows)  # type: ignore[arg-type]
-    lacking = tuple(lacks(found))
-    return told(
-        Outcome(status="answered", question=question, meant="票价", rows=found, missing=lacking)
+    found = QueryResult(sql="", **rows)  # type: ignore[arg-type]
+    lacking = tuple(count_nulls(found))
+    return describe_outcome(
+        Outcome(status="answered", question=question, restatement="票价", rows=found, null_counts=lacking)
     )
 
 
@@ -153,17 +151,14 @@ def test_more_rows_than_were_taken_are_said() -> None:
 def test_what_the_rules_do_not_know_names_a_remedy_that_is_one() -> None:
     """A model is recommended only where none is set."""
     tables = Outcome(status="no model", question="有多少商品？", saved=("商品总数",))
-    assert told(tables) == (
+    assert describe_outcome(tables) == (
         "用自己的话查询这个数据库，需要由模型来写 SQL。目前没有设置模型。"
         "下列已保存的问题不需要模型：“商品总数”。可以自己写 SQL。"
     )
     words = Outcome(status="unclear", question="How many 4A areas are there?", problem="4A")
-    assert (
-        told(words)
-        == "The rules did not understand “4A”. Rephrase it. You can also set up a model."
-    )
+    assert describe_outcome(words) == "The rules did not understand “4A”. Rephrase it. You can also set up a model."
     for outcome in (tables, words):
-        text = told(outcome.model_copy(update={"idle": True}))
+        text = describe_outcome(outcome.model_copy(update={"has_idle_model": True}))
         assert not re.search("设置模型|set up a model", text)
         assert "“状态”页" in text or "Status page" in text
 
@@ -185,7 +180,7 @@ KNOWN = [
 async def test_what_is_filtered_counted_or_ranked_by_is_said_to_be_known_for_so_many(
     tmp_path: Path, question: str, words: str
 ) -> None:
-    assert words in told(await DatabaseService("", tmp_path).ask(question, silent))
+    assert words in describe_outcome(await DatabaseService("", tmp_path).ask(question, ignore_event))
 
 
 async def test_nothing_is_said_of_what_is_known_of_all_or_seen_to_be_unknown(
@@ -193,16 +188,16 @@ async def test_nothing_is_said_of_what_is_known_of_all_or_seen_to_be_unknown(
 ) -> None:
     asked = DatabaseService("", tmp_path)
     for question in ("浙江省有多少个5A级景区？", "各省5A景区数量", "每年评定了多少个 5A 景区？"):
-        assert "已知" not in told(await asked.ask(question, silent))
-    listed = told(await asked.ask("按门票从高到低列出上海的景区", silent))
+        assert "已知" not in describe_outcome(await asked.ask(question, ignore_event))
+    listed = describe_outcome(await asked.ask("按门票从高到低列出上海的景区", ignore_event))
     assert listed.endswith("门票价格未知：2 行。") and "已知" not in listed
 
 
 def test_what_is_known_is_said_of_other_statements_too() -> None:
     coverage = (
-        Known(columns=("price", "rating"), known=3, rows=9),
-        Known(columns=("size",), known=0, rows=4, part=True),
-        Known(columns=("weight",), known=None),
+        ColumnCoverage(columns=("price", "rating"), known=3, rows=9),
+        ColumnCoverage(columns=("size",), known=0, rows=4, part=True),
+        ColumnCoverage(columns=("weight",), known=None),
     )
     found: dict[str, object] = {"names": ("n",), "rows": ((1,),), "coverage": coverage}
     assert answer("数量？", **found) == (

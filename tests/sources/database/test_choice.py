@@ -11,13 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import silent
-from research.core.text.words import tokens
-from research.sources.database.choice import MOST, NAMES_ROOM, ROOM, choose, more, ranked
+from research.core.records import ignore_event
+from research.core.text.tokenizer import tokenize
 from research.sources.database.engines import open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.schema import Column, Schema, Table
+from research.sources.database.refusals import RefusedError
+from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
 from research.sources.database.service import DatabaseService
+from research.sources.database.table_selection import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAMES_CHARS,
+    MAX_TABLES,
+    describe_named_tables,
+    rank_tables,
+    select_tables,
+)
 from tests.tables import each_row
 
 HERE = Path(__file__).parent
@@ -28,7 +35,7 @@ def lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def originals() -> list[Table]:
+def originals() -> list[SchemaTable]:
     """The tables of the company, with their comments and foreign keys."""
     made = []
     for line in lines("many_tables.txt"):
@@ -37,8 +44,8 @@ def originals() -> list[Table]:
         for each in listed.split(", "):
             column, _, other = each.partition(">")
             refers = f"{other}.id" if other else ""
-            columns.append(Column(column, "text", key=column == "id", refers=refers))
-        made.append(Table(name, tuple(columns), comment))
+            columns.append(SchemaColumn(column, "text", is_key=column == "id", reference=refers))
+        made.append(SchemaTable(name, tuple(columns), comment))
     return made
 
 
@@ -47,7 +54,7 @@ def company() -> Schema:
     tables = originals()
     for prefix in ("stg_", "hist_", "bak_"):
         for table in originals():
-            plain = tuple(replace(column, refers="", key=False) for column in table.columns)
+            plain = tuple(replace(column, reference="", is_key=False) for column in table.columns)
             tables.append(replace(table, name=prefix + table.name, columns=plain, comment=""))
     return Schema("sqlite", tuple(sorted(tables, key=lambda table: table.name)))
 
@@ -76,37 +83,35 @@ def institutions() -> Schema:
     return Schema("postgres", tuple(sorted(tables, key=lambda table: table.name)))
 
 
-def _institution(name: str, comment: str, listed: str) -> Table:
-    columns = [Column("id", "integer", "编号", key=True)]
+def _institution(name: str, comment: str, listed: str) -> SchemaTable:
+    columns = [SchemaColumn("id", "integer", "编号", is_key=True)]
     for each in listed.split(", "):
         written, _, told = each.partition(" ")
         column, _, other = written.partition(">")
-        columns.append(Column(column, "text", told, refers=f"{other}.id" if other else ""))
-    return Table(name, tuple(columns), comment)
+        columns.append(SchemaColumn(column, "text", told, reference=f"{other}.id" if other else ""))
+    return SchemaTable(name, tuple(columns), comment)
 
 
 def by_alphabet(schema: Schema, question: str) -> list[str]:
-    return sorted(table.called for table in schema.tables)[:MOST]
+    return sorted(table.qualified_name for table in schema.tables)[:MAX_TABLES]
 
 
 def by_words(schema: Schema, question: str) -> list[str]:
     """The tables whose names and columns have most words of a question."""
-    asked = set(tokens(question))
+    asked = set(tokenize(question))
 
-    def shared(table: Table) -> int:
+    def shared(table: SchemaTable) -> int:
         texts = (table.name, table.comment, *(f"{c.name} {c.comment}" for c in table.columns))
-        return -len(asked & {word for text in texts for word in tokens(text.replace("_", " "))})
+        return -len(asked & {word for text in texts for word in tokenize(text.replace("_", " "))})
 
-    return [t.called for t in sorted(schema.tables, key=lambda t: (shared(t), t.called))][:MOST]
+    return [t.qualified_name for t in sorted(schema.tables, key=lambda t: (shared(t), t.qualified_name))][:MAX_TABLES]
 
 
 def by_choice(schema: Schema, question: str) -> list[str]:
-    return list(choose(schema, question).described)
+    return list(select_tables(schema, question).described_tables)
 
 
-def recall(
-    schema: Schema, asked: list[tuple[str, ...]], way: Callable[[Schema, str], list[str]]
-) -> float:
+def recall(schema: Schema, asked: list[tuple[str, ...]], way: Callable[[Schema, str], list[str]]) -> float:
     """Of the tables that questions need, the share that is among those chosen."""
     found = [name in way(schema, question) for question, wanted in asked for name in wanted.split()]
     return sum(found) / len(found)
@@ -127,8 +132,8 @@ def test_there_are_three_hundred_tables_and_forty_questions() -> None:
 def test_of_three_hundred_tables_those_that_a_question_needs_are_described() -> None:
     found, missed = 0, []
     for question, wanted in QUESTIONS:
-        described = choose(COMPANY, question).described
-        assert len(described) <= MOST
+        described = select_tables(COMPANY, question).described_tables
+        assert len(described) <= MAX_TABLES
         for table in wanted.split():
             found += table in described
             missed += [] if table in described else [(question, table)]
@@ -136,61 +141,59 @@ def test_of_three_hundred_tables_those_that_a_question_needs_are_described() -> 
 
 
 @pytest.mark.slow
-def test_on_questions_that_nothing_was_fitted_on_more_tables_are_found_than_by_shared_words() -> (
-    None
-):
+def test_on_questions_that_nothing_was_fitted_on_more_tables_are_found_than_by_shared_words() -> None:
     assert len(INSTITUTIONS.tables) == 300 and len(UNSEEN) == 40
     chosen, words, alphabet = (recall(INSTITUTIONS, UNSEEN, way) for way in (by_choice, by_words, by_alphabet))  # fmt: skip
     assert chosen >= 0.95
     assert chosen > words + 0.1 > alphabet
-    assert all(len(choose(INSTITUTIONS, question).text) <= ROOM + NAMES_ROOM + 200 for question, _ in UNSEEN)  # fmt: skip
+    assert all(len(select_tables(INSTITUTIONS, question).description) <= MAX_DESCRIPTION_CHARS + MAX_NAMES_CHARS + 200 for question, _ in UNSEEN)  # fmt: skip
 
 
 @each_row("question", [QUESTIONS[0][0], QUESTIONS[-1][0], "xyzzy", ""])
 def test_what_a_model_is_told_is_bounded_and_counts_what_is_left_out(question: str) -> None:
-    choice = choose(COMPANY, question)
-    assert len(choice.text) <= ROOM + NAMES_ROOM + 200
-    assert len(choice.described) + len(choice.others) == 300
-    assert f"Tables that are not described here ({len(choice.others)}): " in choice.text
-    assert choice.told.startswith(f"{len(choice.described)} / 300: ")
-    assert "stg_audits" in choice.text or "stg_audits" in choice.described
+    choice = select_tables(COMPANY, question)
+    assert len(choice.description) <= MAX_DESCRIPTION_CHARS + MAX_NAMES_CHARS + 200
+    assert len(choice.described_tables) + len(choice.other_tables) == 300
+    assert f"Tables that are not described here ({len(choice.other_tables)}): " in choice.description
+    assert choice.summary.startswith(f"{len(choice.described_tables)} / 300: ")
+    assert "stg_audits" in choice.description or "stg_audits" in choice.described_tables
 
 
 def test_a_database_with_room_for_all_is_told_whole() -> None:
     small = Schema("sqlite", tuple(originals()[:60]))
-    choice = choose(small, "anything")
-    assert choice.text == small.described()
-    assert (choice.others, choice.told) == ((), "")
+    choice = select_tables(small, "anything")
+    assert choice.description == small.describe()
+    assert (choice.other_tables, choice.summary) == ((), "")
 
 
 def test_a_table_with_very_many_columns_is_cut_and_keeps_what_is_asked_for() -> None:
-    wide = Table("wide", (Column("id", "text", key=True), *(Column(f"measure_{n:04d}_of_something", "numeric", "x" * 190) for n in range(2_000)), Column("humidity", "numeric")))  # fmt: skip
-    choice = choose(Schema("sqlite", (wide,)), "mean humidity")
-    assert len(choice.text) <= ROOM + 200
-    assert "  humidity numeric" in choice.text and "  id text primary key" in choice.text
-    left = re.search(r"\(columns that are left out here: (\d+)\)", choice.text)
-    assert left and int(left[1]) + choice.text.count("\n  measure_") == 2_000
+    wide = SchemaTable("wide", (SchemaColumn("id", "text", is_key=True), *(SchemaColumn(f"measure_{n:04d}_of_something", "numeric", "x" * 190) for n in range(2_000)), SchemaColumn("humidity", "numeric")))  # fmt: skip
+    choice = select_tables(Schema("sqlite", (wide,)), "mean humidity")
+    assert len(choice.description) <= MAX_DESCRIPTION_CHARS + 200
+    assert "  humidity numeric" in choice.description and "  id text primary key" in choice.description
+    left = re.search(r"\(columns that are left out here: (\d+)\)", choice.description)
+    assert left and int(left[1]) + choice.description.count("\n  measure_") == 2_000
 
 
 def test_tables_of_statements_that_were_right_and_what_is_tied_to_them_go_first() -> None:
-    first = [t.name for t in ranked(COMPANY.tables, "quux", past=("fuel_receipts",))[:3]]
+    first = [t.name for t in rank_tables(COMPANY.tables, "quux", past_tables=("fuel_receipts",))[:3]]
     assert first[0] == "fuel_receipts" and "vehicles" in first
-    between = {t.name for t in ranked(COMPANY.tables, "warehouses and product categories")[:MOST]}
+    between = {t.name for t in rank_tables(COMPANY.tables, "warehouses and product categories")[:MAX_TABLES]}
     assert "products" in between and between & {"stock_levels", "stock_movements"}
 
 
 def test_values_that_a_question_names_point_to_their_table() -> None:
-    coded = Table("zz", (Column("c", "text", values=("Bluebird", "Heron")),))
+    coded = SchemaTable("zz", (SchemaColumn("c", "text", values=("Bluebird", "Heron")),))
     schema = replace(COMPANY, tables=(*COMPANY.tables, coded))
-    assert "zz" in choose(schema, "How many have Bluebird?").described
+    assert "zz" in select_tables(schema, "How many have Bluebird?").described_tables
 
 
 def test_a_table_that_a_text_names_is_described_though_it_was_not_chosen() -> None:
-    choice = choose(COMPANY, "Fuel litres per vehicle")
-    assert "insurance_policies" not in choice.described
-    text = more(COMPANY, "SELECT * FROM Insurance_Policies JOIN vehicles", choice.described)
+    choice = select_tables(COMPANY, "Fuel litres per vehicle")
+    assert "insurance_policies" not in choice.described_tables
+    text = describe_named_tables(COMPANY, "SELECT * FROM Insurance_Policies JOIN vehicles", choice.described_tables)
     assert text.startswith("insurance_policies -- 保险单") and "vehicles" not in text
-    assert more(COMPANY, "SELECT 1", ()) == ""
+    assert describe_named_tables(COMPANY, "SELECT 1", ()) == ""
 
 
 def test_sql_of_ones_own_sees_every_table(tmp_path: Path) -> None:
@@ -200,10 +203,10 @@ def test_sql_of_ones_own_sees_every_table(tmp_path: Path) -> None:
             made.execute(f"create table t{n:03d}(id integer primary key, x integer)")
         made.execute("insert into t299 values (1, 42)")
         made.commit()
-    database = open_database(path, samples=False)
+    database = open_database(path, includes_samples=False)
     assert len(database.schema.tables) == 300
     assert database.run(database.check("SELECT x FROM t299")).rows == ((42,),)
-    with pytest.raises(Refused, match="no table 't300'"):
+    with pytest.raises(RefusedError, match="no table 't300'"):
         database.check("SELECT x FROM t300")
 
 
@@ -225,8 +228,8 @@ async def test_the_steps_tell_how_many_tables_a_model_was_told_of(tmp_path: Path
         told.append(schema)
         return Scripted()
 
-    desk = DatabaseService(f"sqlite:///{path}", tmp_path, writer, samples=False)  # type: ignore[arg-type]
-    outcome = await desk.ask("Fuel litres per vehicle", silent)
+    desk = DatabaseService(f"sqlite:///{path}", tmp_path, writer, includes_samples=False)  # type: ignore[arg-type]
+    outcome = await desk.ask("Fuel litres per vehicle", ignore_event)
     assert [step.kind for step in outcome.steps] == ["tables", "understand"]
     assert outcome.steps[0].text.startswith("12 / 300: ")
     assert "fuel_receipts" in outcome.steps[0].text

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
+from research.sources.database.refusals import RefusedError
 from tests.tables import each_row
 
 CINEMA: dict[str, Any] = json.loads((Path(__file__).parent / "cinema.json").read_text(encoding="utf-8"))  # fmt: skip
@@ -39,9 +39,7 @@ def test_there_are_sixty_statements_each_with_rows() -> None:
     assert all(each["rows"] for each in CINEMA["statements"])
 
 
-def test_all_are_accepted_with_the_rows_that_the_engine_alone_gives(
-    cinema: Database, file: Path
-) -> None:
+def test_all_are_accepted_with_the_rows_that_the_engine_alone_gives(cinema: Database, file: Path) -> None:
     refused: list[tuple[str, str]] = []
     with closing(sqlite3.connect(file)) as raw:
         for each in CINEMA["statements"]:
@@ -49,7 +47,7 @@ def test_all_are_accepted_with_the_rows_that_the_engine_alone_gives(
             assert Counter(raw.execute(each["sql"])) == expected, each["sql"]
             try:
                 found = cinema.run(cinema.check(each["sql"])).rows
-            except Refused as error:
+            except RefusedError as error:
                 refused.append((each["sql"], str(error)))
             else:
                 assert Counter(found) == expected, each["sql"]
@@ -63,9 +61,7 @@ def test_all_are_accepted_with_the_rows_that_the_engine_alone_gives(
         ('SELECT T1.Titel FROM film AS T1 WHERE T1.Genre = "Drama"', ("t1.title",)),
     ],
 )
-def test_a_mistaken_name_beside_a_text_is_still_told(
-    cinema: Database, sql: str, near: tuple[str, ...]
-) -> None:
-    with pytest.raises(Refused) as caught:
+def test_a_mistaken_name_beside_a_text_is_still_told(cinema: Database, sql: str, near: tuple[str, ...]) -> None:
+    with pytest.raises(RefusedError) as caught:
         cinema.check(sql)
-    assert caught.value.near == near
+    assert caught.value.suggestions == near

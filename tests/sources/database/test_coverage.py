@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlglot import parse_one
 
-from research.sources.database.coverage import counts
+from research.sources.database.coverage import build_coverage_queries
 from research.sources.database.engines import Database, open_database
-from research.sources.database.results import Limits
+from research.sources.database.results import ResultLimits
 from tests.servers.postgres import Cluster
 from tests.tables import each_row
 
@@ -24,10 +24,7 @@ create table ticket(id integer primary key, area integer unique references area(
 create table visit(id integer primary key, area integer references area(id), people integer);
 """
 # 12 areas, half of each region; a score for 9; a ticket's row for 8 and its price for 5; 2 visits of areas 1 to 4
-AREAS = [
-    (n, f"area {n}", "ab"[n % 2], None if n % 4 == 0 else n / 2, None if n == 12 else n, 30)
-    for n in range(1, 13)
-]
+AREAS = [(n, f"area {n}", "ab"[n % 2], None if n % 4 == 0 else n / 2, None if n == 12 else n, 30) for n in range(1, 13)]
 TICKETS = [(n, n, None if n in (2, 4, 7) else n * 10, "day") for n in range(1, 9)]
 VISITS = [(n, n % 4 + 1, None if n == 3 else n * 100) for n in range(1, 9)]
 
@@ -139,9 +136,7 @@ def test_what_is_unknown_by_several_columns_is_ruled_out_by_none(known: Database
         " WHERE t.kind = 'day' AND t.id > 0 GROUP BY t.kind"
     )
     assert told(known, sql) == [("kind, id", 8, 12, False), ("price", 5, 12, False)]
-    half = (
-        "SELECT count(*) FROM area WHERE score > 2 AND lng < 5"  # four are known not to lie there
-    )
+    half = "SELECT count(*) FROM area WHERE score > 2 AND lng < 5"  # four are known not to lie there
     assert told(known, half) == [("score", 3, 5, False), ("lng", 8, 9, False)]
 
 
@@ -152,7 +147,7 @@ def test_what_cannot_be_counted_in_time_is_told_so(tmp_path: Path) -> None:
         made.executemany("insert into n values (?, ?)", [(n, n) for n in range(3_000)])
         made.execute("create index n_a on n(a)")
         made.commit()
-    database = open_database(path, limits=Limits(seconds=0.4))
+    database = open_database(path, limits=ResultLimits(timeout_seconds=0.4))
     sql = "SELECT x.a FROM n x, n y, n z WHERE x.b + y.b + z.b > 5 LIMIT 1"
     assert told(database, sql) == [("b", None, 0, False)]
 
@@ -160,8 +155,8 @@ def test_what_cannot_be_counted_in_time_is_told_so(tmp_path: Path) -> None:
 def test_statements_that_count_pass_the_guard_like_any_other(known: Database) -> None:
     for sql, expected in CASES:
         query = known.check(sql)
-        tree = known._names.qualified(parse_one(query.text, read="sqlite"))
-        for count in counts(tree, known.schema):
+        tree = known._names.qualify_columns(parse_one(query.sql, read="sqlite"))
+        for count in build_coverage_queries(tree, known.schema):
             assert set(known.check(count.sql).tables) <= set(query.tables), (sql, expected)
 
 
@@ -169,7 +164,5 @@ def test_lists_of_values_beside_a_table_are_counted_with_it(known: Database) -> 
     sql = "SELECT v.n, avg(a.score) FROM area a CROSS JOIN (VALUES (1), (2)) AS v(n) WHERE v.n > 0 GROUP BY v.n"
     assert told(known, sql) == [("score", 18, 24, False)]
     series = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3)"
-    assert told(known, f"{series} SELECT max(a.score) FROM area a CROSS JOIN r") == [
-        ("score", 27, 36, False)
-    ]
+    assert told(known, f"{series} SELECT max(a.score) FROM area a CROSS JOIN r") == [("score", 27, 36, False)]
     assert told(known, f"{series} SELECT n FROM r ORDER BY n") == []

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from research.citations.judge import judge
-from research.core.records import Finding, Task, silent
-from research.core.text.sentences import sentences
-from research.sources.database.retriever import STATEMENT, DatabaseRetriever
+from research.citations.judge import judge_claim
+from research.core.records import Finding, Task, ignore_event
+from research.core.text.sentences import split_sentences
+from research.sources.database.retriever import SQL_TOOL, DatabaseRetriever
 from research.sources.database.service import DatabaseService
 
 
@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> DatabaseRetriever:
 
 
 async def found(source: DatabaseRetriever, question: str) -> Finding:
-    return await source.search(Task(id="1.1", source="database", query=question), silent)
+    return await source.search(Task(id="1.1", source="database", query=question), ignore_event)
 
 
 async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
@@ -36,11 +36,7 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
     assert len(spots) == 3
     first = spots[0]
     assert "圆明园" in first.passages[0].text and "km: " in first.passages[0].text
-    assert (
-        first.place is not None
-        and 116.2 < first.place.lng < 116.4
-        and 39.9 < first.place.lat < 40.1
-    )
+    assert first.place is not None and 116.2 < first.place.lng < 116.4 and 39.9 < first.place.lat < 40.1
     assert first.locator == "scenic areas · 圆明园景区 · gid 1108"
 
 
@@ -62,16 +58,14 @@ async def test_the_answer_in_words_cites_the_rows(source: DatabaseRetriever) -> 
         "Which 5A areas in Zhejiang have tickets over 100 yuan?",
     ],
 )
-async def test_each_sentence_in_words_cites_where_its_figures_stand(
-    source: DatabaseRetriever, question: str
-) -> None:
+async def test_each_sentence_in_words_cites_where_its_figures_stand(source: DatabaseRetriever, question: str) -> None:
     finding = await found(source, question)
     passages = {(e.id, p.id): p.text for e in finding.evidence for p in e.passages}
     assert finding.summary
     for span in finding.summary:
         cited = [passages[cite.evidence, cite.passage] for cite in span.cites]
-        assert cited and judge(span.text, cited).status != "differs"
-        assert len(sentences(span.text)) == 1, span.text
+        assert cited and judge_claim(span.text, cited).status != "differs"
+        assert len(split_sentences(span.text)) == 1, span.text
 
 
 async def test_the_same_statement_is_the_same_evidence(source: DatabaseRetriever) -> None:
@@ -114,7 +108,7 @@ async def shop(folder: Path) -> DatabaseRetriever:
 
 
 async def run(source: DatabaseRetriever, sql: str) -> Finding:
-    return await source.search(Task(id="1", source="database", query=sql, tool=STATEMENT), silent)
+    return await source.search(Task(id="1", source="database", query=sql, tool=SQL_TOOL), ignore_event)
 
 
 async def test_rows_of_other_tables_have_places_and_evidence_of_their_own(tmp_path: Path) -> None:
@@ -127,9 +121,7 @@ async def test_rows_of_other_tables_have_places_and_evidence_of_their_own(tmp_pa
     assert all(spot.publisher == "shop" and spot.locator.startswith("shop · ") for spot in spots)
     assert all("SELECT" not in spot.locator for spot in spots)
     assert "?" in statement.passages[1].text  # a row beyond the earth is no place
-    assert [item.id for item in (await run(source, sql)).evidence] == [
-        i.id for i in finding.evidence
-    ]
+    assert [item.id for item in (await run(source, sql)).evidence] == [i.id for i in finding.evidence]
 
 
 async def test_the_same_number_in_another_statement_is_another_thing(tmp_path: Path) -> None:
@@ -157,7 +149,7 @@ async def test_a_statement_that_is_refused_is_blocked(source: DatabaseRetriever)
 
 
 def test_it_says_what_it_can_do(source: DatabaseRetriever) -> None:
-    assert source.ready().state == "offline"
+    assert source.readiness().state == "offline"
 
 
 async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
@@ -168,7 +160,7 @@ async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
         db.commit()
     source = DatabaseRetriever(DatabaseService(f"sqlite:///{path}", tmp_path), title="shop")
     task = Task(id="1", source="database", query="SELECT id, name FROM goods", tool="sql")
-    (span,) = (await source.search(task, silent)).summary
+    (span,) = (await source.search(task, ignore_event)).summary
     tokens = MarkdownIt("commonmark").parseInline(span.text)[0].children or []
     assert {token.type for token in tokens} <= {"text", "text_special"}
     assert evil in "".join(token.content for token in tokens)

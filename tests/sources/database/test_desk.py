@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.sources.database.answer import told
-from research.sources.database.build import shipped
-from research.sources.database.results import Limits
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.sources.database.outcome_text import describe_outcome
+from research.sources.database.results import ResultLimits
 from research.sources.database.service import DatabaseService
+from research.sources.database.shipped_database import ensure_shipped_database
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def own(tmp_path: Path) -> str:
 
 
 async def test_its_cells_are_read_to_describe_it(own: str, tmp_path: Path) -> None:
-    assert "Hangzhou Shi" in await DatabaseService(own, tmp_path).schema()
+    assert "Hangzhou Shi" in await DatabaseService(own, tmp_path).describe_tables()
 
 
 async def test_without_samples_no_cell_is_read_beforehand(own: str, tmp_path: Path) -> None:
-    desk = DatabaseService(own, tmp_path, samples=False)
-    text = await desk.schema()
+    desk = DatabaseService(own, tmp_path, includes_samples=False)
+    text = await desk.describe_tables()
     assert "town" in text and "Hangzhou" not in text
     rows = await desk.run("SELECT id FROM sale WHERE town = 'Hangzhou'")
     assert rows.rows == () and "Hangzhou Shi" not in " ".join(rows.missed)
@@ -47,15 +47,11 @@ async def test_what_a_filter_should_have_said_is_told(own: str, tmp_path: Path) 
     assert rows.missed[0].startswith("sale.town is never 'Hangzhou'; there is 'Hangzhou Shi'")
 
 
-@pytest.mark.parametrize(
-    ("column", "text", "near"), [("city", "杭州", "杭州市"), ("name", "黄山", "黄山风景区")]
-)
+@pytest.mark.parametrize(("column", "text", "near"), [("city", "杭州", "杭州市"), ("name", "黄山", "黄山风景区")])
 async def test_near_values_are_told_of_columns_with_many_as_well(
     tmp_path: Path, column: str, text: str, near: str
 ) -> None:
-    rows = await DatabaseService("", tmp_path).run(
-        f"SELECT gid FROM a_sight WHERE {column} = '{text}'"
-    )
+    rows = await DatabaseService("", tmp_path).run(f"SELECT gid FROM a_sight WHERE {column} = '{text}'")
     assert near in rows.missed[0]
 
 
@@ -78,53 +74,47 @@ async def test_without_a_model_its_questions_are_not_read_and_the_reason_is_said
     own: str, tmp_path: Path, question: str, said: str
 ) -> None:
     desk = DatabaseService(own, tmp_path)
-    outcome = await desk.ask(question, silent)
+    outcome = await desk.ask(question, ignore_event)
     assert (outcome.status, outcome.rows, outcome.saved) == ("no model", None, ())
-    assert told(outcome).startswith(said)
-    assert not await desk.reads(question)
+    assert describe_outcome(outcome).startswith(said)
+    assert not await desk.can_answer(question)
 
 
-async def test_without_a_model_saved_questions_are_answered_and_offered(
-    own: str, tmp_path: Path
-) -> None:
+async def test_without_a_model_saved_questions_are_answered_and_offered(own: str, tmp_path: Path) -> None:
     confirmed = ("Sales by town", "SELECT town, count(*) AS n FROM sale GROUP BY town")
-    example = (
-        "examples: [{question: 'How many sales are there?', sql: SELECT count(*) AS n FROM sale}]"
-    )
+    example = "examples: [{question: 'How many sales are there?', sql: SELECT count(*) AS n FROM sale}]"
     desk = DatabaseService(
-        own, tmp_path, pairs=lambda owner, base: [confirmed], described=lambda owner, base: example
+        own, tmp_path, load_pairs=lambda owner, base: [confirmed], load_description=lambda owner, base: example
     )
-    answered = await desk.ask("how many sales are there", silent)
+    answered = await desk.ask("how many sales are there", ignore_event)
     assert answered.rows is not None and answered.rows.rows == ((20,),)
-    assert await desk.reads("Sales by town?")
-    unread = await desk.ask("What was the largest amount?", silent)
+    assert await desk.can_answer("Sales by town?")
+    unread = await desk.ask("What was the largest amount?", ignore_event)
     assert unread.status == "no model"
     assert set(unread.saved) == {"Sales by town", "How many sales are there?"}
-    assert "“Sales by town”" in told(unread) and "write SQL yourself" in told(unread)
-    alike = await desk.ask("How many sales were there?", silent)
+    assert "“Sales by town”" in describe_outcome(unread) and "write SQL yourself" in describe_outcome(unread)
+    alike = await desk.ask("How many sales were there?", ignore_event)
     assert alike.saved == ("How many sales are there?",)
 
 
-async def test_where_the_model_cannot_be_asked_that_is_said_instead(
-    own: str, tmp_path: Path
-) -> None:
-    outcome = await DatabaseService(own, tmp_path, idle=True).ask("How many sales?", silent)
-    assert "The model that is set cannot be asked" in told(outcome)
-    assert "No model is set up" not in told(outcome)
+async def test_where_the_model_cannot_be_asked_that_is_said_instead(own: str, tmp_path: Path) -> None:
+    outcome = await DatabaseService(own, tmp_path, has_idle_model=True).ask("How many sales?", ignore_event)
+    assert "The model that is set cannot be asked" in describe_outcome(outcome)
+    assert "No model is set up" not in describe_outcome(outcome)
 
 
 async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     desk = DatabaseService(f"sqlite:///{tmp_path / 'gone.db'}", tmp_path)
-    with pytest.raises(Trouble) as caught:
-        await desk.ask("anything", silent)
+    with pytest.raises(ServiceError) as caught:
+        await desk.ask("anything", ignore_event)
     assert caught.value.reason in ("unreachable", "refused", "unavailable")
 
 
 @pytest.mark.slow
 async def test_a_database_that_others_hold_is_a_failure_with_its_reason(tmp_path: Path) -> None:
-    desk = DatabaseService("", tmp_path, limits=Limits(seconds=0.2))
-    with closing(sqlite3.connect(shipped(tmp_path))) as other:
+    desk = DatabaseService("", tmp_path, limits=ResultLimits(timeout_seconds=0.2))
+    with closing(sqlite3.connect(ensure_shipped_database(tmp_path))) as other:
         other.execute("begin exclusive")
-        with pytest.raises(Trouble) as caught:
-            await desk.ask("杭州有哪些5A景区？", silent)
+        with pytest.raises(ServiceError) as caught:
+            await desk.ask("杭州有哪些5A景区？", ignore_event)
     assert caught.value.reason in ("timeout", "unavailable")

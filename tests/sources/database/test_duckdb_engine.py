@@ -15,9 +15,9 @@ import pytest
 
 from research.sources.database.duckdb import DuckDB
 from research.sources.database.engines import Database, open_database
-from research.sources.database.guard import Query
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits, Result, plain
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, to_json_value
+from research.sources.database.validator import ValidatedQuery
 from tests.sources.database.scenic import SECRET, TABLES, cases, known, make_duckdb
 from tests.tables import each_row
 
@@ -38,14 +38,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def ducks(file: Path) -> Database:
-    return open_database(f"duckdb:///{file}", reads=known, limits=Limits(rows=2_000))
+    return open_database(f"duckdb:///{file}", table_filter=known, limits=ResultLimits(max_rows=2_000))
 
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def run(database: Database, sql: str) -> Result:
+def run(database: Database, sql: str) -> ExecutionResult:
     return database.run(database.check(sql))
 
 
@@ -59,21 +59,21 @@ def test_the_attacks_are_many() -> None:
 
 @pytest.mark.slow
 def test_every_attack_is_refused_or_does_no_harm(file: Path) -> None:
-    database = open_database(f"duckdb:///{file}", reads=known, limits=Limits(seconds=SECONDS))
+    database = open_database(f"duckdb:///{file}", table_filter=known, limits=ResultLimits(timeout_seconds=SECONDS))
     before, through = digest(file), []
     for case in ATTACKS:
-        said: Query | Refused
+        said: ValidatedQuery | RefusedError
         try:
             said = database.check(case["sql"])
-        except Refused:
+        except RefusedError:
             continue
         if "harmless" not in case or not set(said.tables) <= set(TABLES):
-            through.append((case["class"], case["sql"][:120], said.text[:120]))
+            through.append((case["class"], case["sql"][:120], said.sql[:120]))
             continue
         started = time.monotonic()
         try:
             assert SECRET not in repr(database.run(said).rows)
-        except Failed as failed:
+        except ExecutionError as failed:
             assert failed.cause in ("timeout", "size", "refused", "value")
         assert time.monotonic() - started < SECONDS + SLACK
     assert through == []
@@ -81,9 +81,7 @@ def test_every_attack_is_refused_or_does_no_harm(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_attack_past_the_guard_reads_nothing_else_writes_nothing_and_ends(
-    file: Path, tmp_path: Path
-) -> None:
+def test_every_attack_past_the_guard_reads_nothing_else_writes_nothing_and_ends(file: Path, tmp_path: Path) -> None:
     outside, new = tmp_path / "outside.duckdb", tmp_path / "new.db"
     with duckdb.connect(outside) as other:
         other.execute("create table outside(k text)")
@@ -117,7 +115,7 @@ def test_legitimate_statements_have_the_same_rows_written_anew(ducks: Database, 
             sql, expected = case["sql"], None
             found = run(ducks, sql)
             if "distance_km" not in sql and "numeric" not in sql.lower():
-                expected = [tuple(map(plain, row)) for row in raw.execute(sql).fetchall()]
+                expected = [tuple(map(to_json_value, row)) for row in raw.execute(sql).fetchall()]
                 assert sorted(map(repr, found.rows)) == sorted(map(repr, expected)), sql
             assert found.rows or expected == [], sql
 
@@ -133,16 +131,16 @@ def test_the_distance_is_that_of_the_other_engines(ducks: Database, database: Da
 
 def test_the_schema_tells_keys_and_values(ducks: Database) -> None:
     tables = {table.name: table for table in ducks.schema.tables}
-    assert set(tables) == set(TABLES) and tables["best"].view
+    assert set(tables) == set(TABLES) and tables["best"].is_view
     sight = {column.name: column for column in tables["a_sight"].columns}
-    assert sight["gid"].key and sight["name"].needed and sight["level"].values == ("3A", "4A", "5A")
-    assert {c.name: c.refers for c in tables["visit"].columns}["gid"] == "a_sight.gid"
+    assert sight["gid"].is_key and sight["name"].is_required and sight["level"].values == ("3A", "4A", "5A")
+    assert {c.name: c.reference for c in tables["visit"].columns}["gid"] == "a_sight.gid"
 
 
 def test_a_text_that_finds_nothing_is_told_with_those_that_are_like_it(ducks: Database) -> None:
     query = ducks.check("SELECT NAME FROM A_SIGHT WHERE Level = '5'")
-    (missed,) = ducks.missed(query)
-    assert missed.near == ("5A",)
+    (missed,) = ducks.unmatched_filters(query)
+    assert missed.similar_values == ("5A",)
 
 
 def test_what_is_unknown_is_counted(ducks: Database) -> None:
@@ -165,9 +163,9 @@ def test_what_is_unknown_is_counted(ducks: Database) -> None:
     ],
 )
 def test_what_an_engine_refuses_is_told_apart(file: Path, sql: str, cause: str) -> None:
-    backend = DuckDB(file, Limits(seconds=0.4))
-    backend.schema(known, None)
-    with pytest.raises(Failed) as caught:
+    backend = DuckDB(file, ResultLimits(timeout_seconds=0.4))
+    backend.read_schema(known, None)
+    with pytest.raises(ExecutionError) as caught:
         backend.run(sql)
     assert caught.value.cause == cause
 
@@ -189,9 +187,9 @@ def test_a_function_of_the_files_own_is_never_called(tmp_path: Path, macro: str,
         made.execute("create table t(a text, b int); create table secret(k text)")
         made.execute("insert into t values ('x', 1); insert into secret values ('sentinel')")
         made.execute(f"create macro {macro}")
-    backend = DuckDB(path, Limits())
-    backend.schema(lambda _, table: table == "t", None)
-    with pytest.raises(Failed) as caught:
+    backend = DuckDB(path, ResultLimits())
+    backend.read_schema(lambda _, table: table == "t", None)
+    with pytest.raises(ExecutionError) as caught:
         backend.run(sql)
     assert caught.value.cause == "refused"
     assert backend.run("SELECT upper(a) FROM t").rows == (("X",),)
@@ -202,13 +200,13 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes | Non
     path = tmp_path / "it's odd.duckdb"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Failed, match=r"it's odd\.duckdb cannot be read") as caught:
+    with pytest.raises(ExecutionError, match=r"it's odd\.duckdb cannot be read") as caught:
         open_database(f"duckdb:///{path}")
     assert caught.value.cause == "unreachable"
 
 
 def test_a_plan_is_made_without_running(ducks: Database) -> None:
-    ducks.plan(ducks.check("SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"))
+    ducks.explain(ducks.check("SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"))
 
 
 @pytest.mark.slow
@@ -216,10 +214,10 @@ def test_cells_and_rows_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "long.duckdb"
     with duckdb.connect(path) as made:
         made.execute("create table t as select repeat('湖', 100000) as a from range(500)")
-    database = open_database(f"duckdb:///{path}", samples=False, limits=Limits(rows=200))
+    database = open_database(f"duckdb:///{path}", includes_samples=False, limits=ResultLimits(max_rows=200))
     result = run(database, "SELECT a FROM t")
-    assert (len(result.rows), result.truncated, result.cut) == (200, True, 200)
-    assert max(len(str(row[0])) for row in result.rows) <= Limits().cell + 1
+    assert (len(result.rows), result.is_truncated, result.shortened_cells) == (200, True, 200)
+    assert max(len(str(row[0])) for row in result.rows) <= ResultLimits().max_cell_characters + 1
 
 
 HUGE = {
@@ -261,14 +259,14 @@ def test_a_value_of_hundreds_of_megabytes_in_a_view_is_never_made(tmp_path: Path
         for name, sql in views.items():
             made.execute(f"create view {name} as {sql}")
     before = peak()
-    database = open_database(path, limits=Limits(seconds=20))
+    database = open_database(path, limits=ResultLimits(timeout_seconds=20))
     assert {each.name for each in database.schema.unreadable} >= {*HUGE, "macro", "twice20", "twice26"}  # fmt: skip
     for name, (_, wanted) in HONEST.items():
         assert run(database, f"SELECT t FROM {name}").rows == ((wanted,),), name
     assert run(database, "SELECT t FROM twice3").rows == (("x" * 8,),)
-    with pytest.raises(Refused, match="about 500,000,000 characters"):
+    with pytest.raises(RefusedError, match="about 500,000,000 characters"):
         database.check("SELECT length(t) FROM v")
-    with pytest.raises(Failed) as caught:  # past the guard
+    with pytest.raises(ExecutionError) as caught:  # past the guard
         database._backend.run("select a from good, (select repeat('x', 400000000) as t) q")
     assert caught.value.cause in ("size", "refused")
     assert peak() - before < 250 * 1024
@@ -284,5 +282,5 @@ def test_a_long_value_that_is_stored_is_cut_where_it_lies(tmp_path: Path) -> Non
     with duckdb.connect(path) as made:
         made.execute("create table long as select 1 as id, repeat('x', 5000000) as t, repeat('y', 3000000)::blob as b")  # fmt: skip
     found = run(open_database(path), "SELECT id, t, b FROM long")
-    assert (found.types, found.cut) == (("integer", "text", "bytes"), 1)
+    assert (found.types, found.shortened_cells) == (("integer", "text", "bytes"), 1)
     assert found.rows == ((1, "x" * 2_000 + "…", "(3000000 bytes)"),)

@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from research.sources.database.engines import open_database
-from research.sources.database.results import Failed
+from research.sources.database.results import ExecutionError
 
 ADDRESS = "postgresql://reader:sentinel%20p%40ss@127.0.0.1:1/sights"
 
 
-def failed(address: str) -> Failed:
-    with pytest.raises(Failed) as caught:
+def failed(address: str) -> ExecutionError:
+    with pytest.raises(ExecutionError) as caught:
         open_database(address)
     told = f"{caught.value} {caught.value.__cause__!r} {caught.value.args}"
     assert "sentinel" not in told and "p@ss" not in told

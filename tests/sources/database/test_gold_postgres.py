@@ -13,11 +13,11 @@ import pytest
 import sqlglot
 from sqlglot.errors import ParseError
 
-from research.sources.database.build import build
-from research.sources.database.columns import TABLES
 from research.sources.database.engines import Database, open_database
 from research.sources.database.postgres import PostgreSQL
-from research.sources.database.results import Failed, Limits, Result, Value
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, Value
+from research.sources.database.shipped_database import build_database
+from research.sources.database.shipped_tables import TABLES
 from tests.servers.postgres import Cluster, lacking, lacks_postgis
 from tests.sources.database.scenic import TABLES as SCENIC
 from tests.sources.database.scenic import cases, fill
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.postgres
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[2] / "docs" / "database.md"
 GOLD: list[dict[str, str]] = json.loads((HERE / "gold.json").read_text(encoding="utf-8"))
-MANY = Limits(rows=2_000)
+MANY = ResultLimits(max_rows=2_000)
 TYPES = {"INTEGER": "integer", "REAL": "double precision", "NUMERIC": "numeric", "TEXT": "text"}
 POINT = "geom geometry(Point, 4326) generated always as (ST_SetSRID(ST_MakePoint(lng_wgs84, lat_wgs84), 4326)) stored"
 NEW_PASSWORD = "sentinel-reader"
@@ -43,9 +43,7 @@ DIFFER = {
 
 def said() -> str:
     """The SQL that the document gives for a role that can only read."""
-    found = re.search(
-        r"<!-- postgres role -->\n```sql\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S
-    )
+    found = re.search(r"<!-- postgres role -->\n```sql\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S)
     assert found, "the document has no block for the role"
     return found.group(1)
 
@@ -77,7 +75,7 @@ def create(cluster: Cluster, name: str) -> None:
 @pytest.fixture(scope="module")
 def sheets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build(path)
+    build_database(path)
     return path
 
 
@@ -98,7 +96,7 @@ def address(cluster: Cluster, sheets: Path) -> str:
         owner.execute("create extension postgis")
         for table in TABLES.values():
             columns = [
-                f"{c.name} {TYPES[c.kind]} {'not null' * c.needed} {c.rule}" for c in table.columns
+                f"{c.name} {TYPES[c.sql_type]} {'not null' * c.is_required} {c.constraint}" for c in table.columns
             ]
             columns += [POINT] * (table.name == "a_sight")
             owner.execute(f"create table {table.name} ({', '.join(columns)})")
@@ -124,12 +122,10 @@ def scenic_large(cluster: Cluster) -> Database:
     create(cluster, "scenic")
     with cluster.connect("scenic") as owner:
         fill(owner)
-    return open_database(
-        cluster.address("scenic"), reads=lambda _, table: table in SCENIC, limits=MANY
-    )
+    return open_database(cluster.address("scenic"), table_filter=lambda _, table: table in SCENIC, limits=MANY)
 
 
-def run(database: Database, sql: str) -> Result:
+def run(database: Database, sql: str) -> ExecutionResult:
     return database.run(database.check(sql))
 
 
@@ -176,9 +172,7 @@ def test_gold_statements_have_the_same_rows_on_both_engines(
     assert run(small, case["sql"]).rows, "a gold statement that finds nothing compares nothing"
 
 
-def test_legitimate_statements_have_the_same_rows_on_both_engines(
-    database: Database, scenic_large: Database
-) -> None:
+def test_legitimate_statements_have_the_same_rows_on_both_engines(database: Database, scenic_large: Database) -> None:
     both = [case["sql"] for case in cases("legitimate.json", "sqlite") if case["dialect"] == "both"]
     assert len(both) > 100
     found = {sql: said for sql in both if (said := difference(sql, database, scenic_large))}
@@ -209,9 +203,7 @@ def test_unknown_values_stand_last_on_both_engines_unless_it_is_said(
     assert (found[0] is None, found[-1] is None) == (first, not first)
 
 
-def test_ranks_and_sums_over_unknown_values_are_the_same(
-    database: Database, scenic_large: Database
-) -> None:
+def test_ranks_and_sums_over_unknown_values_are_the_same(database: Database, scenic_large: Database) -> None:
     for over in ("score", "score DESC", "score NULLS FIRST", "score DESC NULLS FIRST"):
         sql = (
             f"SELECT gid, dense_rank() OVER (ORDER BY {over}) AS r, "
@@ -252,18 +244,14 @@ def test_distances_are_those_of_postgis(cluster: Cluster, address: str, large: D
                 " from a_sight where geom is not null"
             ).fetchall()
         )
-    rows = run(
-        large, "SELECT gid, distance_km(lng_wgs84, lat_wgs84, 120.15, 30.25) FROM a_sight"
-    ).rows
+    rows = run(large, "SELECT gid, distance_km(lng_wgs84, lat_wgs84, 120.15, 30.25) FROM a_sight").rows
     found = dict(rows)
     assert len(expected) == 357 and len(found) == 358
     for gid, km in found.items():
         assert km == (pytest.approx(expected[gid], rel=1e-7) if gid in expected else None)
 
 
-def test_impossible_points_are_at_no_distance_on_both_engines(
-    small: Database, large: Database
-) -> None:
+def test_impossible_points_are_at_no_distance_on_both_engines(small: Database, large: Database) -> None:
     for point in ("0, 90.5", "0, -91", "NULL, 1", "1, NULL", "0, 90", "240, 30", "-120, 30"):
         sql = f"SELECT distance_km({point}, 120, 30) AS a, distance_km(120, 30, {point}) AS b"
         assert difference(sql, small, large) == "", point
@@ -303,7 +291,7 @@ def backend(database: Database) -> PostgreSQL:
     ],
 )
 def test_past_the_guard_the_role_of_the_readme_is_the_wall(large: Database, sql: str) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         backend(large).run(sql)
     assert (
         caught.value.cause == "refused"

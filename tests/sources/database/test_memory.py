@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from research.sources.database.results import Limits
+from research.sources.database.results import ResultLimits
 from tests.servers.postgres import Cluster
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -69,10 +69,10 @@ def test_the_largest_results_of_postgresql_are_small(database_server: Cluster) -
 
 
 def held(found: list[dict[str, Any]]) -> None:
-    limits = Limits()
+    limits = ResultLimits()
     first = found[0]
     assert first["outcome"] == "rows"
-    assert first["characters"] >= limits.total * 0.9
+    assert first["characters"] >= limits.max_characters * 0.9
     for one in found:
         assert one["added"] < MEMORY, one
-        assert one["characters"] <= limits.total * 1.2, one
+        assert one["characters"] <= limits.max_characters * 1.2, one

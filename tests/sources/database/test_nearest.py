@@ -13,8 +13,8 @@ import pytest
 
 from research.sources.database.distance import distance_km
 from research.sources.database.engines import Database, open_database
-from research.sources.database.nearest import narrowed
-from research.sources.database.results import Limits
+from research.sources.database.nearest_rows import narrow_to_boxes
+from research.sources.database.results import ResultLimits
 from tests.tables import each_row
 
 TYPES = {"spot": {"gid": "INTEGER", "name": "TEXT", "lng": "REAL", "lat": "REAL", "word": "TEXT"}}
@@ -52,7 +52,7 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def database(points: Path) -> Database:
-    return open_database(points, limits=Limits(rows=5_000, seconds=30))
+    return open_database(points, limits=ResultLimits(max_rows=5_000, timeout_seconds=30))
 
 
 def statements() -> list[str]:
@@ -102,8 +102,8 @@ def test_boxes_never_change_what_is_found(points: Path, database: Database) -> N
             return plain.execute(sql).fetchall()
 
         for sql in statements():
-            text = database.check(sql).text
-            less = narrowed(text, TYPES, ask)
+            text = database.check(sql).sql
+            less = narrow_to_boxes(text, TYPES, ask)
             changed += less != text
             expected = plain.execute(text).fetchall()
             assert plain.execute(less).fetchall() == expected, (sql, less)
@@ -128,7 +128,7 @@ def test_few_points_are_measured(points: Path, sql: str) -> None:
 
     with closing(sqlite3.connect(points)) as connection:
         connection.create_function("distance_km", 4, counted, deterministic=True)
-        less = narrowed(sql, TYPES, lambda probe: connection.execute(probe).fetchall())
+        less = narrow_to_boxes(sql, TYPES, lambda probe: connection.execute(probe).fetchall())
         connection.execute(less).fetchall()
     assert 0 < calls < ROWS / 3
 
@@ -147,7 +147,7 @@ def test_what_is_not_certain_is_left_as_it_is(sql: str) -> None:
     def ask(sql: str) -> Sequence[Sequence[object]]:
         raise AssertionError(sql)
 
-    assert narrowed(sql, TYPES, ask) == sql
+    assert narrow_to_boxes(sql, TYPES, ask) == sql
 
 
 @each_row(

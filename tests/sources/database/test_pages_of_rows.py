@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits, Part
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ResultLimits, RowRange
 from tests.servers.postgres import Cluster
 from tests.sources.database.scenic import cases
 
@@ -29,7 +29,7 @@ def sales(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """95 sales, in no order."""
     rows = [(n * 37 % ROWS, f"kind {n % 3}", None if n % 5 == 0 else n / 2) for n in range(ROWS)]
     folder = tmp_path_factory.mktemp("sales")
-    limits = Limits(rows=PAGE)
+    limits = ResultLimits(max_rows=PAGE)
     if request.param == "sqlite":
         with closing(sqlite3.connect(folder / "s.db")) as made:
             made.execute(MADE)
@@ -56,7 +56,7 @@ def paged(database: Database, sql: str) -> list[Any]:
     first = database.check(sql)
     found, n = list(database.run(first).rows), 1
     while True:
-        query = database.check(first.text, Part(n * PAGE, first.own))
+        query = database.check(first.sql, RowRange(n * PAGE, first.own_limit))
         rows = database.run(query).rows
         found += rows
         n += 1
@@ -80,56 +80,50 @@ def paged(database: Database, sql: str) -> list[Any]:
         ("SELECT id FROM sale ORDER BY id LIMIT 30 OFFSET (SELECT count(*) - 48 FROM sale)", range(47, 77)),
     ],
 )  # fmt: skip
-def test_the_pages_of_a_statement_are_its_rows_once_each(
-    sales: Database, sql: str, ids: Any
-) -> None:
+def test_the_pages_of_a_statement_are_its_rows_once_each(sales: Database, sql: str, ids: Any) -> None:
     if sales.dialect == "sqlite" and "id OFFSET" in sql:
         pytest.skip("SQLite has no OFFSET without LIMIT")
     assert [row[0] for row in paged(sales, sql)] == list(ids)
 
 
 def test_whether_the_order_of_rows_is_asked_for_is_told(sales: Database) -> None:
-    assert sales.check("SELECT id FROM sale ORDER BY id").sorted
+    assert sales.check("SELECT id FROM sale ORDER BY id").is_ordered
     for sql in ("SELECT id FROM sale", "SELECT id FROM (SELECT id FROM sale ORDER BY id) s"):
-        assert not sales.check(sql).sorted
+        assert not sales.check(sql).is_ordered
 
 
 def test_a_page_is_held_to_the_guard(sales: Database) -> None:
     for sql in ("SELECT id FROM sale; SELECT 1", "DELETE FROM sale", "SELECT x FROM sale"):
-        with pytest.raises(Refused):
-            sales.check(sql, Part(10))
+        with pytest.raises(RefusedError):
+            sales.check(sql, RowRange(10))
 
 
 def test_all_rows_come_one_by_one_and_no_more_than_may(sales: Database) -> None:
-    large = sales.within(Limits(rows=90, cell=3))
+    large = sales.with_limits(ResultLimits(max_rows=90, max_cell_characters=3))
     with large.stream(large.check("SELECT id, kind, price FROM sale ORDER BY id")) as (names, rows):
         found = list(rows)
     assert list(names) == ["id", "kind", "price"] and len(found) == 91  # one more tells of others
     assert found[0][:2] == (0, "kin…") and {type(row[2]) for row in found} == {float, type(None)}
-    assert sales.limits.rows == PAGE and len(sales.run(sales.check("SELECT id FROM sale")).rows) == PAGE  # fmt: skip
+    assert sales.limits.max_rows == PAGE and len(sales.run(sales.check("SELECT id FROM sale")).rows) == PAGE  # fmt: skip
 
 
 def test_reading_on_ends_at_the_deadline(sales: Database) -> None:
     """The clock runs on while rows are taken."""
-    short = sales.within(Limits(rows=1_000_000, seconds=0.4))
+    short = sales.with_limits(ResultLimits(max_rows=1_000_000, timeout_seconds=0.4))
     joined = "SELECT a.id FROM sale a, sale b, sale c, sale d, sale e WHERE a.kind || b.kind || c.kind || d.kind || e.kind = 'x'"
-    with pytest.raises(Failed) as caught, short.stream(short.check(joined)) as (_, rows):
+    with pytest.raises(ExecutionError) as caught, short.stream(short.check(joined)) as (_, rows):
         assert list(rows) == []
     assert caught.value.cause == "timeout"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["database", pytest.param("server_database", marks=pytest.mark.postgres)]
-)
-def test_what_has_passed_passes_again_and_has_the_same_rows(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize("name", ["database", pytest.param("server_database", marks=pytest.mark.postgres)])
+def test_what_has_passed_passes_again_and_has_the_same_rows(name: str, request: pytest.FixtureRequest) -> None:
     """Further pages are asked for by the text that was run."""
     database: Database = request.getfixturevalue(name)
     given = cases("legitimate.json", database.dialect)
     checked = [database.check(case["sql"]) for case in given]
-    again = [database.check(one.text, Part(0, one.own)) for one in checked]
+    again = [database.check(one.sql, RowRange(0, one.own_limit)) for one in checked]
     assert len(given) > 80
     sampled = ("random", "current", "now")
     for case, one, other in zip(given, checked, again, strict=True):

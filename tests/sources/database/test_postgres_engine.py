@@ -12,8 +12,8 @@ import pytest
 from research.sources.database.distance import distance_km
 from research.sources.database.engines import Database, open_database
 from research.sources.database.postgres import PostgreSQL
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits, Result, plain
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, to_json_value
 from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 from tests.sources.database.scenic import SECRET, cases, fill, known
 from tests.tables import each_row
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.postgres
 SLACK = 30.0
 
 
-def run(database: Database, sql: str) -> Result:
+def run(database: Database, sql: str) -> ExecutionResult:
     return database.run(database.check(sql))
 
 
@@ -42,15 +42,13 @@ def backend(database: Database) -> PostgreSQL:
 
 def close(value: object) -> object:
     """Dates as PostgreSQL writes them; numbers to twelve digits, as two paths compute them."""
-    value = plain(value)
+    value = to_json_value(value)
     if isinstance(value, str):
         return value.replace("T", " ").removesuffix("+00:00").removesuffix("+00")
     return float(f"{value:.12g}") if isinstance(value, (int, float)) else value
 
 
-def test_legitimate_statements_have_the_same_rows_written_anew(
-    server_database: Database, owner: Any
-) -> None:
+def test_legitimate_statements_have_the_same_rows_written_anew(server_database: Database, owner: Any) -> None:
     owner.execute(
         "create function distance_km(a float8, b float8, c float8, d float8) returns float8 immutable language sql as "
         "'select 2 * 6371.0088 * asin(sqrt(power(sin(radians(d - b) / 2), 2)"
@@ -63,9 +61,7 @@ def test_legitimate_statements_have_the_same_rows_written_anew(
             rows = owner.execute(case["sql"]).fetchall()
             if any(type(value).__name__ == "timedelta" for row in rows for value in row):
                 continue
-            if "json" in case["sql"] or any(
-                isinstance(value, list) for row in rows for value in row
-            ):
+            if "json" in case["sql"] or any(isinstance(value, list) for row in rows for value in row):
                 rows = list(backend(server_database).run(case["sql"]).rows)  # as texts
             found = run(server_database, case["sql"])
             expected = [tuple(map(close, row)) for row in rows]
@@ -77,16 +73,12 @@ def test_legitimate_statements_have_the_same_rows_written_anew(
         owner.execute("drop function distance_km")
 
 
-def test_both_engines_have_the_same_rows_for_the_same_text(
-    server_database: Database, database: Database
-) -> None:
+def test_both_engines_have_the_same_rows_for_the_same_text(server_database: Database, database: Database) -> None:
     differ = []
     both = [case["sql"] for case in cases("legitimate.json", "sqlite") if case["dialect"] == "both"]
     for sql in both:
         left = sorted(repr([close(value) for value in row]) for row in run(database, sql).rows)
-        right = sorted(
-            repr([close(value) for value in row]) for row in run(server_database, sql).rows
-        )
+        right = sorted(repr([close(value) for value in row]) for row in run(server_database, sql).rows)
         if left != right:
             differ.append((sql, left[:2], right[:2]))
     # SQLite has no booleans and rounds and casts in its own way
@@ -103,13 +95,13 @@ def test_distances_need_nothing_of_the_server(server_database: Database) -> None
 
 
 def test_what_passes_of_the_attacks_does_no_harm(scenic_address: str, owner: Any) -> None:
-    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5))
+    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.5))
     before = owner.execute("select count(*), sum(gid) from a_sight").fetchone()
     for case in cases("attacks.json", "postgres"):
         started = time.monotonic()
         try:
             rows = run(database, case["sql"]).rows
-        except (Refused, Failed):
+        except (RefusedError, ExecutionError):
             continue
         finally:
             assert time.monotonic() - started < 1.0 + SLACK, case["sql"]
@@ -140,28 +132,22 @@ def test_what_passes_of_the_attacks_does_no_harm(scenic_address: str, owner: Any
         ("select 1); delete from a_sight; select (1", "other"),
     ],
 )
-def test_past_the_guard_the_server_refuses_and_stops(
-    scenic_address: str, owner: Any, sql: str, cause: str
-) -> None:
+def test_past_the_guard_the_server_refuses_and_stops(scenic_address: str, owner: Any, sql: str, cause: str) -> None:
     owner.execute("create sequence if not exists s")
-    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5))
+    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.5))
     started = time.monotonic()
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         backend(database).run(sql)
     assert caught.value.cause == cause, str(caught.value)
     assert time.monotonic() - started < 1.0 + SLACK
     assert owner.execute("select count(*) from a_sight").fetchone() == (60,)
 
 
-def test_nobody_waits_for_a_function_that_looks_at_no_clock(
-    scenic_address: str, owner: Any
-) -> None:
-    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.3))
+def test_nobody_waits_for_a_function_that_looks_at_no_clock(scenic_address: str, owner: Any) -> None:
+    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.3))
     started = time.monotonic()
-    with pytest.raises(Failed) as caught:
-        backend(database).run(
-            "select length(translate(repeat('湖', 120000), repeat('海', 4000), '')) as n"
-        )
+    with pytest.raises(ExecutionError) as caught:
+        backend(database).run("select length(translate(repeat('湖', 120000), repeat('海', 4000), '')) as n")
     assert caught.value.cause == "timeout"
     assert time.monotonic() - started < 1.0 + SLACK
     assert run(database, "SELECT count(*) FROM a_sight").rows == ((60,),)
@@ -173,28 +159,28 @@ def test_nobody_waits_for_a_function_that_looks_at_no_clock(
 
 
 def test_long_texts_are_cut_on_the_server(scenic_address: str) -> None:
-    database = open_database(scenic_address, reads=known, limits=Limits(cell=50, rows=3))
+    database = open_database(
+        scenic_address, table_filter=known, limits=ResultLimits(max_cell_characters=50, max_rows=3)
+    )
     found = backend(database).run(
         "select repeat('湖', 1000000) as x, decode(repeat('00', 100000), 'hex') as b, "
         "array_fill(1, array[1000]) as a, '{\"a\": 1}'::jsonb as j, 'infinity'::date as d, "
         "1e400::numeric as n, 12.50::numeric as m, null::uuid as u from generate_series(1, 9)"
     )
     assert found.columns == ("x", "b", "a", "j", "d", "n", "m", "u")
-    assert (len(found.rows), found.truncated) == (3, True)
+    assert (len(found.rows), found.is_truncated) == (3, True)
     assert found.rows[0][0] == "湖" * 50 + "…"
     assert all(len(str(value)) <= 51 for row in found.rows for value in row)
     assert found.rows[0][3:5] == ('{"a": 1}', "infinity")
     assert found.rows[0][5] == "1" + "0" * 49 + "…"
     assert found.rows[0][6:] == (12.5, None)
-    assert found.cut == 12
+    assert found.shortened_cells == 12
 
 
 @each_row("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "%s", "\\", "it''s", ":gid", "%湖%"])  # fmt: skip
-def test_a_text_with_the_marks_of_drivers_in_it_stays_a_text(
-    server_database: Database, text: str
-) -> None:
+def test_a_text_with_the_marks_of_drivers_in_it_stays_a_text(server_database: Database, text: str) -> None:
     assert run(server_database, f"SELECT '{text}' AS x").rows == ((text.replace("''", "'"),),)
-    server_database.plan(server_database.check(f"SELECT '{text}' AS x"))
+    server_database.explain(server_database.check(f"SELECT '{text}' AS x"))
 
 
 def test_rows_keep_their_order_and_their_names(server_database: Database) -> None:
@@ -205,31 +191,29 @@ def test_rows_keep_their_order_and_their_names(server_database: Database) -> Non
 
 def test_comments_and_values_of_the_database_are_read(scenic_address: str, owner: Any) -> None:
     owner.execute("comment on table a_sight is '景区'; comment on column a_sight.level is '等级'")
-    described = open_database(scenic_address, reads=known).schema.described()
+    described = open_database(scenic_address, table_filter=known).schema.describe()
     assert "a_sight -- 景区" in described
     assert "  level text -- 等级 [3A | 4A | 5A]" in described
     assert "  gid integer -> a_sight.gid" in described
 
 
-def test_the_privileges_of_the_address_are_told(
-    scenic_address: str, database_server: Cluster, owner: Any
-) -> None:
-    assert open_database(scenic_address, reads=known).privileges == "superuser"
+def test_the_privileges_of_the_address_are_told(scenic_address: str, database_server: Cluster, owner: Any) -> None:
+    assert open_database(scenic_address, table_filter=known).privileges == "superuser"
     owner.execute("drop owned by reader" if _role(owner, "reader") else "select 1")
     owner.execute("drop role if exists reader")
     owner.execute("create role reader login password 'sentinel-reader' nosuperuser")
     owner.execute("grant select on a_sight, visit to reader")
     name = scenic_address.rpartition("/")[2]
     address = f"postgresql://reader:sentinel-reader@127.0.0.1:{database_server.port}/{name}"
-    reader = open_database(address, reads=known)
+    reader = open_database(address, table_filter=known)
     assert reader.privileges == ""
     assert {table.name for table in reader.schema.tables} == {"a_sight", "visit"}
     assert run(reader, "SELECT count(*) FROM a_sight").rows == ((60,),)
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         backend(reader).run("select k from secret")
     assert caught.value.cause == "refused"
     owner.execute("grant update on visit to reader")
-    assert open_database(address, reads=known).privileges == "write"
+    assert open_database(address, table_filter=known).privileges == "write"
     owner.execute("drop owned by reader; drop role reader")
 
 
@@ -262,7 +246,7 @@ def test_each_reason_has_its_own_message_and_none_tells_the_password(
         "option": f"{scenic_address}?nosuch=1",
     }[change]
     assert address != scenic_address
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         open_database(address)
     assert caught.value.cause == "unreachable"
     assert said in caught.value.message
@@ -272,10 +256,10 @@ def test_each_reason_has_its_own_message_and_none_tells_the_password(
 
 
 def test_a_statement_that_takes_too_long_says_how_long_it_may(scenic_address: str) -> None:
-    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.3))
+    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.3))
     sql = "SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"
     started = time.monotonic()
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         run(database, sql)
     assert caught.value.cause == "timeout" and "more than 0.3 seconds" in caught.value.message
     assert time.monotonic() - started < 0.3 + SLACK
@@ -288,9 +272,9 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again() -> None:
     try:
         with cluster.connect() as owner:
             fill(owner)
-        database = open_database(cluster.address("postgres"), reads=known)
+        database = open_database(cluster.address("postgres"), table_filter=known)
         cluster.stop()
-        with pytest.raises(Failed) as caught:
+        with pytest.raises(ExecutionError) as caught:
             run(database, "SELECT count(*) FROM a_sight")
         assert caught.value.cause == "unreachable" and "sentinel" not in str(caught.value)
         cluster.start()
@@ -310,13 +294,13 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again() -> None:
 def test_a_line_that_is_cut_leaves_no_cursor_open(
     scenic_address: str, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
-    monkeypatch.setattr(
-        "research.sources.database.postgres.GRACE", -0.3
-    )  # before the server gives up
-    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5, rows=10**6))
+    monkeypatch.setattr("research.sources.database.postgres.GRACE_SECONDS", -0.3)  # before the server gives up
+    database = open_database(
+        scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.5, max_rows=10**6)
+    )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ResourceWarning)
-        with pytest.raises(Failed) as caught:
+        with pytest.raises(ExecutionError) as caught:
             backend(database).run(sql)
         assert caught.value.cause == "timeout"
         del caught
@@ -341,7 +325,7 @@ def test_postgis_columns_are_read_as_text(scenic_address: str, owner: Any) -> No
     owner.execute("create table geo(id integer, geom geometry(Point, 4326))")
     owner.execute("insert into geo values (1, ST_SetSRID(ST_MakePoint(120, 30), 4326))")
     try:
-        database = open_database(scenic_address, reads=lambda _, table: table == "geo")
+        database = open_database(scenic_address, table_filter=lambda _, table: table == "geo")
         (row,) = run(database, "SELECT * FROM geo").rows
         assert row[0] == 1
         assert str(row[1]).startswith("0101000020E6100000")

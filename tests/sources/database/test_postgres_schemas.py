@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from research.core.attached import Listed
+from research.core.database_config import DatabaseConfig
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError
 from tests.servers.postgres import Cluster
 from tests.tables import each_row
 
@@ -77,12 +77,12 @@ def rows(database: Database, sql: str) -> tuple[tuple[Any, ...], ...]:
 
 
 def test_every_schema_that_the_role_may_read_is_read(schemas: Database) -> None:
-    found = {table.called for table in schemas.schema.tables}
+    found = {table.qualified_name for table in schemas.schema.tables}
     assert found == {"orders", "sales.orders", "sales.customer", "Odd Schema.Group", "trap.orders"}
-    described = schemas.schema.described()
+    described = schemas.schema.describe()
     assert "sales.orders -- what was sold" in described
     assert "  customer integer -> sales.customer.id" in described
-    assert next(table.called for table in schemas.schema.tables) == "orders"
+    assert next(table.qualified_name for table in schemas.schema.tables) == "orders"
 
 
 @each_row(
@@ -105,12 +105,10 @@ def test_every_schema_that_the_role_may_read_is_read(schemas: Database) -> None:
         ("SELECT kind FROM sales.orders NATURAL JOIN sales.customer WHERE id = 1", "sales"),
     ],
 )  # fmt: skip
-def test_a_table_is_that_of_the_schema_that_is_meant(
-    schemas: Database, sql: str, expected: str
-) -> None:
+def test_a_table_is_that_of_the_schema_that_is_meant(schemas: Database, sql: str, expected: str) -> None:
     assert rows(schemas, sql) == ((expected,),)
     query = schemas.check(sql)
-    assert rows(schemas, query.text.rpartition(" LIMIT ")[0]) == ((expected,),)
+    assert rows(schemas, query.sql.rpartition(" LIMIT ")[0]) == ((expected,),)
 
 
 @each_row(
@@ -141,7 +139,7 @@ def test_a_table_is_that_of_the_schema_that_is_meant(
     ],
 )  # fmt: skip
 def test_nothing_else_is_reached_by_a_schema(schemas: Database, sql: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         schemas.check(sql)
 
 
@@ -153,7 +151,7 @@ def test_what_stays_unclear_is_told_with_the_way_out(schemas: Database) -> None:
         ("SELECT 1 FROM orders, sales.orders", "Two tables are called 'orders' here; give each an alias"),
         ("SELECT trap.orders.kind FROM sales.orders", "give its table an alias"),
     ):  # fmt: skip
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RefusedError) as caught:
             schemas.check(sql)
         assert told in caught.value.message, caught.value.message
 
@@ -165,7 +163,7 @@ def test_a_name_without_a_schema_is_looked_for_along_the_search_path_of_the_role
     assert rows(database, "SELECT kind FROM orders WHERE id = 1") == (("sales",),)
     assert rows(database, "SELECT kind FROM public.orders") == (("public",),)
     assert rows(database, "SELECT name FROM customer WHERE id = 1") == (("Ann",),)
-    assert {table.called for table in database.schema.tables} >= {"orders", "public.orders"}
+    assert {table.qualified_name for table in database.schema.tables} >= {"orders", "public.orders"}
     second = open_database(along(address, "nosuch,hidden,public,sales"))
     assert rows(second, "SELECT kind FROM orders") == (("public",),)
     assert rows(second, "SELECT name FROM customer WHERE id = 1") == (("Ann",),)
@@ -175,20 +173,18 @@ def test_a_path_that_has_the_systems_tables_in_it_opens_none_of_them(address: st
     database = open_database(along(address, "pg_catalog,information_schema,pg_temp,sales"))
     assert rows(database, "SELECT kind FROM orders WHERE id = 1") == (("sales",),)
     for sql in ("SELECT * FROM pg_class", "SELECT * FROM tables", "SELECT * FROM columns"):
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             database.check(sql)
 
 
 def test_without_a_path_every_table_is_called_with_its_schema(address: str) -> None:
     database = open_database(along(address, "nosuch"))
     assert rows(database, "SELECT kind FROM public.orders") == (("public",),)
-    with pytest.raises(Refused, match="no table 'orders'"):
+    with pytest.raises(RefusedError, match="no table 'orders'"):
         database.check("SELECT kind FROM orders")
 
 
-def test_functions_and_operators_of_a_schema_in_the_path_are_never_called(
-    address: str, owner: Any
-) -> None:
+def test_functions_and_operators_of_a_schema_in_the_path_are_never_called(address: str, owner: Any) -> None:
     owner.execute("""
         create function trap.lower(varchar) returns text language sql as 'select ''trapped''::text';
         create function trap.count(text) returns bigint language sql as 'select 666::bigint';
@@ -204,15 +200,11 @@ def test_functions_and_operators_of_a_schema_in_the_path_are_never_called(
     assert rows(database, "SELECT count(word) FROM trap.words") == ((1,),)
     assert rows(database, "SELECT word FROM words WHERE CAST('x' AS TEXT) = word") == ()
     assert rows(database, "SELECT kind FROM orders") == (("trap",),)
-    assert '"trap".words' in database.check("SELECT word FROM words").text
+    assert '"trap".words' in database.check("SELECT word FROM words").sql
 
 
-def test_a_table_that_is_called_like_one_of_the_systems_is_the_roles_own(
-    address: str, owner: Any
-) -> None:
-    owner.execute(
-        "create table public.pg_shadow(k text); insert into public.pg_shadow values ('own')"
-    )
+def test_a_table_that_is_called_like_one_of_the_systems_is_the_roles_own(address: str, owner: Any) -> None:
+    owner.execute("create table public.pg_shadow(k text); insert into public.pg_shadow values ('own')")
     owner.execute("grant select on public.pg_shadow to analyst")
     try:
         database = open_database(address)
@@ -223,7 +215,7 @@ def test_a_table_that_is_called_like_one_of_the_systems_is_the_roles_own(
 
 
 def test_a_temporary_table_is_never_taken_for_one_of_the_database(schemas: Database) -> None:
-    with schemas._backend.reading() as connection:
+    with schemas._backend.open_connection() as connection:
         path = connection.exec_driver_sql("show search_path").scalar_one()
     assert path == '"public", pg_temp' or path == "public, pg_temp"
 
@@ -241,7 +233,7 @@ def test_a_role_that_reads_no_table_is_told_so(address: str, owner: Any) -> None
     owner.execute("create role nobody_here login password 'sentinel-nobody' nosuperuser")
     try:
         other = address.replace("analyst:sentinel-analyst", "nobody_here:sentinel-nobody")
-        with pytest.raises(Failed, match="no table that can be read"):
+        with pytest.raises(ExecutionError, match="no table that can be read"):
             open_database(other)
     finally:
         owner.execute("drop role nobody_here")
@@ -251,17 +243,17 @@ def test_a_table_that_is_left_out_hides_none_of_another_schema_and_is_not_read(
     address: str,
 ) -> None:
     """The server finds the one that is left out first; the guard writes the other with its schema."""
-    listed = Listed.model_validate(
+    listed = DatabaseConfig.model_validate(
         {"name": "a", "url": address, "schemas": ["public", "sales"], "leave_out": ["public.orders", "cust*"]}
     )  # fmt: skip
-    database = open_database(along(address, "public,sales"), reads=listed.may_read)
-    assert [table.called for table in database.schema.tables] == ["sales.orders"]
-    assert "customer integer ->" not in database.schema.described()
+    database = open_database(along(address, "public,sales"), table_filter=listed.can_read)
+    assert [table.qualified_name for table in database.schema.tables] == ["sales.orders"]
+    assert "customer integer ->" not in database.schema.describe()
     assert rows(database, "SELECT kind FROM orders WHERE id = 1") == (("sales",),)
     for sql in (
         "SELECT kind FROM public.orders", "SELECT name FROM sales.customer", "SELECT kind FROM trap.orders",
         "SELECT kind FROM orders WHERE id IN (SELECT id FROM public.orders)",
         "WITH customer AS (SELECT 1 AS id) SELECT c.name FROM sales.customer AS c",
     ):  # fmt: skip
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             database.check(sql)

@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 
-from research.sources.database.asking import NotUnderstood, Vocabulary
-from research.sources.database.build import shipped
-from research.sources.database.rules import read
+from research.sources.database.rules import interpret
+from research.sources.database.shipped_database import ensure_shipped_database
+from research.sources.database.sights_question import NotUnderstoodError, Vocabulary
 from tests.tables import each_row
 
-GOLD: list[dict[str, str]] = json.loads(
-    (Path(__file__).parent / "gold.json").read_text(encoding="utf-8")
-)
+GOLD: list[dict[str, str]] = json.loads((Path(__file__).parent / "gold.json").read_text(encoding="utf-8"))
 # Each has something in it that changes the meaning and that no rule knows.
 LOST = """
 评分最高的景区
@@ -239,14 +237,14 @@ def km(lng: float, lat: float, other_lng: float, other_lat: float) -> float | No
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(shipped(tmp_path_factory.mktemp("sights")))) as made:
+    with closing(sqlite3.connect(ensure_shipped_database(tmp_path_factory.mktemp("sights")))) as made:
         made.create_function("distance_km", 4, km, deterministic=True)
         yield made
 
 
 @pytest.fixture(scope="module")
 def words(db: sqlite3.Connection) -> Vocabulary:
-    return Vocabulary.of(db.execute("select gid, name, name_en, province, city from a_sight"))
+    return Vocabulary.from_rows(db.execute("select gid, name, name_en, province, city from a_sight"))
 
 
 def found(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
@@ -263,8 +261,8 @@ def answered(words: Vocabulary) -> dict[str, str]:
     out = {}
     for gold in GOLD:
         try:
-            out[gold["id"]] = read(gold["question"], words).sql
-        except NotUnderstood:
+            out[gold["id"]] = interpret(gold["question"], words).sql
+        except NotUnderstoodError:
             continue
     return out
 
@@ -274,9 +272,7 @@ def test_every_gold_statement_finds_something(db: sqlite3.Connection) -> None:
     assert [gold["id"] for gold in GOLD if not found(db, gold["sql"])] == []
 
 
-def test_the_rules_answer_at_least_half_and_are_never_wrong(
-    db: sqlite3.Connection, words: Vocabulary
-) -> None:
+def test_the_rules_answer_at_least_half_and_are_never_wrong(db: sqlite3.Connection, words: Vocabulary) -> None:
     sql = answered(words)
     assert len(sql) * 2 >= len(GOLD)
     wrong = []
@@ -299,15 +295,15 @@ def test_the_order_of_a_gold_question_is_kept(db: sqlite3.Connection, words: Voc
     for gold in GOLD:
         if gold["shape"] in ("order", "nearest") and "ORDER BY" in gold["sql"]:
             names = [row[0] for row in found(db, gold["sql"])]
-            rows = db.execute(read(gold["question"], words).sql)
+            rows = db.execute(interpret(gold["question"], words).sql)
             at = [column[0] for column in rows.description].index("name")
             assert [row[at] for row in rows] == names, gold["id"]
 
 
 @each_row("question", LOST.strip().splitlines())
 def test_what_has_more_in_it_is_not_answered(words: Vocabulary, question: str) -> None:
-    with pytest.raises(NotUnderstood):
-        read(question, words)
+    with pytest.raises(NotUnderstoodError):
+        interpret(question, words)
 
 
 # Questions as people type them, with a statement that has the same names or numbers.
@@ -361,38 +357,34 @@ SAME = (
 def test_what_people_type_has_the_rows_that_it_should(
     db: sqlite3.Connection, words: Vocabulary, question: str, sql: str
 ) -> None:
-    wanted, rows = found(db, sql), found(db, read(question, words).sql)
+    wanted, rows = found(db, sql), found(db, interpret(question, words).sql)
     assert len(rows) == len(wanted) > 0
     assert all(any(within(one, row) for row in rows) for one in wanted)
 
 
-@pytest.mark.parametrize(
-    ("question", "order"), [("newest first", "DESC"), ("earliest first", "ASC")]
-)
-def test_a_list_can_be_put_in_order(
-    db: sqlite3.Connection, words: Vocabulary, question: str, order: str
-) -> None:
-    rows = db.execute(read(f"scenic areas in Tibet, {question}", words).sql)
+@pytest.mark.parametrize(("question", "order"), [("newest first", "DESC"), ("earliest first", "ASC")])
+def test_a_list_can_be_put_in_order(db: sqlite3.Connection, words: Vocabulary, question: str, order: str) -> None:
+    rows = db.execute(interpret(f"scenic areas in Tibet, {question}", words).sql)
     at = [column[0] for column in rows.description].index("year_rated")
     years = [row[at] for row in rows]
     assert years == sorted(years, reverse=order == "DESC") and len(set(years)) > 1
 
 
 def test_short_names_are_those_of_one_area(words: Vocabulary) -> None:
-    assert words.called[words.shorter["都江堰"]][0] == "青城山—都江堰旅游景区"
-    assert "天台山" not in words.shorter and "桃花源" not in words.shorter
-    assert not {"古城", "大峡谷", "植物园", "黄山", "泰安"} & words.shorter.keys()
+    assert words.full_names[words.short_names["都江堰"]][0] == "青城山—都江堰旅游景区"
+    assert "天台山" not in words.short_names and "桃花源" not in words.short_names
+    assert not {"古城", "大峡谷", "植物园", "黄山", "泰安"} & words.short_names.keys()
 
 
 def test_it_is_said_which_area_is_meant(words: Vocabulary) -> None:
-    assert "杭州西湖风景名胜区" in read("离西湖最近的3个景区", words).meant
+    assert "杭州西湖风景名胜区" in interpret("离西湖最近的3个景区", words).restatement
 
 
 def test_what_is_meant_is_said_in_the_language_of_the_question(words: Vocabulary) -> None:
-    zh = read("2015年以后评定的江苏景区有哪些？", words)
-    assert zh.meant == "江苏省 2015 年之后评定的 5A 级景区"
-    en = read("Areas in Zhejiang with tickets under 100 yuan", words)
-    assert en.meant == "5A areas in Zhejiang with tickets under 100 yuan"
+    zh = interpret("2015年以后评定的江苏景区有哪些？", words)
+    assert zh.restatement == "江苏省 2015 年之后评定的 5A 级景区"
+    en = interpret("Areas in Zhejiang with tickets under 100 yuan", words)
+    assert en.restatement == "5A areas in Zhejiang with tickets under 100 yuan"
 
 
 @each_row(
@@ -400,19 +392,19 @@ def test_what_is_meant_is_said_in_the_language_of_the_question(words: Vocabulary
     [("十", 10), ("十二", 12), ("二十", 20), ("一百二", 120), ("一百二十", 120), ("两", 2)],
 )
 def test_numbers_may_be_written_in_chinese(words: Vocabulary, said: str, number: int) -> None:
-    assert read(f"离颐和园最近的{said}个景区", words).sql.endswith(f"LIMIT {number}")
+    assert interpret(f"离颐和园最近的{said}个景区", words).sql.endswith(f"LIMIT {number}")
 
 
 def test_numbers_may_be_english_words(words: Vocabulary) -> None:
-    assert read("Top twelve cities in Zhejiang", words).sql.endswith("LIMIT 12")
+    assert interpret("Top twelve cities in Zhejiang", words).sql.endswith("LIMIT 12")
 
 
 @pytest.mark.parametrize("said", ["三五", "十十", "二十千百"])
 def test_what_is_no_one_number_is_not_guessed(words: Vocabulary, said: str) -> None:
-    with pytest.raises(NotUnderstood):
-        read(f"离颐和园最近的{said}个景区", words)
+    with pytest.raises(NotUnderstoodError):
+        interpret(f"离颐和园最近的{said}个景区", words)
 
 
 def test_a_name_cannot_end_the_text_that_it_stands_in(words: Vocabulary) -> None:
     odd = Vocabulary({}, ["O'Neill' OR 1=1 --省"], [])
-    assert "'O''Neill'' OR 1=1 --省'" in read("O'Neill' OR 1=1 --省有哪些景区", odd).sql
+    assert "'O''Neill'' OR 1=1 --省'" in interpret("O'Neill' OR 1=1 --省有哪些景区", odd).sql

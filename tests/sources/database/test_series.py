@@ -7,21 +7,21 @@ from contextlib import closing
 
 import pytest
 
-from research.sources.database.allowed import Dialect
-from research.sources.database.guard import check
-from research.sources.database.refusals import BOUNDS, Refused
+from research.sources.database.allowlist import Dialect
+from research.sources.database.refusals import DEFAULT_LIMITS, RefusedError
+from research.sources.database.validator import validate
 from tests.tables import each_row
 
-ALL = f"WHERE n < {BOUNDS.series}"
+ALL = f"WHERE n < {DEFAULT_LIMITS.max_series_rows}"
 
 
 def recursive(first: str, step: str, end: str, name: str = "n") -> str:
     return f"WITH RECURSIVE r({name}) AS (SELECT {first} UNION ALL SELECT {step} FROM r {end}) SELECT {name} FROM r"
 
 
-def refused(sql: str, dialect: Dialect = "sqlite") -> Refused:
-    with pytest.raises(Refused) as caught:
-        check(sql, dialect, {"t": {"n": "INTEGER"}})
+def refused(sql: str, dialect: Dialect = "sqlite") -> RefusedError:
+    with pytest.raises(RefusedError) as caught:
+        validate(sql, dialect, {"t": {"n": "INTEGER"}})
     return caught.value
 
 
@@ -41,14 +41,12 @@ def refused(sql: str, dialect: Dialect = "sqlite") -> Refused:
         ("date('2020-02-28')", "date(n, '+1 year')", "WHERE n < '2024-01-01'"),
     ],
 )  # fmt: skip
-def test_a_recursive_series_has_the_values_that_the_engine_would_count(
-    first: str, step: str, end: str
-) -> None:
+def test_a_recursive_series_has_the_values_that_the_engine_would_count(first: str, step: str, end: str) -> None:
     sql = recursive(first, step, end)
-    query = check(sql, "sqlite", {"t": {"n": "INTEGER"}}, rows=BOUNDS.series)
-    assert "RECURSIVE" not in query.text
+    query = validate(sql, "sqlite", {"t": {"n": "INTEGER"}}, max_rows=DEFAULT_LIMITS.max_series_rows)
+    assert "RECURSIVE" not in query.sql
     with closing(sqlite3.connect(":memory:")) as raw:
-        assert raw.execute(query.text).fetchall() == raw.execute(sql).fetchall()
+        assert raw.execute(query.sql).fetchall() == raw.execute(sql).fetchall()
 
 
 @each_row(
@@ -78,16 +76,14 @@ def test_what_is_no_series_is_refused_and_told_what_is(first: str, step: str, en
 @each_row(
     ("first", "step", "end"),
     [
-        ("1", "n + 1", f"WHERE n < {BOUNDS.series + 1}"),
+        ("1", "n + 1", f"WHERE n < {DEFAULT_LIMITS.max_series_rows + 1}"),
         ("1", "n + 0", "WHERE n < 5"),
         ("1", "n - 1", "WHERE n < 5"),
         ("1", "n + 2", "WHERE n <> 6"),
         ("date('2000-01-01')", "date(n, '+1 day')", "WHERE n < '2024-01-01'"),
     ],
 )
-def test_a_series_that_is_long_or_endless_is_refused_at_its_bound(
-    first: str, step: str, end: str
-) -> None:
+def test_a_series_that_is_long_or_endless_is_refused_at_its_bound(first: str, step: str, end: str) -> None:
     assert refused(recursive(first, step, end)).kind == "limit"
 
 
@@ -107,11 +103,11 @@ def test_a_generated_series_is_bounded(ends: str) -> None:
 
 
 def test_a_generated_series_of_dates_ends_with_the_last_that_is_not_beyond() -> None:
-    text = check(
+    text = validate(
         "SELECT d FROM generate_series('2024-01-01'::date, '2024-02-20'::date, '1 month'::interval) AS d",
         "postgres",
         {},
-    ).text
+    ).sql
     assert "2024-02-01" in text
     assert "2024-03-01" not in text
     assert "TIMESTAMPTZ" in text

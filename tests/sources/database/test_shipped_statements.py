@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from research.sources.database.build import build
-from research.sources.database.columns import TABLES
 from research.sources.database.distance import distance_km
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Limits
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ResultLimits
+from research.sources.database.shipped_database import build_database
+from research.sources.database.shipped_tables import TABLES
 from tests.servers.postgres import Cluster
 from tests.sources.database.scenic import cases
 
-MANY = Limits(rows=2_000)
+MANY = ResultLimits(max_rows=2_000)
 
 
 @pytest.fixture(scope="module")
 def sights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build(path)
+    build_database(path)
     return path
 
 
@@ -39,12 +39,10 @@ def served(sights: Path, database_server: Cluster) -> Iterator[tuple[Database, A
         database_server.connect(address.rpartition("/")[2]) as owner,
     ):
         for table in TABLES.values():
-            create, *_ = table.statements()
+            create, *_ = table.create_statements()
             owner.execute(create.replace("REAL", "double precision"))
             for row in file.execute(f"select * from {table.name}"):
-                owner.execute(
-                    f"insert into {table.name} values ({', '.join(['%s'] * len(row))})", row
-                )
+                owner.execute(f"insert into {table.name} values ({', '.join(['%s'] * len(row))})", row)
         owner.execute(
             "create function distance_km(a float8, b float8, c float8, d float8) returns float8"
             " immutable language sql as 'select 2 * 6371.0088 * asin(sqrt(power(sin(radians(d - b)"
@@ -82,7 +80,7 @@ def refused(database: Database) -> tuple[list[str], list[str]]:
     for sql in asked:
         try:
             database.check(sql)
-        except Refused as error:
+        except RefusedError as error:
             wrong.append(f"{sql}: {error}")
     return asked, wrong
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from research.core.coordinates import Point, metres, to_gcj02
-from research.sources.database.build import SheetError, build, shipped
-from research.sources.database.columns import PROVINCES, TABLES, comments
-from research.storage.files import StoreError
+from research.core.coordinates import Point, distance_metres, to_gcj02
+from research.sources.database.shipped_database import SheetError, build_database, ensure_shipped_database
+from research.sources.database.shipped_tables import PROVINCES, TABLES, column_comments
+from research.storage.sqlite_files import StoreError
 
 SHEETS = Path(__file__).resolve().parents[3] / "research" / "data" / "sights"
 MUNICIPALITIES = {"北京市", "天津市", "上海市", "重庆市"}
@@ -24,7 +24,7 @@ MUNICIPALITIES = {"北京市", "天津市", "上海市", "重庆市"}
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build(path)
+    build_database(path)
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
@@ -54,7 +54,7 @@ def test_only_the_two_tables_can_be_queried(database: sqlite3.Connection) -> Non
 def test_the_columns_of_the_database_are_those_that_have_comments(
     database: sqlite3.Connection,
 ) -> None:
-    for table, columns in comments().items():
+    for table, columns in column_comments().items():
         made = rows(database, f"select name from pragma_table_info('{table}')")
         assert made == [(name,) for name in columns]
         assert all(zh and en for zh, en in columns.values())
@@ -65,12 +65,12 @@ def test_cells_have_the_types_of_their_columns(database: sqlite3.Connection) -> 
     for table in TABLES.values():
         for column in table.columns:
             found = {t for (t,) in rows(database, f"select distinct typeof({column.name}) from {table.name}")}  # fmt: skip
-            assert found <= stored[column.kind] | (set() if column.needed else {"null"}), column
+            assert found <= stored[column.sql_type] | (set() if column.is_required else {"null"}), column
 
 
 def test_what_is_unknown_is_null_and_never_an_empty_text(database: sqlite3.Connection) -> None:
     for table in TABLES.values():
-        for name in (column.name for column in table.columns if column.kind == "TEXT"):
+        for name in (column.name for column in table.columns if column.sql_type == "TEXT"):
             where = f"{name} in ('', '--', '-', '未知', '暂无') or {name} <> trim({name})"
             assert rows(database, f"select {name} from {table.name} where {where}") == []
     assert rows(database, "select count(*) > 0 from tourist_spot where ticket_cny is null") == [(1,)]  # fmt: skip
@@ -122,7 +122,7 @@ def test_no_two_areas_stand_at_the_same_point(database: sqlite3.Connection) -> N
         (a[2], b[2])
         for n, a in enumerate(at)
         for b in at[n + 1 :]
-        if b[0] - a[0] < 0.01 and metres(Point(*a[:2]), Point(*b[:2])) < 300
+        if b[0] - a[0] < 0.01 and distance_metres(Point(*a[:2]), Point(*b[:2])) < 300
     ]
     assert near == []
 
@@ -133,9 +133,7 @@ def test_areas_of_a_city_lie_near_each_other(database: sqlite3.Connection) -> No
     for row in database.execute("select * from a_sight where lng_wgs84 is not null"):
         points.setdefault(row["city"], []).append(Point(row["lng_wgs84"], row["lat_wgs84"]))
     for city, own in points.items():
-        assert max(metres(a, b) for a in own for b in own) < 450_000, (
-            city
-        )  # Chongqing is the widest
+        assert max(distance_metres(a, b) for a in own for b in own) < 450_000, city  # Chongqing is the widest
 
 
 def test_the_coordinates_of_chinese_maps_are_the_converted_ones(
@@ -161,7 +159,7 @@ def test_a_point_is_the_area_and_not_the_city_that_it_belongs_to(
     database: sqlite3.Connection, name: str, lng: float, lat: float
 ) -> None:
     (found,) = database.execute("select * from a_sight where name = ?", [name])
-    assert metres(Point(found["lng_wgs84"], found["lat_wgs84"]), Point(lng, lat)) < 8_000
+    assert distance_metres(Point(found["lng_wgs84"], found["lat_wgs84"]), Point(lng, lat)) < 8_000
 
 
 def test_an_area_without_a_point_has_none_in_any_system(database: sqlite3.Connection) -> None:
@@ -187,15 +185,15 @@ def test_indexes_serve_the_usual_filters(database: sqlite3.Connection) -> None:
 
 
 def test_the_same_sheets_make_the_same_file(tmp_path: Path) -> None:
-    build(tmp_path / "one.db")
-    build(tmp_path / "deeper" / "two.db", SHEETS)
+    build_database(tmp_path / "one.db")
+    build_database(tmp_path / "deeper" / "two.db", SHEETS)
     assert (tmp_path / "one.db").read_bytes() == (tmp_path / "deeper" / "two.db").read_bytes()
 
 
 def test_the_shipped_file_is_made_once(tmp_path: Path) -> None:
-    path = shipped(tmp_path)
+    path = ensure_shipped_database(tmp_path)
     made = path.stat()
-    assert shipped(tmp_path) == path
+    assert ensure_shipped_database(tmp_path) == path
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -203,7 +201,7 @@ def test_the_shipped_file_is_made_once(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_used_is_a_trouble_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError):
-        shipped(tmp_path / "file")
+        ensure_shipped_database(tmp_path / "file")
 
 
 Change = Callable[[list[dict[str, str]]], object]
@@ -248,7 +246,7 @@ def test_a_damaged_sheet_is_named_with_its_cell(
 ) -> None:
     change(sheets, table, how)
     with pytest.raises(SheetError) as error:
-        build(tmp_path / "out" / "sights.db", sheets)
+        build_database(tmp_path / "out" / "sights.db", sheets)
     assert str(error.value).startswith(f"{table}.csv")
     assert said in str(error.value)
     assert not (tmp_path / "out").exists()
@@ -263,35 +261,33 @@ def test_a_damaged_sheet_is_named_with_its_cell(
         (b"gid,gid\n", "repeated column 'gid'"),
     ],
 )
-def test_a_file_that_is_no_sheet_is_said_so(
-    sheets: Path, tmp_path: Path, content: bytes | None, said: str
-) -> None:
+def test_a_file_that_is_no_sheet_is_said_so(sheets: Path, tmp_path: Path, content: bytes | None, said: str) -> None:
     if content is None:
         (sheets / "a_sight.csv").unlink()
     else:
         (sheets / "a_sight.csv").write_bytes(content)
     with pytest.raises(SheetError, match=said):
-        build(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", sheets)
 
 
 def test_a_row_with_a_comma_too_many_is_said_so(sheets: Path, tmp_path: Path) -> None:
     text = (sheets / "a_sight.csv").read_text(encoding="utf-8")
     (sheets / "a_sight.csv").write_text(text.rstrip("\n") + ",\n", encoding="utf-8")
     with pytest.raises(SheetError, match=r"line 359 has 12 cells; the header has 11"):
-        build(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", sheets)
 
 
 def test_a_failed_build_leaves_the_file_from_before(sheets: Path, tmp_path: Path) -> None:
-    build(tmp_path / "sights.db", sheets)
+    build_database(tmp_path / "sights.db", sheets)
     before = (tmp_path / "sights.db").read_bytes()
     change(sheets, "tourist_spot", lambda r: r[0].update(gid="9999"))
     with pytest.raises(SheetError):
-        build(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", sheets)
     assert (tmp_path / "sights.db").read_bytes() == before
 
 
 def test_dashes_become_null_and_prices_keep_their_fractions(sheets: Path, tmp_path: Path) -> None:
     change(sheets, "tourist_spot", lambda r: (r[0].update(season="--", ticket_cny="62.5"),))
-    build(tmp_path / "sights.db", sheets)
+    build_database(tmp_path / "sights.db", sheets)
     with closing(sqlite3.connect(tmp_path / "sights.db")) as connection:
         assert rows(connection, "select season, ticket_cny from tourist_spot where id = 1") == [(None, 62.5)]  # fmt: skip

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits, Result
-from research.sources.database.sqlite import SQLite, _instr, _replace, _trimmer
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits
+from research.sources.database.sqlite import SQLite, _create_trim, _find_text, _replace_text
 from tests.sources.database.scenic import SECRET, cases, known
 from tests.tables import each_row
 
@@ -26,14 +26,12 @@ SECONDS, SLACK = 0.4, 30.0  # the machine may be busy
 MEMORY = 200 * 1024  # kilobytes
 
 
-def run(database: Database, sql: str) -> Result:
+def run(database: Database, sql: str) -> ExecutionResult:
     return database.run(database.check(sql))
 
 
 @pytest.mark.slow
-def test_every_attack_past_the_guard_reads_nothing_else_writes_nothing_and_ends(
-    scenic: Path, tmp_path: Path
-) -> None:
+def test_every_attack_past_the_guard_reads_nothing_else_writes_nothing_and_ends(scenic: Path, tmp_path: Path) -> None:
     outside, new = tmp_path / "outside.db", tmp_path / "new.db"
     with sqlite3.connect(outside) as other:
         other.execute("create table outside(k text)")
@@ -64,9 +62,9 @@ def test_what_only_the_guard_can_stop_is_few_and_says_why() -> None:
 
 
 def test_a_long_statement_ends_at_its_deadline(scenic: Path) -> None:
-    database = open_database(scenic, reads=known, limits=Limits(seconds=0.4))
+    database = open_database(scenic, table_filter=known, limits=ResultLimits(timeout_seconds=0.4))
     started = time.monotonic()
-    with pytest.raises(Failed, match=r"more than 0\.4 seconds") as caught:
+    with pytest.raises(ExecutionError, match=r"more than 0\.4 seconds") as caught:
         run(database, "SELECT count(*) FROM visit a, visit b, visit c, visit d")
     assert caught.value.cause == "timeout"
     assert time.monotonic() - started < 0.4 + SLACK
@@ -87,18 +85,18 @@ def test_a_long_statement_ends_at_its_deadline(scenic: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_an_engine_refuses_is_told_apart(scenic: Path, sql: str, cause: str) -> None:
-    backend = SQLite(scenic, Limits())
-    backend.schema(known, None)
+    backend = SQLite(scenic, ResultLimits())
+    backend.read_schema(known, None)
     try:
         backend.run(sql)
-    except Failed as failed:
+    except ExecutionError as failed:
         assert failed.cause == cause
     else:
         assert cause == "rows"
 
 
 def test_a_number_that_grows_too_large_is_not_told_as_too_many_columns(database: Database) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         run(database, "SELECT sum(gid + 9223372036854775000) FROM a_sight")
     assert "integer overflow" in caught.value.message and "TOTAL" in caught.value.message
     assert "columns" not in caught.value.message
@@ -121,31 +119,31 @@ def test_counting_a_part_of_the_statement_is_no_forbidden_read(database: Databas
 
 
 def test_a_part_that_is_called_as_a_view_opens_no_table(scenic: Path) -> None:
-    backend = SQLite(scenic, Limits())
-    backend.schema(lambda _, table: table == "best", None)
+    backend = SQLite(scenic, ResultLimits())
+    backend.read_schema(lambda _, table: table == "best", None)
     assert backend.run("select name from best").rows
     for sql in (
         "with best as (select k from secret) select k from best",
         "with best as (select city from a_sight) select city from best",
         "select city from a_sight",
     ):
-        with pytest.raises(Failed):
-            backend.run(sql, ctes=("best",))
+        with pytest.raises(ExecutionError):
+            backend.run(sql, cte_names=("best",))
 
 
 def test_rows_cells_and_totals_are_bounded_and_say_so(scenic: Path) -> None:
-    short = open_database(scenic, reads=known, limits=Limits(rows=3, cell=4))
+    short = open_database(scenic, table_filter=known, limits=ResultLimits(max_rows=3, max_cell_characters=4))
     found = run(short, "SELECT name, gid FROM a_sight ORDER BY gid")
-    assert (len(found.rows), found.truncated) == (3, True)
+    assert (len(found.rows), found.is_truncated) == (3, True)
     assert found.rows[0] == ("乌镇景区", 1)
     assert found.rows[2] == ("鲁迅故里…", 3)
-    assert found.cut == 2
+    assert found.shortened_cells == 2
     exact = run(short, "SELECT gid FROM a_sight WHERE gid <= 3")
-    assert (len(exact.rows), exact.truncated) == (3, False)
-    small = open_database(scenic, reads=known, limits=Limits(total=100))
+    assert (len(exact.rows), exact.is_truncated) == (3, False)
+    small = open_database(scenic, table_filter=known, limits=ResultLimits(max_characters=100))
     assert len(run(small, "SELECT name FROM a_sight").rows) < 25
-    narrow = open_database(scenic, reads=known, limits=Limits(columns=2))
-    with pytest.raises(Failed) as caught:
+    narrow = open_database(scenic, table_filter=known, limits=ResultLimits(max_columns=2))
+    with pytest.raises(ExecutionError) as caught:
         run(narrow, "SELECT * FROM a_sight")
     assert caught.value.cause == "size"
 
@@ -156,7 +154,7 @@ def test_types_are_told_by_the_values(database: Database) -> None:
         "SELECT gid, score, name, rated, current_timestamp, NULL, 1 = 1 FROM a_sight WHERE gid < 7",
     )
     assert found.types == ("integer", "number", "text", "date", "datetime", "empty", "integer")
-    assert found.seconds < SLACK
+    assert found.duration_seconds < SLACK
 
 
 @each_row("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "\\", "it''s", ":gid"])
@@ -180,25 +178,23 @@ def test_several_threads_may_ask_at_once(database: Database) -> None:
 
 
 def test_a_plan_is_made_without_running(database: Database) -> None:
-    database.plan(database.check("SELECT count(*) FROM visit a, visit b, visit c, visit d"))
+    database.explain(database.check("SELECT count(*) FROM visit a, visit b, visit c, visit d"))
 
 
 def test_a_statement_that_only_the_engine_does_not_take_fails_with_its_words(
     database: Database,
 ) -> None:
     query = database.check("SELECT name FROM a_sight GROUP BY sum(score)")
-    with pytest.raises(Failed, match="GROUP BY"):
-        database.plan(query)
+    with pytest.raises(ExecutionError, match="GROUP BY"):
+        database.explain(query)
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"no database at all, but longer than a header is" * 4, b""]
-)
+@pytest.mark.parametrize("content", [None, b"no database at all, but longer than a header is" * 4, b""])
 def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "some.db"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         open_database(path)
     assert caught.value.cause == ("table" if content == b"" else "unreachable")
     assert content is not None or not path.exists()
@@ -208,32 +204,25 @@ def test_a_path_with_odd_characters_is_opened(tmp_path: Path, scenic: Path) -> N
     path = tmp_path / "a?b#c %20 景区.db"
     path.write_bytes(scenic.read_bytes())
     assert run(open_database(path), "SELECT count(*) FROM visit").rows == ((150,),)
-    assert open_database(f"sqlite:///{scenic}", reads=known).dialect == "sqlite"
+    assert open_database(f"sqlite:///{scenic}", table_filter=known).dialect == "sqlite"
 
 
-@pytest.mark.parametrize(
-    "address", ["mysql://u:sentinel-pw@h/d", "postgresql://u:sentinel-pw@[::/d", "x://"]
-)
+@pytest.mark.parametrize("address", ["mysql://u:sentinel-pw@h/d", "postgresql://u:sentinel-pw@[::/d", "x://"])
 def test_an_address_of_another_kind_is_refused_without_its_password(address: str) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         open_database(address)
     assert caught.value.cause == "address"
     assert "sentinel" not in str(caught.value)
 
 
 def test_what_may_not_run_never_reaches_the_engine(database: Database) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         database.check(f"SELECT '{SECRET}'; DELETE FROM a_sight")
 
 
 # SQLite's functions as Python has them
 
-VALUES = (
-    st.none()
-    | st.integers(-99, 99)
-    | st.sampled_from([0.5, 1e20, -2.0, 1e-7])
-    | st.text("ab湖 .", max_size=6)
-)
+VALUES = st.none() | st.integers(-99, 99) | st.sampled_from([0.5, 1e20, -2.0, 1e-7]) | st.text("ab湖 .", max_size=6)
 
 
 @given(a=VALUES, b=VALUES, c=VALUES)
@@ -245,12 +234,12 @@ def test_replaced_functions_are_as_sqlite_has_them(
     sql = "select instr(?1, ?2), replace(?1, ?2, ?3), trim(?1, ?2), ltrim(?1, ?2), rtrim(?1, ?2), trim(?1)"
     (expected,) = connection.execute(sql, (a, b, c)).fetchall()
     connection.close()
-    assert expected[0] == _instr(a, b)
-    replaced = _replace(a, b, c)
+    assert expected[0] == _find_text(a, b)
+    replaced = _replace_text(a, b, c)
     assert expected[1] == replaced
-    trimmed = [_trimmer(side)(a, b) for side in ("", "l", "r")]
+    trimmed = [_create_trim(side)(a, b) for side in ("", "l", "r")]
     assert list(expected[2:5]) == trimmed
-    assert expected[5] == _trimmer("")(a)
+    assert expected[5] == _create_trim("")(a)
 
 
 def test_a_text_that_is_too_long_to_hold_is_told_and_not_read(tmp_path: Path) -> None:
@@ -261,17 +250,17 @@ def test_a_text_that_is_too_long_to_hold_is_told_and_not_read(tmp_path: Path) ->
     made.close()
     database = open_database(path)
     assert run(database, "SELECT id FROM page").rows == ((1,),)
-    with pytest.raises(Failed, match="fewer or shorter columns") as caught:
+    with pytest.raises(ExecutionError, match="fewer or shorter columns") as caught:
         run(database, "SELECT body FROM page")
     assert caught.value.cause == "size"
 
 
 def test_parts_that_are_written_out_without_end_are_refused_past_the_guard(scenic: Path) -> None:
     parts = [f"c{n} as (select a.x from c{n - 1} a, c{n - 1} b, c{n - 1} c)" for n in range(1, 16)]
-    backend = SQLite(scenic, Limits(seconds=1.0))
-    backend.schema(known, None)
+    backend = SQLite(scenic, ResultLimits(timeout_seconds=1.0))
+    backend.read_schema(known, None)
     started = time.monotonic()
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ExecutionError) as caught:
         backend.run(f"with c0 as (select n as x from visit), {', '.join(parts)} select x from c15")
     assert caught.value.cause in ("refused", "size", "timeout")
     assert time.monotonic() - started < SECONDS + SLACK

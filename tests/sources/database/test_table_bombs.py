@@ -15,7 +15,7 @@ from openpyxl.utils import get_column_letter
 from pyarrow import parquet
 
 from research.core.i18n import message
-from research.readers.table_files import FileTable, Unreadable, load, recognise
+from research.readers.table_files import FileTable, UnreadableTableError, load_tables, recognise_tables
 from tests.sources.database.bombs import (
     HEAD,
     cell,
@@ -35,9 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LAST = f'<row r="1048576">{cell("XFD1048576")}</row>'
 FAR = [(0, 0, 1.0), (0, 1, 2.0)]
 ENTITIES = (
-    '<!DOCTYPE l [<!ENTITY l0 "lol">'
-    + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
-    + "]>"
+    '<!DOCTYPE l [<!ENTITY l0 "lol">' + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10)) + "]>"
 )
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "sparse.xlsx": (lambda: xlsx(HEAD + LAST), "extent"),
@@ -117,7 +115,7 @@ def test_a_bomb_is_refused_in_a_moment_and_with_little_memory(tmp_path: Path) ->
 
 
 def read(path: Path) -> FileTable:
-    (table,) = load([(path, recognise(path, path.name))], path.with_name("made.duckdb"))
+    (table,) = load_tables([(path, recognise_tables(path, path.name))], path.with_name("made.duckdb"))
     return table
 
 
@@ -148,17 +146,15 @@ def test_an_honest_workbook_is_read_whatever_it_claims(
 
 
 def test_a_text_is_taken_for_utf_16_only_where_it_is(tmp_path: Path) -> None:
-    for n, text in enumerate(
-        ("a,b\n1,2\n", "城市,人口\n杭州,1\n", "城市,人口\n杭州,很多人\n" * 500)
-    ):
+    for n, text in enumerate(("a,b\n1,2\n", "城市,人口\n杭州,1\n", "城市,人口\n杭州,很多人\n" * 500)):
         for encoding in ("utf-16-le", "utf-16-be"):
             path = tmp_path / f"t{n}.csv"
             path.write_bytes(text.encode(encoding))
-            assert recognise(path, path.name)[0].encoding == encoding
+            assert recognise_tables(path, path.name)[0].encoding == encoding
     path = tmp_path / "nul.csv"
     path.write_bytes("城市,人口\n杭州,1\n".encode() * 20 + b"\0")
-    with pytest.raises(Unreadable):
-        recognise(path, path.name)
+    with pytest.raises(UnreadableTableError):
+        recognise_tables(path, path.name)
 
 
 @pytest.mark.slow
@@ -174,8 +170,8 @@ def test_a_parquet_file_that_lies_costs_nothing_but_itself(tmp_path: Path) -> No
             path.write_bytes(broken)
             try:
                 read(path)
-            except Unreadable as error:
-                assert error.why in (
+            except UnreadableTableError as error:
+                assert error.reason in (
                     "broken",
                     "memory",
                     "rows",
@@ -192,13 +188,13 @@ def test_a_parquet_file_that_lies_costs_nothing_but_itself(tmp_path: Path) -> No
 def test_rows_without_end_are_refused_before_they_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"a": pyarrow.array([1] * 20_000_001, pyarrow.int8())}), path)
-    with pytest.raises(Unreadable) as caught:
-        recognise(path, path.name)
-    assert caught.value.why == "rows"
+    with pytest.raises(UnreadableTableError) as caught:
+        recognise_tables(path, path.name)
+    assert caught.value.reason == "rows"
 
 
 @pytest.mark.parametrize("why", ["extent", "unpacked", "time", "memory", "busy", "start"])
 def test_a_refusal_is_told_in_both_languages(why: str) -> None:
-    error = Unreadable(why, "sales.xlsx")  # type: ignore[arg-type]
-    assert error.told("en") == message(f"unreadable.{why}", "en", file="sales.xlsx", row=0)
-    assert "sales.xlsx" in error.told("zh") != error.told("en")
+    error = UnreadableTableError(why, "sales.xlsx")  # type: ignore[arg-type]
+    assert error.message_in("en") == message(f"unreadable.{why}", "en", file="sales.xlsx", row=0)
+    assert "sales.xlsx" in error.message_in("zh") != error.message_in("en")

@@ -12,12 +12,12 @@ import duckdb
 import openpyxl
 import pytest
 
-from research.readers.table_files import Correction, FileTable, Unreadable, load, recognise
+from research.readers.table_files import Correction, FileTable, UnreadableTableError, load_tables, recognise_tables
 from research.sources.database.duckdb import DuckDB
 from research.sources.database.engines import open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed, Limits
-from research.sources.database.uploads import Uploads
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError, ResultLimits
+from research.sources.database.uploads import UploadStore
 from tests.tables import each_row
 
 SALES = '日期,城市,销售额,数量,"备 注"\n2024年3月5日,杭州,12.5,3,"a,b\nc"\n2024/3/6,苏州,,4,x\n'
@@ -30,12 +30,9 @@ def became(
 ) -> dict[str, tuple[FileTable, tuple[tuple[object, ...], ...]]]:
     """The tables of a file, with their rows as a statement has them."""
     target = path.with_name("made.duckdb")
-    found = load([(path, recognise(path, path.name, corrections))], target)
-    database = open_database(target, samples=False)
-    return {
-        table.name: (table, database.run(database.check(f'SELECT * FROM "{table.name}"')).rows)
-        for table in found
-    }
+    found = load_tables([(path, recognise_tables(path, path.name, corrections))], target)
+    database = open_database(target, includes_samples=False)
+    return {table.name: (table, database.run(database.check(f'SELECT * FROM "{table.name}"')).rows) for table in found}
 
 
 def written(folder: Path, name: str, content: bytes | str) -> Path:
@@ -48,9 +45,7 @@ def test_a_table_is_the_same_in_every_encoding(tmp_path: Path) -> None:
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "gb18030", "gbk"):
         path = written(tmp_path, "sales.csv", SALES.encode(encoding))
         table, rows = became(path)["sales"]
-        assert [c.name for c in table.columns] == ["日期", "城市", "销售额", "数量", "备_注"], (
-            encoding
-        )
+        assert [c.name for c in table.columns] == ["日期", "城市", "销售额", "数量", "备_注"], encoding
         assert [c.type for c in table.columns] == TYPES
         assert rows == ROWS and table.rows == 2
 
@@ -84,17 +79,15 @@ def test_a_value_that_is_none_of_its_type_is_never_lost(tmp_path: Path) -> None:
     table, rows = became(path)["late"]
     assert [c.type for c in table.columns] == ["text", "integer", "text"]
     assert table.kept == ("a", "d")
-    database = open_database(path.with_name("made.duckdb"), samples=False)
+    database = open_database(path.with_name("made.duckdb"), includes_samples=False)
     last = database.run(database.check("SELECT a, b, d FROM late WHERE b > 2 ORDER BY b")).rows
     assert last == (("1.5", 4, "x"), ("x", 5, None))
-    assert len(rows) == database.limits.rows
+    assert len(rows) == database.limits.max_rows
 
 
 def test_what_was_recognised_can_be_corrected(tmp_path: Path) -> None:
     path = written(tmp_path, "odd.csv", "x,y\na,b\n1,2\n")
-    given = Correction(
-        name="right", header=2, columns={"a": ("amount", "number"), "b": ("", "text")}
-    )
+    given = Correction(name="right", header=2, columns={"a": ("amount", "number"), "b": ("", "text")})
     table, rows = became(path, {"": given})["right"]
     assert [(c.name, c.type) for c in table.columns] == [("amount", "number"), ("b", "text")]
     assert rows == ((1.0, "2"),)
@@ -130,7 +123,7 @@ def test_a_note_far_right_of_a_late_row_is_not_lost(tmp_path: Path) -> None:
     book.save(tmp_path / "log.xlsx")
     table, _ = became(tmp_path / "log.xlsx")["log"]
     assert [column.heading for column in table.columns[::7]] == ["time", "column_8"]
-    database = open_database(tmp_path / "made.duckdb", samples=False)
+    database = open_database(tmp_path / "made.duckdb", includes_samples=False)
     noted = database.run(database.check("SELECT time, column_8 FROM log WHERE column_8 <> ''")).rows
     assert noted == ((2_500, "siehe Anhang"),)
 
@@ -138,9 +131,7 @@ def test_a_note_far_right_of_a_late_row_is_not_lost(tmp_path: Path) -> None:
 def test_parquet_and_json_lines_have_types_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     with duckdb.connect() as raw:
-        raw.execute(
-            f"copy (select 1 a, date '2024-01-02' d, [1, 2] l, 'x' as \"名 称\") to '{path}'"
-        )
+        raw.execute(f"copy (select 1 a, date '2024-01-02' d, [1, 2] l, 'x' as \"名 称\") to '{path}'")
     table, rows = became(path)["p"]
     assert [c.type for c in table.columns] == ["integer", "date", "text", "text"]
     assert rows == ((1, "2024-01-02", "[1, 2]", "x"),)
@@ -165,16 +156,14 @@ def test_parquet_and_json_lines_have_types_of_their_own(tmp_path: Path) -> None:
         ("wide.csv", b",".join(b"c%d" % n for n in range(501)) + b"\n", "columns", 0),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(
-    tmp_path: Path, name: str, content: bytes, why: str, row: int
-) -> None:
+def test_a_bad_file_is_told_in_one_line(tmp_path: Path, name: str, content: bytes, why: str, row: int) -> None:
     path = written(tmp_path, name, content)
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableTableError) as caught:
         became(path)
     if name != "nul.csv":
-        assert (caught.value.why, caught.value.row) == (why, row)
+        assert (caught.value.reason, caught.value.row) == (why, row)
     for language in ("en", "zh"):
-        told = caught.value.told(language)  # type: ignore[arg-type]
+        told = caught.value.message_in(language)  # type: ignore[arg-type]
         assert name in told and "\n" not in told and "unreadable" not in told
     assert not path.with_name("made.duckdb").exists()
     assert not list(tmp_path.glob("*.part*"))
@@ -185,7 +174,7 @@ def test_a_bad_file_is_told_in_one_line(
 def test_json_lines_may_have_late_keys_and_types(tmp_path: Path, late: str) -> None:
     lines = ['{"id": 0}'] * 25_000
     became(written(tmp_path, "log.jsonl", "\n".join([*lines, late, *lines])))
-    database = open_database(tmp_path / "made.duckdb", samples=False)
+    database = open_database(tmp_path / "made.duckdb", includes_samples=False)
     column = "note" if "note" in late else "id"
     found = database.run(database.check(f"SELECT {column} FROM log WHERE {column} LIKE '%Anhang%'"))
     assert [str(value).strip('"') for (value,) in found.rows] == ["siehe Anhang"]
@@ -204,9 +193,9 @@ def test_a_damaged_sheet_is_not_left_out_in_silence(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as package:
         for name, content in parts.items():
             package.writestr(name, content[:-40] if name.endswith("/sheet2.xml") else content)
-    with pytest.raises(Unreadable) as caught:
-        recognise(path, path.name)
-    assert caught.value.why == "broken"
+    with pytest.raises(UnreadableTableError) as caught:
+        recognise_tables(path, path.name)
+    assert caught.value.reason == "broken"
 
 
 def test_a_cell_may_hold_a_long_text(tmp_path: Path) -> None:
@@ -228,20 +217,18 @@ def test_hostile_names_are_names_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such file")
 def test_no_other_file_is_read_while_one_is_loaded(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "a,b\n/etc/passwd,1\n")
-    (table,) = recognise(path, "a.csv")
-    evil = table.model_copy(
-        update={"delimiter": "','), x AS (SELECT * FROM read_text('/etc/passwd')) --"}
-    )
+    (table,) = recognise_tables(path, "a.csv")
+    evil = table.model_copy(update={"delimiter": "','), x AS (SELECT * FROM read_text('/etc/passwd')) --"})
     target = tmp_path / "evil.duckdb"
-    with pytest.raises(Unreadable):
-        load([(path, [evil])], target)
+    with pytest.raises(UnreadableTableError):
+        load_tables([(path, [evil])], target)
     assert not target.exists()
 
 
 def test_uploads_are_their_owners_alone_and_go_when_they_are_removed(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
-    tables = recognise(path, "sales.csv")
-    here = Uploads(tmp_path / "tables")
+    tables = recognise_tables(path, "sales.csv")
+    here = UploadStore(tmp_path / "tables")
     made = here.add("ann", [(path, tables)])
     assert here.add("ann", [(path, tables)]) == made  # not twice
     assert [each.id for each in here.all("ann")] == [made.id] and here.all("bob") == ()
@@ -256,8 +243,8 @@ def test_uploads_are_their_owners_alone_and_go_when_they_are_removed(tmp_path: P
 
 def test_of_an_upload_nothing_but_its_tables_can_be_read(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
-    here = Uploads(tmp_path / "tables")
-    made = here.add("ann", [(path, recognise(path, "sales.csv"))])
+    here = UploadStore(tmp_path / "tables")
+    made = here.add("ann", [(path, recognise_tables(path, "sales.csv"))])
     file = here.path("ann", made.id)
     database = open_database(file)
     for sql in (
@@ -265,9 +252,9 @@ def test_of_an_upload_nothing_but_its_tables_can_be_read(tmp_path: Path) -> None
         f"SELECT * FROM read_csv('{path}')",
         "FROM duckdb_tables()",
     ):
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             database.check(sql)
-        backend = DuckDB(file, Limits())
-        backend.schema(None, None)
-        with pytest.raises(Failed):
+        backend = DuckDB(file, ResultLimits())
+        backend.read_schema(None, None)
+        with pytest.raises(ExecutionError):
             backend.run(sql)

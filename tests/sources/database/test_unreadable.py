@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 from research.sources.database.engines import Database, open_database
-from research.sources.database.refusals import Refused
-from research.sources.database.results import Failed
+from research.sources.database.refusals import RefusedError
+from research.sources.database.results import ExecutionError
 from tests.servers.postgres import Cluster
 
 GOOD = "create table good(a integer, b text); insert into good values (1, 'x');"
@@ -37,11 +37,11 @@ def opened(path: Path, *leave_out: str) -> Database:
     def reads(schema: str, table: str) -> bool:
         return not any(fnmatchcase(table.lower(), one.lower()) for one in leave_out)
 
-    return open_database(path, reads=reads)
+    return open_database(path, table_filter=reads)
 
 
 def names(database: Database) -> set[str]:
-    return {table.called for table in database.schema.tables}
+    return {table.qualified_name for table in database.schema.tables}
 
 
 def left_out(database: Database) -> dict[str, str]:
@@ -88,7 +88,7 @@ def test_what_sqlite_cannot_read_is_left_out_with_the_reason(
     assert reason in left_out(database)["odd"]
     assert names(database) == {"good"}
     assert rows(database, "SELECT a, b FROM good") == ((1, "x"),)
-    with pytest.raises(Refused, match="cannot be read"):
+    with pytest.raises(RefusedError, match="cannot be read"):
         database.check("SELECT * FROM odd")
     hidden = opened(path, "odd", "other")
     assert (names(hidden), left_out(hidden)) == ({"good"}, {})
@@ -113,7 +113,7 @@ def test_of_a_table_only_the_column_that_cannot_be_computed_is_left_out(tmp_path
     database = opened(make(tmp_path / "some.db", script))
     assert list(left_out(database)) == ["t.c"]
     assert rows(database, "SELECT a, d FROM t") == ((1, "k"),)
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         database.check("SELECT c FROM t")
 
 
@@ -121,14 +121,14 @@ def test_a_reference_to_what_is_left_out_is_dropped(tmp_path: Path) -> None:
     script = "create table child(x references odd, y references good(a));" + DROPPED
     database = opened(make(tmp_path / "some.db", script))
     child = next(table for table in database.schema.tables if table.name == "child")
-    assert [column.refers for column in child.columns] == ["", "good.a"]
+    assert [column.reference for column in child.columns] == ["", "good.a"]
 
 
 def test_a_database_with_nothing_that_can_be_read_says_why(tmp_path: Path) -> None:
     path = tmp_path / "some.db"
     with closing(sqlite3.connect(path)) as made:
         made.executescript(DROPPED)
-    with pytest.raises(Failed, match="odd: no such table"):
+    with pytest.raises(ExecutionError, match="odd: no such table"):
         open_database(path)
 
 
@@ -158,14 +158,12 @@ def test_shadow_tables_follow_their_virtual_table(tmp_path: Path, kind: str, vac
     hidden = opened(path, "Notes")
     assert names(hidden) == {"good", "notes_kept"}
     with closing(sqlite3.connect(path)) as made:
-        made_of = made.execute(
-            "select name from sqlite_master where name glob 'notes_*'"
-        ).fetchall()
+        made_of = made.execute("select name from sqlite_master where name glob 'notes_*'").fetchall()
     for (name,) in (*made_of, ("notes",)):
         if name != "notes_kept":
-            with pytest.raises(Refused):
+            with pytest.raises(RefusedError):
                 hidden.check(f"SELECT * FROM {name}")
-            with pytest.raises(Failed):  # the engine refuses it too
+            with pytest.raises(ExecutionError):  # the engine refuses it too
                 hidden._backend.run(f"select * from {name}")
 
 
@@ -191,9 +189,7 @@ def test_the_words_of_a_table_that_is_left_out_are_not_read_by_a_list_of_them(
     assert "words" not in names(opened(path, "notes"))
     articles = "create table articles(id integer primary key, body);"
     articles += "create virtual table found using fts5(body, content=articles, content_rowid=id);"
-    articles += (
-        "insert into articles values (1, 'hi'); insert into found(found) values ('rebuild');"
-    )
+    articles += "insert into articles values (1, 'hi'); insert into found(found) values ('rebuild');"
     other = make(tmp_path / "other.db", articles)
     assert rows(opened(other), "SELECT body FROM found") == (("hi",),)
     assert "found" not in names(opened(other, "articles"))
@@ -214,9 +210,7 @@ def test_the_words_of_a_table_that_is_left_out_are_not_read_by_a_list_of_them(
          "create or replace view odd as select a from other", "recurs"),
     ],
 )  # fmt: skip
-def test_a_view_that_duckdb_cannot_read_is_left_out_with_the_reason(
-    tmp_path: Path, script: str, reason: str
-) -> None:
+def test_a_view_that_duckdb_cannot_read_is_left_out_with_the_reason(tmp_path: Path, script: str, reason: str) -> None:
     path, file = tmp_path / "some.duckdb", tmp_path / "far.csv"
     file.write_text("a\n1\n", encoding="utf-8")
     with duckdb.connect(path) as made:

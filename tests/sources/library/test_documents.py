@@ -25,17 +25,24 @@ from pypdf.generic import (
 )
 
 from research.readers import documents
-from research.readers.documents import SUFFIXES, Document, Problem, Unreadable, read, walk
+from research.readers.documents import (
+    SUFFIXES,
+    Document,
+    FileProblem,
+    UnreadableFileError,
+    find_accepted_files,
+    read_document,
+)
 from tests.tables import each_row
 
 
-def problem(name: str, data: bytes) -> Problem:
+def problem(name: str, data: bytes) -> FileProblem:
     return refused(name, data).problem
 
 
-def refused(name: str, data: bytes) -> Unreadable:
-    with pytest.raises(Unreadable) as caught:
-        read(name, data)
+def refused(name: str, data: bytes) -> UnreadableFileError:
+    with pytest.raises(UnreadableFileError) as caught:
+        read_document(name, data)
     message = str(caught.value)
     assert message == caught.value.detail
     assert 0 < len(message) <= 300
@@ -66,7 +73,7 @@ def outline(document: Document) -> list[tuple[str, str]]:
 
 
 def text(name: str, content: str) -> Document:
-    return tiled(read(name, content.encode()))
+    return tiled(read_document(name, content.encode()))
 
 
 # Builders
@@ -132,19 +139,14 @@ def chinese_font(writer: pypdf.PdfWriter, characters: str) -> DictionaryObject:
     )
 
 
-def make_pdf(
-    *pages: list[str], title: str = "", outline: dict[str, int] | None = None, password: str = ""
-) -> bytes:
+def make_pdf(*pages: list[str], title: str = "", outline: dict[str, int] | None = None, password: str = "") -> bytes:
     writer = pypdf.PdfWriter()
     for lines in pages:
         page = writer.add_blank_page(595, 842)
         chinese = any(ord(c) > 255 for c in "".join(lines))
         font = chinese_font(writer, "".join(lines)) if chinese else english_font()
         shown = [
-            f"<{line.encode('utf-16-be').hex()}> Tj 0 -16 Td"
-            if chinese
-            else f"({line}) Tj 0 -16 Td"
-            for line in lines
+            f"<{line.encode('utf-16-be').hex()}> Tj 0 -16 Td" if chinese else f"({line}) Tj 0 -16 Td" for line in lines
         ]
         stream = DecodedStreamObject()
         stream.set_data(("BT /F1 12 Tf 60 780 Td " + "\n".join(shown) + " ET").encode())
@@ -201,7 +203,7 @@ def test_the_documented_suffixes_are_accepted() -> None:
 
 @pytest.mark.slow
 def test_the_suffix_decides_in_any_case_and_the_digest_is_that_of_the_bytes() -> None:
-    document = read("folder/NOTES.TXT", b"One line.")
+    document = read_document("folder/NOTES.TXT", b"One line.")
     assert document.sha256 == hashlib.sha256(b"One line.").hexdigest()
     assert (document.name, document.text) == ("folder/NOTES.TXT", "One line.")
 
@@ -209,8 +211,8 @@ def test_the_suffix_decides_in_any_case_and_the_digest_is_that_of_the_bytes() ->
 def test_an_unknown_suffix_is_unsupported_and_the_accepted_ones_are_named() -> None:
     assert problem("a.exe", b"x") == "unsupported"
     assert problem("README", b"x") == "unsupported"
-    with pytest.raises(Unreadable, match=r"\.txt .*\.xlsx"):
-        read("a.exe", b"x")
+    with pytest.raises(UnreadableFileError, match=r"\.txt .*\.xlsx"):
+        read_document("a.exe", b"x")
 
 
 @each_row("suffix", SUFFIXES)
@@ -257,7 +259,7 @@ def test_what_is_nested_as_pages_are_is_read() -> None:
 
 
 def test_every_problem_is_a_known_word() -> None:
-    assert set(get_args(Problem)) == {
+    assert set(get_args(FileProblem)) == {
         "unsupported",
         "unreadable",
         "encrypted",
@@ -268,17 +270,15 @@ def test_every_problem_is_a_known_word() -> None:
 
 
 def test_invisible_characters_go_and_the_visible_ones_stay_as_they_are() -> None:
-    document = text(
-        "a.txt", "\ufeffpay\u202eload\u2066 ﬁne\u200b ①\u00a0２０\x07 \r\n\r\n\r\n\r\nnext\t\r\n"
-    )
+    document = text("a.txt", "\ufeffpay\u202eload\u2066 ﬁne\u200b ①\u00a0２０\x07 \r\n\r\n\r\n\r\nnext\t\r\n")
     assert document.text == "payload ﬁne ① ２０\nnext"
 
 
 def test_a_message_names_no_path_and_stays_on_one_line() -> None:
     name = "/home/user/secret/a\n.b" + "c" * 400
     assert problem(name, b"x") == "unsupported"
-    with pytest.raises(Unreadable) as caught:
-        read("/home/user/secret/a.pdf", b"nothing")
+    with pytest.raises(UnreadableFileError) as caught:
+        read_document("/home/user/secret/a.pdf", b"nothing")
     assert "secret" not in str(caught.value)
 
 
@@ -297,9 +297,7 @@ def test_a_text_file_takes_a_short_first_line_as_title_else_its_name() -> None:
 
 
 def test_chinese_in_gb18030_is_read_and_recognised() -> None:
-    document = tiled(
-        read("杭州.txt", "西湖位于杭州市区西部。\r\n门票免费，全天开放。".encode("gb18030"))
-    )
+    document = tiled(read_document("杭州.txt", "西湖位于杭州市区西部。\r\n门票免费，全天开放。".encode("gb18030")))
     assert document.text == "西湖位于杭州市区西部。\n门票免费，全天开放。"
     assert document.language == "zh"
 
@@ -310,7 +308,7 @@ def test_english_is_recognised() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_a_byte_order_mark_decides(encoding: str) -> None:
-    assert read("a.txt", "西湖 and lake".encode(encoding)).text == "西湖 and lake"
+    assert read_document("a.txt", "西湖 and lake".encode(encoding)).text == "西湖 and lake"
 
 
 @each_row(
@@ -327,10 +325,7 @@ def test_binary_and_undecodable_text_is_unreadable(data: bytes) -> None:
 
 
 def test_numbered_headings_make_sections_of_a_text_file() -> None:
-    source = (
-        "报告\n\n第一章 概况\n\n西湖位于杭州。\n\n一、门票\n\n门票免费。\n\n"
-        "第二章 交通\n\n可以乘地铁。\n"
-    )
+    source = "报告\n\n第一章 概况\n\n西湖位于杭州。\n\n一、门票\n\n门票免费。\n\n第二章 交通\n\n可以乘地铁。\n"
     assert outline(text("a.txt", source)) == [
         ("", "报告"),
         ("第一章 概况", "西湖位于杭州。"),
@@ -380,7 +375,7 @@ def test_a_rule_at_the_start_is_not_front_matter() -> None:
 def test_an_address_that_is_not_http_is_dropped(url: str) -> None:
     assert text("a.md", f"---\nurl: {url}\n---\nText.").url == ""
     page = PAGE.replace("https://example.org/lake", url)
-    assert read("a.html", page.encode()).url == ""
+    assert read_document("a.html", page.encode()).url == ""
 
 
 @each_row("stated", ["2024-02-30", "yesterday", "2024", "May 2024"])
@@ -443,7 +438,7 @@ def test_a_heading_without_text_is_a_section_of_its_own() -> None:
 
 
 def test_a_page_gives_its_main_text_its_sections_and_its_facts() -> None:
-    document = read("a.html", PAGE.encode())
+    document = read_document("a.html", PAGE.encode())
     assert document.title == "West Lake - Example News"
     assert document.url == "https://example.org/lake"
     assert document.published == date(2024, 5, 1)
@@ -470,7 +465,7 @@ def test_a_page_is_decoded_by_the_charset_it_declares(charset: str) -> None:
     words = "<p>西湖</p>" if charset == "big5" else words
     page = f'<html><head><meta http-equiv="Content-Type" content="text/html; charset={charset}">'
     page += f"<title>西湖</title></head><body>{words}</body></html>"
-    document = tiled(read("a.htm", page.encode(charset)))
+    document = tiled(read_document("a.htm", page.encode(charset)))
     assert document.title == "西湖"
     assert "西湖" in document.text
     assert document.language == "zh"
@@ -478,7 +473,7 @@ def test_a_page_is_decoded_by_the_charset_it_declares(charset: str) -> None:
 
 def test_a_page_with_hardly_any_text_falls_back_to_all_its_text() -> None:
     page = b"<title>Fee</title><nav>Menu</nav><div>Free<br>entry</div><script>no()</script>"
-    document = tiled(read("a.html", page))
+    document = tiled(read_document("a.html", page))
     assert (document.title, document.text) == ("Fee", "Free\nentry")
 
 
@@ -486,14 +481,13 @@ def test_a_page_without_a_stated_date_has_none() -> None:
     page = PAGE.replace("article:published_time", "generator-date").replace(
         "million visitors", "million visitors on 3 May 2022"
     )
-    assert read("a.html", page.encode()).published is None
+    assert read_document("a.html", page.encode()).published is None
 
 
 @each_row(
     "stated",
     [
-        '<script type="application/ld+json">'
-        '{"@graph": [{"datePublished": "2023-01-02T03:04:05Z"}]}</script>',
+        '<script type="application/ld+json">{"@graph": [{"datePublished": "2023-01-02T03:04:05Z"}]}</script>',
         '<script type="application/ld+json">[{"datePublished": "2023-01-02"}]</script>',
         '<meta name="DC.date" content="2023-01-02">',
         '<script type="application/ld+json">{broken</script><meta name="date" content="2023/1/2">',
@@ -501,7 +495,7 @@ def test_a_page_without_a_stated_date_has_none() -> None:
 )
 def test_a_stated_date_of_publication_is_taken(stated: str) -> None:
     page = PAGE.replace("article:published_time", "other").replace("<title>", stated + "<title>")
-    assert read("a.html", page.encode()).published == date(2023, 1, 2)
+    assert read_document("a.html", page.encode()).published == date(2023, 1, 2)
 
 
 def test_external_entities_of_a_page_are_not_read(tmp_path: Path) -> None:
@@ -510,7 +504,7 @@ def test_external_entities_of_a_page_are_not_read(tmp_path: Path) -> None:
     page = '<?xml version="1.0" encoding="utf-8"?>'
     page += f'<!DOCTYPE html [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
     page += "<html><body><p>Before &x; after</p></body></html>"
-    assert "the secret" not in read("a.html", page.encode()).text
+    assert "the secret" not in read_document("a.html", page.encode()).text
 
 
 # PDF
@@ -523,7 +517,7 @@ def test_a_pdf_has_one_section_per_page_with_its_number() -> None:
         ["Second page."],
         title="A report",
     )
-    document = tiled(read("a.pdf", data))
+    document = tiled(read_document("a.pdf", data))
     assert document.title == "A report"
     assert document.published is None
     assert [section.page for section in document.sections] == [1, 3]
@@ -534,20 +528,20 @@ def test_a_pdf_has_one_section_per_page_with_its_number() -> None:
 
 
 def test_a_chinese_pdf_is_read_and_its_lines_join_without_a_space() -> None:
-    document = tiled(read("a.pdf", make_pdf(["西湖位于浙江省杭州市区的西部，全年", "免费开放。"])))
+    document = tiled(read_document("a.pdf", make_pdf(["西湖位于浙江省杭州市区的西部，全年", "免费开放。"])))
     assert document.text == "西湖位于浙江省杭州市区的西部，全年免费开放。"
     assert document.language == "zh"
 
 
 def test_chapters_of_a_pdf_are_headings() -> None:
     pages = [["One."], ["Two."], ["Three."]]
-    document = read("a.pdf", make_pdf(*pages, outline={"Start": 0, "End": 2}))
+    document = read_document("a.pdf", make_pdf(*pages, outline={"Start": 0, "End": 2}))
     assert outline(document) == [("Start", "One."), ("Start", "Two."), ("End", "Three.")]
 
 
 @each_row("title", ["Microsoft Word - x.doc", "Untitled", "paper.tex", "(anonymous)"])
 def test_a_pdf_titled_by_a_program_takes_its_first_line(title: str) -> None:
-    assert read("a.pdf", make_pdf(["Report."], title=title)).title == "Report."
+    assert read_document("a.pdf", make_pdf(["Report."], title=title)).title == "Report."
 
 
 def test_a_pdf_with_a_password_is_encrypted_and_one_without_is_read() -> None:
@@ -556,7 +550,7 @@ def test_a_pdf_with_a_password_is_encrypted_and_one_without_is_read() -> None:
     writer.encrypt(user_password="", owner_password="owner", algorithm="RC4-128")
     out = io.BytesIO()
     writer.write(out)
-    assert read("a.pdf", out.getvalue()).text == "Not secret."
+    assert read_document("a.pdf", out.getvalue()).text == "Not secret."
 
 
 def test_a_pdf_with_a_cipher_that_is_not_at_hand_is_encrypted() -> None:
@@ -576,7 +570,7 @@ def test_a_broken_outline_or_title_costs_a_pdf_nothing_else() -> None:
     data = make_pdf(["Text."], title="Report", outline={"Start": 0})
     for name in (b"/Outlines", b"/First", b"/Title"):
         assert name + b" " in data
-        assert read("a.pdf", data.replace(name + b" ", name + b" 1 ")).text == "Text."
+        assert read_document("a.pdf", data.replace(name + b" ", name + b" 1 ")).text == "Text."
 
 
 def test_a_scanned_pdf_has_no_text_layer() -> None:
@@ -631,7 +625,7 @@ def fill_report(document: Any) -> None:
 
 
 def test_a_word_file_keeps_its_order_headings_and_tables() -> None:
-    document = read("a.docx", make_docx(fill_report))
+    document = read_document("a.docx", make_docx(fill_report))
     assert document.title == "湖区报告"
     assert document.language == "zh"
     assert outline(document) == [
@@ -644,12 +638,10 @@ def test_a_word_file_keeps_its_order_headings_and_tables() -> None:
 def test_a_word_table_of_two_columns_is_names_and_values() -> None:
     def fill(document: Any) -> None:
         table = document.add_table(rows=2, cols=2)
-        for cell, value in zip(
-            table._cells, ["Address", "1 Lake Road", "Phone", "87"], strict=True
-        ):
+        for cell, value in zip(table._cells, ["Address", "1 Lake Road", "Phone", "87"], strict=True):
             cell.text = value
 
-    assert read("a.docx", make_docx(fill)).text == "Address: 1 Lake Road\nPhone: 87"
+    assert read_document("a.docx", make_docx(fill)).text == "Address: 1 Lake Road\nPhone: 87"
 
 
 def test_inserted_words_and_outline_levels_of_a_word_file_count() -> None:
@@ -661,7 +653,7 @@ def test_inserted_words_and_outline_levels_of_a_word_file_count() -> None:
         "<w:t>text</w:t></w:r><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>"
         "</w:body></w:document>"
     )
-    assert outline(read("a.docx", rezipped(plain, document=body.encode()))) == [("", "New\ttext")]
+    assert outline(read_document("a.docx", rezipped(plain, document=body.encode()))) == [("", "New\ttext")]
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".xlsx"])
@@ -684,9 +676,7 @@ def test_a_zip_bomb_is_too_large(suffix: str) -> None:
 
 
 def test_entities_that_multiply_are_not_expanded() -> None:
-    entities = '<!ENTITY e0 "lol">' + "".join(
-        f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10)
-    )
+    entities = '<!ENTITY e0 "lol">' + "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
     body = (
         f"<?xml version='1.0'?><!DOCTYPE w:document [{entities}]><w:document xmlns:w="
         "'http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:body><w:p><w:r>"
@@ -733,7 +723,7 @@ def test_sheets_of_a_workbook_are_headings_and_values_are_plain() -> None:
         Fees=[["name", "fee", "since", "open"], ["西湖", 0, datetime(2002, 10, 1), True], [None]],
         Notes=[["note", "share"], ["closed", 0.1 + 0.2]],
     )
-    assert outline(read("a.xlsx", data)) == [
+    assert outline(read_document("a.xlsx", data)) == [
         ("Fees > 1–1", "name: 西湖; fee: 0; since: 2002-10-01; open: TRUE"),
         ("Notes > 1–1", "note: closed; share: 0.3"),
     ]
@@ -755,9 +745,9 @@ SAMPLES = {
 
 def settled(name: str, data: bytes) -> None:
     try:
-        document = read(name, data)
-    except Unreadable as error:
-        assert error.problem in get_args(Problem)
+        document = read_document(name, data)
+    except UnreadableFileError as error:
+        assert error.problem in get_args(FileProblem)
     else:
         tiled(document)
 
@@ -779,9 +769,7 @@ def test_half_of_a_packaged_file_is_unreadable(name: str) -> None:
     name=st.sampled_from(sorted(SAMPLES)),
     cuts=st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=6)), min_size=1, max_size=8),
 )
-def test_damaged_files_give_a_document_or_a_problem(
-    name: str, cuts: list[tuple[float, bytes]]
-) -> None:
+def test_damaged_files_give_a_document_or_a_problem(name: str, cuts: list[tuple[float, bytes]]) -> None:
     data = bytearray(SAMPLES[name])
     for place, junk in cuts:
         at = int(place * len(data))
@@ -794,8 +782,7 @@ def test_damaged_files_give_a_document_or_a_problem(
 @given(
     suffix=st.sampled_from([".txt", ".md", ".html", ".csv", ".tsv"]),
     source=st.text(
-        st.sampled_from("ab #*_`|-\n\t<>/&;![](){}\"'=:.,\\\u202e\u200b\x00湖。第一章、1")
-        | st.characters()
+        st.sampled_from("ab #*_`|-\n\t<>/&;![](){}\"'=:.,\\\u202e\u200b\x00湖。第一章、1") | st.characters()
     ),
 )
 def test_any_text_gives_a_document_or_a_problem(suffix: str, source: str) -> None:
@@ -808,9 +795,7 @@ def test_members_of_a_word_file_may_be_damaged_one_by_one() -> None:
         settled("a.docx", rezipped(data, **{stem: junk}))
 
 
-def test_nothing_is_printed_or_logged(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_is_printed_or_logged(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
     for name, data in SAMPLES.items():
         settled(name, data[: len(data) - 40])
     settled("a.html", b"<html></html>")
@@ -837,7 +822,7 @@ def test_a_walk_gives_accepted_files_sorted_without_hidden_ones(tmp_path: Path) 
         path.write_bytes(b"x")
     root = tmp_path / "root"
     (root / "folder.md").mkdir()
-    found = [path.relative_to(root).as_posix() for path in walk(root)]
+    found = [path.relative_to(root).as_posix() for path in find_accepted_files(root)]
     assert found == ["a.md", "b/a.pdf", "b/z.TXT", "g.csv"]
 
 
@@ -851,4 +836,4 @@ def test_a_walk_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:
     (root / "out").symlink_to(outside, target_is_directory=True)
     (root / "loop.md").symlink_to(root / "loop.md")
     (root / "gone.md").symlink_to(root / "missing.md")
-    assert [path.name for path in walk(root)] == ["a.md", "inside.md"]
+    assert [path.name for path in find_accepted_files(root)] == ["a.md", "inside.md"]

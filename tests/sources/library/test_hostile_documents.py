@@ -12,8 +12,8 @@ from collections.abc import Callable
 import docx
 import pytest
 
-from research.readers.documents import Unreadable, read
-from research.sources.library.prepare import Added, prepare
+from research.readers.documents import UnreadableFileError, read_document
+from research.sources.library.prepare import AddResult, prepare_document
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.sources.database.bombs import HEAD, xlsx
 from tests.tables import each_row
@@ -21,15 +21,13 @@ from tests.tables import each_row
 SIZE = 400_000
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 ENTITIES = (
-    '<!DOCTYPE l [<!ENTITY l0 "lol">'
-    + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
-    + "]>"
+    '<!DOCTYPE l [<!ENTITY l0 "lol">' + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10)) + "]>"
 )
 
 
 def refusal(name: str, data: bytes) -> tuple[str, str]:
-    with pytest.raises(Unreadable) as caught:
-        read(name, data)
+    with pytest.raises(UnreadableFileError) as caught:
+        read_document(name, data)
     return caught.value.problem, caught.value.limit
 
 
@@ -39,21 +37,19 @@ def test_a_page_of_any_shape_is_read_or_refused_while_other_threads_go_on(shape:
     page = shapes(SIZE)[shape].encode()
     with ticking() as longest:
         try:
-            document = read("page.html", page)
+            document = read_document("page.html", page)
             assert document.text
-        except Unreadable as error:
+        except UnreadableFileError as error:
             assert error.limit in ("attributes", "elements", "depth", "")
             assert error.problem in ("unreadable", "empty")
     assert longest[0] < 1.0
 
 
-def test_an_element_with_very_many_attributes_is_refused_by_name_and_one_with_many_is_read() -> (
-    None
-):
+def test_an_element_with_very_many_attributes_is_refused_by_name_and_one_with_many_is_read() -> None:
     for many in (crowded(60_000), crowded(60_000, "x{}"), crowded(3_000, 'a{}=">"'), crowded(3_000, "a{}='<'")):  # fmt: skip
         assert refusal("page.html", many.encode()) == ("unreadable", "attributes")
         assert refusal("page.md", f"# Title\n\n{many}\n".encode()) == ("unreadable", "attributes")
-    assert "text of the page" in read("page.html", crowded(150).encode()).text
+    assert "text of the page" in read_document("page.html", crowded(150).encode()).text
 
 
 def test_what_looks_like_attributes_and_is_none_is_read() -> None:
@@ -65,7 +61,7 @@ def test_what_looks_like_attributes_and_is_none_is_read() -> None:
         f"<body><!-- <p {long} --><p title='{long}'>The museum opens at nine.</p>"
         f'<p data-x="{long}">It closes at five, don\'t you know.</p><p>1 < 2, {long}</p></body></html>'
     )
-    text = read("page.html", page.encode()).text
+    text = read_document("page.html", page.encode()).text
     assert "opens at nine" in text
     assert "closes at five" in text
 
@@ -99,7 +95,7 @@ def test_a_package_that_is_a_bomb_is_refused_before_it_is_unpacked() -> None:
     assert refusal("a.xlsx", xlsx(HEAD, declared=ENTITIES)) == ("unreadable", "")
     assert refusal("a.xlsx", xlsx(HEAD + " " * (150 << 20))) == ("too large", "unpacked")
     assert refusal("a.xlsx", xlsx(HEAD, more={f"x/{n}": b"" for n in range(25_000)})) == ("too large", "unpacked")  # fmt: skip
-    assert "g" in read("a.xlsx", xlsx(HEAD)).text
+    assert "g" in read_document("a.xlsx", xlsx(HEAD)).text
 
 
 def pdf(*objects: bytes) -> bytes:
@@ -144,8 +140,8 @@ PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resource
 )  # fmt: skip
 def test_a_pdf_that_would_never_end_is_refused(name: str, make: Callable[[], bytes]) -> None:
     data = make()
-    with ticking() as longest, pytest.raises(Unreadable):
-        read("a.pdf", data)
+    with ticking() as longest, pytest.raises(UnreadableFileError):
+        read_document("a.pdf", data)
     assert longest[0] < 1.0
 
 
@@ -162,8 +158,8 @@ def png(wide: int, high: int, extra: bytes = b"") -> bytes:
 def test_a_picture_of_too_many_pixels_is_refused_and_its_notes_are_not_unpacked() -> None:
     assert refusal("a.png", png(60_000, 60_000)) == ("too large", "pixels")
     notes = chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(60 << 20), 9)) * 10
-    with pytest.raises(Unreadable):
-        read("a.png", png(9, 9, notes))
+    with pytest.raises(UnreadableFileError):
+        read_document("a.png", png(9, 9, notes))
 
 
 @pytest.mark.slow
@@ -173,8 +169,8 @@ def test_a_file_over_which_its_parser_breaks_off_is_told_as_such_and_the_next_is
         CATALOGUE, b"<</Type/Pages/Kids[" + b"3 0 R " * 1_900 + b"]/Count 1900>>", PAGE % b"<<>>",
         stream(b"BT (a) Tj ET " * 40_000),
     )  # fmt: skip
-    added = prepare("a.pdf", endless, "")
-    assert isinstance(added, Added)
+    added = prepare_document("a.pdf", endless, "")
+    assert isinstance(added, AddResult)
     assert (added.outcome, added.limit) == ("too large", "time")
     assert "longer" in added.detail
-    assert read("b.txt", b"The next one.").text == "The next one."
+    assert read_document("b.txt", b"The next one.").text == "The next one."

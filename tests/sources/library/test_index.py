@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from research.sources.library import index
 from research.sources.library.index import Library
-from research.sources.library.prepare import Added, sample_files
-from research.storage.files import StoreError
+from research.sources.library.prepare import AddResult, load_sample_files
+from research.storage.sqlite_files import StoreError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 def library(path: Path) -> Iterator[Library]:
     """A library without the sample."""
     library = Library(path)
-    library.use_sample(False)
+    library.set_sample_enabled(False)
     yield library
     checked(library, path)
     library.close()
@@ -52,16 +52,14 @@ def checked(library: Library, path: Path) -> None:
         db.execute("insert into words(words, rank) values('integrity-check', 1)")
         assert db.execute("pragma integrity_check").fetchall() == [("ok",)]
         orphans = [
-            db.execute(
-                f"select count(*) from {table} where document not in (select id from document)"
-            ).fetchone()[0]
+            db.execute(f"select count(*) from {table} where document not in (select id from document)").fetchone()[0]
             for table in ("passage", "name", "alias")
         ]
     assert orphans == [0, 0, 0]
 
 
-def put(library: Library, **documents: str) -> list[Added]:
-    return list(library.add((f"{name}.md", text.encode()) for name, text in documents.items()))
+def put(library: Library, **documents: str) -> list[AddResult]:
+    return list(library.add_files((f"{name}.md", text.encode()) for name, text in documents.items()))
 
 
 def found(library: Library, query: str, *subject: str) -> list[str]:
@@ -110,7 +108,7 @@ def test_the_passage_about_what_was_asked_comes_first(sample: Library) -> None:
     assert (hit.title, hit.heading) == ("The Palace Museum", "Opening days")
     assert hit.url == "https://en.dpm.org.cn/"
     assert hit.published is not None
-    assert hit.sample
+    assert hit.is_sample
 
 
 def test_hits_come_best_first_and_at_most_as_many_as_asked_for(sample: Library) -> None:
@@ -118,7 +116,7 @@ def test_hits_come_best_first_and_at_most_as_many_as_asked_for(sample: Library) 
     assert len(hits) == 5
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
-    assert len({(hit.document, hit.start) for hit in hits}) == 5
+    assert len({(hit.document_id, hit.start) for hit in hits}) == 5
 
 
 def test_words_of_the_title_the_heading_and_the_opening_count_for_every_passage(
@@ -126,8 +124,7 @@ def test_words_of_the_title_the_heading_and_the_opening_count_for_every_passage(
 ) -> None:
     put(
         library,
-        one="# Emperor's Mausoleum\n\nIt is known for the clay soldiers.\n\n"
-        "## Tickets\n\nAdmission costs 120 yuan.",
+        one="# Emperor's Mausoleum\n\nIt is known for the clay soldiers.\n\n## Tickets\n\nAdmission costs 120 yuan.",
         two="# Tower\n\nA tower by a river.\n\n## Tickets\n\nAdmission costs 40 yuan.",
     )
     for query in ("mausoleum admission", "soldiers admission"):
@@ -169,7 +166,7 @@ def test_a_word_that_all_passages_have_is_looked_for_only_where_there_is_no_othe
     put(library, **{f"d{n}": f"# Place {n}\n\nThe tower has item{n} here." for n in range(10)})
     assert len(found(library, "tower item7")) == 8
     assert found(library, "tower item7")[0] == "d7"
-    monkeypatch.setattr(index, "FEW", 5)
+    monkeypatch.setattr(index, "COMMON_WORD_MIN_PASSAGES", 5)
     assert found(library, "tower item7") == ["d7"]
     assert len(found(library, "tower")) == 8
 
@@ -179,13 +176,9 @@ def test_a_word_that_nothing_has_takes_nothing_from_the_others(library: Library)
     assert found(library, "tower zebra 斑马") == ["one"]
 
 
-def test_a_query_of_many_frequent_words_keeps_the_rarest(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index, "WORK", 10)
-    put(
-        library, **{f"d{n}": f"# P{n}\n\nalpha beta gamma delta epsilon zeta{n}." for n in range(9)}
-    )
+def test_a_query_of_many_frequent_words_keeps_the_rarest(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "MAX_OCCURRENCES", 10)
+    put(library, **{f"d{n}": f"# P{n}\n\nalpha beta gamma delta epsilon zeta{n}." for n in range(9)})
     assert found(library, "alpha beta gamma delta epsilon zeta7")[0] == "d7"
 
 
@@ -231,31 +224,31 @@ def test_a_subject_without_a_query_finds_all_about_it(library: Library) -> None:
 
 def test_a_changed_file_replaces_what_it_said_before(library: Library) -> None:
     assert put(library, one="# Tower\n\nIt is 70 metres high, say zebras.")[0].outcome == "added"
-    before = library.entries()[0]
+    before = library.list_all()[0]
     assert put(library, one="# Spire\n\nIt is 80 metres high, say yaks.")[0].outcome == "replaced"
     assert found(library, "zebras") == []
     assert found(library, "tower") == []
     assert found(library, "yaks") == ["one"]
-    assert library.names_in("Tower or Spire") == ["Spire"]
-    entries = library.entries()
+    assert library.find_names("Tower or Spire") == ["Spire"]
+    entries = library.list_all()
     assert [entry.title for entry in entries] == ["Spire"]
-    assert library.text(before.id) in ("", library.text(entries[0].id))
+    assert library.document_text(before.id) in ("", library.document_text(entries[0].id))
 
 
 def test_an_unchanged_file_is_left_alone(library: Library) -> None:
     put(library, one="# Tower\n\nA tower.")
-    before = library.entries()
+    before = library.list_all()
     again = put(library, one="# Tower\n\nA tower.")
-    assert [(a.outcome, a.ok) for a in again] == [("unchanged", True)]
-    assert library.entries() == before
+    assert [(a.outcome, a.is_ok) for a in again] == [("unchanged", True)]
+    assert library.list_all() == before
 
 
 def test_a_removed_document_is_gone_with_its_names(library: Library, path: Path) -> None:
     put(library, **SUBJECTS)
-    library.remove([entry.id for entry in library.entries() if entry.name == "west.md"] + [99])
+    library.remove([entry.id for entry in library.list_all() if entry.name == "west.md"] + [99])
     assert found(library, "西湖") == []
     assert library.aliases("West Lake") == []
-    assert library.names_in("西湖 and West Lake") == []
+    assert library.find_names("西湖 and West Lake") == []
     assert sorted(found(library, "tickets")) == ["east", "palace"]
 
 
@@ -269,11 +262,11 @@ def test_a_file_that_cannot_be_read_harms_no_other_of_its_batch(library: Library
         (os.fsdecode(b"\xff\xfe.md"), b"# Spire\n\nA spire."),
         ("last.md", b"# Bridge\n\nA bridge."),
     ]
-    outcomes = list(library.add(files))
+    outcomes = list(library.add_files(files))
     assert [outcome.outcome for outcome in outcomes] == [
         "added", "unreadable", "empty", "unsupported", "unreadable", "added", "added",
     ]  # fmt: skip
-    assert all(bool(outcome.detail) != outcome.ok for outcome in outcomes)
+    assert all(bool(outcome.detail) != outcome.is_ok for outcome in outcomes)
     assert all("\n" not in outcome.detail for outcome in outcomes)
     for word in ("tower", "spire", "bridge"):
         assert len(found(library, word)) == 1
@@ -285,10 +278,8 @@ def test_a_file_that_went_bad_leaves_its_last_good_content(library: Library) -> 
     assert found(library, "tower") == ["one"]
 
 
-def test_batches_are_added_in_order_and_as_they_come(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index, "BATCH", 3)
+def test_batches_are_added_in_order_and_as_they_come(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "MAX_BATCH_DOCUMENTS", 3)
     taken: list[int] = []
 
     def files() -> Iterator[tuple[str, bytes]]:
@@ -296,11 +287,11 @@ def test_batches_are_added_in_order_and_as_they_come(
             taken.append(n)
             yield f"{n}.md", f"# Place {n}\n\nAbout item{n}.".encode()
 
-    outcomes = library.add(files())
+    outcomes = library.add_files(files())
     assert next(outcomes).name == "0.md"
     assert len(taken) == 6  # one batch is read ahead
     assert [outcome.name for outcome in outcomes] == [f"{n}.md" for n in range(1, 8)]
-    assert len(library.entries()) == 8
+    assert len(library.list_all()) == 8
 
 
 def test_whole_folders_are_added_by_path(library: Library, tmp_path: Path) -> None:
@@ -325,11 +316,11 @@ def test_an_entry_says_what_the_library_has(library: Library) -> None:
         library,
         one="---\nurl: https://example.org/\nas_of: 2025-10-01\n---\n# 望云塔\n\n塔高77米。",
     )
-    [entry] = library.entries()
+    [entry] = library.list_all()
     assert (entry.name, entry.title, entry.url) == ("one.md", "望云塔", "https://example.org/")
-    assert (entry.language, entry.sample, entry.passages) == ("zh", False, 1)
+    assert (entry.language, entry.is_sample, entry.passage_count) == ("zh", False, 1)
     assert entry.published is not None
-    assert entry.characters == len(library.text(entry.id))
+    assert entry.character_count == len(library.document_text(entry.id))
     assert library.languages() == {"zh"}
 
 
@@ -339,19 +330,19 @@ def test_an_entry_says_what_the_library_has(library: Library) -> None:
 def test_the_sample_goes_and_comes_at_once_and_lastingly(path: Path) -> None:
     library = Library(path)
     put(library, own="# Palace Museum copy\n\nMy own notes on the Palace Museum.")
-    everything = len(library.entries())
-    assert everything == len(sample_files()) + 1
-    library.use_sample(False)
-    assert not library.sample
+    everything = len(library.list_all())
+    assert everything == len(load_sample_files()) + 1
+    library.set_sample_enabled(False)
+    assert not library.is_sample_enabled
     assert found(library, "Palace Museum") == ["own"]
     library.close()
 
     library = Library(path)
-    assert not library.sample
-    assert len(library.entries()) == 1
+    assert not library.is_sample_enabled
+    assert len(library.list_all()) == 1
     other = Library(path)
-    other.use_sample(True)
-    assert library.sample
+    other.set_sample_enabled(True)
+    assert library.is_sample_enabled
     assert len(library.entries()) == everything
     assert "en-palace-museum" in found(library, "Palace Museum")
     checked(library, path)
@@ -361,7 +352,7 @@ def test_the_sample_goes_and_comes_at_once_and_lastingly(path: Path) -> None:
 
 def test_the_sample_stays_off_in_another_process(path: Path) -> None:
     library = Library(path)
-    library.use_sample(False)
+    library.set_sample_enabled(False)
     script = (
         "import sys; from pathlib import Path; from research.sources.library.index import Library; "
         "library = Library(Path(sys.argv[1])); print(library.sample, len(library.entries()))"
@@ -371,7 +362,7 @@ def test_the_sample_stays_off_in_another_process(path: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout.split() == ["False", "0"]
-    assert library.entries() == []
+    assert library.list_all() == []
     library.close()
 
 
@@ -391,20 +382,20 @@ def test_a_sample_document_that_changed_is_renewed_and_an_outdated_one_goes(path
         db.execute("update document set name='sample/gone.md' where name='sample/zh-xian.md'")
         db.commit()
     library = Library(path)
-    names = {entry.name for entry in library.entries()}
-    assert names == {name for name, _ in sample_files()}
+    names = {entry.name for entry in library.list_all()}
+    assert names == {name for name, _ in load_sample_files()}
     checked(library, path)
     library.close()
 
 
 def test_a_document_of_the_analyst_is_never_replaced_by_the_sample(path: Path) -> None:
     library = Library(path)
-    name = sample_files()[0][0]
-    list(library.add([(name, b"# Mine\n\nMy own words.")]))
+    name = load_sample_files()[0][0]
+    list(library.add_files([(name, b"# Mine\n\nMy own words.")]))
     library.close()
     library = Library(path)
-    [mine] = [entry for entry in library.entries() if entry.name == name]
-    assert (mine.title, mine.sample) == ("Mine", False)
+    [mine] = [entry for entry in library.list_all() if entry.name == name]
+    assert (mine.title, mine.is_sample) == ("Mine", False)
     library.close()
 
 
@@ -421,15 +412,13 @@ def test_a_document_of_the_analyst_is_never_replaced_by_the_sample(path: Path) -
         ("", []),
     ],
 )
-def test_names_that_documents_know_are_seen_in_a_question(
-    sample: Library, question: str, names: list[str]
-) -> None:
-    assert set(names) <= set(sample.names_in(question))
-    assert bool(names) == bool(sample.names_in(question))
+def test_names_that_documents_know_are_seen_in_a_question(sample: Library, question: str, names: list[str]) -> None:
+    assert set(names) <= set(sample.find_names(question))
+    assert bool(names) == bool(sample.find_names(question))
 
 
 def test_the_longest_name_comes_first(sample: Library) -> None:
-    names = sample.names_in("The Badaling Great Wall and the Great Wall")
+    names = sample.find_names("The Badaling Great Wall and the Great Wall")
     assert [len(name) for name in names] == sorted((len(name) for name in names), reverse=True)
 
 
@@ -445,9 +434,7 @@ def test_the_longest_name_comes_first(sample: Library) -> None:
         ("西湖", "West Lake"),
     ],
 )
-def test_other_names_of_the_same_thing_are_known_both_ways(
-    sample: Library, name: str, other: str
-) -> None:
+def test_other_names_of_the_same_thing_are_known_both_ways(sample: Library, name: str, other: str) -> None:
     assert other in sample.aliases(name)
     assert name not in sample.aliases(name)
 
@@ -465,7 +452,7 @@ def test_a_rare_word_tells_more_than_a_frequent_one_and_a_stop_word_nothing(
 ) -> None:
     assert sample.idf("zebra") > sample.idf("toboggan") > sample.idf("palac") > sample.idf("the")
     assert sample.frequency("zebra") == 0
-    assert sample.absent("zebra") and not sample.absent("palac") and not sample.absent("the")
+    assert sample.is_absent("zebra") and not sample.is_absent("palac") and not sample.is_absent("the")
 
 
 def test_statistics_follow_the_changes_of_other_connections(library: Library, path: Path) -> None:
@@ -477,7 +464,7 @@ def test_statistics_follow_the_changes_of_other_connections(library: Library, pa
     assert library.frequency("tower") == 2
     assert library.frequency("bridg") == 1
     assert library.idf("bridg") != before
-    other.remove([entry.id for entry in other.entries()])
+    other.remove([entry.id for entry in other.list_all()])
     assert library.frequency("tower") == 0
     other.close()
 
@@ -502,7 +489,7 @@ def test_two_threads_add_while_another_searches(library: Library) -> None:
         try:
             while not done.is_set():
                 hits = library.search("tower", limit=50)
-                assert all(library.text(h.document)[h.start : h.end] == h.text for h in hits)
+                assert all(library.document_text(h.document_id)[h.start : h.end] == h.text for h in hits)
                 seen.append(len(hits))
         except Exception as error:  # noqa: BLE001 - told below, in the test's own thread
             errors.append(error)
@@ -524,16 +511,14 @@ def test_a_file_that_is_no_library_is_refused_and_left_alone(path: Path) -> None
     path.write_bytes(b"this is no database" * 500)
     with pytest.raises(StoreError) as caught:
         Library(path)
-    assert caught.value.trouble == "corrupt"
+    assert caught.value.problem == "corrupt"
     assert path.read_bytes() == b"this is no database" * 500
 
 
 # A hit is the document's own text
 
 WORDS = st.one_of(
-    st.sampled_from(
-        ["tower", "望云塔", "𠮷野家", "😀", "👨\u200d👩\u200d👧", "café", "3.5", "门票"]
-    ),
+    st.sampled_from(["tower", "望云塔", "𠮷野家", "😀", "👨\u200d👩\u200d👧", "café", "3.5", "门票"]),
     st.sampled_from(["\u0301", "ＡＢＣ", "１２", "…", "。", "!", "\t", "\u3000"]),
     st.sampled_from(["<b>", "**x**", "|", "#", "-", "[a](b)", "$x$"]),
 )
@@ -543,23 +528,21 @@ TEXTS = st.lists(
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["md", "txt", "csv", "html"]), TEXTS), max_size=4))
 def test_the_text_of_a_hit_is_the_documents_text_from_its_start_to_its_end(
     library: Library, path: Path, texts: list[tuple[str, str]]
 ) -> None:
-    library.remove([entry.id for entry in library.entries()])
+    library.remove([entry.id for entry in library.list_all()])
     for number, (suffix, text) in enumerate(texts):
-        list(library.add([(f"{number}.{suffix}", f"tower 望云塔 {text}".encode())]))
+        list(library.add_files([(f"{number}.{suffix}", f"tower 望云塔 {text}".encode())]))
     hits = library.search("tower 望云塔 𠮷野家 门票", limit=100)
     for hit in hits:
-        text = library.text(hit.document)
+        text = library.document_text(hit.document_id)
         assert hit.text == text[hit.start : hit.end]
         assert hit.text == hit.text.strip() != ""
         assert text.startswith(hit.opening)
-    assert bool(hits) == bool(library.entries())
+    assert bool(hits) == bool(library.list_all())
     checked(library, path)
 
 
@@ -582,38 +565,36 @@ WRITTEN = {
 def test_documents_are_found_in_either_script_and_stay_as_they_are_written(
     library: Library, query: str, name: str, said: str
 ) -> None:
-    assert all(
-        item.ok for item in library.add((name, text.encode()) for name, text in WRITTEN.items())
-    )
+    assert all(item.is_ok for item in library.add_files((name, text.encode()) for name, text in WRITTEN.items()))
     hit = library.search(query)[0]
     assert hit.name == name
     assert said in hit.text
-    assert hit.text == library.text(hit.document)[hit.start : hit.end]
+    assert hit.text == library.document_text(hit.document_id)[hit.start : hit.end]
 
 
 def test_names_are_known_in_either_script_and_stay_as_they_are_written(library: Library) -> None:
-    list(library.add((name, text.encode()) for name, text in WRITTEN.items()))
-    assert library.names_in("颐和园和雷峰塔的門票")[:2] == ["雷峰塔", "頤和園"]
+    list(library.add_files((name, text.encode()) for name, text in WRITTEN.items()))
+    assert library.find_names("颐和园和雷峰塔的門票")[:2] == ["雷峰塔", "頤和園"]
     assert library.aliases("颐和园") == ["夏宮"]
-    assert library.names_in("西關磚塔") == ["西关砖塔"]
+    assert library.find_names("西關磚塔") == ["西关砖塔"]
 
 
 def test_documents_that_were_indexed_before_are_found_in_either_script_too(path: Path) -> None:
     before = Library(path)
-    before.use_sample(False)
+    before.set_sample_enabled(False)
     files = {**WRITTEN, "removed.md": "# 大門\n\n大門朝南。\n"}
-    list(before.add((name, text.encode()) for name, text in files.items()))
-    ids = {entry.name: entry.id for entry in before.entries()}
+    list(before.add_files((name, text.encode()) for name, text in files.items()))
+    ids = {entry.name: entry.id for entry in before.list_all()}
     before.remove([ids["removed.md"]])
-    kept = {name: before.excerpts(ids[name]) for name in WRITTEN}
+    kept = {name: before.list_excerpts(ids[name]) for name in WRITTEN}
     before.close()
     as_before(path)
     library = Library(path)
     assert library.search("颐和园旺季门票")[0].name == "traditional.md"
-    assert library.names_in("颐和园") == ["頤和園"]
+    assert library.find_names("颐和园") == ["頤和園"]
     assert library.aliases("颐和园") == ["夏宮"]
-    assert {name: library.excerpts(ids[name]) for name in WRITTEN} == kept
-    library.put_back([ids["removed.md"]])
+    assert {name: library.list_excerpts(ids[name]) for name in WRITTEN} == kept
+    library.restore([ids["removed.md"]])
     assert library.search("大门")[0].name == "removed.md"
     checked(library, path)
     library.close()

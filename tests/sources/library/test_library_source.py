@@ -1,6 +1,6 @@
 import pytest
 
-from research.core.records import Task, silent
+from research.core.records import Task, ignore_event
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 
@@ -8,7 +8,7 @@ from research.sources.library.retriever import LibraryRetriever
 @pytest.fixture
 def library(tmp_path):
     index = Library(tmp_path / "library.db")
-    index.use_sample(False)
+    index.set_sample_enabled(False)
     yield index
     index.close()
 
@@ -25,7 +25,7 @@ def task(query, *subject):
 async def test_passages_of_one_document_are_one_piece_of_evidence(library):
     lines = "\n\n".join(f"## Hall {n}\n\nHall {n} of the museum shows bronze." for n in range(3))
     add(library, "museum.md", f"# City Museum\n\n{lines}")
-    finding = await LibraryRetriever(library).search(task("museum bronze"), silent)
+    finding = await LibraryRetriever(library).search(task("museum bronze"), ignore_event)
     assert finding.reason is None
     (evidence,) = finding.evidence
     assert len(evidence.passages) == 3
@@ -40,14 +40,14 @@ async def test_two_documents_with_one_address_are_one_piece_of_evidence(library)
             f"{name}.md",
             f"---\nurl: {url}\n---\n# Title {name}\n\nThe {name} tower is tall.",
         )
-    finding = await LibraryRetriever(library).search(task("tower"), silent)
+    finding = await LibraryRetriever(library).search(task("tower"), ignore_event)
     (evidence,) = finding.evidence
     assert {passage.title for passage in evidence.passages} == {"Title a", "Title b"}
 
 
 async def test_nothing_found_is_said_to_be_empty_and_not_to_have_failed(library):
     add(library, "a.md", "# A\n\nThe tower is tall.")
-    finding = await LibraryRetriever(library).search(task("飞机"), silent)
+    finding = await LibraryRetriever(library).search(task("飞机"), ignore_event)
     assert (finding.reason, finding.evidence) == ("empty", ())
 
 
@@ -56,7 +56,7 @@ async def test_a_damaged_index_is_a_finding_with_a_reason(library, tmp_path):
     library.close()
     for file in tmp_path.glob("library.db*"):
         file.write_bytes(b"not a database, but long enough to be looked at" * 200)
-    finding = await LibraryRetriever(library).search(task("tower"), silent)
+    finding = await LibraryRetriever(library).search(task("tower"), ignore_event)
     assert finding.reason == "unreachable"
     assert "damaged" in finding.message
 
@@ -65,14 +65,14 @@ async def test_the_number_of_passages_is_a_setting(library):
     body = "\n\n".join(f"## Part {n}\n\nThe tower has part {n}." for n in range(20))
     add(library, "a.md", f"# A\n\n{body}")
     for limit in (1, 5):
-        finding = await LibraryRetriever(library, passages=limit).search(task("tower"), silent)
-        assert finding.passages == limit
+        finding = await LibraryRetriever(library, max_passages=limit).search(task("tower"), ignore_event)
+        assert finding.passage_count == limit
 
 
 def test_readiness_tells_own_documents_from_the_sample(library):
     source = LibraryRetriever(library)
-    assert source.ready().state == "missing"
+    assert source.readiness().state == "missing"
     library.use_sample(True)
-    assert source.ready().state == "sample"
+    assert source.readiness().state == "sample"
     add(library, "a.md", "# A\n\nThe tower is tall.")
-    assert source.ready().state == "live"
+    assert source.readiness().state == "live"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.sources.library.names import aliases_of, grams, name_key, title_names
+from research.sources.library.names import candidate_keys, extract_aliases, extract_title_names, name_key
 from tests.growth import assert_linear
 from tests.tables import each_row
 
 
 def same(title: str, text: str) -> set[frozenset[str]]:
-    return {frozenset(pair) for pair in aliases_of(title, text)}
+    return {frozenset(pair) for pair in extract_aliases(title, text)}
 
 
 @each_row(
@@ -40,12 +40,12 @@ def test_names_that_differ_only_in_writing_are_the_same(one: str, other: str) ->
     ],
 )
 def test_a_title_gives_its_names(title: str, names: set[str]) -> None:
-    assert names <= set(title_names(title))
+    assert names <= set(extract_title_names(title))
 
 
 @each_row("title", ["", "？", "…", "（）"])
 def test_a_title_without_words_gives_no_name(title: str) -> None:
-    assert title_names(title) == []
+    assert extract_title_names(title) == []
 
 
 @each_row(
@@ -60,9 +60,7 @@ def test_a_title_without_words_gives_no_name(title: str) -> None:
         ("北京", "位于北京的故宫博物院（Palace Museum）很大。", ("故宫博物院", "Palace Museum")),
     ],
 )  # fmt: skip
-def test_two_names_mean_the_same_where_the_document_says_so(
-    title: str, text: str, pair: tuple[str, str]
-) -> None:
+def test_two_names_mean_the_same_where_the_document_says_so(title: str, text: str, pair: tuple[str, str]) -> None:
     assert frozenset(pair) in same(title, text)
 
 
@@ -81,20 +79,18 @@ def test_a_bracket_that_holds_no_name_of_the_other_script_is_no_alias(text: str)
 
 
 def test_a_question_gives_all_stretches_that_could_be_a_name() -> None:
-    keys = set(grams("Is the Palace Museum's shop open? 故宫博物院几点关门"))
+    keys = set(candidate_keys("Is the Palace Museum's shop open? 故宫博物院几点关门"))
     assert {"palace museum", "palace", "故宫", "故宫博物院"} <= keys
 
 
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_reading_of_names(text: str) -> None:
-    title_names(text)
-    aliases_of(text[:80], text)
-    assert all(len(key) > 1 for key in grams(text))
+    extract_title_names(text)
+    extract_aliases(text[:80], text)
+    assert all(len(key) > 1 for key in candidate_keys(text))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["called Big Name (大名字) ", "（Abc）又称大名字", "("])
 def test_an_endless_line_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    assert_linear(
-        lambda length: partial(aliases_of, "Big Name", piece * (length // len(piece))), 12_500
-    )
+    assert_linear(lambda length: partial(extract_aliases, "Big Name", piece * (length // len(piece))), 12_500)

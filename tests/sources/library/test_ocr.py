@@ -14,13 +14,13 @@ import pypdf
 import pytest
 
 from research.sources.library.index import Library
-from research.sources.library.ocr import OCR_INSTALL, installed, recognise
+from research.sources.library.ocr import OCR_INSTALL, is_installed, recognise_pages
 from tests import scans
 from tests.sources.library.test_scans import image
 from tests.terminal import terminal
 
 ROOT = Path(__file__).resolve().parents[3]
-LACKING = "" if installed() else f"not installed: {OCR_INSTALL}"
+LACKING = "" if is_installed() else f"not installed: {OCR_INSTALL}"
 reads = [pytest.mark.ocr, pytest.mark.slow]
 if reason := LACKING or scans.lacking():
     reads.append(pytest.mark.skip(reason=reason))
@@ -56,24 +56,22 @@ def marked(test: object) -> object:
 
 
 @marked
-def test_a_scanned_pdf_is_found_and_cited_by_page(
-    said: list[str], scan: bytes, tmp_path: Path
-) -> None:
+def test_a_scanned_pdf_is_found_and_cited_by_page(said: list[str], scan: bytes, tmp_path: Path) -> None:
     library = Library(tmp_path / "library.db")
-    library.use_sample(False)
-    (added,) = library.add([("scan.pdf", scan)])
+    library.set_sample_enabled(False)
+    (added,) = library.add_files([("scan.pdf", scan)])
     assert added.pages == tuple(range(1, PAGES + 1))
-    assert library.reading.wait(600)
-    assert library.scans() == []
-    (entry,) = library.entries()
-    parts = library.excerpts(entry.id, 0, 999)
+    assert library.scan_reader.wait(600)
+    assert library.list_scans() == []
+    (entry,) = library.list_all()
+    parts = library.list_excerpts(entry.id, 0, 999)
     for page, text in enumerate(said, 1):
         found = "\n".join(part.text for part in parts if part.page == page)
         assert recall(text, found) >= 0.98
     for words, page in (("北京中轴线世界遗产", 1), ("成都金沙遗址", 2)):
         hit = library.search(words, limit=1)[0]
-        assert (hit.page, hit.ocr) == (page, True)
-    assert library.picture(entry.id, 1).startswith(b"\xff\xd8")
+        assert (hit.page, hit.is_ocr) == (page, True)
+    assert library.page_image(entry.id, 1).startswith(b"\xff\xd8")
     library.close()
 
 
@@ -87,10 +85,10 @@ def test_the_terminal_reads_what_it_was_given(tmp_path: Path) -> None:
 
 @marked
 def test_a_page_that_is_damaged_or_missing_costs_no_other() -> None:
-    found = recognise("a.tif", image("TIFF", (90, 40), (80, 40)), [1, 3, 2], lambda: True)
-    assert [(one.page, one.failed) for one in found] == [(1, ""), (3, "damaged"), (2, "")]
+    found = recognise_pages("a.tif", image("TIFF", (90, 40), (80, 40)), [1, 3, 2], lambda: True)
+    assert [(one.page, one.failure) for one in found] == [(1, ""), (3, "damaged"), (2, "")]
     for data in (b"%PDF-1.7 none", b""):
-        assert [one.failed for one in recognise("a.pdf", data, [1], lambda: True)] == ["damaged"]
+        assert [one.failure for one in recognise_pages("a.pdf", data, [1], lambda: True)] == ["damaged"]
 
 
 def test_the_process_that_reads_connects_nowhere() -> None:

@@ -9,9 +9,9 @@ import docx
 import pytest
 from lxml import etree
 
-from research.http.plain import unmarked
-from research.readers.documents import read
-from research.sources.web import reader
+from research.http.sanitize import strip_html
+from research.readers.documents import read_document
+from research.sources.web import page_parser
 from tests.tables import each_row
 
 RUBY = [
@@ -38,22 +38,22 @@ PAGE = (
 def test_a_page_and_a_note_have_the_word_without_its_reading(ruby: str) -> None:
     page = PAGE.format(ruby).encode()
     texts = [
-        read("bridge.html", page).text,
-        read("bridge.md", f"# {ruby}\n\n{ruby}{REST}".encode()).text,
-        reader.read(page, "https://example.org/", latest=date(2026, 1, 1)).text,
-        unmarked(ruby + REST),
+        read_document("bridge.html", page).text,
+        read_document("bridge.md", f"# {ruby}\n\n{ruby}{REST}".encode()).text,
+        page_parser.parse_page(page, "https://example.org/", latest_date=date(2026, 1, 1)).text,
+        strip_html(ruby + REST),
     ]
     for text in texts:
         assert f"鶴見橋{REST}" in text
         assert "つる" not in text and "み" not in text
-    assert read("bridge.html", page).title == "鶴見橋"
+    assert read_document("bridge.html", page).title == "鶴見橋"
 
 
 def test_parts_of_a_word_on_lines_of_their_own_are_one_word() -> None:
     ruby = "<ruby>\n  鶴 <rt>つる</rt>\n  見 <rt>み</rt>\n</ruby>橋"
-    assert f"鶴見橋{REST}" in read("bridge.html", PAGE.format(ruby).encode()).text
+    assert f"鶴見橋{REST}" in read_document("bridge.html", PAGE.format(ruby).encode()).text
     page = PAGE.format("<ruby>New York <rt>ニューヨーク</rt></ruby> bridge")
-    assert "New York bridgeは" in read("bridge.html", page.encode()).text
+    assert "New York bridgeは" in read_document("bridge.html", page.encode()).text
 
 
 def test_a_word_document_has_the_word_without_its_reading() -> None:
@@ -69,4 +69,4 @@ def test_a_word_document_has_the_word_without_its_reading() -> None:
     paragraph.add_run(f"橋{REST}")
     out = io.BytesIO()
     document.save(out)
-    assert read("bridge.docx", out.getvalue()).text == f"鶴見橋{REST}"
+    assert read_document("bridge.docx", out.getvalue()).text == f"鶴見橋{REST}"

@@ -16,13 +16,19 @@ import pytest
 from PIL import Image
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, NumberObject
 
-from research.readers.documents import MAX_PAGES, Unreadable, read
+from research.readers.documents import MAX_PAGES, UnreadableFileError, read_document
 from research.sources.library.index import Library
-from research.sources.library.listing import Wanted
-from research.sources.library.ocr import MODULES, OCR_INSTALL, Recogniser, installed, recognise
-from research.sources.library.recogniser import AREA, SHOWN, answer, opened, shown
-from research.sources.library.retriever import _evidence
-from research.sources.library.unread import page_ranges
+from research.sources.library.listing import DocumentQuery
+from research.sources.library.ocr import OCR_INSTALL, OCR_MODULES, OCREngine, is_installed, recognise_pages
+from research.sources.library.ocr_worker import (
+    MAX_PREVIEW_PIXELS,
+    MAX_RENDER_PIXELS,
+    encode_preview,
+    make_renderer,
+    read_page,
+)
+from research.sources.library.rejected_files import page_ranges
+from research.sources.library.retriever import _to_evidence
 from tests.scans import pdf
 from tests.sources.library.test_documents import make_pdf
 from tests.tables import each_row
@@ -48,9 +54,9 @@ def opening(path: Path) -> Iterator[Callable[..., Library]]:
     """Opens a library with a recogniser, or with none."""
     made: list[Library] = []
 
-    def make(recogniser: Recogniser | None = None) -> Library:
+    def make(recogniser: OCREngine | None = None) -> Library:
         library = Library(path, lambda: recogniser)
-        library.use_sample(False)
+        library.set_sample_enabled(False)
         made.append(library)
         return library
 
@@ -92,7 +98,7 @@ def image(form: str, *sizes: tuple[int, int], **told: object) -> bytes:
 
 
 def add(library: Library, name: str, data: bytes) -> object:
-    (added,) = library.add([(name, data)])
+    (added,) = library.add_files([(name, data)])
     return added
 
 
@@ -114,13 +120,13 @@ def test_where_nothing_reads_scans_it_is_said_which_pages_are_pictures(
     ):
         added = add(library, name, data)
         assert (added.outcome, added.pages) == ("no text layer", pages)
-    assert {(one.name, one.pages) for one in library.unread()[0]} == {("scan.pdf", "1–3"), ("photo.png", "1")}  # fmt: skip
-    assert (library.entries(), library.scans()) == ([], [])
+    assert {(one.name, one.pages) for one in library.list_rejected()[0]} == {("scan.pdf", "1–3"), ("photo.png", "1")}  # fmt: skip
+    assert (library.list_all(), library.list_scans()) == ([], [])
 
 
 def test_a_blank_page_among_text_is_no_picture() -> None:
-    assert read("a.pdf", make_pdf(["Text."], [])).pictures == ()
-    assert read("a.pdf", mixed(["Text."], [])).pictures == ((2, ""),)
+    assert read_document("a.pdf", make_pdf(["Text."], [])).pictures == ()
+    assert read_document("a.pdf", mixed(["Text."], [])).pictures == ((2, ""),)
 
 
 def test_a_document_with_some_pictures_is_added_without_them_and_read_whole_when_it_can_be(
@@ -129,14 +135,14 @@ def test_a_document_with_some_pictures_is_added_without_them_and_read_whole_when
     data = mixed(["Before it."], [], ["After it."])
     library = opening()
     assert add(library, "a.pdf", data).pages == (2,)
-    (scan,) = library.scans()
-    assert (scan.waiting, scan.kept, library.reading.able) == ((2,), False, False)
+    (scan,) = library.list_scans()
+    assert (scan.waiting_pages, scan.has_file, library.scan_reader.is_available) == ((2,), False, False)
     assert add(library, "a.pdf", data).outcome == "unchanged"
     library.close()
     library = opening(Typist(TEXTS))
     assert add(library, "a.pdf", data).outcome == "replaced"
-    assert library.reading.wait(30)
-    assert library.text(library.entries()[0].id).split("\n") == [
+    assert library.scan_reader.wait(30)
+    assert library.document_text(library.list_all()[0].id).split("\n") == [
         "Before it.",
         TEXTS[2],
         "After it.",
@@ -151,17 +157,17 @@ def test_pages_are_found_and_cited_by_their_number_and_marked_as_read_from_pictu
 ) -> None:
     library = opening(Typist(TEXTS))
     add(library, "scan.pdf", scanned(4))
-    assert library.reading.wait(30)
+    assert library.scan_reader.wait(30)
     for words, page in (("雷峰塔", 3), ("basalt cliff", 2), ("灯塔门票", 1)):
-        assert [(hit.page, hit.ocr) for hit in library.search(words, limit=1)] == [(page, True)]
-    (entry,) = library.entries()
-    assert (entry.language, entry.characters) == ("zh", len(library.text(entry.id)))
-    assert entry.passages == len(library.excerpts(entry.id, 0, 99))
-    (evidence,) = _evidence(library.search("雷峰塔", limit=1), entry.added)
+        assert [(hit.page, hit.is_ocr) for hit in library.search(words, limit=1)] == [(page, True)]
+    (entry,) = library.list_all()
+    assert (entry.language, entry.character_count) == ("zh", len(library.document_text(entry.id)))
+    assert entry.passage_count == len(library.list_excerpts(entry.id, 0, 99))
+    (evidence,) = _to_evidence(library.search("雷峰塔", limit=1), entry.added_at)
     (passage,) = evidence.passages
     assert (passage.page, passage.ocr, passage.text) == (3, True, TEXTS[3])
-    assert library.text(entry.id)[passage.start : passage.end] == passage.text
-    assert library.scans() == []
+    assert library.document_text(entry.id)[passage.start : passage.end] == passage.text
+    assert library.list_scans() == []
 
 
 def test_a_page_between_pages_of_text_takes_its_place_and_moves_no_other(
@@ -169,10 +175,10 @@ def test_a_page_between_pages_of_text_takes_its_place_and_moves_no_other(
 ) -> None:
     library = opening(Typist(TEXTS))
     add(library, "a.pdf", mixed([], ["The tower is tall."], [], ["The bridge is long."]))
-    assert library.reading.wait(30)
-    (entry,) = library.entries()
-    parts = library.excerpts(entry.id, 0, 99)
-    assert [(part.page, part.ocr) for part in parts] == [(1, True), (2, False), (3, True), (4, False)]  # fmt: skip
+    assert library.scan_reader.wait(30)
+    (entry,) = library.list_all()
+    parts = library.list_excerpts(entry.id, 0, 99)
+    assert [(part.page, part.is_ocr) for part in parts] == [(1, True), (2, False), (3, True), (4, False)]  # fmt: skip
     assert [part.text for part in parts] == [TEXTS[1], "The tower is tall.", TEXTS[3], "The bridge is long."]  # fmt: skip
     assert [hit.page for hit in library.search("bridge")] == [4]
 
@@ -182,16 +188,16 @@ def test_it_can_be_stopped_and_goes_on_where_it_was(opening: Callable[..., Libra
     library = opening(typist)
     add(library, "scan.pdf", scanned(4))
     assert typist.halted.wait(30)
-    assert (library.reading.state, library.reading.page) == ("reading", 3)
-    library.reading.stop()
-    assert library.reading.wait(30)
-    (scan,) = library.scans()
-    assert (scan.read, scan.total, scan.waiting) == (2, 4, (3, 4))
+    assert (library.scan_reader.state, library.scan_reader.page) == ("reading", 3)
+    library.scan_reader.stop()
+    assert library.scan_reader.wait(30)
+    (scan,) = library.list_scans()
+    assert (scan.read_count, scan.page_count, scan.waiting_pages) == (2, 4, (3, 4))
     assert [hit.page for hit in library.search("basalt")] == [2]
     typist.halt = 0
-    library.reading.begin()
-    assert library.reading.wait(30)
-    assert (library.scans(), typist.asked) == ([], [1, 2, 3, 3, 4])
+    library.scan_reader.start()
+    assert library.scan_reader.wait(30)
+    assert (library.list_scans(), typist.asked) == ([], [1, 2, 3, 3, 4])
 
 
 KILLED = """
@@ -213,18 +219,16 @@ library.reading.wait(600)
 def test_kill_9_loses_no_page_that_was_read_and_the_next_start_goes_on(
     path: Path, opening: Callable[..., Library]
 ) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(path)], cwd=ROOT, stdout=subprocess.PIPE
-    )
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], cwd=ROOT, stdout=subprocess.PIPE)
     with process:
         assert process.stdout and process.stdout.readline() == b"here\n"
         os.kill(process.pid, signal.SIGKILL)
     typist = Typist(TEXTS)
     library = opening(typist)
     assert [hit.page for hit in library.search("basalt")] == [2]
-    library.reading.begin()
-    assert library.reading.wait(30)
-    assert (typist.asked, library.scans()) == ([3, 4], [])
+    library.scan_reader.start()
+    assert library.scan_reader.wait(30)
+    assert (typist.asked, library.list_scans()) == ([3, 4], [])
     assert [hit.page for hit in library.search("ferry noon", limit=1)] == [4]
 
 
@@ -236,12 +240,12 @@ def test_of_two_processes_one_reads_and_the_other_takes_over(
     add(one, "scan.pdf", scanned(3))
     assert first.halted.wait(30)
     other = opening(second)
-    other.reading.begin()
-    while other.reading.state != "elsewhere":
-        assert not other.reading.wait(0.02)
+    other.scan_reader.start()
+    while other.scan_reader.state != "elsewhere":
+        assert not other.scan_reader.wait(0.02)
     one.close()
-    assert other.reading.wait(30)
-    assert (second.asked, other.scans()) == ([2, 3], [])
+    assert other.scan_reader.wait(30)
+    assert (second.asked, other.list_scans()) == ([2, 3], [])
 
 
 def test_failures_are_told_for_each_page_and_can_be_tried_again(
@@ -250,14 +254,14 @@ def test_failures_are_told_for_each_page_and_can_be_tried_again(
     typist = Typist(TEXTS, {2: "damaged", 4: "slow"})
     library = opening(typist)
     add(library, "scan.pdf", scanned(4))
-    assert library.reading.wait(30)
-    (scan,) = library.scans()
-    assert (scan.read, scan.failed, scan.kept) == (2, ((2, "damaged"), (4, "slow")), True)
+    assert library.scan_reader.wait(30)
+    (scan,) = library.list_scans()
+    assert (scan.read_count, scan.failed_pages, scan.has_file) == (2, ((2, "damaged"), (4, "slow")), True)
     typist.fails = {}
-    library.read_again(scan.document)
-    assert library.reading.wait(30)
-    assert library.scans() == []
-    parts = library.excerpts(scan.document, 0, 99)
+    library.retry_failed_pages(scan.document_id)
+    assert library.scan_reader.wait(30)
+    assert library.list_scans() == []
+    parts = library.list_excerpts(scan.document_id, 0, 99)
     assert [part.page for part in parts] == [1, 2, 3, 4]
 
 
@@ -268,13 +272,13 @@ def test_a_document_that_is_removed_is_read_no_further_until_it_is_put_back(
     library = opening(typist)
     add(library, "scan.pdf", scanned(3))
     assert typist.halted.wait(30)
-    gone = library.remove([entry.id for entry in library.entries()])
+    gone = library.remove([entry.id for entry in library.list_all()])
     typist.go.set()
-    assert library.reading.wait(30)
-    assert (library.scans(), typist.asked) == ([], [1, 2])
-    assert library.put_back(gone) == 1
-    assert library.reading.wait(30)
-    assert (library.scans(), typist.asked) == ([], [1, 2, 2, 3])
+    assert library.scan_reader.wait(30)
+    assert (library.list_scans(), typist.asked) == ([], [1, 2])
+    assert library.restore(gone) == 1
+    assert library.scan_reader.wait(30)
+    assert (library.list_scans(), typist.asked) == ([], [1, 2, 2, 3])
     assert [hit.page for hit in library.search("雷峰塔", limit=1)] == [3]
 
 
@@ -287,14 +291,14 @@ def test_the_file_is_kept_until_all_is_read_and_the_pictures_of_pages_stay(
     assert typist.halted.wait(30)
     assert library._db.read("select count(*) from scan") == [(1,)]
     typist.go.set()
-    assert library.reading.wait(30)
+    assert library.scan_reader.wait(30)
     assert library._db.read("select count(*) from scan") == [(0,)]
-    (entry,) = library.entries()
-    assert library.picture(entry.id, 2) == paper(2)
-    assert library.picture(entry.id, 9) == b""
-    assert library.pictured("scan.pdf", 2, TEXTS[2]) == entry.id
-    assert library.pictured("scan.pdf", 2, "What another version said.") is None
-    assert library.pictured("other.pdf", 2, TEXTS[2]) is None
+    (entry,) = library.list_all()
+    assert library.page_image(entry.id, 2) == paper(2)
+    assert library.page_image(entry.id, 9) == b""
+    assert library.find_document_with_image("scan.pdf", 2, TEXTS[2]) == entry.id
+    assert library.find_document_with_image("scan.pdf", 2, "What another version said.") is None
+    assert library.find_document_with_image("other.pdf", 2, TEXTS[2]) is None
 
 
 # Pictures and hostile files
@@ -309,9 +313,9 @@ def test_pictures_are_documents_of_one_page_or_several(opening: Callable[..., Li
         ("d.tiff", "TIFF", 3),
     ):
         assert add(library, name, image(form, *[(40, 50)] * pages)).pages == tuple(range(1, pages + 1))  # fmt: skip
-    assert library.reading.wait(30)
-    assert [entry.passages for entry in library.entries()] == [1, 1, 1, 3]
-    assert library.listed(Wanted(kind="picture"))[1] == 4
+    assert library.scan_reader.wait(30)
+    assert [entry.passage_count for entry in library.list_all()] == [1, 1, 1, 3]
+    assert library.list_page(DocumentQuery(kind="picture"))[1] == 4
 
 
 def bomb() -> bytes:
@@ -333,35 +337,33 @@ def bomb() -> bytes:
         ("other.png", lambda: image("GIF", (9, 9)), ("unreadable", "")),
     ],
 )
-def test_pictures_that_cannot_be_taken_say_why(
-    name: str, make: Callable[[], bytes], why: tuple[str, str]
-) -> None:
-    with pytest.raises(Unreadable) as caught:
-        read(name, make(), scans=True)
+def test_pictures_that_cannot_be_taken_say_why(name: str, make: Callable[[], bytes], why: tuple[str, str]) -> None:
+    with pytest.raises(UnreadableFileError) as caught:
+        read_document(name, make(), scans=True)
     assert (caught.value.problem, caught.value.limit) == why
 
 
 def told(data: bytes, number: int = 1) -> dict[str, object]:
-    return answer(opened(".png", data), lambda picture: f"{picture.size}", number)
+    return read_page(make_renderer(".png", data), lambda picture: f"{picture.size}", number)
 
 
 @pytest.mark.slow
 def test_a_picture_is_read_upright_on_white_and_no_larger_than_helps() -> None:
     large = Image.open(io.BytesIO(image("PNG", (6_000, 4_000))))
-    drawn = opened(".png", image("PNG", large.size))(1)
-    assert drawn.width * drawn.height <= AREA
+    drawn = make_renderer(".png", image("PNG", large.size))(1)
+    assert drawn.width * drawn.height <= MAX_RENDER_PIXELS
     assert drawn.width / drawn.height == pytest.approx(1.5, abs=0.01)
     turned = Image.Exif()
     turned[0x0112] = 6  # lies on its side
     assert told(image("JPEG", (40, 20), exif=turned))["text"] == "(20, 40)"
     clear = io.BytesIO()
     Image.new("RGBA", (4, 4), (0, 0, 0, 0)).save(clear, "PNG")
-    assert opened(".png", clear.getvalue())(1).getpixel((0, 0)) == (255, 255, 255)
+    assert make_renderer(".png", clear.getvalue())(1).getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_what_is_shown_is_small() -> None:
-    with Image.open(io.BytesIO(shown(Image.new("RGB", (3_000, 3_000))))) as small:
-        assert small.width <= SHOWN[0] and small.height <= SHOWN[1]
+    with Image.open(io.BytesIO(encode_preview(Image.new("RGB", (3_000, 3_000))))) as small:
+        assert small.width <= MAX_PREVIEW_PIXELS[0] and small.height <= MAX_PREVIEW_PIXELS[1]
 
 
 def test_a_page_that_cannot_be_drawn_or_read_fails_alone() -> None:
@@ -371,20 +373,20 @@ def test_a_page_that_cannot_be_drawn_or_read_fails_alone() -> None:
     assert told(paper(1)[:200])["failed"] == "damaged"
     assert told(image("TIFF", (9, 9), (8, 8)), 2)["text"] == "(8, 8)"
     assert told(image("TIFF", (9, 9)), 2)["failed"] == "damaged"
-    assert answer(opened(".png", image("PNG", (9, 9))), weary, 1)["failed"] == "memory"
+    assert read_page(make_renderer(".png", image("PNG", (9, 9))), weary, 1)["failed"] == "memory"
 
 
 def test_what_is_to_be_installed_is_what_is_looked_for() -> None:
-    assert all(f"'{name}>=" in OCR_INSTALL for name in MODULES)
+    assert all(f"'{name}>=" in OCR_INSTALL for name in OCR_MODULES)
 
 
-@pytest.mark.skipif(installed(), reason="what reads scans is installed")
+@pytest.mark.skipif(is_installed(), reason="what reads scans is installed")
 def test_a_process_that_ends_costs_the_page_that_it_was_at() -> None:
-    found = recognise("a.png", image("PNG", (9, 9)), [1, 2], lambda: True)
-    assert [(one.page, one.failed) for one in found] == [(1, "ended"), (2, "ended")]
+    found = recognise_pages("a.png", image("PNG", (9, 9)), [1, 2], lambda: True)
+    assert [(one.page, one.failure) for one in found] == [(1, "ended"), (2, "ended")]
 
 
-@pytest.mark.skipif(installed(), reason="what reads scans is installed")
+@pytest.mark.skipif(is_installed(), reason="what reads scans is installed")
 def test_the_terminal_tells_the_pages_and_the_line_to_install(tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(scanned(3))
     done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "scan.pdf"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from research.core import settings
-from research.core.errors import Trouble, conceal
+from research.core.errors import ServiceError, register_secrets
 from research.core.settings import SettingError, Settings
 from tests.tables import each_row
 
@@ -20,7 +20,7 @@ KEY = "sentinel-mcp-0123456789"
 def loaded(folder: Path, servers: object, **env: str) -> Settings:
     text = servers if isinstance(servers, str) else json.dumps({"mcpServers": servers})
     (folder / "mcp.json").write_text(text, encoding="utf-8")
-    return settings.load(env, data_dir=folder)
+    return settings.load_settings(env, data_dir=folder)
 
 
 def test_the_form_of_other_clients_is_read(tmp_path: Path) -> None:
@@ -38,25 +38,25 @@ def test_the_form_of_other_clients_is_read(tmp_path: Path) -> None:
         TOKEN=KEY,
     )  # fmt: skip
     files, web = found.servers
-    assert (files.command, files.args, files.tools, files.source) == ("npx", ("-y", "x"), None, "mcp_files")  # fmt: skip
+    assert (files.command, files.args, files.tools, files.source_name) == ("npx", ("-y", "x"), None, "mcp_files")  # fmt: skip
     assert files.env["A"].get_secret_value() == "1"
-    assert (web.source, web.label, web.tools, web.timeout) == ("mcp_web_search", "The web", ("find",), 5)  # fmt: skip
+    assert (web.source_name, web.label, web.tools, web.timeout) == ("mcp_web_search", "The web", ("find",), 5)  # fmt: skip
     assert web.headers["Authorization"].get_secret_value() == f"Bearer {KEY}"
     assert web.search and dict(web.search.arguments) == {"n": 3}
     assert found.unusable == ()
 
 
 def test_without_a_file_there_is_no_server_and_another_may_be_named(tmp_path: Path) -> None:
-    assert settings.load({}, data_dir=tmp_path).servers == ()
+    assert settings.load_settings({}, data_dir=tmp_path).servers == ()
     other = tmp_path / "other.json"
     other.write_text('{"mcpServers": {"a": {"command": "b"}}}', encoding="utf-8")
     loaded(tmp_path, {"c": {"command": "d"}})
-    found = settings.load({"SIGHTLINE_MCP_CONFIG": str(other)}, data_dir=tmp_path)
+    found = settings.load_settings({"SIGHTLINE_MCP_CONFIG": str(other)}, data_dir=tmp_path)
     assert [one.name for one in found.servers] == ["a"]
-    assert dict(found.shown())["SIGHTLINE_MCP_CONFIG"] == str(other)
-    assert settings.load({"SIGHTLINE_MCP_CONFIG": "off"}, data_dir=tmp_path).servers == ()
+    assert dict(found.display_values())["SIGHTLINE_MCP_CONFIG"] == str(other)
+    assert settings.load_settings({"SIGHTLINE_MCP_CONFIG": "off"}, data_dir=tmp_path).servers == ()
     with pytest.raises(SettingError, match="is not there"):
-        settings.load({"SIGHTLINE_MCP_CONFIG": str(tmp_path / "no.json")}, data_dir=tmp_path)
+        settings.load_settings({"SIGHTLINE_MCP_CONFIG": str(tmp_path / "no.json")}, data_dir=tmp_path)
 
 
 @each_row(
@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_used_names_the_place(text: str, told: str, tmp_pa
 def test_a_file_of_other_bytes_is_told(tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingError, match="is not UTF-8"):
-        settings.load({}, data_dir=tmp_path)
+        settings.load_settings({}, data_dir=tmp_path)
 
 
 WRONG: list[tuple[Any, str]] = [
@@ -129,24 +129,22 @@ def test_secrets_are_shown_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixt
     kept = {KEY, "literal-key-1", "pass-word-2", "header-3"}
     assert kept <= {*found.secrets}
     assert "Europe/Berlin" not in found.secrets
-    everything = f"{found!r} {found.shown()} {found.servers!r} {found.servers}"
+    everything = f"{found!r} {found.display_values()} {found.servers!r} {found.servers}"
     assert not [word for word in kept if word in everything]
-    conceal(found.secrets)
+    register_secrets(found.secrets)
     caplog.set_level(logging.INFO)
     logging.getLogger("x").info("got %s", " ".join(kept))
-    assert not [
-        word for word in kept if word in caplog.text + str(Trouble("refused", " ".join(kept)))
-    ]
+    assert not [word for word in kept if word in caplog.text + str(ServiceError("refused", " ".join(kept)))]
 
 
 def test_what_a_person_chooses_takes_no_server_and_names_none(tmp_path: Path) -> None:
     found = loaded(tmp_path, {"a": {"command": "x"}})
     (tmp_path / "mcp.json").write_text("broken since", encoding="utf-8")
-    theirs = settings.overlaid(found, {"MAX_RESEARCH_LOOPS": "1"})
+    theirs = settings.apply_choices(found, {"MAX_RESEARCH_LOOPS": "1"})
     assert theirs.servers == found.servers
     for name in ("SIGHTLINE_MCP_CONFIG",):
         with pytest.raises(SettingError, match="cannot be chosen by a person"):
-            settings.overlaid(found, {name: "/tmp/x.json"})
+            settings.apply_choices(found, {name: "/tmp/x.json"})
 
 
 def test_its_source_can_be_named_among_the_usual_ones(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mcp.server.fastmcp import FastMCP
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult
 
-from research.sources.mcp_tools.session import Session, invoke
+from research.sources.mcp_tools.session import ToolServerSession, invoke
 
 
 def build() -> FastMCP:
@@ -34,8 +34,8 @@ def build() -> FastMCP:
 
 
 @asynccontextmanager
-async def opened(server: FastMCP) -> AsyncIterator[Session]:
-    session = Session(
+async def opened(server: FastMCP) -> AsyncIterator[ToolServerSession]:
+    session = ToolServerSession(
         lambda: create_connected_server_and_client_session(server), 30, "the server of the tests"
     )
     try:
@@ -53,7 +53,7 @@ async def test_an_interceptor_sees_and_may_change_each_call() -> None:
         return result
 
     async with opened(build()) as session:
-        tools = await session.load(louder)
+        tools = await session.load_tools(louder)
         message = await invoke(tools["height"], {"name": "old"})
     assert (message.text, message.status) == ("OLD is 45 metres high.", "success")
     assert seen == [("height", {"name": "old"}, "OLD is 45 metres high.")]
@@ -62,13 +62,13 @@ async def test_an_interceptor_sees_and_may_change_each_call() -> None:
 async def test_arguments_may_have_the_names_that_langchain_keeps_to_itself() -> None:
     given = {"config": "a", "runtime": "b", "run_manager": "c", "callbacks": "d", "name": "e"}
     async with opened(build()) as session:
-        tools = await session.load()
+        tools = await session.load_tools()
         assert (await invoke(tools["note"], given)).text == "a, b, c, d, e"
 
 
 async def test_an_error_is_raised_and_never_taken_for_an_answer() -> None:
     async with opened(build()) as session:
-        tools = await session.load()
+        tools = await session.load_tools()
         with pytest.raises(ToolException, match="no name"):
             await invoke(tools["height"], {"name": ""})
 
@@ -83,7 +83,7 @@ async def test_no_callback_of_the_caller_sees_the_arguments() -> None:
 
     watcher = Watcher()
     async with opened(build()) as session:
-        tools = await session.load()
+        tools = await session.load_tools()
 
         async def run(name: str) -> str:
             return (await invoke(tools["height"], {"name": name})).text

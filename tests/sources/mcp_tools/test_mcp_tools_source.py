@@ -19,18 +19,18 @@ from uuid import uuid4
 
 import pytest
 
-from research.agent.llm.reasoner import LLM
-from research.citations.numbering import lint, number
-from research.citations.registry import gather
+from research.agent.llm.reasoner import ModelReasoner
+from research.citations.numbering import check_numbering, number_citations
+from research.citations.registry import collect_evidence
 from research.core import settings
-from research.core.errors import Trouble, conceal
-from research.core.records import Answer, Cite, Finding, Span, Task, silent
+from research.core.errors import ServiceError, register_secrets
+from research.core.records import Answer, Finding, PassageReference, Span, Task, ignore_event
 from research.core.tool_servers import ToolServer
-from research.models.clients import Clients
+from research.models.clients import ModelClients
 from research.sources.mcp_tools import transports
-from research.sources.mcp_tools.retriever import NO_SEARCH, NO_TOOLS, ToolsRetriever
-from research.sources.mcp_tools.session import Session
-from research.sources.mcp_tools.transports import sessions
+from research.sources.mcp_tools.retriever import MISSING_SEARCH, MISSING_TOOLS, MCPRetriever
+from research.sources.mcp_tools.session import ToolServerSession
+from research.sources.mcp_tools.transports import build_sessions
 from tests.fakes import until
 from tests.servers import refused_url
 from tests.servers.brain import Ask, ToolCall
@@ -80,24 +80,24 @@ async def opened(
     explore: Explore | None = None,
     mark: str = "",
     **more: Any,
-) -> AsyncIterator[tuple[ToolsRetriever, Session]]:
+) -> AsyncIterator[tuple[MCPRetriever, ToolServerSession]]:
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"towers": entry}}), "utf-8")
-    found = settings.load({}, data_dir=folder)
-    conceal(found.secrets)
+    found = settings.load_settings({}, data_dir=folder)
+    register_secrets(found.secrets)
     (server,) = found.servers
-    session = sessions(found.servers, {MARK: mark} if mark else {})[server.source]
+    session = build_sessions(found.servers, {MARK: mark} if mark else {})[server.source_name]
     try:
-        yield ToolsRetriever(server, session, explore=explore, clock=lambda: NOW, **{"deadline": 30.0, **more}), session  # fmt: skip
+        yield MCPRetriever(server, session, explorer=explore, clock=lambda: NOW, **{"deadline": 30.0, **more}), session  # fmt: skip
     finally:
         await session.close()
 
 
-async def searched(source: ToolsRetriever, query: str = QUERY, say: Any = silent) -> Finding:
+async def searched(source: MCPRetriever, query: str = QUERY, say: Any = ignore_event) -> Finding:
     return await source.search(Task(id="1.1", source="mcp_towers", query=query), say)
 
 
-async def failed(source: ToolsRetriever) -> Trouble:
-    with pytest.raises(Trouble) as caught:
+async def failed(source: MCPRetriever) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
         await searched(source)
     return caught.value
 
@@ -122,9 +122,7 @@ def says(*rounds: Sequence[ToolCall]) -> Explore:
 # What is found
 
 
-async def test_without_a_model_the_query_is_put_to_the_tool_that_the_file_names(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_without_a_model_the_query_is_put_to_the_tool_that_the_file_names(tmp_path: Path, mark: str) -> None:
     events: list[dict[str, Any]] = []
     async with opened(tmp_path, towers(), mark=mark) as (source, _):
         found = await searched(source, say=lambda kind, /, **data: events.append({kind: data}))
@@ -139,23 +137,19 @@ async def test_without_a_model_the_query_is_put_to_the_tool_that_the_file_names(
     assert events == [{"tool": {"task": "1.1", "tool": "find_towers", "arguments": {"limit": "2", "query": QUERY}}}]  # fmt: skip
 
 
-async def test_what_it_says_is_numbered_and_cited_like_everything_else(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_what_it_says_is_numbered_and_cited_like_everything_else(tmp_path: Path, mark: str) -> None:
     async with opened(tmp_path, towers(), mark=mark) as (source, _):
         found = await searched(source)
     item = found.evidence[0]
-    cite = Cite(evidence=item.id, passage=item.passages[0].id)
+    cite = PassageReference(evidence=item.id, passage=item.passages[0].id)
     span = Span(kind="quote", text="It is 45 metres high.", cites=(cite,))
     answer = Answer(title="T", language="en", author="digest", spans=(span,), made=NOW)
-    cited = number(answer, gather([found]))
+    cited = number_citations(answer, collect_evidence([found]))
     assert [one.evidence.title for one in cited.sources] == ["Towers: find_towers"]
-    assert lint(cited) == []
+    assert check_numbering(cited) == []
 
 
-async def test_structured_content_and_resources_are_read_and_pictures_are_left_out(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_structured_content_and_resources_are_read_and_pictures_are_left_out(tmp_path: Path, mark: str) -> None:
     calls = [ToolCall("measure", {"name": "Old Tower"}), ToolCall("records", {"name": "Old Tower"})]
     async with opened(tmp_path, towers(), says(calls), mark) as (source, _):
         found = await searched(source)
@@ -197,7 +191,7 @@ async def test_the_file_may_name_other_tools(tmp_path: Path, mark: str) -> None:
     entry = towers(search=None, tools=["write_note", "gone"])
     async with opened(tmp_path, entry, explore, mark) as (source, _):
         (item,) = (await searched(source)).evidence
-        assert source.ready().detail == "write_note"
+        assert source.readiness().detail == "write_note"
     assert item.title == "Towers: write_note"
 
 
@@ -209,9 +203,7 @@ async def test_the_budget_of_calls_is_kept(tmp_path: Path, mark: str) -> None:
     assert ["budget" in told for told in explore.told] == [False, False, True, True, True]  # type: ignore[attr-defined]
 
 
-async def test_a_real_model_calls_the_tools_and_reads_them_as_material(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_a_real_model_calls_the_tools_and_reads_them_as_material(tmp_path: Path, mark: str) -> None:
     asks: list[Ask] = []
 
     def caller(ask: Ask) -> list[ToolCall]:
@@ -221,8 +213,8 @@ async def test_a_real_model_calls_the_tools_and_reads_them_as_material(
     with FakeOpenAI() as model:
         model.brain.caller = caller
         env = {"OPENAI_BASE_URL": model.base_url} | dict.fromkeys(ROLES, "openai:gpt-fake")
-        clients = Clients(settings.load(env, data_dir=tmp_path / "m"))
-        explore = LLM(clients, lambda: NOW).explore
+        clients = ModelClients(settings.load_settings(env, data_dir=tmp_path / "m"))
+        explore = ModelReasoner(clients, lambda: NOW).explore
         async with opened(tmp_path, towers(search=None), explore, mark) as (source, _):
             found = await searched(source)
         await clients.close()
@@ -239,11 +231,9 @@ async def test_a_real_model_calls_the_tools_and_reads_them_as_material(
 
 
 @pytest.mark.slow
-async def test_where_the_model_fails_the_tool_of_the_file_is_asked(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_where_the_model_fails_the_tool_of_the_file_is_asked(tmp_path: Path, mark: str) -> None:
     async def explore(*_: Any) -> None:
-        raise Trouble("quota", "no more today")
+        raise ServiceError("quota", "no more today")
 
     async with opened(tmp_path, towers(), explore, mark) as (source, _):
         found = await searched(source)
@@ -268,17 +258,17 @@ async def test_a_model_that_takes_too_long_keeps_what_it_has(tmp_path: Path, mar
 @pytest.mark.slow
 async def test_it_says_what_it_can_do(tmp_path: Path, mark: str) -> None:
     async with opened(tmp_path, towers(search=None)) as (source, _):
-        assert (source.ready().state, source.ready().detail) == ("missing", NO_SEARCH)
+        assert (source.readiness().state, source.readiness().detail) == ("missing", MISSING_SEARCH)
     async with opened(tmp_path, towers(), mark=mark) as (source, session):
-        assert source.ready().state == "live"
+        assert source.readiness().state == "live"
         await source.warm()
         await soon(lambda: bool(session.tools))
         told = "find_towers, measure, records, hostile, environment +6"
-        assert (source.ready().state, source.ready().detail) == ("live", told)
+        assert (source.readiness().state, source.readiness().detail) == ("live", told)
     async with opened(tmp_path, towers(tools=[], search=None), says(), mark) as (source, _):
         trouble = await failed(source)
         assert trouble.reason == "refused" and "none of its tools says" in trouble.message
-        assert (source.ready().state, source.ready().detail) == ("missing", NO_TOOLS)
+        assert (source.readiness().state, source.readiness().detail) == ("missing", MISSING_TOOLS)
 
 
 # Secrets
@@ -313,22 +303,18 @@ async def test_no_secret_of_its_own_comes_back_in_what_it_says(
         ("sleepy", "timeout"),
     ],
 )
-async def test_a_server_that_goes_wrong_costs_a_reason(
-    mode: str, reason: str, tmp_path: Path, mark: str
-) -> None:
+async def test_a_server_that_goes_wrong_costs_a_reason(mode: str, reason: str, tmp_path: Path, mark: str) -> None:
     async with opened(tmp_path, crooked(mode), mark=mark) as (source, _):
         trouble = await failed(source)
         assert trouble.reason == reason
         assert "towers" in trouble.message or TOOL in trouble.message
         if mode in ("silent", "exits"):
-            assert source.ready().state == "missing"
-            assert source.ready().detail == trouble.message
+            assert source.readiness().state == "missing"
+            assert source.readiness().detail == trouble.message
 
 
 @pytest.mark.parametrize("mode", ["junk", "bytes", "flood", "html"])
-async def test_what_breaks_the_protocol_is_passed_over_or_read_as_text(
-    mode: str, tmp_path: Path, mark: str
-) -> None:
+async def test_what_breaks_the_protocol_is_passed_over_or_read_as_text(mode: str, tmp_path: Path, mark: str) -> None:
     async with opened(tmp_path, crooked(mode, timeout=10), mark=mark) as (source, _):
         found = await searched(source)
     assert (found.reason, bool(found.evidence)) == ((None, True) if mode == "html" else ("empty", False))  # fmt: skip
@@ -346,9 +332,7 @@ async def test_one_that_never_stops_talking_costs_a_deadline_and_no_line_of_the_
     assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
-async def test_an_error_of_a_tool_is_a_reason_and_its_words_are_bounded(
-    tmp_path: Path, mark: str
-) -> None:
+async def test_an_error_of_a_tool_is_a_reason_and_its_words_are_bounded(tmp_path: Path, mark: str) -> None:
     entry = towers(search={"tool": "fails", "argument": "x"})
     async with opened(tmp_path, entry, mark=mark) as (source, _):
         trouble = await failed(source)
@@ -360,7 +344,7 @@ async def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
     entry = {"command": str(tmp_path / "nobody"), "search": SEARCH}
     async with opened(tmp_path, entry) as (source, _):
         assert (await failed(source)).reason in ("unavailable", "unreachable")
-        assert source.ready().state == "missing"
+        assert source.readiness().state == "missing"
 
 
 @needs_proc
@@ -389,7 +373,7 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(tmp_path: Path) 
 async def test_an_answer_that_is_too_long_is_not_read(
     streams: bool, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transports, "MOST", 200_000)
+    monkeypatch.setattr(transports, "MAX_RESPONSE_BYTES", 200_000)
     with Towers(streams=streams) as server:
         entry = {"url": server.url, "search": {"tool": "endless", "argument": "x"}, "timeout": 3}
         async with opened(tmp_path, entry) as (source, _):
@@ -404,9 +388,9 @@ async def test_an_address_where_nobody_is_cannot_be_reached(tmp_path: Path) -> N
 
 
 def test_a_server_is_described_by_its_file_as_material() -> None:
-    from research.sources.mcp_tools import described
+    from research.sources.mcp_tools import build_sources
 
-    (source,) = described([ToolServer(name="a", command="b", title="Towers", about="towers, old")])
-    assert (source.name, source.prompt, source.foreign) == ("mcp_a", "towers, old", True)
-    (source,) = described([ToolServer(name="a", command="b")])
-    assert source.prompt == "the tools of the MCP server a"
+    (source,) = build_sources([ToolServer(name="a", command="b", title="Towers", about="towers, old")])
+    assert (source.name, source.prompt_phrase, source.is_external) == ("mcp_a", "towers, old", True)
+    (source,) = build_sources([ToolServer(name="a", command="b")])
+    assert source.prompt_phrase == "the tools of the MCP server a"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.records import Finding
-from research.sources.mcp_tools.rows import read_text
+from research.sources.mcp_tools.result_rows import read_text
 from tests.servers.brain import ToolCall
 from tests.sources.mcp_tools.test_mcp_tools_source import SERVERS, opened, says, searched
 from tests.tables import each_row
@@ -43,7 +43,7 @@ async def answered(
     explore = says([call or ToolCall("look", {})])
     async with opened(folder, entry, explore) as (source, _):
         found = await searched(source, QUERY)
-        explore.ready = source.ready()  # type: ignore[attr-defined]
+        explore.ready = source.readiness()  # type: ignore[attr-defined]
     return found, received(Path(f"{file}.calls")), explore
 
 
@@ -84,9 +84,7 @@ def texts(found: Finding) -> list[str]:
                        "description": FACT}]}, f"Tower\n{FACT}"),
     ],
 )  # fmt: skip
-async def test_what_can_be_read_of_an_answer_is_kept(
-    result: Any, kept: str, tmp_path: Path
-) -> None:
+async def test_what_can_be_read_of_an_answer_is_kept(result: Any, kept: str, tmp_path: Path) -> None:
     found, _, _ = await answered(tmp_path, {"result": result})
     assert texts(found) == [kept]
     assert (found.reason, found.failures) == (None, ())
@@ -182,9 +180,7 @@ async def test_each_row_is_a_passage_with_its_own_figures(result: Any, tmp_path:
           "id: 2; fields.Name: Iron Gate; fields.Height: 12; fields.Built.start: 1931"]),
     ],
 )  # fmt: skip
-async def test_what_belongs_to_one_row_stands_on_one_line(
-    said: str, rows: list[str], tmp_path: Path
-) -> None:
+async def test_what_belongs_to_one_row_stands_on_one_line(said: str, rows: list[str], tmp_path: Path) -> None:
     _, _, explore = await answered(tmp_path, {"result": text(said)})
     assert explore.told[0].split("\n") == rows
 
@@ -357,6 +353,6 @@ async def test_an_error_that_tells_of_a_limit_is_one_with_its_time(
 ) -> None:
     answer = {"isError": True, **text(said)}
     given = {"result": answer} if kind == "result" else {"error": {"code": -32000, "message": said}}
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await answered(tmp_path, given)
-    assert (caught.value.reason, caught.value.after) == (reason, after)
+    assert (caught.value.reason, caught.value.retry_after_seconds) == (reason, after)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from research import Options, Report, application, cited, report_json, report_markdown
+from research import Report, RunOptions, application, number_report_answer, report_json, report_markdown
 from research.sources import registry
 from tests.fakes import until
 from tests.servers.npm import lacking
@@ -46,9 +46,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registry.configure(())
 
 
-def answered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], question: str
-) -> Report:
+def answered(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], question: str) -> Report:
     """What a run finds with one server."""
     data = folder.parent / "data"
     data.mkdir()
@@ -58,8 +56,8 @@ def answered(
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(data))
     monkeypatch.setenv("SIGHTLINE_SEARCH_TIMEOUT", "200")
     application.close()
-    run = application.start(question, options=Options(loops=1, sources=("mcp_public",)))
-    until(lambda: (found := application.get(run.id)) is not None and not found.active, 240)
+    run = application.start_run(question, options=RunOptions(loops=1, sources=("mcp_public",)))
+    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 240)
     report = application.report(run.id)
     assert report is not None
     return report
@@ -67,7 +65,7 @@ def answered(
 
 def held(report: Report, title: str, words: str) -> None:
     """What has to be true of an answer from a server: numbered, cited and exported."""
-    numbered = cited(report)
+    numbered = number_report_answer(report)
     assert numbered is not None
     (source,) = (one for one in numbered.sources if one.evidence.title == title)
     quoted = [span for span in numbered.spans if source.number in span.numbers]

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from research.core import settings
-from research.core.errors import Trouble
-from research.sources.mcp_tools.session import Session, invoke
-from research.sources.mcp_tools.transports import ERROR_LINES, sessions
+from research.core.errors import ServiceError
+from research.sources.mcp_tools.session import ToolServerSession, invoke
+from research.sources.mcp_tools.transports import MAX_ERROR_LINES, build_sessions
 from tests.fakes import until
 from tests.servers.tools import Towers
 from tests.tables import each_row
@@ -30,11 +30,11 @@ posix = pytest.mark.skipif(os.name != "posix", reason="only for POSIX")
 
 
 @asynccontextmanager
-async def opened(folder: Path, entry: dict[str, Any], **env: str) -> AsyncIterator[Session]:
+async def opened(folder: Path, entry: dict[str, Any], **env: str) -> AsyncIterator[ToolServerSession]:
     """The session with the one server of a file, which is read in an environment."""
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"towers": entry}}), "utf-8")
-    found = settings.load(env, data_dir=folder)
-    session = sessions(found.servers, {})["mcp_towers"]
+    found = settings.load_settings(env, data_dir=folder)
+    session = build_sessions(found.servers, {})["mcp_towers"]
     try:
         yield session
     finally:
@@ -64,7 +64,7 @@ async def test_a_variable_in_a_value_is_replaced_once(
     monkeypatch.setenv("OUTER", "replaced from elsewhere")
     entry = {"command": sys.executable, "args": [TOWERS], "env": {"A": written}}
     async with opened(tmp_path, entry, OUTER=outer) as session:
-        tools = await session.load()
+        tools = await session.load_tools()
         said = (await invoke(tools["environment"], {})).text
     assert f"A={received} " in said
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -79,15 +79,13 @@ async def test_the_log_has_the_first_lines_of_the_error_output_and_the_rest_stop
     async with opened(tmp_path, {"command": "sh", "args": ["-c", script]}) as session:
         assert "find_towers" in await session.start()
     lines = [record.message for record in caplog.records if record.message.startswith("sh: ")]
-    assert lines == [f"sh: {n + 1}" for n in range(ERROR_LINES)]
+    assert lines == [f"sh: {n + 1}" for n in range(MAX_ERROR_LINES)]
     assert capfd.readouterr().err == ""
 
 
 @posix
 @pytest.mark.parametrize("command", [TOWERS, "/nowhere/at/all"])
-async def test_a_session_leaves_no_file_behind(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_leaves_no_file_behind(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -97,14 +95,12 @@ async def test_a_session_leaves_no_file_behind(
             await session.start()
             assert list(folder.iterdir())
         else:
-            with pytest.raises(Trouble):
+            with pytest.raises(ServiceError):
                 await session.start()
     until(lambda: not list(folder.iterdir()))
 
 
-async def test_a_variable_in_a_header_is_replaced_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_variable_in_a_header_is_replaced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INNER", "replaced again")
     with Towers() as server:
         entry = {"url": server.url, "headers": {"X-Key": "key ${OUTER}"}}

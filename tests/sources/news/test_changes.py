@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from research.core.records import Change, Coverage, Evidence, Options, Passage, Report, Run
+from research.core.records import Evidence, NewsCoverage, Passage, Report, Run, RunOptions, StoryChange
 from research.sources.news.article import Article
-from research.sources.news.changes import matched
-from research.sources.news.coverage import compared, cover
-from research.sources.news.stories import stories
+from research.sources.news.coverage import add_changes, build_coverage
+from research.sources.news.stories import cluster_articles
+from research.sources.news.story_matching import match_stories
 
 DAY = datetime(2026, 11, 20, 8, tzinfo=UTC)
-RUN = Run(
-    id="r", conversation="c", owner="o", question="q", options=Options(), status="done", created=DAY
-)
+RUN = Run(id="r", conversation="c", owner="o", question="q", options=RunOptions(), status="done", created=DAY)
 
 
 def piece(title: str, url: str, outlet: str = "A", at: datetime = DAY) -> Evidence:
@@ -29,13 +27,13 @@ MUSEUM = piece("Museum in Oslo extends its opening hours", "a.example/2")
 GOLD = piece("Gold hits record high", "a.example/3")
 
 
-def changed(before: list[Evidence], now: list[Evidence]) -> dict[str, list[Change]]:
+def changed(before: list[Evidence], now: list[Evidence]) -> dict[str, list[StoryChange]]:
     """What has changed, by its kind: all that there was is known, and expected to be found again."""
-    coverage = cover([*before, *now], DAY) or Coverage(as_of=DAY.date())
+    coverage = build_coverage([*before, *now], DAY) or NewsCoverage(as_of=DAY.date())
     known = {item.id for item in before}
     report = Report(run=RUN, evidence=tuple(before))
-    found: dict[str, list[Change]] = {}
-    for change in compared(coverage, report, now, known, frozenset(known)).changes:
+    found: dict[str, list[StoryChange]] = {}
+    for change in add_changes(coverage, report, now, known, frozenset(known)).changes:
         found.setdefault(change.kind, []).append(change)
     return found
 
@@ -71,22 +69,25 @@ def article(item: Evidence, **update: object) -> Article:
 
 def test_a_shared_address_is_the_same_story_whatever_it_is_called() -> None:
     renamed = article(MUSEUM, title="Night opening: what visitors should know")
-    assert matched(stories([article(MUSEUM)]), stories([renamed])) == {0: 0}
+    assert match_stories(cluster_articles([article(MUSEUM)]), cluster_articles([renamed])) == {0: 0}
 
 
 def test_another_piece_on_the_event_is_of_the_same_story() -> None:
     other = article(MUSEUM, url="https://c.example/7", title="Oslo museum extends opening hours")
-    assert matched(stories([article(MUSEUM)]), stories([other, article(GOLD)])) in ({0: 0}, {0: 1})
-    assert matched(stories([article(MUSEUM)]), stories([article(GOLD)])) == {}
+    assert match_stories(cluster_articles([article(MUSEUM)]), cluster_articles([other, article(GOLD)])) in (
+        {0: 0},
+        {0: 1},
+    )
+    assert match_stories(cluster_articles([article(MUSEUM)]), cluster_articles([article(GOLD)])) == {}
 
 
 def test_an_equal_headline_weeks_later_is_another_story() -> None:
     later = article(GOLD, url="https://a.example/4", published=DAY + timedelta(days=20))
-    assert matched(stories([article(GOLD)]), stories([later])) == {}
+    assert match_stories(cluster_articles([article(GOLD)]), cluster_articles([later])) == {}
 
 
 def test_a_story_that_splits_is_kept_once() -> None:
-    before = stories([article(SLIDE), article(LATER)])
+    before = cluster_articles([article(SLIDE), article(LATER)])
     split = article(SLIDE, title="Storm hits Peru")
-    after = stories([article(LATER), article(GOLD), article(MUSEUM), split])
-    assert len(before) == len(matched(before, after)) == 1
+    after = cluster_articles([article(LATER), article(GOLD), article(MUSEUM), split])
+    assert len(before) == len(match_stories(before, after)) == 1

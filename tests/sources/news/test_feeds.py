@@ -6,22 +6,20 @@ from email.utils import format_datetime
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.http.addresses import Guard
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.http.addresses import AddressValidator
 from research.sources.news.feed_client import FeedClient
-from research.sources.news.feeds import Feeds
-from research.sources.news.notes import joined
-from research.sources.news.tools import TOOLS, Request
+from research.sources.news.feeds import FeedSearch
+from research.sources.news.notes import join_notes
+from research.sources.news.search_tools import NEWS_TOOLS, NewsRequest
 from tests.servers.news import FakeFeeds, Given, dumps, item, opml, rss
 from tests.servers.search import nowhere
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-BASIC = Request()
+BASIC = NewsRequest()
 START, END = date(2026, 11, 18), date(2026, 11, 19)
-REQUESTS = {
-    name: Request(tool, *((START, END) if tool.dated else ())) for name, tool in TOOLS.items()
-}
+REQUESTS = {name: NewsRequest(tool, *((START, END) if tool.needs_dates else ())) for name, tool in NEWS_TOOLS.items()}
 
 
 def ago(**span):
@@ -40,11 +38,11 @@ async def read(site):
     opened = []
 
     def read_(*paths, allowed=False, **more):
-        guard = Guard(allowed=frozenset({("127.0.0.1", site.port)} if allowed else ()))
+        guard = AddressValidator(allowed=frozenset({("127.0.0.1", site.port)} if allowed else ()))
         own = [path.startswith("/") and not path.endswith(".opml") for path in paths]
         urls = [site.base_url * mine + path for path, mine in zip(paths, own, strict=True)]
         client = FeedClient(**{"deadline": 5, "guard": guard, **more.pop("client", {})})
-        opened.append(Feeds(urls, client=client, **{"clock": lambda: NOW, **more}))
+        opened.append(FeedSearch(urls, client=client, **{"clock": lambda: NOW, **more}))
         return opened[-1]
 
     yield read_
@@ -53,18 +51,16 @@ async def read(site):
 
 
 async def look(feeds, query="降准", request=BASIC):
-    return await feeds.search(query, request, silent)
+    return await feeds.search(query, request, ignore_event)
 
 
 async def failure(feeds):
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await look(feeds)
     return caught.value
 
 
-CUT = item(
-    "央行宣布降准0.5个百分点", "https://news.example/cut", date=ago(hours=2), text="利率不变"
-)
+CUT = item("央行宣布降准0.5个百分点", "https://news.example/cut", date=ago(hours=2), text="利率不变")
 
 
 # What a feed may look like
@@ -182,9 +178,7 @@ async def test_a_relative_link_is_made_whole(site, read, link, address):
     "link",
     ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "", "http://", "http://a:99999/"],
 )  # fmt: skip
-async def test_an_item_without_an_address_that_can_be_opened_is_left_out_and_counted(
-    site, read, link
-):
+async def test_an_item_without_an_address_that_can_be_opened_is_left_out_and_counted(site, read, link):
     site.feeds["/rss"] = Given(rss(CUT, item("降准", link, guid="x1")))
     news = await look(read("/rss"))
     assert [article.url for article in news.articles] == ["https://news.example/cut"]
@@ -229,13 +223,10 @@ async def test_a_date_in_an_odd_format_is_read(site, read, date_):
 
 async def test_a_date_counts_from_when_the_feed_was_fetched_and_cannot_be_later(site, read):
     told = {"/0": "2 hours ago", "/1": "2小时前", "/2": "2031-01-01", "/3": ago(days=-3)}
-    items = [
-        item("降准", f"https://news.example{path}", date=date_) for path, date_ in told.items()
-    ]
+    items = [item("降准", f"https://news.example{path}", date=date_) for path, date_ in told.items()]
     site.feeds["/rss"] = Given(rss(*items))
     entries = [
-        {"url": f"https://json.example{path}", "title": "降准", "date_published": date_}
-        for path, date_ in told.items()
+        {"url": f"https://json.example{path}", "title": "降准", "date_published": date_} for path, date_ in told.items()
     ]
     site.feeds["/json"] = Given(dumps({"items": entries}), type="application/feed+json")
     for path in ("/rss", "/json"):
@@ -344,19 +335,17 @@ async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, rea
     other = item("Cloud seeding begins", "https://news.example/en", date=ago(hours=1))
     site.feeds["/rss"] = Given(rss(CUT, other))
     chinese = (await look(read("/rss"), "央行 降准")).notes
-    assert joined(chinese, "zh") == (
+    assert join_notes(chinese, "zh") == (
         "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文查询词只按两种语言共有的名称和新闻用语匹配，"
         "可改用英文再查"
     )
-    assert "1 report in English, which Chinese search terms match only by names" in joined(
-        chinese, "en"
-    )
+    assert "1 report in English, which Chinese search terms match only by names" in join_notes(chinese, "en")
     english = (await look(read("/rss"), "cloud seeding")).notes
-    assert joined(english, "en") == (
+    assert join_notes(english, "en") == (
         "from 1 of your own feeds, which holds only the latest reports; your feeds also have 1 report in Chinese, "
         "which English search terms match only by names and news words that both languages share: try asking in Chinese as well"
     )
-    assert "还有 1 篇中文报道，英文查询词只按" in joined(english, "zh")
+    assert "还有 1 篇中文报道，英文查询词只按" in join_notes(english, "zh")
 
 
 # Fetching
@@ -434,9 +423,7 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(site, read, tags, s
     assert (await look(feeds)).articles == ()
 
 
-async def test_a_feed_that_the_operator_sets_may_be_on_this_machine_and_redirect_within_itself(
-    site, read
-):
+async def test_a_feed_that_the_operator_sets_may_be_on_this_machine_and_redirect_within_itself(site, read):
     site.feeds |= {"/old": Given(status=301, headers={"Location": "/new"}), "/new": Given(rss(CUT))}
     assert len((await look(read("/old"))).articles) == 1
 
@@ -463,7 +450,7 @@ async def test_who_was_led_away_does_not_come_back_as_the_operator(site, read):
         other.feeds["/hop"] = Given(status=302, headers={"Location": back})
         hop = {"Location": f"{other.base_url}/hop"}
         site.feeds |= {"/x": Given(status=302, headers=hop), "/inside": Given(rss(CUT))}
-        guard = Guard(allowed=frozenset({("127.0.0.1", other.port)}))
+        guard = AddressValidator(allowed=frozenset({("127.0.0.1", other.port)}))
         trouble = await failure(read("/x", client={"guard": guard}))
         assert trouble.reason == "refused"
         assert (site.paths, other.paths) == (["/x"], ["/hop"])
@@ -481,7 +468,7 @@ async def test_a_password_goes_to_its_own_host_and_into_no_message(site, read):
         other.feeds["/rss"] = Given(rss(CUT))
         site.feeds["/x"] = Given(status=302, headers={"Location": f"{other.base_url}/rss"})
         url = site.base_url.replace("//", "//ann:sentinel@") + "/x"
-        guard = Guard(allowed=frozenset({("127.0.0.1", other.port)}))
+        guard = AddressValidator(allowed=frozenset({("127.0.0.1", other.port)}))
         news = await look(read(url, client={"guard": guard}))
         assert len(news.articles) == 1
         assert site.last.headers["authorization"].startswith("Basic ")
@@ -491,8 +478,8 @@ async def test_a_password_goes_to_its_own_host_and_into_no_message(site, read):
 
 
 async def test_without_feeds_nothing_is_asked():
-    feeds = Feeds([])
-    assert (feeds.ready().state, feeds.ready().detail) == ("missing", "NEWS_FEEDS")
+    feeds = FeedSearch([])
+    assert (feeds.readiness().state, feeds.readiness().detail) == ("missing", "NEWS_FEEDS")
     assert (await failure(feeds)).reason == "no key"
 
 
@@ -502,9 +489,7 @@ async def test_without_feeds_nothing_is_asked():
 def spread():
     """Items of the last days, one without a date, one about something else."""
     hours = [1, 12, 23, 25, 47, 60, 100, 160, 200, 400]
-    dated = [
-        item(f"央行降准 {h} 小时前", f"https://news.example/{h}", date=ago(hours=h)) for h in hours
-    ]
+    dated = [item(f"央行降准 {h} 小时前", f"https://news.example/{h}", date=ago(hours=h)) for h in hours]
     unknown = item("央行降准 不知何时", "https://news.example/unknown")
     return [unknown, *dated, item("球队获胜", "https://news.example/ball", date=ago(hours=1))]
 
@@ -528,7 +513,7 @@ async def test_each_tool_is_a_filter_of_the_items(site, read, tool, found):
     site.feeds["/rss"] = Given(rss(*spread()))
     news = await look(read("/rss"), "央行降准", REQUESTS[tool])
     assert names(news) == found
-    assert "自选的 1 个订阅源" in joined(news.notes, "zh")
+    assert "自选的 1 个订阅源" in join_notes(news.notes, "zh")
 
 
 async def test_pictures_come_from_media_and_enclosures_with_their_page(site, read):
@@ -565,9 +550,7 @@ async def test_the_article_that_shares_most_with_the_query_comes_first(site, rea
 
 
 async def test_an_english_query_finds_other_forms_of_its_words(site, read):
-    site.feeds["/rss"] = Given(
-        rss(item("Banks cutting ratios"), item("Football", "https://x.example/"))
-    )
+    site.feeds["/rss"] = Given(rss(item("Banks cutting ratios"), item("Football", "https://x.example/")))
     assert len((await look(read("/rss"), "bank ratio cuts")).articles) == 1
 
 

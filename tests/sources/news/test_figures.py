@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.sources.news.article import Article
-from research.sources.news.figures import Conflict, conflicts
-from research.sources.news.stories import Story
+from research.sources.news.stories import StoryCluster
+from research.sources.news.story_figures import StoryConflict, find_conflicts
 from tests.tables import each_row
 
 
-def between(*texts: str) -> tuple[Conflict, ...]:
+def between(*texts: str) -> tuple[StoryConflict, ...]:
     items = tuple(Article(title=text, outlet=f"outlet {n}") for n, text in enumerate(texts))
-    return conflicts(Story(id="s", headline=texts[0], items=items))
+    return find_conflicts(StoryCluster(id="s", headline=texts[0], articles=items))
 
 
 @each_row(
@@ -33,9 +33,7 @@ def between(*texts: str) -> tuple[Conflict, ...]:
         ("火灾造成14人死亡", "Fire kills 17 people", ("14人", "17 people")),
     ],
 )
-def test_two_figures_of_one_thing_are_a_conflict(
-    one: str, other: str, texts: tuple[str, str]
-) -> None:
+def test_two_figures_of_one_thing_are_a_conflict(one: str, other: str, texts: tuple[str, str]) -> None:
     (found,) = between(one, other)
     assert tuple(figure.text for figure in found.figures) == texts
     assert {figure.outlet for figure in found.figures} == {"outlet 0", "outlet 1"}
@@ -85,7 +83,7 @@ def test_figures_of_both_scripts_are_compared_and_shown_as_they_are_written() ->
 def test_one_outlet_alone_makes_no_conflict() -> None:
     assert between("山体滑坡致12人遇难") == ()
     items = tuple(Article(title=f"山体滑坡致{n}人遇难", outlet="A") for n in (12, 15))
-    assert conflicts(Story(id="s", headline="", items=items)) == ()
+    assert find_conflicts(StoryCluster(id="s", headline="", articles=items)) == ()
 
 
 @settings(deadline=None)

@@ -5,19 +5,19 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.deadlines import deadline
-from research.core.errors import Trouble
-from research.core.records import silent
-from research.http.pace import Pace
-from research.sources.news.gdelt import GDELT, INTERVAL, plain
-from research.sources.news.notes import joined
-from research.sources.news.tools import TOOLS, Request
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
+from research.http.rate_limiter import RateLimiter
+from research.sources.news.gdelt import GDELT, REQUEST_INTERVAL_SECONDS, remove_operators
+from research.sources.news.notes import join_notes
+from research.sources.news.search_tools import NEWS_TOOLS, NewsRequest
 from tests.servers.news import FakeGDELT, seen
 from tests.servers.search import nowhere
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-BASIC = Request()
-DATED = Request(TOOLS["search_news_by_date"], date(2026, 11, 18), date(2026, 11, 21))
+BASIC = NewsRequest()
+DATED = NewsRequest(NEWS_TOOLS["search_news_by_date"], date(2026, 11, 18), date(2026, 11, 21))
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ async def gdelt(server):
     opened = []
 
     def gdelt_(**more):
-        settings = {"base_url": server.base_url, "timeout": 5, "pace": Pace(0), "backoff": 0}
-        opened.append(GDELT(enabled=True, clock=lambda: NOW, **{**settings, **more}))
+        settings = {"base_url": server.base_url, "timeout": 5, "pace": RateLimiter(0), "backoff": 0}
+        opened.append(GDELT(is_enabled=True, clock=lambda: NOW, **{**settings, **more}))
         return opened[-1]
 
     yield gdelt_
@@ -41,27 +41,25 @@ async def gdelt(server):
 
 
 async def failure(gdelt, query="reserve ratio"):
-    with pytest.raises(Trouble) as caught:
-        await gdelt.search(query, BASIC, silent)
+    with pytest.raises(ServiceError) as caught:
+        await gdelt.search(query, BASIC, ignore_event)
     return caught.value
 
 
 async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdelt):
-    news = await gdelt().search("reserve ratio", BASIC, silent)
+    news = await gdelt().search("reserve ratio", BASIC, ignore_event)
     first = news.articles[0]
     assert (first.title, first.text) == ("Central bank cuts reserve ratio, paper 0", "")
     assert (first.url, first.outlet) == ("https://paper0.example/story", "paper0.example")
     assert (first.published, first.published_text) == (None, "")
     assert first.seen == datetime(2026, 11, 20, 8, 15, tzinfo=UTC)
     assert len(news.articles) == 7
-    assert joined(news.notes, "en") == (
-        "GDELT gives titles and when it saw them, not when they were published"
-    )
+    assert join_notes(news.notes, "en") == ("GDELT gives titles and when it saw them, not when they were published")
 
 
 async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
     server.results = [seen(0, seendate="20310101T000000Z")]
-    (article,) = (await gdelt().search("reserve ratio", BASIC, silent)).articles
+    (article,) = (await gdelt().search("reserve ratio", BASIC, ignore_event)).articles
     assert article.seen is None
 
 
@@ -69,10 +67,10 @@ async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
     ("request_", "sent"),
     [
         (BASIC, {"maxrecords": "7"}),
-        (Request(TOOLS["deep_search_news"]), {"maxrecords": "20"}),
-        (Request(TOOLS["search_news_last_24_hours"]), {"maxrecords": "10", "timespan": "1d"}),
-        (Request(TOOLS["search_news_last_week"]), {"maxrecords": "10", "timespan": "7d"}),
-        (Request(TOOLS["search_images_for_news"]), {"maxrecords": "20"}),
+        (NewsRequest(NEWS_TOOLS["deep_search_news"]), {"maxrecords": "20"}),
+        (NewsRequest(NEWS_TOOLS["search_news_last_24_hours"]), {"maxrecords": "10", "timespan": "1d"}),
+        (NewsRequest(NEWS_TOOLS["search_news_last_week"]), {"maxrecords": "10", "timespan": "7d"}),
+        (NewsRequest(NEWS_TOOLS["search_images_for_news"]), {"maxrecords": "20"}),
         (
             DATED,
             {
@@ -84,7 +82,7 @@ async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
     ],
 )
 async def test_each_tool_has_its_own_limits_on_the_wire(gdelt, server, request_, sent):
-    news = await gdelt().search("reserve ratio", request_, silent)
+    news = await gdelt().search("reserve ratio", request_, ignore_event)
     assert server.last.path == "/api/v2/doc/doc"
     assert server.last.query == {
         "query": "reserve ratio", "mode": "artlist", "format": "json", "sort": "hybridrel", **sent,
@@ -94,12 +92,12 @@ async def test_each_tool_has_its_own_limits_on_the_wire(gdelt, server, request_,
 
 
 async def test_days_are_said_to_be_those_of_the_crawler(gdelt):
-    news = await gdelt().search("reserve ratio", DATED, silent)
-    assert "days are counted by when GDELT saw" in joined(news.notes, "en")
+    news = await gdelt().search("reserve ratio", DATED, ignore_event)
+    assert "days are counted by when GDELT saw" in join_notes(news.notes, "en")
 
 
 async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):
-    news = await gdelt().search("央行 降准", BASIC, silent)
+    news = await gdelt().search("央行 降准", BASIC, ignore_event)
     assert server.last.query["query"] == "央行 降准 sourcelang:chinese"
     assert news.asked == "央行 降准 sourcelang:chinese"
 
@@ -115,7 +113,7 @@ async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):
     ],
 )
 def test_a_query_is_words_and_no_operators(query, sent):
-    assert plain(query) == sent
+    assert remove_operators(query) == sent
 
 
 async def test_a_query_without_a_word_is_refused_before_it_is_sent(gdelt, server):
@@ -124,8 +122,8 @@ async def test_a_query_without_a_word_is_refused_before_it_is_sent(gdelt, server
 
 
 async def test_it_is_not_asked_unless_that_is_turned_on(server):
-    gdelt = GDELT(enabled=False, base_url=server.base_url)
-    assert (gdelt.ready().state, gdelt.ready().detail) == ("missing", "NEWS_GDELT")
+    gdelt = GDELT(is_enabled=False, base_url=server.base_url)
+    assert (gdelt.readiness().state, gdelt.readiness().detail) == ("missing", "NEWS_GDELT")
     assert (await failure(gdelt)).reason == "no key"
     assert server.log == []
 
@@ -133,7 +131,7 @@ async def test_it_is_not_asked_unless_that_is_turned_on(server):
 async def test_nothing_found_is_no_failure(gdelt, server):
     for results in ([], None):
         server.results = results
-        assert (await gdelt().search("x y", BASIC, silent)).articles == ()
+        assert (await gdelt().search("x y", BASIC, ignore_event)).articles == ()
 
 
 async def test_any_field_may_be_missing(gdelt, server):
@@ -141,13 +139,13 @@ async def test_any_field_may_be_missing(gdelt, server):
         {}, {"url": "javascript:alert(1)", "title": "x"}, {"url": "https://a.example/", "title": None},
         seen(1, seendate=None, domain=None, socialimage="javascript:alert(1)"), seen(1), "row",
     ]  # fmt: skip
-    (article,) = (await gdelt().search("x y", BASIC, silent)).articles
+    (article,) = (await gdelt().search("x y", BASIC, ignore_event)).articles
     assert (article.seen, article.outlet, article.image) == (None, "paper1.example", "")
 
 
 async def test_a_control_character_in_the_json_does_no_harm(gdelt, server):
     server.raw = '{"articles": [{"url": "https://a.example/", "title": "a \x01 b\tc"}]}'
-    (article,) = (await gdelt().search("x y", BASIC, silent)).articles
+    (article,) = (await gdelt().search("x y", BASIC, ignore_event)).articles
     assert article.title == "a b c"
 
 
@@ -188,7 +186,7 @@ async def test_no_connection_and_no_end_are_failures(gdelt, server):
 
 
 async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
-    pace, said = Pace(0.2, lambda: 0.0), []  # its turns come alike, however long it takes to ask
+    pace, said = RateLimiter(0.2, lambda: 0.0), []  # its turns come alike, however long it takes to ask
     tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
     start = time.monotonic()
     await asyncio.gather(*(gdelt(pace=pace).search("x y", BASIC, tell) for _ in range(3)))
@@ -198,19 +196,19 @@ async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
 
 
 async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
-    pace = Pace(1.6, lambda: 0.0)
+    pace = RateLimiter(1.6, lambda: 0.0)
     one, other = gdelt(pace=pace), gdelt(pace=pace)
-    await one.search("x y", BASIC, silent)
+    await one.search("x y", BASIC, ignore_event)
     async with deadline(1.5):
-        assert (await other.search("x y", BASIC, silent)).articles
+        assert (await other.search("x y", BASIC, ignore_event)).articles
 
 
 def test_the_pace_is_one_request_in_five_seconds_and_a_queue_is_not_endless():
     now = [100.0]
-    pace = Pace(INTERVAL, ticks=lambda: now[0])
-    assert [pace.turn(60) for _ in range(13)] == [n * 5.0 for n in range(13)]
-    with pytest.raises(Trouble) as caught:
-        pace.turn(60)
+    pace = RateLimiter(REQUEST_INTERVAL_SECONDS, clock=lambda: now[0])
+    assert [pace.reserve(60) for _ in range(13)] == [n * 5.0 for n in range(13)]
+    with pytest.raises(ServiceError) as caught:
+        pace.reserve(60)
     assert caught.value.reason == "quota"
     now[0] += 65
-    assert pace.turn(60) == 0
+    assert pace.reserve(60) == 0

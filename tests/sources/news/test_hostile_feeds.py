@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research.core.records import silent
-from research.http.addresses import Guard
-from research.http.plain import legible
+from research.core.records import ignore_event
+from research.http.addresses import AddressValidator
+from research.http.sanitize import remove_control_characters
 from research.sources.news.article import Article
 from research.sources.news.feed_client import FeedClient
-from research.sources.news.feeds import Feeds
-from research.sources.news.tools import Request
+from research.sources.news.feeds import FeedSearch
+from research.sources.news.search_tools import NewsRequest
 from tests.hostile import ADDRESSES, TEXTS, planted, seen
 from tests.servers.news import FakeFeeds, Given, item, rss
 
@@ -27,10 +27,10 @@ TOPIC = "降准"
 
 async def read(fake: FakeFeeds, feed: bytes) -> list[Article]:
     fake.feeds["/rss"] = Given(feed)
-    client = FeedClient(deadline=5, guard=Guard(allowed=frozenset({("127.0.0.1", fake.port)})))
-    feeds = Feeds([f"{fake.base_url}/rss"], client=client, clock=lambda: NOW)
+    client = FeedClient(timeout_seconds=5, guard=AddressValidator(allowed=frozenset({("127.0.0.1", fake.port)})))
+    feeds = FeedSearch([f"{fake.base_url}/rss"], client=client, clock=lambda: NOW)
     try:
-        return list((await feeds.search(TOPIC, Request(), silent)).articles)
+        return list((await feeds.search(TOPIC, NewsRequest(), ignore_event)).articles)
     finally:
         await feeds.close()
 
@@ -50,7 +50,7 @@ def fake():
 @pytest.mark.parametrize("text", TEXTS)
 async def test_a_title_that_is_text_is_kept_as_words(fake: FakeFeeds, text: str) -> None:
     """A title of RSS is HTML: words that look like HTML are escaped in it, and once more as XML."""
-    text = legible(planted(text, URL))
+    text = remove_control_characters(planted(text, URL))
     (article,) = await read(fake, told(escape(escape(text))))
     assert seen(text, 40) in seen(article.title, len(article.title))
 
@@ -66,8 +66,6 @@ async def test_of_markup_in_a_title_no_tag_is_left(fake: FakeFeeds, text: str) -
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-async def test_an_address_of_a_piece_is_one_of_the_web_or_none(
-    fake: FakeFeeds, address: str
-) -> None:
+async def test_an_address_of_a_piece_is_one_of_the_web_or_none(fake: FakeFeeds, address: str) -> None:
     for article in await read(fake, told("利率", escape(address))):
         assert urlsplit(article.url).scheme in ("http", "https", "")

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from research.core.text.published import Moment
-from research.sources.news.article import Article, host, web_address
-from research.sources.news.stories import stories
-from research.sources.news.windows import Window
+from research.core.text.publication_dates import Timestamp
+from research.sources.news.article import Article, parse_web_address, url_host
+from research.sources.news.stories import cluster_articles
+from research.sources.news.time_window import TimeWindow
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -18,8 +18,8 @@ DAY = datetime(2026, 11, 20, tzinfo=UTC)
 
 def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
     eastern = NOW.astimezone(timezone(timedelta(hours=8)))
-    made = Article(published=eastern, seen=eastern)
-    assert (made.published, made.seen) == (NOW, NOW)
+    made = Article(published=eastern, seen_at=eastern)
+    assert (made.published, made.seen_at) == (NOW, NOW)
     assert made.published
     assert made.published.tzinfo is UTC
     assert Article().moment is None
@@ -46,9 +46,9 @@ def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
 def test_a_date_stands_beside_its_providers_words(
     told: object, published: datetime | None, day_only: bool, kept: str
 ) -> None:
-    made = Article(title="T").dated(told, NOW)
-    assert (made.published, made.day_only, made.published_text) == (published, day_only, kept)
-    assert made.moment == (Moment(published, day_only) if published else None)
+    made = Article(title="T").with_published_date(told, NOW)
+    assert (made.published, made.is_day_only, made.published_text) == (published, day_only, kept)
+    assert made.moment == (Timestamp(published, day_only) if published else None)
 
 
 @each_row(
@@ -61,39 +61,37 @@ def test_a_date_stands_beside_its_providers_words(
         ("https://example.org/a\nb", ""),
     ],
 )
-def test_a_blank_in_an_address_is_encoded_and_in_a_host_makes_it_none(
-    told: str, address: str
-) -> None:
-    assert web_address(told, "https://example.org/feed") == address
+def test_a_blank_in_an_address_is_encoded_and_in_a_host_makes_it_none(told: str, address: str) -> None:
+    assert parse_web_address(told, "https://example.org/feed") == address
 
 
 def test_when_it_was_seen_is_no_date_of_publication() -> None:
-    made = Article(seen=NOW)
+    made = Article(seen_at=NOW)
     assert (made.published, made.moment) == (None, None)
-    assert not made.judged(Window(DAY, DAY + timedelta(hours=1))).outside
-    (story,) = stories([Article(title="Ferry sinks", seen=NOW)])
+    assert not made.with_window_check(TimeWindow(DAY, DAY + timedelta(hours=1))).is_outside_window
+    (story,) = cluster_articles([Article(title="Ferry sinks", seen_at=NOW)])
     assert (story.earliest, story.latest) == (None, None)
 
 
 def test_an_article_outside_the_window_is_marked_and_otherwise_the_same() -> None:
-    made, window = Article(title="T", published=DAY), Window(NOW, NOW + timedelta(days=1))
-    assert made.judged(window) == made.model_copy(update={"outside": True})
-    assert made.judged(None) == made
+    made, window = Article(title="T", published=DAY), TimeWindow(NOW, NOW + timedelta(days=1))
+    assert made.with_window_check(window) == made.model_copy(update={"is_outside_window": True})
+    assert made.with_window_check(None) == made
 
 
 def test_copies_of_one_address_keep_what_any_of_them_knows() -> None:
     url = "https://a.example/1"
-    one = Article(url=url, title="T", seen=NOW, outside=True, score=0.2, provider="gdelt")
-    other = Article(url=url, title="Ferry sinks", published=DAY, seen=DAY, image="i", score=0.9)
+    one = Article(url=url, title="T", seen_at=NOW, is_outside_window=True, score=0.2, provider="gdelt")
+    other = Article(url=url, title="Ferry sinks", published=DAY, seen_at=DAY, image="i", score=0.9)
     for items in ([one, other], [other, one]):
-        (made,) = stories(items)[0].items
-        assert (made.title, made.published, made.seen) == ("Ferry sinks", DAY, DAY)
-        assert (made.outside, made.score, made.image, made.provider) == (False, 0.9, "i", "gdelt")
-    marked = [item.model_copy(update={"outside": True}) for item in (one, other)]
-    assert stories(marked)[0].items[0].outside
+        (made,) = cluster_articles(items)[0].articles
+        assert (made.title, made.published, made.seen_at) == ("Ferry sinks", DAY, DAY)
+        assert (made.is_outside_window, made.score, made.image, made.provider) == (False, 0.9, "i", "gdelt")
+    marked = [item.model_copy(update={"is_outside_window": True}) for item in (one, other)]
+    assert cluster_articles(marked)[0].articles[0].is_outside_window
 
 
 def test_an_outlet_is_called_by_its_host() -> None:
-    assert host("https://www.Paper.example:8443/a") == "paper.example"
-    assert host("https://www.com/a") == "www.com"
-    assert host("") == ""
+    assert url_host("https://www.Paper.example:8443/a") == "paper.example"
+    assert url_host("https://www.com/a") == "www.com"
+    assert url_host("") == ""

@@ -6,21 +6,19 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import Picture, silent
-from research.sources.news.notes import joined
+from research.core.errors import ServiceError
+from research.core.records import Picture, ignore_event
+from research.sources.news.notes import join_notes
+from research.sources.news.search_tools import NEWS_TOOLS, NewsRequest
 from research.sources.news.tavily import TavilyNews
-from research.sources.news.tools import TOOLS, Request
 from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.search import nowhere
 
 KEY = "tvly-news-0123456789"
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-BASIC = Request()
+BASIC = NewsRequest()
 START, END = date(2026, 11, 18), date(2026, 11, 20)
-REQUESTS = {
-    name: Request(tool, *((START, END) if tool.dated else ())) for name, tool in TOOLS.items()
-}
+REQUESTS = {name: NewsRequest(tool, *((START, END) if tool.needs_dates else ())) for name, tool in NEWS_TOOLS.items()}
 
 
 @pytest.fixture
@@ -41,8 +39,8 @@ async def tavily(server):
     await found.close()
 
 
-async def failure(tavily, query="降准", say=silent):
-    with pytest.raises(Trouble) as caught:
+async def failure(tavily, query="降准", say=ignore_event):
+    with pytest.raises(ServiceError) as caught:
         await tavily.search(query, BASIC, say)
     await tavily.close()
     assert KEY not in str(caught.value)
@@ -75,19 +73,19 @@ async def failure(tavily, query="降准", say=silent):
     ],
 )
 async def test_each_tool_sends_exactly_its_own_parameters(tavily, server, name, parameters):
-    await tavily.search("降准", REQUESTS[name], silent)
+    await tavily.search("降准", REQUESTS[name], ignore_event)
     assert server.bodies == [{"query": "降准", "topic": "news", **parameters}]
     assert server.last.headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", NEWS_TOOLS)
 async def test_every_result_that_was_paid_for_is_kept(tavily, name):
-    news = await tavily.search("降准", REQUESTS[name], silent)
-    assert len(news.articles) == TOOLS[name].results
+    news = await tavily.search("降准", REQUESTS[name], ignore_event)
+    assert len(news.articles) == NEWS_TOOLS[name].max_results
 
 
 async def test_an_article_has_its_outlet_its_date_and_the_dates_own_words(tavily):
-    first = (await tavily.search("降准", BASIC, silent)).articles[0]
+    first = (await tavily.search("降准", BASIC, ignore_event)).articles[0]
     assert first.title == "央行宣布降准，第 0 家媒体报道"
     assert (first.outlet, first.provider, first.score) == ("outlet0.example", "tavily", 0.99)
     assert (first.published, first.day_only) == (NOW, False)
@@ -96,36 +94,36 @@ async def test_an_article_has_its_outlet_its_date_and_the_dates_own_words(tavily
 
 
 async def test_what_lies_outside_the_last_24_hours_is_kept_and_marked(tavily):
-    news = await tavily.search("降准", REQUESTS["search_news_last_24_hours"], silent)
+    news = await tavily.search("降准", REQUESTS["search_news_last_24_hours"], ignore_event)
     assert [article.outside for article in news.articles] == [False] * 5 + [True] * 5
 
 
 async def test_what_lies_outside_the_last_week_is_kept_and_marked(tavily, server):
     server.results = rows(10, NOW, apart=timedelta(days=1))
-    news = await tavily.search("降准", REQUESTS["search_news_last_week"], silent)
+    news = await tavily.search("降准", REQUESTS["search_news_last_week"], ignore_event)
     assert [article.outside for article in news.articles] == [False] * 8 + [True] * 2
 
 
 async def test_what_lies_outside_the_days_asked_for_is_kept_and_marked(tavily, server):
     server.results = rows(6, NOW, apart=timedelta(days=1))
-    news = await tavily.search("降准", REQUESTS["search_news_by_date"], silent)
+    news = await tavily.search("降准", REQUESTS["search_news_by_date"], ignore_event)
     assert [article.outside for article in news.articles] == [True, False, False, False, True, True]
 
 
 @pytest.mark.parametrize("told", [None, "", "05/06/2026", "2031-01-01", 1782723600, {}])
 async def test_an_unknown_date_is_kept_as_unknown(tavily, server, told):
     server.results = [rows(1, NOW)[0] | {"published_date": told}]
-    (article,) = (await tavily.search("降准", REQUESTS["search_news_by_date"], silent)).articles
+    (article,) = (await tavily.search("降准", REQUESTS["search_news_by_date"], ignore_event)).articles
     assert (article.published, article.outside) == (None, False)
     assert article.published_text == (told if isinstance(told, str) else "")
 
 
 async def test_the_advanced_answer_is_kept_apart_from_the_articles(tavily, server):
     server.lead = "The central bank cut its ratio.\x00"
-    news = await tavily.search("降准", REQUESTS["deep_search_news"], silent)
+    news = await tavily.search("降准", REQUESTS["deep_search_news"], ignore_event)
     assert news.lead == "The central bank cut its ratio."
     assert all(news.lead not in article.text for article in news.articles)
-    assert (await tavily.search("降准", BASIC, silent)).lead == ""
+    assert (await tavily.search("降准", BASIC, ignore_event)).lead == ""
 
 
 @pytest.mark.parametrize(
@@ -144,7 +142,7 @@ async def test_the_advanced_answer_is_kept_apart_from_the_articles(tavily, serve
 )  # fmt: skip
 async def test_pictures_come_with_a_caption_or_without(tavily, server, images, pictures):
     server.images = images
-    news = await tavily.search("降准", REQUESTS["search_images_for_news"], silent)
+    news = await tavily.search("降准", REQUESTS["search_images_for_news"], ignore_event)
     assert news.pictures == tuple(Picture(url=url, caption=said) for url, said in pictures)
 
 
@@ -158,18 +156,18 @@ async def test_any_field_may_be_missing(tavily, server):
         None,
         "row",
     ]
-    news = await tavily.search("x", BASIC, silent)
+    news = await tavily.search("x", BASIC, ignore_event)
     assert [(a.url, a.title, a.text, a.score) for a in news.articles] == [
         ("https://a.example/1", "", "", None),
         ("https://b.example/2", "", "", None),
     ]
-    assert joined(news.notes, "en") == "without a usable address: 3 of 5 results"
+    assert join_notes(news.notes, "en") == "without a usable address: 3 of 5 results"
 
 
 async def test_a_huge_field_is_cut(tavily, server):
     huge = "很长" * 500_000
     server.results = [rows(1, NOW)[0] | {"title": huge, "content": huge, "published_date": huge}]
-    (article,) = (await tavily.search("x", BASIC, silent)).articles
+    (article,) = (await tavily.search("x", BASIC, ignore_event)).articles
     assert len(article.title) <= 300
     assert len(article.text) <= 4_000
     assert len(article.published_text) <= 100
@@ -178,20 +176,20 @@ async def test_a_huge_field_is_cut(tavily, server):
 @pytest.mark.parametrize("results", [None, [], {}, "none"])
 async def test_no_results_are_nothing_found_and_no_failure(tavily, server, results):
     server.results = results
-    assert (await tavily.search("x", BASIC, silent)).articles == ()
+    assert (await tavily.search("x", BASIC, ignore_event)).articles == ()
 
 
 async def test_a_long_query_is_cut_at_a_word_and_what_was_sent_is_kept(tavily, server):
-    news = await tavily.search("lantern " * 60, BASIC, silent)
+    news = await tavily.search("lantern " * 60, BASIC, ignore_event)
     (body,) = server.bodies
     assert len(body["query"]) <= 400
     assert set(body["query"].split()) == {"lantern"}
     assert news.asked == body["query"]
-    assert f"{len(news.asked)} characters" in joined(news.notes, "en")
+    assert f"{len(news.asked)} characters" in join_notes(news.notes, "en")
 
 
 async def test_an_ordinary_query_is_sent_as_it_is(tavily):
-    news = await tavily.search("降准", BASIC, silent)
+    news = await tavily.search("降准", BASIC, ignore_event)
     assert (news.asked, news.notes) == ("", ())
 
 
@@ -201,7 +199,7 @@ async def test_an_ordinary_query_is_sent_as_it_is(tavily):
 @pytest.mark.parametrize("key", ["", "  \n"])
 async def test_without_a_key_nothing_is_sent_and_the_keyless_allowance_is_not_touched(server, key):
     tavily = TavilyNews(key, base_url=server.base_url)
-    assert (tavily.ready().state, tavily.ready().detail) == ("missing", "TAVILY_API_KEY")
+    assert (tavily.readiness().state, tavily.readiness().detail) == ("missing", "TAVILY_API_KEY")
     trouble = await failure(tavily)
     assert (trouble.reason, trouble.hint) == ("no key", "key")
     assert server.log == []
@@ -295,6 +293,6 @@ async def test_a_connection_that_is_refused_or_broken_is_unreachable(server):
 
 async def test_searches_side_by_side_share_one_client(tavily, server):
     server.waits = 0.1
-    found = await asyncio.gather(*(tavily.search(f"q{n}", BASIC, silent) for n in range(5)))
+    found = await asyncio.gather(*(tavily.search(f"q{n}", BASIC, ignore_event) for n in range(5)))
     assert all(len(news.articles) == 7 for news in found)
     assert server.together > 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from research.sources.news.article import Article
-from research.sources.news.pieces import FEATURES, Pieces, piece
-from research.sources.news.stories import stories
+from research.sources.news.similarity import FEATURE_NAMES, SimilarityModel, extract_features
+from research.sources.news.stories import cluster_articles
 
 
 def features(one: str, other: str) -> dict[str, float]:
-    pieces = Pieces([piece(one), piece(other)])
-    return dict(zip(FEATURES, pieces.features(0, 1, None), strict=True))
+    pieces = SimilarityModel([extract_features(one), extract_features(other)])
+    return dict(zip(FEATURE_NAMES, pieces.pair_features(0, 1, None), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_change_at_the_top_is_one_story_in_both_languages() -> None:
         Article(title="诺德维克换帅：卡斯特利亚诺接任首席执行官", text="公司董事会称，卡斯特利亚诺（Castellano）4月1日接替林德纳，Nordwerk股价上涨。"),
         Article(title="Museum in Oslo extends its opening hours", text="Visitors may stay until ten on Fridays."),
     ]  # fmt: skip
-    assert sorted(story.indexes for story in stories(items)) == [(0, 1), (2,)]
+    assert sorted(story.source_indexes for story in cluster_articles(items)) == [(0, 1), (2,)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.sources.news.sentiment import tone
+from research.sources.news.sentiment import headline_tone
 from tests.tables import each_row
 
 
@@ -27,9 +27,9 @@ from tests.tables import each_row
     ],
 )
 def test_the_words_and_what_denies_them_decide_the_tone(headline: str, told: str) -> None:
-    assert tone(headline) == told
+    assert headline_tone(headline) == told
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_a_tone(text: str) -> None:
-    assert tone(text) in ("positive", "negative", "neutral")
+    assert headline_tone(text) in ("positive", "negative", "neutral")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.sources.news.article import Article
-from research.sources.news.copies import agency, independent
-from research.sources.news.stories import Story, stories
-from research.sources.news.titles import key, stripped
+from research.sources.news.stories import StoryCluster, cluster_articles
+from research.sources.news.syndication import count_independent, find_agency
+from research.sources.news.titles import strip_outlet, title_key
 from tests.benchmarks.stories import alone, made_up, pairs, score, together
 from tests.tables import each_row
 
@@ -22,7 +22,7 @@ QUAKE = ("四川雅安发生5.2级地震，暂无人员伤亡报告", "雅安5.2
 
 
 def grouped(*titles: str) -> list[tuple[int, ...]]:
-    return sorted(story.indexes for story in stories([Article(title=title) for title in titles]))
+    return sorted(story.source_indexes for story in cluster_articles([Article(title=title) for title in titles]))
 
 
 def same(one: str, other: str) -> bool:
@@ -61,8 +61,8 @@ def test_other_figures_opposites_places_and_dates_are_other_stories(one: str, ot
 
 def test_a_story_in_both_scripts_is_one_and_its_headlines_stay_as_they_are() -> None:
     titles = ("四川雅安发生5.2级地震，暂无人员伤亡报告", "四川雅安發生5.2級地震，暫無人員傷亡報告")
-    (story,) = stories([Article(title=title, outlet=f"o{n}") for n, title in enumerate(titles)])
-    assert [item.title for item in story.items] == [*titles]
+    (story,) = cluster_articles([Article(title=title, outlet=f"o{n}") for n, title in enumerate(titles)])
+    assert [item.title for item in story.articles] == [*titles]
     assert story.headline in titles
 
 
@@ -76,7 +76,7 @@ def test_the_same_text_in_both_scripts_is_a_copy() -> None:
         * 2
     )
     items = [Article(title="大桥继续封闭", text=text), Article(title="大橋續封", text=other)]
-    assert independent(items, ["甲报", "乙报"]) == 1
+    assert count_independent(items, ["甲报", "乙报"]) == 1
 
 
 def test_a_chain_of_similar_headlines_unites_no_two_events() -> None:
@@ -97,9 +97,9 @@ def test_one_address_is_one_item_and_one_story_whatever_its_headlines() -> None:
         Article(title="Museum opens", url="https://a.example/"),
         Article(title="Bank fined", url="https://a.example/"),
     ]
-    found = {story.indexes: story for story in stories(items)}
+    found = {story.source_indexes: story for story in cluster_articles(items)}
     assert set(found) == {(0, 1), (2,), (3,)}
-    assert len(found[0, 1].items) == 1
+    assert len(found[0, 1].articles) == 1
     assert found[0, 1].outlets == ("A",)
 
 
@@ -112,8 +112,8 @@ def test_copies_and_agencies_count_once() -> None:
         Article(title=title, outlet="Reuters", text="A wholly different account of the same closure by a reporter. " * 3),
         Article(title=title, outlet="East Post", text="Its own reporter stood on the bank and counted the cars that had to turn. " * 3),
     ]  # fmt: skip
-    (story,) = stories(items)
-    assert (len(story.items), len(story.outlets), story.independent) == (5, 5, 3)
+    (story,) = cluster_articles(items)
+    assert (len(story.articles), len(story.outlets), story.independent_count) == (5, 5, 3)
 
 
 @each_row(
@@ -130,37 +130,35 @@ def test_copies_and_agencies_count_once() -> None:
     ],
 )
 def test_an_agency_counts_where_it_is_the_origin(item: Article, name: str) -> None:
-    assert agency(item) == name
+    assert find_agency(item) == name
 
 
 def test_the_same_headline_a_week_later_is_another_event() -> None:
     title = "北京发布大风蓝色预警"
     items = [Article(title=title, published=DAY + timedelta(days=n)) for n in (0, 1, 9)]
-    assert sorted(story.indexes for story in stories(items)) == [(0, 1), (2,)]
+    assert sorted(story.source_indexes for story in cluster_articles(items)) == [(0, 1), (2,)]
 
 
 def test_a_story_tells_its_dates_and_a_day_stays_a_day() -> None:
     items = [
         Article(title="Ferry sinks off Indonesia", published=DAY),
-        Article(title="Ferry sinks off Indonesia", published=datetime(2026, 11, 20, tzinfo=UTC), day_only=True),
+        Article(title="Ferry sinks off Indonesia", published=datetime(2026, 11, 20, tzinfo=UTC), is_day_only=True),
         Article(title="Ferry sinks off Indonesia"),
     ]  # fmt: skip
-    (story,) = stories(items)
+    (story,) = cluster_articles(items)
     assert story.earliest
     assert story.latest
-    assert (story.earliest.text, story.latest.text) == ("2026-11-20", "2026-11-20T08:00:00Z")
+    assert (story.earliest.iso_text, story.latest.iso_text) == ("2026-11-20", "2026-11-20T08:00:00Z")
 
 
 def test_items_without_anything_are_stories_of_their_own() -> None:
-    found = stories(
-        [Article(), Article(), Article(title="  "), Article(text="Ferry sinks off Indonesia.")]
-    )
-    assert sorted(story.indexes for story in found) == [(0,), (1,), (2,), (3,)]
-    assert stories([]) == ()
+    found = cluster_articles([Article(), Article(), Article(title="  "), Article(text="Ferry sinks off Indonesia.")])
+    assert sorted(story.source_indexes for story in found) == [(0,), (1,), (2,), (3,)]
+    assert cluster_articles([]) == ()
 
 
-def told(found: tuple[Story, ...], titles: list[str]) -> set[tuple[str, ...]]:
-    return {tuple(sorted(titles[at] for at in story.indexes)) for story in found}
+def told(found: tuple[StoryCluster, ...], titles: list[str]) -> set[tuple[str, ...]]:
+    return {tuple(sorted(titles[at] for at in story.source_indexes)) for story in found}
 
 
 SOME = [pair.a for pair in pairs()[::6]] + [pair.b for pair in pairs()[::6]]
@@ -169,8 +167,8 @@ SOME = [pair.a for pair in pairs()[::6]] + [pair.b for pair in pairs()[::6]]
 @settings(max_examples=15, deadline=None)
 @given(st.permutations(SOME[:24]))
 def test_the_order_of_the_items_does_not_matter(titles: list[str]) -> None:
-    base = stories([Article(title=title) for title in SOME[:24]])
-    found = stories([Article(title=title) for title in titles])
+    base = cluster_articles([Article(title=title) for title in SOME[:24]])
+    found = cluster_articles([Article(title=title) for title in titles])
     assert told(found, titles) == told(base, SOME[:24])
     assert [s.headline for s in found] == [s.headline for s in base]
     assert [s.id for s in found] == [s.id for s in base]
@@ -181,13 +179,11 @@ def test_the_order_of_the_items_does_not_matter(titles: list[str]) -> None:
 def test_any_items_are_each_in_one_story_and_doubling_them_makes_no_new_story(
     rows: list[tuple[str, str]],
 ) -> None:
-    items = [
-        Article(title=title, outlet=outlet, url=title, text=outlet * 9) for title, outlet in rows
-    ]
-    found = stories(items)
-    assert sorted(at for story in found for at in story.indexes) == list(range(len(items)))
-    named = [item for item in items if key(stripped(item.title, item.outlet))]
-    assert len(stories(named + named)) == len(stories(named))
+    items = [Article(title=title, outlet=outlet, url=title, text=outlet * 9) for title, outlet in rows]
+    found = cluster_articles(items)
+    assert sorted(at for story in found for at in story.source_indexes) == list(range(len(items)))
+    named = [item for item in items if title_key(strip_outlet(item.title, item.outlet))]
+    assert len(cluster_articles(named + named)) == len(cluster_articles(named))
 
 
 def test_on_the_labelled_pairs_few_are_united_wrongly_and_few_are_missed() -> None:
@@ -213,5 +209,5 @@ def test_the_labelled_pairs_are_what_they_are_said_to_be() -> None:
 def test_two_thousand_items_of_few_patterns_take_seconds() -> None:
     items = made_up(2_000)
     begun = time.process_time()
-    stories(items)
+    cluster_articles(items)
     assert time.process_time() - begun < 20

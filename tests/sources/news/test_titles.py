@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.sources.news.titles import key, stripped
+from research.sources.news.titles import strip_outlet, title_key
 from tests.tables import each_row
 
 
@@ -29,17 +29,17 @@ from tests.tables import each_row
     ],
 )
 def test_an_outlet_behind_a_headline_goes_and_nothing_else(title: str, bare: str) -> None:
-    assert stripped(title) == bare
+    assert strip_outlet(title) == bare
 
 
 def test_the_items_own_outlet_goes_whatever_it_is_called() -> None:
-    assert stripped("Ferry sinks - the bugle", "The Bugle") == "Ferry sinks"
+    assert strip_outlet("Ferry sinks - the bugle", "The Bugle") == "Ferry sinks"
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_taken_apart_without_an_error_and_stripping_again_changes_nothing(
     text: str,
 ) -> None:
-    once = stripped(text)
-    key(once)
-    assert stripped(once) == stripped(stripped(once))
+    once = strip_outlet(text)
+    title_key(once)
+    assert strip_outlet(once) == strip_outlet(strip_outlet(once))

@@ -10,32 +10,32 @@ import pytest
 from docx import Document
 from pypdf import PdfReader
 
-from pages.run.answer import blocks, cells, noticed
-from pages.run.sources import Listed, _row
-from research import Support, application, cited
-from research.agent.llm.material import pieces
-from research.citations.registry import Registry
-from research.citations.support import support
+from pages.run.answer import build_blocks, collect_row_cells, notice_text
+from pages.run.sources import SourceRow, _table_row
+from research import AnswerSupport, application, number_report_answer
+from research.agent.llm.material import passage_blocks
+from research.citations.registry import EvidenceRegistry
+from research.citations.support import check_support
 from research.core.records import (
     Answer,
     Author,
-    Cite,
     Evidence,
     Language,
-    Notice,
-    Options,
     Paper,
     Passage,
+    PassageReference,
+    PublicationNotice,
     Report,
     Run,
+    RunOptions,
     Span,
 )
-from research.export.data import report_json
 from research.export.docx import report_docx
 from research.export.html import report_html
 from research.export.markdown import report_markdown
 from research.export.pdf import report_pdf
-from research.mcp_server.server import _told
+from research.export.report_json import report_json
+from research.mcp_server.server import _run_result
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -54,13 +54,13 @@ ITEM = Evidence(
 )  # fmt: skip
 
 
-def report(notice: Notice, language: Language = "en") -> Report:
-    item = Registry().add(ITEM.model_copy(update={"notice": notice}))
+def report(notice: PublicationNotice, language: Language = "en") -> Report:
+    item = EvidenceRegistry().add(ITEM.model_copy(update={"notice": notice}))
     run = Run(
-        id="r1", conversation="c1", owner="local", question="How open?", options=Options(),
+        id="r1", conversation="c1", owner="local", question="How open?", options=RunOptions(),
         status="done", created=NOW,
     )  # fmt: skip
-    quote = Span(kind="quote", text=TEXT, cites=(Cite(evidence=item.id, passage="p1"),))
+    quote = Span(kind="quote", text=TEXT, cites=(PassageReference(evidence=item.id, passage="p1"),))
     answer = Answer(title="How open?", language=language, author="digest", spans=(quote,), made=NOW)
     return Report(run=run, answer=answer, evidence=(item,))
 
@@ -73,70 +73,70 @@ WORDS = {
 
 
 @each_row("notice", WORDS)
-def test_every_form_of_a_report_marks_it(notice: Notice) -> None:
+def test_every_form_of_a_report_marks_it(notice: PublicationNotice) -> None:
     english, chinese = WORDS[notice]
     for language, said in (("en", english), ("zh", chinese)):
         made = report(notice, language)
-        numbered = cited(made)
+        numbered = number_report_answer(made)
         assert said in report_markdown(made, numbered)
         assert said in report_html(made, numbered)
         told = json.loads(report_json(made, numbered))
         assert told["sources"][0]["notice"] == told["evidence"][0]["notice"] == notice
     made = report(notice)
-    assert english not in report_markdown(report(""), cited(report("")))
+    assert english not in report_markdown(report(""), number_report_answer(report("")))
     assert english in " ".join(
-        one.text for one in Document(BytesIO(report_docx(made, cited(made)))).paragraphs
+        one.text for one in Document(BytesIO(report_docx(made, number_report_answer(made)))).paragraphs
     )
 
 
 def test_a_pdf_marks_it() -> None:
     made = report("retracted")
-    pages = PdfReader(BytesIO(report_pdf(made, cited(made)))).pages
+    pages = PdfReader(BytesIO(report_pdf(made, number_report_answer(made)))).pages
     assert "RETRACTED" in " ".join(page.extract_text() for page in pages)
 
 
 def test_a_list_of_sources_names_authors_year_doi_and_who_counted() -> None:
-    text = report_markdown(report(""), cited(report("")))
+    text = report_markdown(report(""), number_report_answer(report("")))
     (line,) = [one for one in text.splitlines() if one.startswith("1. ")]
     for said in ("Heather Piwowar", "and others", "PeerJ", "2018", "cited 1,204 times (OpenAlex)", "4375.pdf"):  # fmt: skip
         assert said in line, line
     assert "Dropped" not in line and "<b>" not in line.replace("\\<b>", "")
     assert line.index("Heather") < line.index("PeerJ") < line.index("dated 2018")
-    told = json.loads(report_json(report(""), cited(report(""))))["sources"][0]["paper"]
+    told = json.loads(report_json(report(""), number_report_answer(report(""))))["sources"][0]["paper"]
     assert told["authors"][0] == {"family": "Piwowar", "given": "Heather", "name": ""}
     assert (told["year"], told["doi"], told["cited"]) == (2018, PAPER.doi, 1204)
 
 
 def test_the_page_marks_it_beside_its_passage_and_in_the_table_of_sources() -> None:
     made = report("retracted")
-    numbered = cited(made)
+    numbered = number_report_answer(made)
     assert numbered
-    (block,) = blocks(numbered, cells(made), None)
+    (block,) = build_blocks(numbered, collect_row_cells(made), None)
     (cite,) = block["cites"]
-    assert cite["notice"] == noticed(made.evidence[0]) != ""
+    assert cite["notice"] == notice_text(made.evidence[0]) != ""
     assert "Heather Piwowar" in cite["facts"] and "2018" in cite["facts"]
     assert cite["host"] == "doi.org" and cite["url"].startswith("https://doi.org/10.7717")
-    found: Support = support(numbered)
-    row = _row(Listed(1, made.evidence[0], 1), found)
+    found: AnswerSupport = check_support(numbered)
+    row = _table_row(SourceRow(1, made.evidence[0], 1), found)
     assert row["name"] == f"{cite['notice']} · The state of OA"
-    assert blocks(cited(report("")), cells(made), None)[0]["cites"][0]["notice"] == ""  # type: ignore[arg-type]
+    assert build_blocks(number_report_answer(report("")), collect_row_cells(made), None)[0]["cites"][0]["notice"] == ""  # type: ignore[arg-type]
 
 
 def test_a_model_that_writes_is_told() -> None:
-    (piece,) = pieces(report("retracted").evidence)
-    cite = Cite(evidence=report("").evidence[0].id, passage="p1", end=len(TEXT))
-    assert "RETRACTED · The state of OA · PeerJ · 2018" in piece.shown({cite: "h1"})
+    (piece,) = passage_blocks(report("retracted").evidence)
+    cite = PassageReference(evidence=report("").evidence[0].id, passage="p1", end=len(TEXT))
+    assert "RETRACTED · The state of OA · PeerJ · 2018" in piece.render({cite: "h1"})
 
 
 def test_a_program_that_asks_over_mcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "report", lambda run: report("retracted"))
-    found = _told("r1")
+    found = _run_result("r1")
     assert found.structuredContent is not None
     assert found.structuredContent["citations"][0]["notice"] == "retracted"
 
 
 def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
-    registry = Registry()
+    registry = EvidenceRegistry()
     page = {"notice": "corrected", "paper": None, "kind": "web", "also": ""}
     registry.add(ITEM.model_copy(update=page))
     both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
@@ -145,12 +145,10 @@ def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
 
 
 @each_row("notice", WORDS)
-def test_it_stands_beside_the_quote_itself(notice: Notice) -> None:
-    told = cited(report(notice))
+def test_it_stands_beside_the_quote_itself(notice: PublicationNotice) -> None:
+    told = number_report_answer(report(notice))
     assert told is not None
-    (block,) = [one for one in blocks(told, cells(report(notice)), None) if one["kind"] == "quote"]
-    assert block["cites"][0]["where"].startswith(noticed(told.sources[0].evidence))
-    line = next(
-        x for x in report_markdown(report(notice), told).splitlines() if x.startswith(f"- “{TEXT}")
-    )
+    (block,) = [one for one in build_blocks(told, collect_row_cells(report(notice)), None) if one["kind"] == "quote"]
+    assert block["cites"][0]["where"].startswith(notice_text(told.sources[0].evidence))
+    line = next(x for x in report_markdown(report(notice), told).splitlines() if x.startswith(f"- “{TEXT}"))
     assert f"— **{WORDS[notice][0]}" in line

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from research.core.text.known import stretches
-from research.sources.places import wishes
-from research.sources.places.questions import Wish, readings, wanted
+from research.core.text.place_names import find_place_names
+from research.sources.places import place_query
+from research.sources.places.questions import PlaceQuery, find_readings, parse_place_query
 from tests.benchmarks.places import questions as benchmark
 
 PATH = Path(__file__).with_name("questions.jsonl")
@@ -50,17 +50,17 @@ class Asked:
     means: str = ""
     stops: Sequence[str] = ()
 
-    def centred(self, wish: Wish) -> bool:
+    def centred(self, wish: PlaceQuery) -> bool:
         """Whether what is asked, from where and to where are read right."""
-        to = wish.to in self.to if self.to else not wish.to
-        return wish.act in self.act and wish.place in self.place and to
+        to = wish.destination in self.to if self.to else not wish.destination
+        return wish.intent in self.act and wish.place in self.place and to
 
-    def worded(self, wish: Wish) -> bool:
+    def worded(self, wish: PlaceQuery) -> bool:
         """Whether the kind, the means and the stops are."""
         kind = not self.keywords or any(w in self.keywords for w in (*wish.keywords, wish.purpose))
         return (
             kind
-            and wish.means in (self.means, wish.means if not self.means else "")
+            and wish.mode in (self.means, wish.mode if not self.means else "")
             and (set(self.stops) <= set(wish.stops))
         )
 
@@ -72,10 +72,7 @@ def asked() -> list[Asked]:
 
 def fitting() -> list[Asked]:
     """What the score is fitted on."""
-    plain = [
-        Asked(q.id, "benchmark", q.language, q.question, q.wanted, (q.act,), (q.place,))
-        for q in benchmark()
-    ]
+    plain = [Asked(q.id, "benchmark", q.language, q.question, q.wanted, (q.act,), (q.place,)) for q in benchmark()]
     return [q for q in asked() if q.half not in UNSEEN] + plain
 
 
@@ -83,8 +80,8 @@ def rows(every: Sequence[Asked]) -> tuple[list[dict[str, float]], list[bool]]:
     """Readings as features with their labels: the right one of a wish, all of what is none."""
     found, labels = [], []
     for q in every:
-        for reading in readings(q.question):
-            if not q.wanted or reading.wish.act in q.act:
+        for reading in find_readings(q.question):
+            if not q.wanted or reading.query.intent in q.act:
                 found.append(dict(reading.features))
                 labels.append(q.wanted)
                 if q.wanted:
@@ -143,7 +140,7 @@ def by_grams(every: Sequence[Asked], language: str) -> Callable[[str], bool]:
 
 def named(text: str) -> bool:
     """Whether a question has the name of a place that is known."""
-    return any(b - a > 1 for a, b in stretches(text))
+    return any(b - a > 1 for a, b in find_place_names(text))
 
 
 def scores(every: Sequence[Asked], says: Callable[[str], Any]) -> dict[str, float]:
@@ -153,7 +150,7 @@ def scores(every: Sequence[Asked], says: Callable[[str], Any]) -> dict[str, floa
         "precision": len(hits) / max(1, sum(bool(w) for _, w in read)),
         "recall": len(hits) / max(1, sum(q.wanted for q in every)),
     }
-    if hits and isinstance(hits[0][1], Wish):
+    if hits and isinstance(hits[0][1], PlaceQuery):
         out["centre"] = sum(q.centred(w) for q, w in hits) / len(hits)
         out["keyword"] = sum(q.worded(w) for q, w in hits) / len(hits)
         out["both"] = sum(q.centred(w) and q.worded(w) for q, w in hits) / len(hits)
@@ -164,12 +161,12 @@ def main(arguments: Sequence[str]) -> None:
     every = fitting()
     if "--ablate" not in arguments:
         WEIGHTS.write_text(json.dumps(fitted(every), indent=1) + "\n", encoding="utf-8")
-        wishes._weights.cache_clear()
+        place_query._load_weights.cache_clear()
     halves = HALVES[:1] + UNSEEN if "--held-out" in arguments else HALVES[:1]
     for half in halves:
         for language in ("zh", "en"):
             own = [q for q in asked() if q.half == half and q.language == language]
-            print(half, language, len(own), scores(own, wanted))
+            print(half, language, len(own), scores(own, parse_place_query))
             print("   by n-grams", scores(own, by_grams(every, language)))
             print("   by any name", scores(own, named))
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from research.core.coordinates import Point, from_gcj02, metres
-from research.core.errors import Trouble
-from research.sources.places.amap import Amap
-from research.sources.places.offline import _table
+from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.errors import ServiceError
+from research.sources.places.amap import AmapBackend
+from research.sources.places.offline import _load_table
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.search import nowhere
 from tests.tables import each_row
@@ -21,7 +21,7 @@ KEY = "sentinel+amap/0123456789"
 WANGFUJING = "116.410894,39.911514"
 TIANANMEN = "116.397545,39.908699"
 FAMILY = "亲子乐园|儿童乐园|博物馆|公园"
-TRUTH = {entry["name"]: Point(entry["lng"], entry["lat"]) for entry in _table()["places"]}
+TRUTH = {entry["name"]: Point(entry["lng"], entry["lat"]) for entry in _load_table()["places"]}
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def fake() -> Iterator[FakeAmap]:
 
 
 @pytest.fixture
-async def amap(fake: FakeAmap) -> AsyncIterator[Amap]:
-    client = Amap(KEY, base_url=fake.base_url, timeout=5)
+async def amap(fake: FakeAmap) -> AsyncIterator[AmapBackend]:
+    client = AmapBackend(KEY, base_url=fake.base_url, timeout_seconds=5)
     yield client
     await client.close()
 
@@ -42,31 +42,29 @@ def point(place: dict[str, Any]) -> Point:
     return Point(float(lng), float(lat))
 
 
-async def failure(client: Amap) -> Trouble:
-    with pytest.raises(Trouble) as caught:
-        await client.around(WANGFUJING, 2000, "公园")
+async def failure(client: AmapBackend) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
+        await client.search_around(WANGFUJING, 2000, "公园")
     await client.close()
     return caught.value
 
 
 async def test_from_a_name_to_the_places_around_it_in_the_coordinates_of_the_world(
-    amap: Amap, fake: FakeAmap
+    amap: AmapBackend, fake: FakeAmap
 ) -> None:
     (centre,) = (await amap.geocode("北京市王府井"))["return"]
     assert (centre["crs"], centre["level"], centre["district"]) == ("gcj02", "热点商圈", "东城区")
-    found = (await amap.around(centre["location"], 3000, FAMILY))["pois"]
+    found = (await amap.search_around(centre["location"], 3000, FAMILY))["pois"]
     known = [place for place in found if place["name"] in TRUTH]
     assert len(known) >= 4
     for place in known:
         assert place["crs"] == "gcj02"
-        assert metres(from_gcj02(point(place)), TRUTH[place["name"]]) < 5
+        assert distance_metres(from_gcj02(point(place)), TRUTH[place["name"]]) < 5
     assert fake.paths() == ["v3/geocode/geo", "v3/place/around"]
 
 
-async def test_one_call_around_a_point_brings_all_that_a_list_shows(
-    amap: Amap, fake: FakeAmap
-) -> None:
-    found = await amap.around(WANGFUJING, 2000, "亲子")
+async def test_one_call_around_a_point_brings_all_that_a_list_shows(amap: AmapBackend, fake: FakeAmap) -> None:
+    found = await amap.search_around(WANGFUJING, 2000, "亲子")
     assert (found["crs"], found["source"], found["sample"]) == ("gcj02", "amap", False)
     (place,) = found["pois"]
     assert place["name"] == "奇趣岛亲子乐园(王府井店)"
@@ -88,36 +86,36 @@ async def test_one_call_around_a_point_brings_all_that_a_list_shows(
     }
 
 
-async def test_empty_values_of_amap_are_empty_here(amap: Amap) -> None:
-    (place,) = (await amap.text("小树林儿童乐园", "北京"))["pois"]
+async def test_empty_values_of_amap_are_empty_here(amap: AmapBackend) -> None:
+    (place,) = (await amap.search_text("小树林儿童乐园", "北京"))["pois"]
     assert (place["address"], place["hours"], place["phone"], place["photos"]) == ("", "", "", [])
     assert (place["rating"], place["cost"], place["distance"]) == (None, None, None)
 
 
-async def test_a_municipality_is_its_own_city(amap: Amap) -> None:
-    found = await amap.regeocode(WANGFUJING)
+async def test_a_municipality_is_its_own_city(amap: AmapBackend) -> None:
+    found = await amap.reverse_geocode(WANGFUJING)
     assert (found["province"], found["city"]) == ("北京市", "北京市")
 
 
-async def test_a_province_is_told_by_its_level(amap: Amap) -> None:
+async def test_a_province_is_told_by_its_level(amap: AmapBackend) -> None:
     (found,) = (await amap.geocode("浙江省"))["return"]
     assert (found["level"], found["city"]) == ("省", "")
 
 
-async def test_words_are_looked_for_in_the_city_that_is_given(amap: Amap, fake: FakeAmap) -> None:
-    names = {place["city"] for place in (await amap.text("博物馆", "杭州"))["pois"]}
+async def test_words_are_looked_for_in_the_city_that_is_given(amap: AmapBackend, fake: FakeAmap) -> None:
+    names = {place["city"] for place in (await amap.search_text("博物馆", "杭州"))["pois"]}
     assert names == {"杭州市"}
     assert fake.last.query["citylimit"] == "true"
 
 
-async def test_a_place_by_its_id(amap: Amap) -> None:
-    assert (await amap.detail(PLACES[0][0]))["name"] == PLACES[0][1]
-    with pytest.raises(Trouble, match="empty: Amap: no place has this id"):
-        await amap.detail("B0NOPE")
+async def test_a_place_by_its_id(amap: AmapBackend) -> None:
+    assert (await amap.fetch_details(PLACES[0][0]))["name"] == PLACES[0][1]
+    with pytest.raises(ServiceError, match="empty: Amap: no place has this id"):
+        await amap.fetch_details("B0NOPE")
 
 
 @pytest.mark.parametrize("way", ["walking", "driving", "bicycling"])
-async def test_a_route_has_numbers_and_its_line_whichever_way(amap: Amap, way: str) -> None:
+async def test_a_route_has_numbers_and_its_line_whichever_way(amap: AmapBackend, way: str) -> None:
     (path,) = (await getattr(amap, way)(WANGFUJING, TIANANMEN))["route"]["paths"]
     assert isinstance(path["distance"], int) and isinstance(path["duration"], int)
     first, last = (step["polyline"] for step in path["steps"])
@@ -126,20 +124,20 @@ async def test_a_route_has_numbers_and_its_line_whichever_way(amap: Amap, way: s
     assert "road" not in path["steps"][0]  # it was empty
 
 
-async def test_public_transport_names_its_lines(amap: Amap) -> None:
-    route = (await amap.transit(WANGFUJING, TIANANMEN, "北京", "北京"))["route"]
+async def test_public_transport_names_its_lines(amap: AmapBackend) -> None:
+    route = (await amap.fetch_transit_route(WANGFUJING, TIANANMEN, "北京", "北京"))["route"]
     (line,) = route["transits"][0]["segments"][0]["bus"]["buslines"]
     assert (line["name"], line["distance"]) == ("地铁1号线", 852)
 
 
-async def test_distances_come_from_each_origin_in_metres(amap: Amap) -> None:
-    results = (await amap.distance(f"{WANGFUJING}|{TIANANMEN}", TIANANMEN, "0"))["results"]
+async def test_distances_come_from_each_origin_in_metres(amap: AmapBackend) -> None:
+    results = (await amap.measure_distances(f"{WANGFUJING}|{TIANANMEN}", TIANANMEN, "0"))["results"]
     assert [row["distance"] for row in results] == [1180, 0]
 
 
-async def test_the_weather_and_the_place_of_an_ip_address(amap: Amap) -> None:
-    assert len((await amap.weather("北京"))["forecasts"]) == 4
-    assert (await amap.ip("114.247.50.2"))["adcode"] == "110000"
+async def test_the_weather_and_the_place_of_an_ip_address(amap: AmapBackend) -> None:
+    assert len((await amap.fetch_forecast("北京"))["forecasts"]) == 4
+    assert (await amap.locate_ip("114.247.50.2"))["adcode"] == "110000"
 
 
 @pytest.mark.parametrize(
@@ -151,29 +149,29 @@ async def test_the_weather_and_the_place_of_an_ip_address(amap: Amap) -> None:
     ],
 )
 async def test_one_thing_that_is_not_there_is_said_to_be_empty(
-    amap: Amap, method: str, arguments: tuple[str, ...]
+    amap: AmapBackend, method: str, arguments: tuple[str, ...]
 ) -> None:
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await getattr(amap, method)(*arguments)
     assert caught.value.reason == "empty"
 
 
-async def test_nothing_found_is_an_empty_list_and_no_failure(amap: Amap, fake: FakeAmap) -> None:
-    assert (await amap.around(WANGFUJING, 2000, "天文台"))["pois"] == []
+async def test_nothing_found_is_an_empty_list_and_no_failure(amap: AmapBackend, fake: FakeAmap) -> None:
+    assert (await amap.search_around(WANGFUJING, 2000, "天文台"))["pois"] == []
     assert (await amap.geocode("天涯海角的某处"))["return"] == []
     fake.fail("geocode/geo", "engine")
     assert (await amap.geocode("北京市王府井"))["return"] == []
 
 
-async def test_a_success_without_anything_in_it_breaks_nothing(amap: Amap, fake: FakeAmap) -> None:
+async def test_a_success_without_anything_in_it_breaks_nothing(amap: AmapBackend, fake: FakeAmap) -> None:
     fake.fail("any", "empty")
-    assert (await amap.around(WANGFUJING))["pois"] == []
-    assert (await amap.distance(WANGFUJING, TIANANMEN))["results"] == []
-    for call in (amap.walking, amap.bicycling):
-        with pytest.raises(Trouble, match="no route"):
+    assert (await amap.search_around(WANGFUJING))["pois"] == []
+    assert (await amap.measure_distances(WANGFUJING, TIANANMEN))["results"] == []
+    for call in (amap.fetch_walking_route, amap.fetch_cycling_route):
+        with pytest.raises(ServiceError, match="no route"):
             await call(WANGFUJING, TIANANMEN)
-    with pytest.raises(Trouble, match="no address"):
-        await amap.regeocode(WANGFUJING)
+    with pytest.raises(ServiceError, match="no address"):
+        await amap.reverse_geocode(WANGFUJING)
 
 
 @pytest.mark.parametrize(
@@ -192,40 +190,38 @@ async def test_a_success_without_anything_in_it_breaks_nothing(amap: Amap, fake:
     ],
 )
 async def test_a_failure_is_told_by_its_kind(
-    amap: Amap, fake: FakeAmap, fault: str, reason: str, hint: str, again: bool
+    amap: AmapBackend, fake: FakeAmap, fault: str, reason: str, hint: str, again: bool
 ) -> None:
     fake.fail("any", fault)
     trouble = await failure(amap)
-    assert (trouble.reason, trouble.hint, trouble.again) == (reason, hint, again)
+    assert (trouble.reason, trouble.hint, trouble.is_retryable) == (reason, hint, again)
     fake.fail("any", "ok")
-    assert (await amap.around(WANGFUJING, 2000, "公园"))["pois"]
+    assert (await amap.search_around(WANGFUJING, 2000, "公园"))["pois"]
 
 
-async def test_the_fourth_version_of_the_api_fails_with_the_same_words(
-    amap: Amap, fake: FakeAmap
-) -> None:
+async def test_the_fourth_version_of_the_api_fails_with_the_same_words(amap: AmapBackend, fake: FakeAmap) -> None:
     fake.fail("bicycling", "quota")
-    with pytest.raises(Trouble, match=r"USER_DAILY_QUERY_OVER_LIMIT \(10044\)"):
-        await amap.bicycling(WANGFUJING, TIANANMEN)
+    with pytest.raises(ServiceError, match=r"USER_DAILY_QUERY_OVER_LIMIT \(10044\)"):
+        await amap.fetch_cycling_route(WANGFUJING, TIANANMEN)
 
 
 async def test_an_amap_that_hangs_is_late(fake: FakeAmap) -> None:
     fake.fail("any", "hang")
-    trouble = await failure(Amap(KEY, base_url=fake.base_url, timeout=0.2))
-    assert (trouble.reason, trouble.again) == ("timeout", True)
+    trouble = await failure(AmapBackend(KEY, base_url=fake.base_url, timeout_seconds=0.2))
+    assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
 
 
 async def test_nobody_at_the_address_is_unreachable_and_no_address_is_refused() -> None:
-    trouble = await failure(Amap(KEY, base_url=nowhere()))
-    assert (trouble.reason, trouble.again) == ("unreachable", True)
-    trouble = await failure(Amap(KEY, base_url="localhost:80"))
+    trouble = await failure(AmapBackend(KEY, base_url=nowhere()))
+    assert (trouble.reason, trouble.is_retryable) == ("unreachable", True)
+    trouble = await failure(AmapBackend(KEY, base_url="localhost:80"))
     assert (trouble.reason, trouble.hint) == ("refused", "endpoint")
 
 
 @each_row("location", [[], "", "x,y", "nan,1", "200,10", "116.4", None, {"lng": 1}])
 def test_a_place_without_a_point_on_the_earth_is_left_out(location: Any) -> None:
     row = {"id": "1", "name": "nowhere", "location": location}
-    assert Amap(KEY)._places({"pois": [row, None, 7]})["pois"] == []
+    assert AmapBackend(KEY)._build_places({"pois": [row, None, 7]})["pois"] == []
 
 
 @pytest.mark.parametrize("fault", ["key", "hang", "html502", "badjson", "drop", "ok"])
@@ -233,12 +229,12 @@ async def test_the_key_is_in_no_message_no_log_and_no_exception(
     fake: FakeAmap, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    client = Amap(KEY, base_url=fake.base_url, timeout=0.3 if fault == "hang" else 30)
+    client = AmapBackend(KEY, base_url=fake.base_url, timeout_seconds=0.3 if fault == "hang" else 30)
     assert not logging.getLogger("httpx").isEnabledFor(logging.INFO)
     fake.fail("any", fault)
     try:
-        told = repr(await client.around(WANGFUJING))
-    except Trouble as trouble:
+        told = repr(await client.search_around(WANGFUJING))
+    except ServiceError as trouble:
         assert (trouble.__cause__, trouble.__context__) == (None, None)
         told = "".join(traceback.format_exception(trouble)) + trouble.message
     await client.close()

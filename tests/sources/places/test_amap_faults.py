@@ -19,12 +19,12 @@ from uuid import uuid4
 import pytest
 
 from research import report_json, report_markdown
-from research.application import Desk
-from research.citations.numbering import cited
+from research.application import Application
+from research.citations.numbering import number_report_answer
 from research.core import settings
-from research.core.coordinates import Point, from_gcj02, metres
-from research.core.errors import Trouble
-from research.core.records import Finding, Options, Report
+from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.errors import ServiceError
+from research.core.records import Finding, Report, RunOptions
 from tests.fakes import until
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.npm import KEY, environment, lacking
@@ -32,7 +32,7 @@ from tests.servers.processes import MARK, marked
 from tests.servers.processes import lacking as unseen
 
 QUESTION = "王府井附近适合遛娃的好去处"
-WANTED = Options(sources=("places", "library"), loops=1, queries=1)
+WANTED = RunOptions(sources=("places", "library"), loops=1, queries=1)
 TRUTH = {row[0]: from_gcj02(Point(*map(float, row[5].split(",")))) for row in PLACES}
 NODE = [pytest.mark.node] + [pytest.mark.skip(reason=lacking())] * bool(lacking())
 NPM = pytest.param("npm", marks=NODE)
@@ -59,13 +59,13 @@ class Bench:
             given["NODE_OPTIONS"] = environment(fake, folder)["NODE_OPTIONS"]
         else:
             given["AMAP_BASE_URL"] = fake.base_url
-        self.desk = Desk(settings.load(given | env, data_dir=folder / "data"))
+        self.desk = Application(settings.load_settings(given | env, data_dir=folder / "data"))
 
     def start(self, question: str = QUESTION) -> str:
         return self.desk.runs.start(question, options=WANTED).id
 
     def over(self, run: str) -> Report:
-        until(lambda: not self.desk.runs.get(run).active, 40)  # type: ignore[union-attr]
+        until(lambda: not self.desk.runs.get_run(run).is_active, 40)  # type: ignore[union-attr]
         report = self.desk.runs.report(run)
         assert report is not None and report.answer is not None
         return report
@@ -92,7 +92,7 @@ class Bench:
 
 def keyless(bench: Bench, report: Report) -> None:
     """Fails if the key is in anything that a run has left."""
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer is not None
     events = bench.desk.runs.events(report.run.id)
     told = [report_json(report, answer), report_markdown(report, answer), report.model_dump_json()]
@@ -190,15 +190,13 @@ def test_an_answer_comes_and_says_why_there_are_no_places(
     assert (failure.source, failure.reason, failure.hint) == ("places", reason, hint)
     assert words in failure.message and "<" not in failure.message
     assert "://" not in failure.message
-    assert not report.answer.cites and not places_of(report).places
+    assert not report.answer.cited_span_count and not places_of(report).places
     assert bench.fake.paths()[-1].endswith(path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
-def test_the_next_question_is_answered_as_if_nothing_had_been(
-    route: str, shared: Callable[[str], Bench]
-) -> None:
+def test_the_next_question_is_answered_as_if_nothing_had_been(route: str, shared: Callable[[str], Bench]) -> None:
     bench = shared(route)
     bench.fake.fail("any", "badjson")
     bench.asked()
@@ -230,19 +228,15 @@ def test_what_is_not_found_or_not_clear_is_said_in_the_answer(
     assert report.answer is not None
     assert places_of(report).reason == reason
     assert any(words in span.text for span in report.answer.spans if span.kind == "missing")
-    assert [failure.reason for failure in report.answer.failures] == (
-        [reason] if reason == "unclear" else []
-    )
+    assert [failure.reason for failure in report.answer.failures] == ([reason] if reason == "unclear" else [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ["memory", NPM])
-def test_an_id_that_nobody_knows_is_told_as_such(
-    route: str, shared: Callable[[str], Bench]
-) -> None:
+def test_an_id_that_nobody_knows_is_told_as_such(route: str, shared: Callable[[str], Bench]) -> None:
     bench = shared(route)
-    with pytest.raises(Trouble, match=r"^empty: Amap: no \w+") as caught:
-        bench.desk.runs.do(bench.desk.map.use("maps_search_detail", {"id": "B0NOPE0000"}))
+    with pytest.raises(ServiceError, match=r"^empty: Amap: no \w+") as caught:
+        bench.desk.runs.run_on_loop(bench.desk.map_service.call_tool("maps_search_detail", {"id": "B0NOPE0000"}))
     assert "undefined" not in caught.value.message
 
 
@@ -283,9 +277,7 @@ def test_amaps_own_server_without_a_key_is_not_started(tmp_path: Path) -> None:
     assert "AMAP_MAPS_API_KEY" in failure.message
 
 
-def test_without_npx_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_npx_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path, "npm") as bench:
         monkeypatch.setenv("PATH", str(tmp_path))
         report = bench.asked()
@@ -294,9 +286,7 @@ def test_without_npx_it_says_what_to_install(
     assert "Node.js" in failure.message
 
 
-def test_a_registry_that_cannot_be_reached_is_unavailable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_registry_that_cannot_be_reached_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As npx ends where it can download nothing: with words for a person and a code."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\necho npm error network key=$AMAP_MAPS_API_KEY >&2\nexit 1\n")
@@ -372,14 +362,12 @@ def located(bench: Bench) -> dict[str, Point]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", PROCESSES)
-def test_every_way_finds_the_same_places_where_they_are(
-    route: str, shared: Callable[[str], Bench]
-) -> None:
+def test_every_way_finds_the_same_places_where_they_are(route: str, shared: Callable[[str], Bench]) -> None:
     ours, theirs = located(shared("memory")), located(shared(route))
     assert len(ours) == 6
     assert ours.keys() == theirs.keys()
     for found in (ours, theirs):
-        assert max(metres(point, TRUTH[place]) for place, point in found.items()) < 5
+        assert max(distance_metres(point, TRUTH[place]) for place, point in found.items()) < 5
 
 
 @pytest.mark.slow
@@ -393,4 +381,4 @@ def test_the_sample_has_what_it_shares_with_the_world_where_it_is(
     assert len(both) >= 3
     for name in both:
         a, b = sample[name], live[name]
-        assert metres(Point(a.lng, a.lat), Point(b.lng, b.lat)) < 150
+        assert distance_metres(Point(a.lng, a.lat), Point(b.lng, b.lat)) < 150

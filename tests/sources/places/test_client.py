@@ -21,13 +21,13 @@ import uvicorn
 from aiohttp import web
 from pydantic import SecretStr
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.settings import Settings
 from research.sources.mcp_tools.transports import open_stdio
 from research.sources.places import client
-from research.sources.places.amap import Amap
-from research.sources.places.client import START, Session, connection
-from research.sources.places.server import build
+from research.sources.places.amap import AmapBackend
+from research.sources.places.client import START_TIMEOUT_FACTOR, AmapSession, session_factory
+from research.sources.places.server import build_server
 from tests.fakes import until
 from tests.servers import refused_url
 from tests.servers.amap import FakeAmap
@@ -74,9 +74,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
     assert not [trace for trace in TRACES if trace in everything]
 
 
-def settings(
-    folder: Path, route: str, fake: FakeAmap | None, mark: str = "", **more: Any
-) -> Settings:
+def settings(folder: Path, route: str, fake: FakeAmap | None, mark: str = "", **more: Any) -> Settings:
     given: dict[str, Any] = {
         "data_dir": folder,
         "amap_mcp": route,
@@ -89,8 +87,8 @@ def settings(
 
 
 @asynccontextmanager
-async def opened(given: Settings) -> AsyncIterator[Session]:
-    session = Session(connection(given), given.amap_timeout + 1)
+async def opened(given: Settings) -> AsyncIterator[AmapSession]:
+    session = AmapSession(session_factory(given), given.amap_timeout + 1)
     try:
         yield session
     finally:
@@ -98,19 +96,19 @@ async def opened(given: Settings) -> AsyncIterator[Session]:
 
 
 @asynccontextmanager
-async def crooked(mode: str, mark: str, patience: float = 10.0) -> AsyncIterator[Session]:
+async def crooked(mode: str, mark: str, patience: float = 10.0) -> AsyncIterator[AmapSession]:
     """A session with the server that goes wrong."""
     command = [sys.executable, str(CROOKED), mode]
-    wait = timedelta(seconds=patience * START)
-    session = Session(lambda: open_stdio(command, {MARK: mark}, wait), patience)
+    wait = timedelta(seconds=patience * START_TIMEOUT_FACTOR)
+    session = AmapSession(lambda: open_stdio(command, {MARK: mark}, wait), patience)
     try:
         yield session
     finally:
         await session.close()
 
 
-async def failure(session: Session, call: tuple[str, dict[str, Any]] = GEO) -> Trouble:
-    with pytest.raises(Trouble) as caught:
+async def failure(session: AmapSession, call: tuple[str, dict[str, Any]] = GEO) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
         await session.call(*call)
     return caught.value
 
@@ -191,7 +189,7 @@ async def test_a_failure_comes_with_its_reason_and_an_unknown_tool_is_refused(
             fake.fail("any", fault)
             trouble = await failure(session)
             assert (trouble.reason, trouble.hint) == (reason, hint), fault
-            assert trouble.again == (fault in ("qps", "html502", "drop")), fault
+            assert trouble.is_retryable == (fault in ("qps", "html502", "drop")), fault
             told.append(str(trouble))
         unknown = await failure(session, ("maps_teleport", {}))
         assert (unknown.reason, "maps_teleport" in unknown.message) == ("refused", True)
@@ -239,7 +237,7 @@ async def test_a_server_that_dies_of_every_call_is_given_up(mark: str) -> None:
     async with crooked("dies", mark) as session:
         for _ in range(2):
             trouble = await failure(session, (TOOL, {"keywords": "x"}))
-            assert (trouble.reason, trouble.again) == ("unavailable", True)
+            assert (trouble.reason, trouble.is_retryable) == ("unavailable", True)
             assert "ended during the call" in trouble.message
 
 
@@ -251,15 +249,15 @@ async def test_a_call_that_hangs_ends_in_time_and_the_session_goes_on(
     async with opened(settings(tmp_path, route, fake, mark)) as session:
         await session.call(*GEO)
         running = servers(mark)
-        session._timeout = 0.3
+        session._timeout_seconds = 0.3
         fake.fail("any", "hang")
         started = time.monotonic()
         trouble = await failure(session)
-        assert (trouble.reason, trouble.again) == ("timeout", True)
+        assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
         assert "maps_geo" in trouble.message and "0.3 s" in trouble.message
         assert time.monotonic() - started < 30
         fake.fail("any", "ok")
-        session._timeout = 10
+        session._timeout_seconds = 10
         assert (await session.call(*GEO))["return"]
         assert servers(mark) == running
 
@@ -289,9 +287,7 @@ async def test_a_server_that_never_answers_the_greeting_is_given_up_once_for_all
     assert "did not start within 0.6 s" in troubles[0].message
 
 
-async def test_a_server_that_exits_at_once_is_unavailable(
-    mark: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_server_that_exits_at_once_is_unavailable(mark: str, capfd: pytest.CaptureFixture[str]) -> None:
     async with crooked("exits", mark) as session:
         trouble = await failure(session, (TOOL, {}))
     assert trouble.reason == "unavailable"
@@ -305,9 +301,7 @@ async def test_what_is_no_message_is_skipped(mode: str, mark: str) -> None:
             assert await session.call(TOOL, {"keywords": "公园"}) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("mode", "reason"), [("html", "malformed"), ("list", "malformed"), ("error", "refused")]
-)
+@pytest.mark.parametrize(("mode", "reason"), [("html", "malformed"), ("list", "malformed"), ("error", "refused")])
 async def test_an_answer_that_is_no_object_is_a_failure(mode: str, reason: str, mark: str) -> None:
     async with crooked(mode, mark) as session:
         trouble = await failure(session, (TOOL, {}))
@@ -324,10 +318,8 @@ def test_every_way_to_go_wrong_is_tried() -> None:
 
 
 @pytest.mark.parametrize("route", ["npm", "hosted"])
-async def test_amaps_own_servers_need_a_key(
-    route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "HOSTED", refused_url())  # nothing may be asked of the real one
+async def test_amaps_own_servers_need_a_key(route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "HOSTED_URL", refused_url())  # nothing may be asked of the real one
     async with opened(settings(tmp_path, route, None, amap_key=SecretStr(""))) as session:
         trouble = await failure(session)
     assert (trouble.reason, trouble.hint) == ("no key", "key")
@@ -409,7 +401,7 @@ async def test_a_closed_session_stays_closed(fake: FakeAmap, tmp_path: Path) -> 
         await session.close()
         await session.close()
         assert (await failure(session)).reason == "unavailable"
-    never = Session(connection(settings(tmp_path, "stdio", fake)), 1)
+    never = AmapSession(session_factory(settings(tmp_path, "stdio", fake)), 1)
     await never.close()
     assert len(fake.log) == 1
 
@@ -422,8 +414,8 @@ class Elsewhere:
 
     def __init__(self, fake: FakeAmap) -> None:
         self.requests: list[str] = []
-        self._backend = Amap(KEY, base_url=fake.base_url)
-        app = build(self._backend).streamable_http_app()
+        self._backend = AmapBackend(KEY, base_url=fake.base_url)
+        app = build_server(self._backend).streamable_http_app()
 
         async def noted(scope: Any, receive: Any, send: Any) -> None:
             if scope["type"] == "http":
@@ -509,9 +501,7 @@ async def test_a_server_elsewhere_that_is_none_gives_the_reason(
     assert door.log
 
 
-async def test_a_server_elsewhere_that_is_not_there_cannot_be_reached(
-    tmp_path: Path, told: list[str]
-) -> None:
+async def test_a_server_elsewhere_that_is_not_there_cannot_be_reached(tmp_path: Path, told: list[str]) -> None:
     async with opened(settings(tmp_path, f"{refused_url()}/mcp", None)) as session:
         trouble = await failure(session)
     assert trouble.reason == "unreachable"

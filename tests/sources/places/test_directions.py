@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.coordinates import Point, metres, to_gcj02
-from research.sources.places.directions import MOST, Stretch, path
+from research.core.coordinates import Point, distance_metres, to_gcj02
+from research.sources.places.directions import MAX_LINE_POINTS, RouteStep, parse_route
 from tests.tables import each_row
 
 PATHS = [
@@ -37,14 +37,14 @@ def sent(*points: Point) -> str:
     ],
 )
 def test_a_way_is_read_however_it_is_wrapped(answer: dict[str, Any]) -> None:
-    found = path(answer)
+    found = parse_route(answer)
     assert found is not None
     assert (found.metres, found.seconds, found.line) == (1520, 1216, ())
 
 
 @pytest.mark.parametrize("nothing", [None, [], "", {}, {"paths": []}, {"paths": [{}]}])
 def test_an_answer_without_a_way_has_none(nothing: object) -> None:
-    assert path({"route": nothing}) is None
+    assert parse_route({"route": nothing}) is None
 
 
 def test_a_line_goes_through_all_steps_in_the_coordinates_of_the_world() -> None:
@@ -53,18 +53,18 @@ def test_a_line_goes_through_all_steps_in_the_coordinates_of_the_world() -> None
         {"instruction": "向北步行", "distance": "700", "polyline": sent(HERE, corner)},
         {"instruction": "左转", "distance": "800", "polyline": sent(corner, THERE)},
     ]
-    found = path({"route": {"paths": [{"distance": "1500", "duration": "1200", "steps": steps}]}})
+    found = parse_route({"route": {"paths": [{"distance": "1500", "duration": "1200", "steps": steps}]}})
     assert found is not None
     assert len(found.line) == 3  # the corner once
     for point, wanted in zip(found.line, (HERE, corner, THERE), strict=True):
-        assert metres(point, wanted) < 0.2
-    assert found.stretches == (Stretch("向北步行", 700), Stretch("左转", 800))
+        assert distance_metres(point, wanted) < 0.2
+    assert found.steps == (RouteStep("向北步行", 700), RouteStep("左转", 800))
 
 
 def test_points_that_are_in_the_world_s_coordinates_stay_where_they_are() -> None:
     line = ";".join(f"{p.lng},{p.lat}" for p in (HERE, THERE))
     row = {"distance": "1", "duration": "1", "steps": [{"polyline": line}]}
-    found = path({"crs": "wgs84", "route": {"paths": [row]}})
+    found = parse_route({"crs": "wgs84", "route": {"paths": [row]}})
     assert found is not None
     assert found.line == (HERE, THERE)
 
@@ -83,31 +83,31 @@ def test_public_transport_is_told_by_its_stretches() -> None:
         {"walking": walk, "bus": {"buslines": [bus, {"name": "地铁2号线"}]}, "railway": []},
         {"walking": [], "bus": {"buslines": []}, "railway": train},
     ]
-    found = path({"route": {"transits": [{"duration": "1080", "segments": segments}]}})
+    found = parse_route({"route": {"transits": [{"duration": "1080", "segments": segments}]}})
     assert found is not None
     assert (found.metres, found.seconds) == (2272, 1080)
-    assert found.stretches == (
-        Stretch(metres=420),
-        Stretch(metres=852, ride="地铁1号线", start="王府井", end="天安门东"),
-        Stretch(metres=1000, ride="G1", start="北京南", end="上海虹桥"),
+    assert found.steps == (
+        RouteStep(metres=420),
+        RouteStep(metres=852, transit_line="地铁1号线", start="王府井", end="天安门东"),
+        RouteStep(metres=1000, transit_line="G1", start="北京南", end="上海虹桥"),
     )
     assert len(found.line) == 3
 
 
 def test_of_a_very_long_line_both_ends_are_kept() -> None:
-    points = [Point(100 + n / 1000, 30) for n in range(3 * MOST)]
+    points = [Point(100 + n / 1000, 30) for n in range(3 * MAX_LINE_POINTS)]
     row = {"distance": "1", "duration": "1", "steps": [{"polyline": sent(*points)}]}
-    found = path({"route": {"paths": [row]}})
+    found = parse_route({"route": {"paths": [row]}})
     assert found is not None
-    assert len(found.line) <= MOST + 1
-    assert metres(found.line[0], points[0]) < 0.2
-    assert metres(found.line[-1], points[-1]) < 0.2
+    assert len(found.line) <= MAX_LINE_POINTS + 1
+    assert distance_metres(found.line[0], points[0]) < 0.2
+    assert distance_metres(found.line[-1], points[-1]) < 0.2
 
 
 @pytest.mark.parametrize("line", ["", [], "x;y", "1;2", "116.4,39.9", "999,999;1000,1000", None])
 def test_what_is_no_line_is_none(line: object) -> None:
     row = {"distance": "1", "duration": "1", "steps": [{"polyline": line}]}
-    found = path({"route": {"paths": [row]}})
+    found = parse_route({"route": {"paths": [row]}})
     assert found is not None
     assert found.line == ()
 
@@ -125,4 +125,4 @@ JSON = st.recursive(
 
 @given(st.dictionaries(NAMES, JSON))
 def test_no_answer_is_too_odd_to_be_read(answer: dict[str, Any]) -> None:
-    path(answer)
+    parse_route(answer)

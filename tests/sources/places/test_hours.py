@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.sources.places.hours import plainly
+from research.sources.places.opening_hours import describe_hours
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from research.sources.places.hours import plainly
     ],
 )  # fmt: skip
 def test_the_frequent_forms_are_put_in_words(written: str, zh: str, en: str) -> None:
-    assert (plainly(written, "zh"), plainly(written, "en")) == (zh, en)
+    assert (describe_hours(written, "zh"), describe_hours(written, "en")) == (zh, en)
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_the_frequent_forms_are_put_in_words(written: str, zh: str, en: str) -> 
     ],
 )  # fmt: skip
 def test_any_other_form_is_left_as_it_was_written(written: str) -> None:
-    assert plainly(written, "zh") == written
+    assert describe_hours(written, "zh") == written

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from research.http.client import Client
-from research.http.pace import Pace
+from research.http.client import ServiceClient
+from research.http.rate_limiter import RateLimiter
 from research.sources.places import kinds
-from research.sources.places.amap import Amap
-from research.sources.places.osm import OpenStreetMap
+from research.sources.places.amap import AmapBackend
+from research.sources.places.osm import OpenStreetMapBackend
 from tests.servers.amap import FakeAmap
 from tests.servers.osm import FakeOpenStreetMap
 from tests.tables import each_row
@@ -83,7 +83,7 @@ OSM = [
 
 def tags(word: str) -> list[str]:
     """The tags that a word asks for, of each kind the first."""
-    found, _ = kinds.asked([word])
+    found, _ = kinds.find_kinds([word])
     return ["".join(kind.tags[0]) for kind in found]
 
 
@@ -133,14 +133,14 @@ def test_every_day_words_plurals_and_other_spellings_are_kinds(tag: str, words: 
     ],
 )
 def test_what_is_a_name_is_no_kind(word: str) -> None:
-    assert kinds.asked([word]) == ((), (word,))
-    assert kinds.codes([word]) == ()
+    assert kinds.find_kinds([word]) == ((), (word,))
+    assert kinds.find_codes([word]) == ()
 
 
 def test_every_kind_is_found_by_its_names() -> None:
-    for kind in kinds.known():
+    for kind in kinds.all_kinds():
         for name in (kind.zh, kind.en):
-            found, left = kinds.asked([name])
+            found, left = kinds.find_kinds([name])
             assert found and not left, name
 
 
@@ -154,18 +154,18 @@ def overpass() -> Iterator[FakeOpenStreetMap]:
 
 
 @pytest.fixture
-async def osm(overpass: FakeOpenStreetMap) -> AsyncIterator[OpenStreetMap]:
+async def osm(overpass: FakeOpenStreetMap) -> AsyncIterator[OpenStreetMapBackend]:
     overpass.log.clear()
-    client = Client(overpass.base_url, timeout=5)
-    found = OpenStreetMap(client, client, timeout=5, paces=(Pace(0), Pace(0)))
+    client = ServiceClient(overpass.base_url, timeout_seconds=5)
+    found = OpenStreetMapBackend(client, client, timeout_seconds=5, rate_limiters=(RateLimiter(0), RateLimiter(0)))
     yield found
     await found.close()
 
 
 async def test_overpass_is_asked_for_tags_and_for_names_only_where_a_name_is_meant(
-    osm: OpenStreetMap, overpass: FakeOpenStreetMap
+    osm: OpenStreetMapBackend, overpass: FakeOpenStreetMap
 ) -> None:
-    await osm.around(HERE, 1000, "cafes|博物馆|Starbucks")
+    await osm.search_around(HERE, 1000, "cafes|博物馆|Starbucks")
     (query,) = overpass.queries()
     assert '["amenity"="cafe"]' in query and '["tourism"="museum"]' in query
     assert query.count('["name"~') == 1 and '["name"~"Starbucks",i]' in query
@@ -191,11 +191,11 @@ def fake() -> Iterator[FakeAmap]:
 async def test_amap_is_given_the_codes_where_several_kinds_are_asked_for(
     keywords: str, types: str | None, fake: FakeAmap
 ) -> None:
-    amap = Amap("key", base_url=fake.base_url)
+    amap = AmapBackend("key", base_url=fake.base_url)
     try:
-        await amap.around(BEIJING, 3000, keywords)
-        await amap.text(keywords, "北京")
-        await amap.text(keywords, "北京", "050000")
+        await amap.search_around(BEIJING, 3000, keywords)
+        await amap.search_text(keywords, "北京")
+        await amap.search_text(keywords, "北京", "050000")
     finally:
         await amap.close()
     around, text, given = fake.log[-3:]
@@ -205,9 +205,9 @@ async def test_amap_is_given_the_codes_where_several_kinds_are_asked_for(
 
 
 async def test_what_is_only_called_after_a_kind_is_left_out_by_its_code(fake: FakeAmap) -> None:
-    amap = Amap("key", base_url=fake.base_url)
+    amap = AmapBackend("key", base_url=fake.base_url)
     try:
-        found = await amap.around(BEIJING, 3000, "博物馆|公园")
+        found = await amap.search_around(BEIJING, 3000, "博物馆|公园")
     finally:
         await amap.close()
     codes = {place["typecode"] for place in found["pois"]}

@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from research.core.coordinates import Point, from_gcj02, metres
-from research.core.errors import Trouble
-from research.core.records import Language, Place, silent
+from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.errors import ServiceError
+from research.core.records import Language, Place, ignore_event
 from research.core.settings import Settings
-from research.sources.places.look import SHOWN, Look, find, look, ranked, the_one
-from research.sources.places.service import Service
-from research.sources.places.shapes import Area
+from research.sources.places.place_search import (
+    MAX_PLACES,
+    PlaceSearchResult,
+    choose_area,
+    rank_places,
+    search_by_words,
+    search_places,
+)
+from research.sources.places.service import MapService
+from research.sources.places.tool_responses import Area
 from research.storage.store import Store
 from tests.servers.amap import FakeAmap
 from tests.tables import each_row
@@ -31,36 +38,34 @@ def fake() -> Iterator[FakeAmap]:
 
 
 @pytest.fixture
-async def service(tmp_path: Path, fake: FakeAmap) -> AsyncIterator[Service]:
+async def service(tmp_path: Path, fake: FakeAmap) -> AsyncIterator[MapService]:
     store = Store(tmp_path / "runs.db")
-    settings = Settings(
-        data_dir=tmp_path, amap_key=SecretStr("a-key-0123456789"), amap_url=fake.base_url
-    )
-    made = Service(settings, store, lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    settings = Settings(data_dir=tmp_path, amap_key=SecretStr("a-key-0123456789"), amap_url=fake.base_url)
+    made = MapService(settings, store, lambda: datetime(2026, 11, 21, tzinfo=UTC))
     yield made
     await made.close()
     store.close()
 
 
 async def looked(
-    service: Service,
+    service: MapService,
     place: str | Point,
     keywords: Sequence[str] = FAMILY,
     radius: int = 2_000,
     tongue: Language = "zh",
-) -> Look:
-    return await look(service, place, keywords, radius, tongue, silent)
+) -> PlaceSearchResult:
+    return await search_places(service, place, keywords, radius, tongue, ignore_event)
 
 
-async def back(service: Service, place: str, tongue: Language = "zh") -> str:
+async def back(service: MapService, place: str, tongue: Language = "zh") -> str:
     """What is asked back."""
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await looked(service, place, tongue=tongue)
     assert caught.value.reason == "unclear"
     return caught.value.message
 
 
-def names(found: Look) -> list[str]:
+def names(found: PlaceSearchResult) -> list[str]:
     return [place.name for place in found.places]
 
 
@@ -68,7 +73,7 @@ def names(found: Look) -> list[str]:
 
 
 async def test_a_named_place_takes_two_calls_however_many_kinds_are_looked_for(
-    service: Service, fake: FakeAmap
+    service: MapService, fake: FakeAmap
 ) -> None:
     found = await looked(service, "北京王府井")
     assert fake.paths() == ["v3/geocode/geo", "v3/place/around"]
@@ -78,10 +83,10 @@ async def test_a_named_place_takes_two_calls_however_many_kinds_are_looked_for(
     assert {"故宫博物院", "小树林儿童乐园"} <= set(names(found))
     assert found.centre is not None
     assert (found.centre.name, found.centre.radius, found.centre.asked) == ("北京王府井", 2_000, 0)
-    assert metres(Point(found.centre.lng, found.centre.lat), WANGFUJING) < 0.1
+    assert distance_metres(Point(found.centre.lng, found.centre.lat), WANGFUJING) < 0.1
 
 
-async def test_well_rated_places_come_before_near_ones(service: Service) -> None:
+async def test_well_rated_places_come_before_near_ones(service: MapService) -> None:
     found = await looked(service, "北京王府井", radius=3_000)
     assert names(found)[:2] == ["中国国家博物馆", "故宫博物院"]
     near, last = (next(p for p in found.places if p.name == n) for n in ("皇城根遗址公园", "小树林儿童乐园"))  # fmt: skip
@@ -91,7 +96,7 @@ async def test_well_rated_places_come_before_near_ones(service: Service) -> None
 
 
 async def test_a_point_of_the_world_needs_no_address_and_is_asked_for_in_amap_s_system(
-    service: Service, fake: FakeAmap
+    service: MapService, fake: FakeAmap
 ) -> None:
     found = await looked(service, WANGFUJING)
     assert fake.paths() == ["v3/place/around"]
@@ -114,7 +119,7 @@ async def test_a_point_of_the_world_needs_no_address_and_is_asked_for_in_amap_s_
     ],
 )
 async def test_a_city_or_district_is_searched_as_a_whole(
-    service: Service, fake: FakeAmap, place: str, city: str, found: str, other: str
+    service: MapService, fake: FakeAmap, place: str, city: str, found: str, other: str
 ) -> None:
     result = await looked(service, place, ["旅游景点", "美术馆"])
     assert fake.paths() == ["v3/geocode/geo", "v3/place/text"]
@@ -125,15 +130,13 @@ async def test_a_city_or_district_is_searched_as_a_whole(
     assert result.centre.radius == 0
 
 
-async def test_a_city_without_anything_to_look_for_is_searched_for_sights(
-    service: Service, fake: FakeAmap
-) -> None:
+async def test_a_city_without_anything_to_look_for_is_searched_for_sights(service: MapService, fake: FakeAmap) -> None:
     assert "雷峰塔" in names(await looked(service, "杭州", []))
     assert fake.log[1].query["keywords"] == "景点"
 
 
-async def test_words_alone_are_searched_everywhere(service: Service, fake: FakeAmap) -> None:
-    found = await find(service, "博物馆", silent)
+async def test_words_alone_are_searched_everywhere(service: MapService, fake: FakeAmap) -> None:
+    found = await search_by_words(service, "博物馆", ignore_event)
     assert fake.paths() == ["v3/place/text"]
     assert {"故宫博物院", "上海博物馆"} <= set(names(found))
     assert found.centre is None
@@ -142,9 +145,7 @@ async def test_words_alone_are_searched_everywhere(service: Service, fake: FakeA
 # Nothing near
 
 
-async def test_where_nothing_is_near_the_search_is_widened_and_says_so(
-    service: Service, fake: FakeAmap
-) -> None:
+async def test_where_nothing_is_near_the_search_is_widened_and_says_so(service: MapService, fake: FakeAmap) -> None:
     found = await looked(service, "王府井", ["公园"], radius=500)
     assert [asked.query["radius"] for asked in fake.log[1:]] == ["500", "1250"]
     assert names(found) == ["皇城根遗址公园"]
@@ -152,16 +153,14 @@ async def test_where_nothing_is_near_the_search_is_widened_and_says_so(
     assert (found.centre.radius, found.centre.asked) == (1_250, 500)
 
 
-async def test_it_is_widened_twice_at_most(service: Service, fake: FakeAmap) -> None:
+async def test_it_is_widened_twice_at_most(service: MapService, fake: FakeAmap) -> None:
     found = await looked(service, "王府井", ["滑雪场"], radius=2_000)
     assert [asked.query["radius"] for asked in fake.log[1:]] == ["2000", "5000", "12000"]
     assert found.centre is not None
     assert (found.places, found.centre.radius, found.centre.asked) == ((), 12_000, 2_000)
 
 
-async def test_it_is_not_widened_beyond_what_the_map_takes(
-    service: Service, fake: FakeAmap
-) -> None:
+async def test_it_is_not_widened_beyond_what_the_map_takes(service: MapService, fake: FakeAmap) -> None:
     await looked(service, "王府井", ["滑雪场"], radius=30_000)
     assert [asked.query["radius"] for asked in fake.log[1:]] == ["30000", "50000"]
 
@@ -169,21 +168,19 @@ async def test_it_is_not_widened_beyond_what_the_map_takes(
 # What is asked back
 
 
-async def test_without_a_place_it_is_asked_where(service: Service, fake: FakeAmap) -> None:
+async def test_without_a_place_it_is_asked_where(service: MapService, fake: FakeAmap) -> None:
     assert "想找哪里附近的" in await back(service, " ")
     assert "Near where?" in await back(service, "", "en")
     assert fake.log == []
 
 
-async def test_a_province_is_too_large(service: Service, fake: FakeAmap) -> None:
+async def test_a_province_is_too_large(service: MapService, fake: FakeAmap) -> None:
     assert await back(service, "浙江") == "“浙江”范围太大（省）。请写明城市或具体地点。"
     assert "“浙江省” is too large an area" in await back(service, "浙江省", "en")
     assert not [path for path in fake.paths() if "place" in path]
 
 
-async def test_a_name_that_several_cities_have_is_asked_back_with_them(
-    service: Service, fake: FakeAmap
-) -> None:
+async def test_a_name_that_several_cities_have_is_asked_back_with_them(service: MapService, fake: FakeAmap) -> None:
     asked = await back(service, "鼓楼")
     assert asked == "“鼓楼”有几处：北京市东城区鼓楼、江苏省南京市鼓楼区。请写明是哪一处。"
     assert "There are several places called “鼓楼”" in await back(service, "鼓楼", "en")
@@ -191,15 +188,13 @@ async def test_a_name_that_several_cities_have_is_asked_back_with_them(
     assert (await looked(service, "北京鼓楼")).centre is not None
 
 
-async def test_an_address_of_which_only_the_region_was_recognised_is_vague(
-    service: Service, fake: FakeAmap
-) -> None:
+async def test_an_address_of_which_only_the_region_was_recognised_is_vague(service: MapService, fake: FakeAmap) -> None:
     assert "没有找到“东城区小猫咖啡馆”，只认出了北京市东城区" in await back(service, "东城区小猫咖啡馆")  # fmt: skip
     assert "only 浙江省杭州市" in await back(service, "杭州市小猫咖啡馆", "en")
     assert not [path for path in fake.paths() if "place" in path]
 
 
-async def test_an_address_that_nobody_knows_is_asked_back(service: Service) -> None:
+async def test_an_address_that_nobody_knows_is_asked_back(service: MapService) -> None:
     assert "没有找到“小猫咖啡馆”" in await back(service, "小猫咖啡馆")
     assert "does not know “Nowhere”" in await back(service, "Nowhere", "en")
 
@@ -222,23 +217,23 @@ def area(level: str, province: str, city: str = "", district: str = "", **more: 
     ],
 )
 def test_a_region_that_an_address_names_is_what_is_meant(place: str, found: Area) -> None:
-    assert the_one([found], place, "zh") == found
+    assert choose_area([found], place, "zh") == found
 
 
 def test_answers_that_are_close_together_are_one_place() -> None:
     first = area("兴趣点", "北京市", "北京市", "东城区")
     beside = area("兴趣点", "北京市", "北京市", "西城区", lng=116.05)
-    assert the_one([first, beside], "某处", "zh") == first
+    assert choose_area([first, beside], "某处", "zh") == first
     apart = area("兴趣点", "北京市", "北京市", "西城区", lng=116.07)
-    with pytest.raises(Trouble) as caught:
-        the_one([first, apart], "某处", "zh")
+    with pytest.raises(ServiceError) as caught:
+        choose_area([first, apart], "某处", "zh")
     assert "北京市东城区某处、北京市西城区某处" in caught.value.message
 
 
 def test_of_many_candidates_a_few_are_named() -> None:
     many = [area("兴趣点", "某省", f"第{n}市", lng=110.0 + n) for n in range(9)]
-    with pytest.raises(Trouble) as caught:
-        the_one(many, "人民公园", "zh")
+    with pytest.raises(ServiceError) as caught:
+        choose_area(many, "人民公园", "zh")
     assert caught.value.message.count("人民公园") == 5
 
 
@@ -251,12 +246,12 @@ def place(name: str, **more: float) -> Place:
 
 def test_a_whole_radius_weighs_half_a_point() -> None:
     far, near = place("far", rating=4.8, distance=2_000), place("near", rating=4.2, distance=0)
-    assert [p.name for p in ranked([near, far], 2_000)] == ["far", "near"]
+    assert [p.name for p in rank_places([near, far], 2_000)] == ["far", "near"]
     near = place("near", rating=4.4, distance=0)
-    assert [p.name for p in ranked([far, near], 2_000)] == ["near", "far"]
+    assert [p.name for p in rank_places([far, near], 2_000)] == ["near", "far"]
 
 
 def test_a_place_is_shown_once_as_it_was_found_first_and_only_so_many_are() -> None:
     first, again = place("a", distance=100), place("a")
-    assert ranked([first, again], 1_000) == (first,)
-    assert len(ranked([place(str(n)) for n in range(60)])) == SHOWN
+    assert rank_places([first, again], 1_000) == (first,)
+    assert len(rank_places([place(str(n)) for n in range(60)])) == MAX_PLACES

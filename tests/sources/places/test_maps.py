@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from research.core import settings
-from research.core.coordinates import Point, metres
-from research.core.errors import Trouble
-from research.core.records import Finding, Task, silent
-from research.http.client import Client
-from research.http.pace import Pace
-from research.sources.places.maps import Maps
-from research.sources.places.osm import OpenStreetMap
-from research.sources.places.questions import wanted
+from research.core.coordinates import Point, distance_metres
+from research.core.errors import ServiceError
+from research.core.records import Finding, Task, ignore_event
+from research.http.client import ServiceClient
+from research.http.rate_limiter import RateLimiter
+from research.sources.places.map_services import MapServices
+from research.sources.places.osm import OpenStreetMapBackend
+from research.sources.places.questions import parse_place_query
 from research.sources.places.retriever import PlacesRetriever
-from research.sources.places.service import Service
+from research.sources.places.service import MapService
 from research.storage.store import Store
 from tests.servers.amap import FakeAmap
 from tests.servers.osm import FakeOpenStreetMap, node
@@ -46,13 +46,16 @@ async def made(tmp_path: Path, amap: FakeAmap, osm: FakeOpenStreetMap) -> AsyncI
 
     def source(*, key: str = "", on: bool = True) -> PlacesRetriever:
         env = {"AMAP_BASE_URL": amap.base_url, "AMAP_MAPS_API_KEY": key}
-        given = settings.load(env, data_dir=tmp_path)
-        backend = OpenStreetMap(
-            Client(osm.base_url), Client(osm.base_url), timeout=5, paces=(Pace(0), Pace(0))
+        given = settings.load_settings(env, data_dir=tmp_path)
+        backend = OpenStreetMapBackend(
+            ServiceClient(osm.base_url),
+            ServiceClient(osm.base_url),
+            timeout_seconds=5,
+            rate_limiters=(RateLimiter(0), RateLimiter(0)),
         )
-        world = Service(given, store, lambda: NOW, backend) if on else None
-        maps = Maps(Service(given, store, lambda: NOW), world)
-        opened.append(PlacesRetriever(maps, deadline=30, wanted=wanted, clock=lambda: NOW))
+        world = MapService(given, store, lambda: NOW, backend) if on else None
+        maps = MapServices(MapService(given, store, lambda: NOW), world)
+        opened.append(PlacesRetriever(maps, timeout_seconds=30, parse_query=parse_place_query, clock=lambda: NOW))
         return opened[-1]
 
     yield source
@@ -62,7 +65,7 @@ async def made(tmp_path: Path, amap: FakeAmap, osm: FakeOpenStreetMap) -> AsyncI
 
 
 async def asked(source: PlacesRetriever, query: str) -> Finding:
-    return await source.search(Task(id="t", source="places", query=query), silent)
+    return await source.search(Task(id="t", source="places", query=query), ignore_event)
 
 
 def sent(server: Any) -> str:
@@ -92,7 +95,7 @@ async def test_a_place_abroad_is_openstreetmap_s_with_a_key_and_without(
     found = await asked(made(key=key), query)
     places = {item.place.name: item.place for item in found.evidence if item.place}
     assert (found.provider, found.reason) == ("osm", None)
-    assert metres(Point(places[name].lng, places[name].lat), point) < 1
+    assert distance_metres(Point(places[name].lng, places[name].lat), point) < 1
     assert amap.log == []
 
 
@@ -121,9 +124,7 @@ async def test_with_the_open_sources_off_it_is_told_what_amap_covers(
     found = await asked(made(key="k", on=False), query)
     assert found.reason == "unclear"
     told = found.message
-    assert ("开放来源" in told and "香港" in told) or (
-        "open sources" in told and "Hong Kong" in told
-    )
+    assert ("开放来源" in told and "香港" in told) or ("open sources" in told and "Hong Kong" in told)
     assert amap.log == [] == osm.log
 
 
@@ -138,9 +139,7 @@ NAMED = {  # places that begin with the name of a city abroad (天安 is Cheonan
 
 
 @pytest.mark.parametrize("query", NAMED)
-async def test_with_a_key_amap_itself_is_asked_for_a_name_that_may_be_in_china(
-    made: Made, query: str
-) -> None:
+async def test_with_a_key_amap_itself_is_asked_for_a_name_that_may_be_in_china(made: Made, query: str) -> None:
     found = await asked(made(key="k", on=False), query)
     told = "香港" in found.message or "Hong Kong" in found.message
     assert told is not NAMED[query]
@@ -184,8 +183,8 @@ async def test_what_the_sample_does_not_hold_is_said_to_be_missing_from_it(
 
 async def test_a_point_that_is_not_in_the_sample_is_told_as_that(made: Made) -> None:
     for point in (Point(2.3, 48.8), Point(126.98, 37.57), Point(104.06, 30.67)):
-        with pytest.raises(Trouble, match="不在离线示例中"):
-            await made(on=False).around(point, ["博物馆"], 500, "zh", silent)
+        with pytest.raises(ServiceError, match="不在离线示例中"):
+            await made(on=False).search_around(point, ["博物馆"], 500, "zh", ignore_event)
 
 
 async def test_a_name_that_only_begins_so_is_asked_of_the_geocoder(
@@ -197,9 +196,7 @@ async def test_a_name_that_only_begins_so_is_asked_of_the_geocoder(
     assert osm.log[0].path == "/search"
 
 
-async def test_what_amap_does_not_know_may_be_abroad(
-    made: Made, amap: FakeAmap, osm: FakeOpenStreetMap
-) -> None:
+async def test_what_amap_does_not_know_may_be_abroad(made: Made, amap: FakeAmap, osm: FakeOpenStreetMap) -> None:
     """Its keywords are not sent to Amap for it."""
     found = await asked(made(key="k"), "清水寺附近的寺庙")
     assert found.provider == "osm"
@@ -213,35 +210,31 @@ async def test_what_amap_does_not_know_may_be_abroad(
 )  # fmt: skip
 async def test_a_point_is_asked_of_who_covers_it(made: Made, point: Point, provider: str) -> None:
     source = made(key="k")
-    found = await source.around(point, ["博物馆"], 2_000, "zh", silent)
+    found = await source.search_around(point, ["博物馆"], 2_000, "zh", ignore_event)
     assert found.provider == provider
 
 
-async def test_a_point_far_away_is_told_of_with_the_open_sources_off(
-    made: Made, amap: FakeAmap
-) -> None:
-    with pytest.raises(Trouble, match="开放来源"):
-        await made(key="k", on=False).around(Point(2.3, 48.8), ["博物馆"], 500, "zh", silent)
+async def test_a_point_far_away_is_told_of_with_the_open_sources_off(made: Made, amap: FakeAmap) -> None:
+    with pytest.raises(ServiceError, match="开放来源"):
+        await made(key="k", on=False).search_around(Point(2.3, 48.8), ["博物馆"], 500, "zh", ignore_event)
     assert amap.log == []
 
 
 async def test_a_point_is_asked_for_where_it_is(made: Made, osm: FakeOpenStreetMap) -> None:
-    await made().around(Point(-58.3816, -34.6037), ["博物馆"], 500, "zh", silent)
+    await made().search_around(Point(-58.3816, -34.6037), ["博物馆"], 500, "zh", ignore_event)
     (circle,) = {query.split("(around:")[1].split(")")[0] for query in osm.queries()[:1]}
     lat, lng = map(float, circle.split(",")[1:])
-    assert metres(Point(lng, lat), Point(-58.3816, -34.6037)) < 0.2
+    assert distance_metres(Point(lng, lat), Point(-58.3816, -34.6037)) < 0.2
 
 
 async def test_who_is_ready(made: Made) -> None:
-    said = [made(key=key, on=on).ready() for key in ("", "k") for on in (False, True)]
+    said = [made(key=key, on=on).readiness() for key in ("", "k") for on in (False, True)]
     assert [(one.state, one.detail) for one in said] == [
         ("offline", "AMAP_MAPS_API_KEY"), ("live", "osm"), ("live", "amap"), ("live", "amap, osm"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"), [({"status": 429}, "quota"), ({"fault": "html"}, "malformed")]
-)
+@pytest.mark.parametrize(("given", "reason"), [({"status": 429}, "quota"), ({"fault": "html"}, "malformed")])
 async def test_a_failure_of_openstreetmap_is_a_finding_with_its_reason(
     made: Made, osm: FakeOpenStreetMap, given: dict[str, Any], reason: str
 ) -> None:
@@ -251,20 +244,16 @@ async def test_a_failure_of_openstreetmap_is_a_finding_with_its_reason(
     assert (found.reason, found.provider, found.evidence) == (reason, "osm", ())
 
 
-async def test_a_name_that_is_a_formula_or_markup_stays_text(
-    made: Made, osm: FakeOpenStreetMap
-) -> None:
+async def test_a_name_that_is_a_formula_or_markup_stays_text(made: Made, osm: FakeOpenStreetMap) -> None:
     names = ['=HYPERLINK("http://x")', "<script>alert(1)</script>", "[x](javascript:alert(1))"]
-    osm.elements = [
-        node(n, 34.9947, 135.785, tourism="museum", name=name) for n, name in enumerate(names, 1)
-    ]
-    found = await made().around(Point(135.785, 34.9947), ["博物馆"], 100, "zh", silent)
+    osm.elements = [node(n, 34.9947, 135.785, tourism="museum", name=name) for n, name in enumerate(names, 1)]
+    found = await made().search_around(Point(135.785, 34.9947), ["博物馆"], 100, "zh", ignore_event)
     assert sorted(item.title for item in found.evidence) == sorted(names)
-    from research import geojson, kml, places_csv
+    from research import places_csv, places_geojson, places_kml
 
     places = [item.place for item in found.evidence if item.place]
     assert "\n'=HYPERLINK" in places_csv(places).replace("\r", "").replace("\"'=", "'=")
-    assert "<script>" not in kml(places, "x")
-    for text in (geojson(places), kml(places, "x"), places_csv(places)):
+    assert "<script>" not in places_kml(places, "x")
+    for text in (places_geojson(places), places_kml(places, "x"), places_csv(places)):
         assert text.count("© OpenStreetMap contributors") >= len(names)
         assert "https://www.openstreetmap.org/copyright" in text

@@ -34,11 +34,11 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession
 from pydantic import SecretStr
 
-from research.core.errors import Trouble
+from research.core.errors import ServiceError
 from research.core.settings import Settings
-from research.sources.places.client import Session, connection
-from research.sources.places.offline import Offline
-from research.sources.places.server import build
+from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.offline import OfflineBackend
+from research.sources.places.server import build_server
 from tests.fakes import until
 from tests.servers.amap import FakeAmap
 from tests.servers.gemini import FakeGemini
@@ -109,12 +109,10 @@ async def failure(session: ClientSession, tool: str, **arguments: str) -> str:
     return result.content[0].text
 
 
-async def test_it_has_our_tools_with_the_arguments_that_ours_require(
-    fake: FakeAmap, tmp_path: Path
-) -> None:
+async def test_it_has_our_tools_with_the_arguments_that_ours_require(fake: FakeAmap, tmp_path: Path) -> None:
     async with served(fake, tmp_path) as session:
         theirs = {tool.name: tool.inputSchema for tool in (await session.list_tools()).tools}
-    ours = {tool.name: tool.inputSchema for tool in await build(Offline()).list_tools()}
+    ours = {tool.name: tool.inputSchema for tool in await build_server(OfflineBackend()).list_tools()}
     assert theirs.keys() == ours.keys()
     for name, schema in ours.items():
         assert schema["required"] == theirs[name]["required"]
@@ -122,9 +120,7 @@ async def test_it_has_our_tools_with_the_arguments_that_ours_require(
     assert not fake.log
 
 
-async def test_from_a_name_to_a_place_takes_a_call_for_each_place(
-    fake: FakeAmap, tmp_path: Path
-) -> None:
+async def test_from_a_name_to_a_place_takes_a_call_for_each_place(fake: FakeAmap, tmp_path: Path) -> None:
     async with served(fake, tmp_path) as session:
         (centre,) = (await answer(session, "maps_geo", address="北京王府井"))["return"]
         around = {"location": centre["location"], "radius": "2000", "keywords": "亲子|儿童乐园"}
@@ -148,9 +144,7 @@ async def test_from_a_name_to_a_place_takes_a_call_for_each_place(
 async def test_every_tool_answers_from_the_fake(fake: FakeAmap, tmp_path: Path) -> None:
     async with served(fake, tmp_path) as session:
         said = {tool: await answer(session, tool, **given) for tool, (given, _) in CALLS.items()}
-    assert {tool: set(value) for tool, value in said.items()} == {
-        tool: names for tool, (_, names) in CALLS.items()
-    }
+    assert {tool: set(value) for tool, value in said.items()} == {tool: names for tool, (_, names) in CALLS.items()}
     assert len(fake.log) == len(CALLS)
     assert said["maps_regeocode"]["city"] == []
     assert all("location" not in row for row in said["maps_text_search"]["pois"])
@@ -243,7 +237,7 @@ def test_nothing_but_amap_is_redirected(fake: FakeAmap, tmp_path: Path) -> None:
 # The one session of the app with it
 
 
-def session_of(fake: FakeAmap, folder: Path, mark: str, **more: Any) -> Session:
+def session_of(fake: FakeAmap, folder: Path, mark: str, **more: Any) -> AmapSession:
     given = environment(fake, folder)
     env = (("NODE_OPTIONS", SecretStr(given["NODE_OPTIONS"])), (MARK, SecretStr(mark)))
     settings = Settings.model_validate(
@@ -256,7 +250,7 @@ def session_of(fake: FakeAmap, folder: Path, mark: str, **more: Any) -> Session:
         }
         | more
     )
-    return Session(connection(settings), settings.amap_timeout + 1)
+    return AmapSession(session_factory(settings), settings.amap_timeout + 1)
 
 
 @pytest.fixture
@@ -281,9 +275,7 @@ GEO = ("maps_geo", {"address": "王府井"})
 
 
 @needs_proc
-async def test_any_number_of_calls_takes_one_process(
-    fake: FakeAmap, tmp_path: Path, mark: str
-) -> None:
+async def test_any_number_of_calls_takes_one_process(fake: FakeAmap, tmp_path: Path, mark: str) -> None:
     session = session_of(fake, tmp_path, mark)
     try:
         await session.start()
@@ -300,9 +292,7 @@ async def test_any_number_of_calls_takes_one_process(
 
 @needs_proc
 @pytest.mark.parametrize("during", [False, True], ids=["between", "during"])
-async def test_a_server_that_is_killed_is_started_anew(
-    during: bool, fake: FakeAmap, tmp_path: Path, mark: str
-) -> None:
+async def test_a_server_that_is_killed_is_started_anew(during: bool, fake: FakeAmap, tmp_path: Path, mark: str) -> None:
     session = session_of(fake, tmp_path, mark)
     try:
         first = await session.call(*GEO)
@@ -326,13 +316,13 @@ async def test_a_call_that_hangs_ends_in_time_and_closing_ends_the_server(
     try:
         await session.start()
         running = servers(mark)
-        session._timeout = 0.3
+        session._timeout_seconds = 0.3
         fake.fail("any", "hang")
-        with pytest.raises(Trouble, match="timeout: maps_geo: no answer within") as caught:
+        with pytest.raises(ServiceError, match="timeout: maps_geo: no answer within") as caught:
             await session.call(*GEO)
-        assert caught.value.again
+        assert caught.value.is_retryable
         fake.fail("any", "ok")
-        session._timeout = 10
+        session._timeout_seconds = 10
         assert (await session.call(*GEO))["return"]
         assert servers(mark) == running
         fake.fail("any", "hang")
@@ -340,7 +330,7 @@ async def test_a_call_that_hangs_ends_in_time_and_closing_ends_the_server(
         await asyncio.to_thread(until, lambda: len(fake.log) == 3)
     finally:
         await session.close()
-    with pytest.raises(Trouble, match="unavailable: "):
+    with pytest.raises(ServiceError, match="unavailable: "):
         await calling
 
 
@@ -349,12 +339,12 @@ async def test_its_failures_are_told_by_their_reasons_and_without_the_key(
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     caplog.set_level(logging.DEBUG)
-    told: dict[str, Trouble] = {}
+    told: dict[str, ServiceError] = {}
     session = session_of(fake, tmp_path, mark)
     try:
         for fault in ("key", "platform", "quota", "qps", "html502", "html200", "badjson", "drop"):
             fake.fail("any", fault)
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(ServiceError) as caught:
                 await session.call(*GEO)
             told[fault] = caught.value
         fake.fail("any", "ok")
@@ -363,7 +353,7 @@ async def test_its_failures_are_told_by_their_reasons_and_without_the_key(
             "city": ("maps_weather", {"city": "Atlantis"}),
             "tool": ("maps_teleport", {}),
         }.items():
-            with pytest.raises(Trouble) as caught:
+            with pytest.raises(ServiceError) as caught:
                 await session.call(*call)
             told[name] = caught.value
     finally:

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research import data
-from research.sources.places.questions import BESIDE, NEAR, WITHIN, purposes, wanted
+from research.sources.places.questions import (
+    BESIDE_METRES,
+    NEAR_METRES,
+    WITHIN_METRES,
+    list_purposes,
+    parse_place_query,
+)
 from tests.benchmarks.places import TARGET, figures, questions
 from tests.sources.places.fit import HALVES, Asked, asked, fitted, fitting, scores
 from tests.tables import each_row
@@ -47,7 +53,7 @@ def test_the_labelled_set_has_traps_and_wishes_in_both_languages() -> None:
     ],
 )
 def test_the_place_is_the_name_without_the_words_around_it(question: str, place: str) -> None:
-    wish = wanted(question)
+    wish = parse_place_query(question)
     assert wish is not None
     assert wish.place == place
 
@@ -57,7 +63,7 @@ def test_the_place_is_the_name_without_the_words_around_it(question: str, place:
     ["附近有什么好吃的", "这附近有厕所吗", "pharmacy near me", "Is there an ATM nearby?"],
 )
 def test_a_wish_without_a_named_place_is_still_a_wish(question: str) -> None:
-    wish = wanted(question)
+    wish = parse_place_query(question)
     assert wish is not None
     assert wish.place == ""
 
@@ -67,26 +73,26 @@ def test_a_wish_without_a_named_place_is_still_a_wish(question: str) -> None:
     [
         ("西湖附近两公里内有什么餐厅", 2_000),
         ("西湖附近半小时车程有什么餐厅", 15_000),
-        ("西湖附近哪里有24小时药店", NEAR),
-        ("王府井附近的书店", NEAR),
-        ("王府井旁边的书店", BESIDE),
-        ("杭州有哪些书店", WITHIN),
+        ("西湖附近哪里有24小时药店", NEAR_METRES),
+        ("王府井附近的书店", NEAR_METRES),
+        ("王府井旁边的书店", BESIDE_METRES),
+        ("杭州有哪些书店", WITHIN_METRES),
         ("王府井3公里内的书店", 3000),
         ("外滩步行10分钟以内的早餐店", 800),
         ("bookshops within 500 m of Wangfujing", 500),
-        ("bookshops next to Wangfujing", BESIDE),
+        ("bookshops next to Wangfujing", BESIDE_METRES),
         ("三里屯900公里内的加油站", 50_000),
     ],
 )
 def test_the_radius_is_what_the_words_say(question: str, radius: int) -> None:
-    wish = wanted(question)
+    wish = parse_place_query(question)
     assert wish is not None
     assert wish.radius == radius
 
 
 def test_the_kind_of_place_goes_before_whom_it_is_for() -> None:
-    museums = wanted("杭州有哪些博物馆适合带孩子")
-    anything = wanted("王府井附近适合遛娃的好去处")
+    museums = parse_place_query("杭州有哪些博物馆适合带孩子")
+    anything = parse_place_query("王府井附近适合遛娃的好去处")
     assert museums is not None
     assert anything is not None
     assert museums.keywords[0] == "博物馆"
@@ -95,13 +101,13 @@ def test_the_kind_of_place_goes_before_whom_it_is_for() -> None:
 
 
 def test_what_may_be_looked_for_has_keywords_of_the_map() -> None:
-    assert len(purposes()) >= 60
-    assert all(purpose.keywords and all(purpose.keywords) for purpose in purposes())
+    assert len(list_purposes()) >= 60
+    assert all(purpose.keywords and all(purpose.keywords) for purpose in list_purposes())
 
 
 @each_row("question", KNOWN)
 def test_what_people_asked_is_read_right(question: Asked) -> None:
-    wish = wanted(question.question)
+    wish = parse_place_query(question.question)
     assert (wish is not None) == question.wanted
     if wish is not None:
         assert question.centred(wish), wish
@@ -109,7 +115,7 @@ def test_what_people_asked_is_read_right(question: Asked) -> None:
 
 
 def test_a_shop_is_of_the_kind_before_it() -> None:
-    wish = wanted("ramen shops in Shinjuku")
+    wish = parse_place_query("ramen shops in Shinjuku")
     assert wish is not None
     assert "拉面" in wish.keywords
     assert "购物中心" not in wish.keywords
@@ -118,7 +124,7 @@ def test_a_shop_is_of_the_kind_before_it() -> None:
 @each_row("language", ["zh", "en"])
 def test_the_half_that_no_rule_was_made_on_is_told_apart(language: str) -> None:
     own = [q for q in asked() if q.half == HALVES[1] and q.language == language]
-    figures = scores(own, wanted)
+    figures = scores(own, parse_place_query)
     assert len(own) == 30
     assert figures["precision"] >= 0.95
     assert figures["recall"] >= 0.9
@@ -144,10 +150,10 @@ def test_the_shipped_weights_are_those_of_the_fit() -> None:
 )  # fmt: skip
 @settings(max_examples=200, deadline=None)
 def test_any_question_is_read_without_trouble(question: str) -> None:
-    wish = wanted(question)
+    wish = parse_place_query(question)
     if wish is not None:
-        if wish.act == "near":
+        if wish.intent == "near":
             assert wish.keywords
         else:
-            assert wish.place or wish.to
+            assert wish.place or wish.destination
         assert 100 <= wish.radius <= 50_000

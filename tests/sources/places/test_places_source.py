@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from research.agent.llm.reasoner import LLM
-from research.citations.numbering import lint, number
-from research.citations.registry import gather
+from research.agent.llm.reasoner import ModelReasoner
+from research.citations.numbering import check_numbering, number_citations
+from research.citations.registry import collect_evidence
 from research.core import settings
-from research.core.coordinates import Point, from_gcj02, metres
-from research.core.records import Answer, Cite, Evidence, Finding, Span, Task, silent
-from research.models.clients import Clients
-from research.sources.places.maps import Maps
-from research.sources.places.questions import wanted
+from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.records import Answer, Evidence, Finding, PassageReference, Span, Task, ignore_event
+from research.models.clients import ModelClients
+from research.sources.places.map_services import MapServices
+from research.sources.places.questions import parse_place_query
 from research.sources.places.retriever import PlacesRetriever
-from research.sources.places.service import Service
+from research.sources.places.service import MapService
 from research.storage.store import Store
 from tests.servers import Server
 from tests.servers.amap import PLACES, FakeAmap
@@ -77,7 +77,7 @@ def wire(request: pytest.FixtureRequest, wires: dict[str, Server]) -> Server:
 @pytest.fixture
 async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
     """Opens sources, with a model where a server of one is given."""
-    opened: list[tuple[PlacesRetriever, Clients]] = []
+    opened: list[tuple[PlacesRetriever, ModelClients]] = []
     store = Store(tmp_path / "runs.db")
 
     def source(model: Server | None = None, **more: str) -> PlacesRetriever:
@@ -87,14 +87,14 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
             env |= {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": model.base_url}
         elif model:
             env |= {"OPENAI_BASE_URL": model.base_url} | dict.fromkeys(ROLES, "openai:gpt-fake")
-        given = settings.load({**env, **more}, data_dir=tmp_path)
-        clients = Clients(given)
+        given = settings.load_settings({**env, **more}, data_dir=tmp_path)
+        clients = ModelClients(given)
         made = PlacesRetriever(
-            Maps(Service(given, store, lambda: NOW)),
-            deadline=given.search_timeout,
-            wanted=wanted,
-            explore=LLM(clients, lambda: NOW).explore if model else None,
-            budget=given.amap_calls,
+            MapServices(MapService(given, store, lambda: NOW)),
+            timeout_seconds=given.search_timeout,
+            parse_query=parse_place_query,
+            explorer=ModelReasoner(clients, lambda: NOW).explore if model else None,
+            max_calls=given.amap_calls,
             clock=lambda: NOW,
         )
         opened.append((made, clients))
@@ -107,7 +107,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
     store.close()
 
 
-async def searched(source: PlacesRetriever, query: str = QUERY, say: Any = silent) -> Finding:
+async def searched(source: PlacesRetriever, query: str = QUERY, say: Any = ignore_event) -> Finding:
     return await source.search(Task(id="1.1", source="places", query=query), say)
 
 
@@ -142,7 +142,7 @@ async def test_a_place_is_evidence_in_the_coordinates_of_the_world(sources: Open
     assert place is not None
     assert (place.provider, place.category, place.rating) == ("amap", "culture", 4.9)
     there = from_gcj02(Point(*(float(part) for part in THERE.split(","))))
-    assert metres(Point(place.lng, place.lat), there) < 0.1
+    assert distance_metres(Point(place.lng, place.lat), there) < 0.1
     assert found.centre is not None
     assert (found.centre.name, found.centre.radius) == ("王府井", 2_000)
 
@@ -155,9 +155,7 @@ async def test_a_line_has_all_that_is_known_of_a_place_in_the_language_of_the_qu
         "奇趣岛亲子乐园(王府井店)（游乐场）；地址：北京市东城区王府井大街176号；距王府井约 301 m（直线）；"
         "评分 4.5（满分 5）；人均 128 元；营业时间：周一至周日 10:00-21:30；电话：010-65132842。"
     )
-    assert line(found, "小树林儿童乐园") == (
-        "小树林儿童乐园（游乐场）；地址：北京市东城区；距王府井约 188 m（直线）。"
-    )
+    assert line(found, "小树林儿童乐园") == ("小树林儿童乐园（游乐场）；地址：北京市东城区；距王府井约 188 m（直线）。")
     english = await searched(sources(), "museums near Wangfujing")
     assert line(english, "故宫博物院") == (
         "故宫博物院 (museum); Address: 北京市东城区景山前街4号; About 1.4 km from Wangfujing in a straight line; "
@@ -171,12 +169,12 @@ async def test_a_passage_is_what_its_place_says_and_can_be_cited(sources: Opened
     spans = []
     for item in found.evidence:
         (passage,) = item.passages
-        cite = Cite(evidence=item.id, passage=passage.id, end=passage.end)
+        cite = PassageReference(evidence=item.id, passage=passage.id, end=passage.end)
         spans.append(Span(kind="quote", text=passage.text, cites=(cite,)))
     answer = Answer(title="t", language="zh", author="a", spans=tuple(spans), made=NOW)
-    numbered = number(answer, gather([found]))
+    numbered = number_citations(answer, collect_evidence([found]))
     assert [s.evidence.title for s in numbered.sources] == names(found)
-    assert lint(numbered) == []
+    assert check_numbering(numbered) == []
 
 
 async def test_a_place_that_two_searches_have_found_is_one_source(sources: Opened) -> None:
@@ -184,22 +182,22 @@ async def test_a_place_that_two_searches_have_found_is_one_source(sources: Opene
     one_, other = await searched(source), await searched(source, "王府井附近的博物馆")
     both = set(names(one_)) & set(names(other))
     assert "故宫博物院" in both
-    registry = gather([one_, other])
+    registry = collect_evidence([one_, other])
     assert len(registry) == len(set(names(one_)) | set(names(other)))
     merged = registry.get(one(one_, "故宫博物院").id)
     assert merged is not None
     assert len(merged.passages) == 1
 
 
-async def test_what_is_known_from_before_is_as_old_as_it_is(
-    tmp_path: Path, fake: Renamed, sources: Opened
-) -> None:
+async def test_what_is_known_from_before_is_as_old_as_it_is(tmp_path: Path, fake: Renamed, sources: Opened) -> None:
     await searched(sources())
     later = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     store = Store(tmp_path / "runs.db")
-    service = Service(settings.load(env, data_dir=tmp_path), store, lambda: later)
-    source = PlacesRetriever(Maps(service), deadline=60, wanted=wanted, clock=lambda: later)
+    service = MapService(settings.load_settings(env, data_dir=tmp_path), store, lambda: later)
+    source = PlacesRetriever(
+        MapServices(service), timeout_seconds=60, parse_query=parse_place_query, clock=lambda: later
+    )
     known = await searched(source)
     fresh = await searched(source, "王府井附近的书店")
     assert {item.retrieved for item in known.evidence} == {NOW}
@@ -217,9 +215,7 @@ async def test_a_search_that_had_to_be_widened_says_so(sources: Opened) -> None:
     assert english.message == "nothing within 500 m; the search was widened to 1.2 km"
 
 
-async def test_places_whose_location_nobody_told_are_counted(
-    fake: Renamed, sources: Opened
-) -> None:
+async def test_places_whose_location_nobody_told_are_counted(fake: Renamed, sources: Opened) -> None:
     with hosted(Bare(KEY, base_url=fake.base_url)) as address:
         source = sources(AMAP_MCP=address, AMAP_DETAIL_CALLS="2")
         found = await searched(source)
@@ -237,9 +233,7 @@ async def test_places_of_a_city_have_no_distance(sources: Opened) -> None:
     assert "距" not in line(found, "雷峰塔")
 
 
-async def test_a_query_that_names_no_wish_is_searched_by_its_words(
-    sources: Opened, fake: Renamed
-) -> None:
+async def test_a_query_that_names_no_wish_is_searched_by_its_words(sources: Opened, fake: Renamed) -> None:
     assert names(await searched(sources(), "雷峰塔")) == ["雷峰塔"]
     assert fake.paths() == [TEXT]
 
@@ -273,11 +267,9 @@ async def test_a_failure_says_why_and_of_whom(
     assert KEY not in found.message
 
 
-async def test_without_a_key_the_table_is_named_as_what_it_is(
-    sources: Opened, fake: Renamed
-) -> None:
+async def test_without_a_key_the_table_is_named_as_what_it_is(sources: Opened, fake: Renamed) -> None:
     source = sources(AMAP_MAPS_API_KEY="")
-    assert source.ready().state == "offline"
+    assert source.readiness().state == "offline"
     found = await searched(source)
     assert (found.provider, found.reason) == ("offline", None)
     item = found.evidence[0]
@@ -289,16 +281,14 @@ async def test_without_a_key_the_table_is_named_as_what_it_is(
 
 
 def test_what_it_can_do_is_told(sources: Opened) -> None:
-    assert sources().ready().state == "live"
-    assert sources(AMAP_MAPS_API_KEY="", AMAP_MCP="npm").ready().state == "missing"
+    assert sources().readiness().state == "live"
+    assert sources(AMAP_MAPS_API_KEY="", AMAP_MCP="npm").readiness().state == "missing"
 
 
 # A model that calls the tools
 
 
-async def test_a_model_finds_places_with_the_tools(
-    sources: Opened, fake: Renamed, wire: Server
-) -> None:
+async def test_a_model_finds_places_with_the_tools(sources: Opened, fake: Renamed, wire: Server) -> None:
     heard: list[tuple[str, dict[str, Any]]] = []
 
     def say(kind: str, /, **data: Any) -> None:
@@ -319,9 +309,7 @@ async def test_a_model_finds_places_with_the_tools(
     assert len([data for data in used if data["model"] != "amap"]) == 3
 
 
-async def test_a_model_and_the_rules_tell_of_a_place_in_the_same_words(
-    sources: Opened, wire: Server
-) -> None:
+async def test_a_model_and_the_rules_tell_of_a_place_in_the_same_words(sources: Opened, wire: Server) -> None:
     by_model, by_rules = await searched(sources(wire)), await searched(sources())
     assert line(by_model, "故宫博物院") == line(by_rules, "故宫博物院")
     assert one(by_model, "故宫博物院").id == one(by_rules, "故宫博物院").id
@@ -373,9 +361,7 @@ async def test_wrong_calls_do_no_harm(sources: Opened, fake: Renamed, wire: Serv
     assert set(fake.paths()) == {GEO, AROUND}
 
 
-async def test_a_model_that_calls_nothing_leaves_it_to_the_rules(
-    sources: Opened, fake: Renamed, wire: Server
-) -> None:
+async def test_a_model_that_calls_nothing_leaves_it_to_the_rules(sources: Opened, fake: Renamed, wire: Server) -> None:
     wire.fail("tools", "nocall")
     found = await searched(sources(wire))
     assert (found.reason, found.failures, wire.calls("tools")) == (None, (), 1)
@@ -406,9 +392,7 @@ async def test_a_failure_of_the_model_stays_where_the_rules_fail_too(
     assert (found.reason, reasons(found)) == ("quota", [("search", "places", "refused")])
 
 
-async def test_a_model_that_is_silent_is_not_waited_for_too_long(
-    sources: Opened, wire: Server
-) -> None:
+async def test_a_model_that_is_silent_is_not_waited_for_too_long(sources: Opened, wire: Server) -> None:
     wire.fail("tools", "hang")
     found = await searched(sources(wire, SIGHTLINE_SEARCH_TIMEOUT="1"))
     assert "故宫博物院" in names(found)
@@ -433,9 +417,7 @@ def after_places(*more: ToolCall) -> Callable[[Ask], Sequence[ToolCall]]:
 
 
 @pytest.mark.slow
-async def test_what_was_found_before_the_time_was_over_is_kept(
-    sources: Opened, fake: Renamed, wire: Server
-) -> None:
+async def test_what_was_found_before_the_time_was_over_is_kept(sources: Opened, fake: Renamed, wire: Server) -> None:
     way = {"origin": HERE, "destination": THERE}
     wire.brain.caller = after_places(ToolCall("maps_direction_walking", way))
     fake.fail("walking", "hang")
@@ -463,9 +445,7 @@ async def test_where_the_day_s_searches_are_used_the_rules_do_not_try_again(
     assert (found.reason, fake.paths()) == ("quota", [GEO, AROUND])
 
 
-async def test_what_is_unclear_to_a_model_is_asked_back(
-    sources: Opened, fake: Renamed, wire: Server
-) -> None:
+async def test_what_is_unclear_to_a_model_is_asked_back(sources: Opened, fake: Renamed, wire: Server) -> None:
     found = await searched(sources(wire), "鼓楼附近的公园")
     assert found.reason == "unclear"
     assert "北京市东城区鼓楼、江苏省南京市鼓楼区" in found.message
@@ -473,32 +453,24 @@ async def test_what_is_unclear_to_a_model_is_asked_back(
 
 
 async def test_what_is_unclear_beside_what_was_found_is_told(sources: Opened, wire: Server) -> None:
-    wire.brain.caller = after_places(
-        ToolCall("maps_geo", {"address": "鼓楼"}), ToolCall("maps_geo", {"address": ""})
-    )
+    wire.brain.caller = after_places(ToolCall("maps_geo", {"address": "鼓楼"}), ToolCall("maps_geo", {"address": ""}))
     found = await searched(sources(wire))
     assert "故宫博物院" in names(found)
     assert reasons(found) == [("search", "places", "unclear")]
     assert "有几处" in found.failures[0].message
 
 
-async def test_a_tool_that_is_not_for_models_is_not_called(
-    sources: Opened, fake: Renamed, wire: Server
-) -> None:
+async def test_a_tool_that_is_not_for_models_is_not_called(sources: Opened, fake: Renamed, wire: Server) -> None:
     wire.brain.caller = after_places(ToolCall("maps_ip_location", {"ip": "114.247.50.2"}))
     found = await searched(sources(wire))
     assert names(found)
     assert "v3/ip" not in fake.paths()
 
 
-async def test_distances_are_told_from_the_centre_that_is_drawn_only(
-    sources: Opened, wire: Server
-) -> None:
+async def test_distances_are_told_from_the_centre_that_is_drawn_only(sources: Opened, wire: Server) -> None:
     lake = {"location": LAKE, "radius": "3000", "keywords": "公园"}
     wider = {"location": HERE, "radius": "4000", "keywords": "公园"}
-    wire.brain.caller = after_places(
-        ToolCall("maps_around_search", lake), ToolCall("maps_around_search", wider)
-    )
+    wire.brain.caller = after_places(ToolCall("maps_around_search", lake), ToolCall("maps_around_search", wider))
     found = await searched(sources(wire))
     assert found.centre is not None
     assert (found.centre.name, found.centre.radius) == ("王府井", 4_000)
@@ -507,9 +479,7 @@ async def test_distances_are_told_from_the_centre_that_is_drawn_only(
     assert one(found, "花港观鱼").place.distance is None  # type: ignore[union-attr]
 
 
-async def test_a_circle_that_a_model_drew_wider_says_what_it_asked_for_first(
-    sources: Opened, wire: Server
-) -> None:
+async def test_a_circle_that_a_model_drew_wider_says_what_it_asked_for_first(sources: Opened, wire: Server) -> None:
     near = {"location": HERE, "radius": "300", "keywords": "公园"}
     wider = {"location": HERE, "radius": "2000", "keywords": "公园"}
     calls = [ToolCall("maps_around_search", near)], [ToolCall("maps_around_search", wider)]

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import pytest
 
-from research.citations.conflicts import conflicts
+from research.citations.disagreements import find_disagreements
 from research.core import settings
-from research.core.records import Evidence, Finding, Options, Report, Run, Task, silent
-from research.sources.places.maps import Maps
-from research.sources.places.questions import Wish, wanted
+from research.core.records import Evidence, Finding, Report, Run, RunOptions, Task, ignore_event
+from research.sources.places.map_services import MapServices
+from research.sources.places.questions import PlaceQuery, parse_place_query
 from research.sources.places.retriever import PlacesRetriever
-from research.sources.places.service import Service
+from research.sources.places.service import MapService
 from research.storage.store import Store
 from tests.servers.amap import FakeAmap
 from tests.servers.npm import KEY, environment, lacking
@@ -88,15 +88,15 @@ async def source(tmp_path: Path, fake: FakeAmap) -> AsyncIterator[PlacesRetrieve
 
 
 async def opened(
-    folder: Path, env: dict[str, str], reads: Callable[[str], Wish | None] = wanted
+    folder: Path, env: dict[str, str], reads: Callable[[str], PlaceQuery | None] = parse_place_query
 ) -> AsyncIterator[PlacesRetriever]:
-    given = settings.load(env, data_dir=folder)
+    given = settings.load_settings(env, data_dir=folder)
     store = Store(folder / "runs.db")
     made = PlacesRetriever(
-        Maps(Service(given, store, lambda: NOW)),
-        deadline=given.search_timeout,
-        wanted=reads,
-        budget=given.amap_calls,
+        MapServices(MapService(given, store, lambda: NOW)),
+        timeout_seconds=given.search_timeout,
+        parse_query=reads,
+        max_calls=given.amap_calls,
         clock=lambda: NOW,
     )
     yield made
@@ -105,7 +105,7 @@ async def opened(
 
 
 async def ask(source: PlacesRetriever, question: str) -> Finding:
-    return await source.search(Task(id="1.1", source="places", query=question), silent)
+    return await source.search(Task(id="1.1", source="places", query=question), ignore_event)
 
 
 def said(found: Finding) -> list[str]:
@@ -130,9 +130,7 @@ async def test_a_question_calls_the_tools_that_it_needs_and_no_other(
     assert found.failures == ()
 
 
-async def test_a_question_for_places_abroad_asks_amap_nothing(
-    source: PlacesRetriever, fake: FakeAmap
-) -> None:
+async def test_a_question_for_places_abroad_asks_amap_nothing(source: PlacesRetriever, fake: FakeAmap) -> None:
     found = await ask(source, "ramen shops in Shinjuku")
     assert (found.reason, found.evidence) == ("unclear", ())
     assert fake.log == []
@@ -163,14 +161,14 @@ async def test_two_ways_to_one_place_are_no_disagreement(source: PlacesRetriever
         conversation="c",
         owner="o",
         question="q",
-        options=Options(),
+        options=RunOptions(),
         status="done",
         created=NOW,
     )
     report = Report(run=run, findings=(found,), evidence=found.evidence)
-    assert conflicts(report, None) == ()
+    assert find_disagreements(report, None) == ()
     alike = [item.model_copy(update={"kind": "web"}) for item in found.evidence]
-    assert conflicts(report.model_copy(update={"evidence": tuple(alike)}), None) != ()
+    assert find_disagreements(report.model_copy(update={"evidence": tuple(alike)}), None) != ()
 
 
 async def test_a_distance_is_told_in_each_way_that_it_is_measured(source: PlacesRetriever) -> None:
@@ -193,9 +191,7 @@ async def test_the_way_between_two_is_drawn_with_what_was_searched(
     assert found.message == f"搜索了沿途 3 处各 {found.along[0].radius} m 以内"
 
 
-async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(
-    tmp_path: Path, fake: FakeAmap
-) -> None:
+async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(tmp_path: Path, fake: FakeAmap) -> None:
     async for source in opened(tmp_path, {}):
         found = await ask(source, "how do I get from Wangfujing to the Palace Museum")
         assert said(found)[0].startswith("From Wangfujing to Palace Museum, in a straight line: ")
@@ -204,10 +200,8 @@ async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(
     assert fake.log == []
 
 
-async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(
-    tmp_path: Path, fake: FakeAmap
-) -> None:
-    wish = Wish(place="北京", act="route", stops=("故宫博物院", "中国国家博物馆", "皇城根遗址公园"))
+async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(tmp_path: Path, fake: FakeAmap) -> None:
+    wish = PlaceQuery(place="北京", intent="route", stops=("故宫博物院", "中国国家博物馆", "皇城根遗址公园"))
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     async for source in opened(tmp_path, env, lambda _: wish):
         found = await ask(source, "北京一日游")
@@ -225,9 +219,7 @@ async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(
 
 @pytest.mark.node
 @pytest.mark.skipif(bool(lacking()), reason=lacking())
-async def test_amap_s_own_server_gives_no_line_and_that_is_said(
-    tmp_path: Path, fake: FakeAmap
-) -> None:
+async def test_amap_s_own_server_gives_no_line_and_that_is_said(tmp_path: Path, fake: FakeAmap) -> None:
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_MCP": "npm"} | environment(fake, tmp_path)
     async for source in opened(tmp_path, env):
         found = await ask(source, "青岛栈桥到八大关步行路线")

@@ -22,11 +22,11 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 from pydantic import SecretStr
 
-from research.core.coordinates import Point, from_gcj02, metres
+from research.core.coordinates import Point, distance_metres, from_gcj02
 from research.core.settings import Settings
-from research.sources.places.amap import Amap
-from research.sources.places.offline import Offline, _table
-from research.sources.places.server import Backend, backend_of, build, main
+from research.sources.places.amap import AmapBackend
+from research.sources.places.offline import OfflineBackend, _load_table
+from research.sources.places.server import MapBackend, build_backend, build_server, main
 from tests.servers.amap import FakeAmap
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -81,9 +81,9 @@ def fake() -> Iterator[FakeAmap]:
 
 
 @asynccontextmanager
-async def talking(backend: Backend) -> AsyncIterator[ClientSession]:
+async def talking(backend: MapBackend) -> AsyncIterator[ClientSession]:
     """A session in memory. Not a fixture: it has to be left in the task that entered it."""
-    async with create_connected_server_and_client_session(build(backend), SOON) as session:
+    async with create_connected_server_and_client_session(build_server(backend), SOON) as session:
         yield session
     await backend.close()
 
@@ -106,8 +106,8 @@ async def running(env: dict[str, str], log: Path) -> AsyncIterator[ClientSession
             yield session
 
 
-def amap(fake: FakeAmap, timeout: float = 5) -> Amap:
-    return Amap(KEY, base_url=fake.base_url, timeout=timeout)
+def amap(fake: FakeAmap, timeout: float = 5) -> AmapBackend:
+    return AmapBackend(KEY, base_url=fake.base_url, timeout_seconds=timeout)
 
 
 def words(result: CallToolResult) -> str:
@@ -125,12 +125,12 @@ def data(result: CallToolResult) -> dict[str, Any]:
 
 def true_points(result: dict[str, Any]) -> None:
     """Fails unless places of the table are where they are, to five metres."""
-    truth = {entry["name"]: Point(entry["lng"], entry["lat"]) for entry in _table()["places"]}
+    truth = {entry["name"]: Point(entry["lng"], entry["lat"]) for entry in _load_table()["places"]}
     known = [place for place in result["pois"] if place["name"] in truth]
     assert len(known) >= 3
     for place in known:
         lng, lat = map(float, place["location"].split(","))
-        assert metres(from_gcj02(Point(lng, lat)), truth[place["name"]]) < 5
+        assert distance_metres(from_gcj02(Point(lng, lat)), truth[place["name"]]) < 5
 
 
 async def test_the_tools_have_the_names_and_arguments_of_amaps_own(fake: FakeAmap) -> None:
@@ -159,7 +159,7 @@ async def test_every_tool_answers_with_who_says_it_and_in_which_coordinates(
 
 
 async def test_a_chain_of_tools_leads_to_true_points_with_either_back_end(fake: FakeAmap) -> None:
-    for backend in (amap(fake), Offline()):
+    for backend in (amap(fake), OfflineBackend()):
         async with talking(backend) as session:
             (centre,) = data(await session.call_tool("maps_geo", {"address": "王府井"}))["return"]
             arguments = {"location": centre["location"], "radius": 3000, "keywords": "博物馆|公园"}
@@ -255,7 +255,7 @@ async def test_nothing_found_is_a_result(fake: FakeAmap) -> None:
 
 
 async def test_offline_answers_are_samples_and_the_rest_is_declined() -> None:
-    async with talking(Offline()) as session:
+    async with talking(OfflineBackend()) as session:
         found = data(await session.call_tool("maps_text_search", {"keywords": "书店"}))
         assert (found["source"], found["sample"]) == ("offline", True)
         for tool in ("maps_direction_walking", "maps_weather", "maps_ip_location"):
@@ -265,15 +265,15 @@ async def test_offline_answers_are_samples_and_the_rest_is_declined() -> None:
         assert result.isError and words(result).startswith("empty: the offline sample")
 
 
-class Broken(Offline):
-    async def weather(self, city: str) -> dict[str, Any]:
+class Broken(OfflineBackend):
+    async def fetch_forecast(self, city: str) -> dict[str, Any]:
         raise KeyError(f"a mistake of ours with {KEY}")
 
 
 async def test_a_mistake_of_ours_is_told_as_one_and_its_details_go_to_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    Amap(KEY)  # from here on the key is known
+    AmapBackend(KEY)  # from here on the key is known
     async with talking(Broken()) as session:
         result = await session.call_tool("maps_weather", {"city": "北京"})
     assert words(result) == "internal: the tool failed (KeyError)"
@@ -284,18 +284,16 @@ async def test_a_mistake_of_ours_is_told_as_one_and_its_details_go_to_the_log(
 def test_building_a_server_leaves_the_logging_of_the_application_alone() -> None:
     root = logging.getLogger()
     before = root.handlers[:], root.level
-    build(Offline())
+    build_server(OfflineBackend())
     assert (root.handlers[:], root.level) == before
 
 
 def test_a_key_chooses_amap_and_none_the_table(tmp_path: Path) -> None:
-    assert backend_of(Settings(data_dir=tmp_path)).name == "offline"
-    assert backend_of(Settings(data_dir=tmp_path, amap_key=SecretStr(KEY))).name == "amap"
+    assert build_backend(Settings(data_dir=tmp_path)).name == "offline"
+    assert build_backend(Settings(data_dir=tmp_path, amap_key=SecretStr(KEY))).name == "amap"
 
 
-async def test_over_stdio_the_server_asks_amap_and_keeps_the_key(
-    fake: FakeAmap, tmp_path: Path
-) -> None:
+async def test_over_stdio_the_server_asks_amap_and_keeps_the_key(fake: FakeAmap, tmp_path: Path) -> None:
     log = tmp_path / "stderr"
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     async with running(env, log) as session:

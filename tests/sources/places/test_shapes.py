@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.coordinates import Point, metres, to_gcj02
-from research.core.records import Place, Reason
-from research.sources.places.amap import Amap
-from research.sources.places.offline import Offline
-from research.sources.places.shapes import (
+from research.core.coordinates import Point, distance_metres, to_gcj02
+from research.core.records import FailureReason, Place
+from research.sources.places.amap import AmapBackend
+from research.sources.places.offline import OfflineBackend
+from research.sources.places.tool_responses import (
     Area,
-    Lead,
-    areas,
-    category,
-    forecasts,
-    number,
-    places,
-    text,
-    trouble,
-    ways,
+    UnlocatedPlace,
+    as_number,
+    as_text,
+    parse_areas,
+    parse_distances,
+    parse_error,
+    parse_forecasts,
+    parse_places,
+    place_category,
 )
 from tests.core.test_coordinates import PAIRS
 from tests.servers.amap import FakeAmap
@@ -90,13 +90,13 @@ HOSTED_DETAIL = {name: value for name, value in NPM_DETAIL.items() if name != "p
 
 
 def only_places(answer: dict[str, Any]) -> list[Place]:
-    found = list(places(answer))
+    found = list(parse_places(answer))
     assert all(isinstance(item, Place) for item in found)
     return [item for item in found if isinstance(item, Place)]
 
 
 def off(place: Place, truth: Point) -> float:
-    return metres(Point(place.lng, place.lat), truth)
+    return distance_metres(Point(place.lng, place.lat), truth)
 
 
 # Places
@@ -117,9 +117,9 @@ def test_our_own_server_tells_all_of_a_place_at_once() -> None:
 
 
 def test_amaps_own_searches_give_leads_whose_details_are_places() -> None:
-    leads = [Lead("B0PARK", "皇城根遗址公园"), Lead("B0MALL", "北京apm")]
-    assert list(places(NPM_SEARCH)) == leads
-    assert list(places(HOSTED_SEARCH)) == leads[:1]
+    leads = [UnlocatedPlace("B0PARK", "皇城根遗址公园"), UnlocatedPlace("B0MALL", "北京apm")]
+    assert list(parse_places(NPM_SEARCH)) == leads
+    assert list(parse_places(HOSTED_SEARCH)) == leads[:1]
 
 
 @pytest.mark.parametrize("detail", [NPM_DETAIL, HOSTED_DETAIL], ids=["npm", "hosted"])
@@ -141,10 +141,10 @@ def test_empty_values_are_none_of_them() -> None:
 
 @each_row("nothing", [[], {}, None, "", 0, False, "[]", [[]], [None], "B0"])
 def test_no_places_are_no_places(nothing: Any) -> None:
-    assert list(places({"pois": nothing})) == []
-    assert areas({"return": nothing}) == areas({"results": nothing}) == ()
-    assert ways({"results": nothing}) == []
-    assert forecasts({"forecasts": nothing}) == []
+    assert list(parse_places({"pois": nothing})) == []
+    assert parse_areas({"return": nothing}) == parse_areas({"results": nothing}) == ()
+    assert parse_distances({"results": nothing}) == []
+    assert parse_forecasts({"forecasts": nothing}) == []
 
 
 def test_what_is_no_rating_no_price_and_no_address_of_a_photo_is_left_out() -> None:
@@ -160,8 +160,8 @@ def test_what_is_no_rating_no_price_and_no_address_of_a_photo_is_left_out() -> N
 
 def test_places_without_a_point_on_earth_are_leads() -> None:
     for location in ([], "", "116.4", "116.4,", "x,y", "200,39", "116,95", "nan,39", "inf,1", None):
-        (found,) = places({"pois": [OWN["pois"][0] | {"location": location}]})
-        assert found == Lead("B0PARK", "皇城根遗址公园")
+        (found,) = parse_places({"pois": [OWN["pois"][0] | {"location": location}]})
+        assert found == UnlocatedPlace("B0PARK", "皇城根遗址公园")
 
 
 # Coordinates
@@ -172,7 +172,7 @@ def test_points_leave_in_wgs84_to_a_metre(truth: Point) -> None:
     row = {"id": "B0", "name": "x", "location": SHOWN[truth]}
     (place,) = only_places({"pois": [row]})
     assert off(place, truth) < 1
-    assert metres(Point(*map(float, SHOWN[truth].split(","))), truth) > 300  # it was really moved
+    assert distance_metres(Point(*map(float, SHOWN[truth].split(","))), truth) > 300  # it was really moved
 
 
 @pytest.mark.parametrize(("wgs84", "gcj02"), PAIRS)
@@ -192,16 +192,16 @@ def test_a_point_is_moved_by_its_declared_system_and_not_by_where_it_lies(point:
     assert off(undeclared, point) > 100
     assert (undeclared.lng, undeclared.lat) == (stated.lng, stated.lat)
     shifted = to_gcj02(Point(undeclared.lng, undeclared.lat))
-    assert metres(shifted, point) < 0.1
+    assert distance_metres(shifted, point) < 0.1
 
 
 async def test_every_server_of_ours_says_the_same_of_a_place() -> None:
     """REST and the table are read alike: what both know is at the same point."""
     with FakeAmap() as fake:
-        amap = Amap(KEY, base_url=fake.base_url)
-        live = {p.name: p for p in only_places(await amap.text("博物馆|公园|书店", "北京"))}
+        amap = AmapBackend(KEY, base_url=fake.base_url)
+        live = {p.name: p for p in only_places(await amap.search_text("博物馆|公园|书店", "北京"))}
         await amap.close()
-    table = {p.name: p for p in only_places(await Offline().text("博物馆|公园|书店", "北京"))}
+    table = {p.name: p for p in only_places(await OfflineBackend().search_text("博物馆|公园|书店", "北京"))}
     both = live.keys() & table.keys()
     assert len(both) >= 3
     for name in both:
@@ -227,10 +227,8 @@ async def test_every_server_of_ours_says_the_same_of_a_place() -> None:
         ("", "交通设施服务;地铁站;地铁站", "transport"), ("", "", "other"), ("", "亲子乐园", "family"),
     ],
 )  # fmt: skip
-def test_a_category_comes_from_the_code_or_else_from_the_words(
-    code: str, kind: str, expected: str
-) -> None:
-    assert category(code, kind) == expected
+def test_a_category_comes_from_the_code_or_else_from_the_words(code: str, kind: str, expected: str) -> None:
+    assert place_category(code, kind) == expected
 
 
 # Addresses
@@ -246,20 +244,20 @@ def geocode(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["return", "results"])
 def test_an_address_is_read_from_every_server(name: str) -> None:
-    (area,) = areas({name: [geocode()]})
-    assert (area.name, area.level, area.region) == ("北京市东城区", "热点商圈", False)
+    (area,) = parse_areas({name: [geocode()]})
+    assert (area.name, area.level, area.is_region) == ("北京市东城区", "热点商圈", False)
     assert (area.province, area.city, area.district) == ("北京市", "北京市", "东城区")
     assert area.adcode == "110101"
-    assert metres(area.point, MALL) < 1
+    assert distance_metres(area.point, MALL) < 1
 
 
 def test_our_own_servers_whole_address_is_the_name() -> None:
-    (area,) = areas({"return": [geocode(formatted_address="北京市东城区王府井大街")]})
+    (area,) = parse_areas({"return": [geocode(formatted_address="北京市东城区王府井大街")]})
     assert area.name == "北京市东城区王府井大街"
 
 
 def test_an_address_without_a_point_is_left_out() -> None:
-    found = areas({"return": [geocode(location=[]), "x", geocode(adcode="110105")]})
+    found = parse_areas({"return": [geocode(location=[]), "x", geocode(adcode="110105")]})
     assert [area.adcode for area in found] == ["110105"]
 
 
@@ -273,12 +271,12 @@ def test_an_address_without_a_point_is_left_out() -> None:
 )  # fmt: skip
 def test_how_large_an_address_is(level: str, province: str, region: bool, too_large: bool) -> None:
     area = Area("x", level, MALL, province=province)
-    assert (area.region, area.too_large) == (region, too_large)
+    assert (area.is_region, area.is_too_large) == (region, too_large)
 
 
 def test_a_municipality_without_a_city_is_its_own() -> None:
-    (area,) = areas({"return": [geocode(city=[], district=[], level="省")]})
-    assert (area.city, area.name, area.too_large) == ("北京市", "北京市", False)
+    (area,) = parse_areas({"return": [geocode(city=[], district=[], level="省")]})
+    assert (area.city, area.name, area.is_too_large) == ("北京市", "北京市", False)
 
 
 # Ways
@@ -291,12 +289,12 @@ def test_distances_come_in_the_order_of_their_origins() -> None:
         {"origin_id": "1", "dest_id": "1", "distance": "100", "duration": "10"},
         {"origin_id": "3", "dest_id": "1", "distance": [], "duration": []},
     ]
-    assert ways({"results": rows}) == [(100, 10), (200, None), (300, 30)]
+    assert parse_distances({"results": rows}) == [(100, 10), (200, None), (300, 30)]
 
 
 def test_a_forecast_is_plain_texts() -> None:
     days = [{"date": "2026-11-21", "dayweather": "晴", "daytemp": 9, "nightwind": []}]
-    assert forecasts({"city": "北京市", "forecasts": days}) == [
+    assert parse_forecasts({"city": "北京市", "forecasts": days}) == [
         {"date": "2026-11-21", "dayweather": "晴", "daytemp": "9", "nightwind": ""}
     ]
 
@@ -362,18 +360,18 @@ LOST = f"Error: request to {ADDRESS} failed, reason: "
     ],
 )  # fmt: skip
 def test_a_failure_has_its_reason_its_remedy_and_no_key(
-    told: str, reason: Reason, hint: str, again: bool, shown: str
+    told: str, reason: FailureReason, hint: str, again: bool, shown: str
 ) -> None:
-    found = trouble(told)
-    assert (found.reason, found.hint, found.again) == (reason, hint, again)
+    found = parse_error(told)
+    assert (found.reason, found.hint, found.is_retryable) == (reason, hint, again)
     assert shown in found.message
     assert KEY not in str(found) and "://" not in found.message and "<" not in found.message
-    assert found.after == (1.0 if reason == "quota" and again else None)
+    assert found.retry_after_seconds == (1.0 if reason == "quota" and again else None)
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_a_failure_of_a_known_kind(told: str) -> None:
-    assert trouble(told).reason in get_args(Reason)
+    assert parse_error(told).reason in get_args(FailureReason)
 
 
 # Values of any kind
@@ -382,9 +380,9 @@ def test_any_text_is_a_failure_of_a_known_kind(told: str) -> None:
 @pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
 def test_any_value_is_a_line_of_text_and_perhaps_a_number(value: Any) -> None:
-    assert "\n" not in text(value)
-    text(value).encode()
-    found = number(value)
+    assert "\n" not in as_text(value)
+    as_text(value).encode()
+    found = as_number(value)
     assert found is None or abs(found) < float("inf")
 
 
@@ -401,7 +399,7 @@ JSON = st.recursive(
 @pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["pois", "return", "results", "route", "data", "forecasts", "id", "name"]), JSON))  # fmt: skip
 def test_no_answer_is_too_odd_to_be_read(answer: dict[str, Any]) -> None:
-    list(places(answer))
-    areas(answer)
-    ways(answer)
-    forecasts(answer)
+    list(parse_places(answer))
+    parse_areas(answer)
+    parse_distances(answer)
+    parse_forecasts(answer)

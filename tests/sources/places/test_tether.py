@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from research.sources.mcp_tools.transports import TETHER
+from research.sources.mcp_tools.transports import SUPERVISOR
 from tests.fakes import until
 from tests.servers.processes import MARK, alive, children, lacking, marked
 from tests.tables import each_row
@@ -66,7 +66,7 @@ def mark() -> Iterator[str]:
 
 
 def tied(*command: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(TETHER), "/dev/stderr", *command]
+    return [sys.executable, "-I", "-S", str(SUPERVISOR), "/dev/stderr", *command]
 
 
 def run(*command: str, **env: str) -> subprocess.CompletedProcess[bytes]:
@@ -92,9 +92,7 @@ def test_it_ends_the_whole_group_when_its_parent_is_killed(mark: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("group", [False, True], ids=["tether", "group"])
-def test_it_ends_the_whole_group_when_it_is_ended_itself(
-    how: signal.Signals, group: bool, mark: str
-) -> None:
+def test_it_ends_the_whole_group_when_it_is_ended_itself(how: signal.Signals, group: bool, mark: str) -> None:
     given = {"env": os.environ | {MARK: mark}, "start_new_session": True}
     with subprocess.Popen(tied("sh", "-c", FAMILY), **given) as tether:
         until(lambda: sleeping(mark))
@@ -113,9 +111,7 @@ def test_what_a_command_leaves_behind_ends_with_it(mark: str) -> None:
 @needs_linux
 @pytest.mark.parametrize("script", [DAEMONS, STORM], ids=["few", "many"])
 @pytest.mark.parametrize("victim", ["parent", "outer", "outer politely", "group", "inner"])
-def test_what_has_left_the_group_and_the_session_ends_whoever_is_killed(
-    victim: str, script: str, mark: str
-) -> None:
+def test_what_has_left_the_group_and_the_session_ends_whoever_is_killed(victim: str, script: str, mark: str) -> None:
     server = [sys.executable, "-c", f"{script}\nprint(flush=True)\ntime.sleep(1000)"]
     command = [sys.executable, "-c", PARENT, *tied(*server)]
     given = {"env": os.environ | {MARK: mark}, "stdout": subprocess.PIPE}
@@ -180,7 +176,7 @@ def test_without_its_pipe_for_errors_it_ends_at_once(there: bool, tmp_path: Path
     pipe = tmp_path / "errors"
     if there:
         os.mkfifo(pipe)
-    command = [sys.executable, "-I", "-S", str(TETHER), str(pipe), "echo", "started"]
+    command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(pipe), "echo", "started"]
     done = subprocess.run(command, capture_output=True, timeout=30, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 

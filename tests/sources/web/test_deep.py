@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from research.agent.nodes.search import look_up
-from research.application import Desk
-from research.core.errors import Trouble
-from research.core.records import Finding, Task, silent
-from research.core.settings import load
-from research.models.clients import Clients
-from research.sources.base import NOTES
-from research.sources.web.deep import LOST, DeepResearch, report
-from research.sources.web.provider import Found
+from research.agent.nodes.search import run_search
+from research.application import Application
+from research.core.errors import ServiceError
+from research.core.records import Finding, Task, ignore_event
+from research.core.settings import load_settings
+from research.models.clients import ModelClients
+from research.sources.base import STEP_RESULTS
+from research.sources.web.deep_research import MAX_FAILED_POLLS, DeepResearch, parse_report
+from research.sources.web.provider import SearchResult
 from research.sources.web.retriever import WebRetriever
 from tests.fakes import until
 from tests.models.conftest import Heard, loaded
@@ -36,10 +36,10 @@ class Pad:
     def __init__(self) -> None:
         self.told: dict[str, str] = {}
 
-    def noted(self, step: str) -> str | None:
+    def load_result(self, step: str) -> str | None:
         return self.told.get(step)
 
-    async def note(self, step: str, text: str) -> None:
+    async def save_result(self, step: str, text: str) -> None:
         self.told[step] = text
 
 
@@ -74,15 +74,15 @@ async def pad() -> AsyncIterator[Pad]:
 
 
 async def searched(
-    gemini: FakeGemini, say: Any = silent, pad: Pad | None = None, query: str = "tower", **env: str
-) -> Found:
+    gemini: FakeGemini, say: Any = ignore_event, pad: Pad | None = None, query: str = "tower", **env: str
+) -> SearchResult:
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    clients = Clients(loaded(own | env))
-    token = NOTES.set(pad)
+    clients = ModelClients(loaded(own | env))
+    token = STEP_RESULTS.set(pad)
     try:
-        return await DeepResearch(clients, lambda: NOW, every=0.01).search(query, say)
+        return await DeepResearch(clients, lambda: NOW, max_poll_seconds=0.01).search(query, say)
     finally:
-        NOTES.reset(token)
+        STEP_RESULTS.reset(token)
         await clients.close()
 
 
@@ -106,7 +106,7 @@ async def test_a_task_is_begun_in_the_background_and_asked_after_until_it_is_ove
     assert all(item.expires for item in found.evidence)
     said = [support["segment"]["text"] for support in metadata["groundingSupports"]]
     assert {p.text for item in found.evidence for p in item.passages} == set(said)
-    assert found.asked and "chip" in found.suggestions
+    assert found.executed_queries and "chip" in found.suggestions
 
 
 async def test_a_task_is_paid_for_with_all_of_its_tokens_and_searches(gemini: FakeGemini) -> None:
@@ -127,12 +127,12 @@ async def test_a_task_is_paid_for_with_all_of_its_tokens_and_searches(gemini: Fa
 async def test_the_deadline_of_a_search_is_none_for_a_task(gemini: FakeGemini) -> None:
     gemini.going = 60
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    clients = Clients(loaded(own))
-    agent = DeepResearch(clients, lambda: NOW, every=0.02)
-    source = WebRetriever([agent], deadline=0.5, clock=lambda: NOW)
+    clients = ModelClients(loaded(own))
+    agent = DeepResearch(clients, lambda: NOW, max_poll_seconds=0.02)
+    source = WebRetriever([agent], timeout_seconds=0.5, clock=lambda: NOW)
     await clients.gemini()  # importing takes seconds
     task = Task(id="1.1", source="web", query="tower")
-    finding = await look_up(task, source, Unkept(), silent, deadline=0.5)
+    finding = await run_search(task, source, Unkept(), ignore_event, deadline_seconds=0.5)
     await clients.close()
     assert (finding.provider, finding.reason, len(finding.evidence)) == ("deep-research", None, 3)
     assert finding.seconds > 0.5 and gemini.calls("look") == 61
@@ -158,7 +158,7 @@ async def test_however_a_task_ends_it_is_told_and_a_resumed_run_begins_anew(
     gemini: FakeGemini, pad: Pad, name: str
 ) -> None:
     gemini.ends, reason, words = ENDS[name]
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await searched(gemini, pad=pad)
     assert (caught.value.reason, words in caught.value.message) == (reason, True)
     gemini.ends = {}
@@ -167,9 +167,7 @@ async def test_however_a_task_ends_it_is_told_and_a_resumed_run_begins_anew(
 
 
 @pytest.mark.parametrize("status", ["incomplete", "budget_exceeded"])
-async def test_what_a_task_has_found_before_it_broke_off_is_kept(
-    gemini: FakeGemini, status: str
-) -> None:
+async def test_what_a_task_has_found_before_it_broke_off_is_kept(gemini: FakeGemini, status: str) -> None:
     gemini.ends = {"status": status}
     found = await searched(gemini)
     assert len(found.evidence) == 3
@@ -185,11 +183,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("fault", REFUSALS)
-async def test_a_task_that_cannot_begin_is_told_and_not_begun_twice(
-    gemini: FakeGemini, pad: Pad, fault: str
-) -> None:
+async def test_a_task_that_cannot_begin_is_told_and_not_begun_twice(gemini: FakeGemini, pad: Pad, fault: str) -> None:
     gemini.fail("begin", fault)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await searched(gemini, pad=pad, SIGHTLINE_RETRY_WAIT="0")
     assert (caught.value.reason, caught.value.hint) == REFUSALS[fault]
     if fault == "404":
@@ -198,11 +194,9 @@ async def test_a_task_that_cannot_begin_is_told_and_not_begun_twice(
     assert pad.told == {}
 
 
-async def test_a_task_that_does_not_end_is_told_and_waited_for_again(
-    gemini: FakeGemini, pad: Pad
-) -> None:
+async def test_a_task_that_does_not_end_is_told_and_waited_for_again(gemini: FakeGemini, pad: Pad) -> None:
     gemini.going = 10**6
-    with pytest.raises(Trouble, match="still at work after 1 s") as caught:
+    with pytest.raises(ServiceError, match="still at work after 1 s") as caught:
         await searched(gemini, pad=pad, GEMINI_DEEP_RESEARCH_TIMEOUT="1")
     assert caught.value.reason == "timeout"
     gemini.tasks["v1_task0"][1] = 0
@@ -214,28 +208,24 @@ async def test_a_task_that_does_not_end_is_told_and_waited_for_again(
 async def test_a_task_that_cannot_be_reached_for_a_while_is_asked_after_again(
     gemini: FakeGemini, pad: Pad, fault: str
 ) -> None:
-    gemini.fail("look", fault, times=LOST - 1)
+    gemini.fail("look", fault, times=MAX_FAILED_POLLS - 1)
     assert (await searched(gemini, pad=pad)).evidence
     gemini.fail("look", fault)
-    with pytest.raises(Trouble):
+    with pytest.raises(ServiceError):
         await searched(gemini, query="another", pad=pad)
     assert gemini.calls("begin") == 2
 
 
-async def test_a_task_that_is_gone_is_told_and_begun_anew_the_next_time(
-    gemini: FakeGemini, pad: Pad
-) -> None:
+async def test_a_task_that_is_gone_is_told_and_begun_anew_the_next_time(gemini: FakeGemini, pad: Pad) -> None:
     gemini.fail("look", "404", times=1)
-    with pytest.raises(Trouble, match="not there any more") as caught:
+    with pytest.raises(ServiceError, match="not there any more") as caught:
         await searched(gemini, pad=pad)
     assert caught.value.reason == "not found"
     assert (await searched(gemini, pad=pad)).evidence
     assert gemini.calls("begin") == 2
 
 
-async def test_a_search_that_was_cut_off_goes_on_with_its_task(
-    gemini: FakeGemini, pad: Pad
-) -> None:
+async def test_a_search_that_was_cut_off_goes_on_with_its_task(gemini: FakeGemini, pad: Pad) -> None:
     gemini.going = 10**6
     search = asyncio.create_task(searched(gemini, pad=pad))
     await asyncio.to_thread(until, lambda: gemini.calls("look") > 1)
@@ -250,10 +240,10 @@ async def test_a_search_that_was_cut_off_goes_on_with_its_task(
 
 
 async def test_without_a_key_nothing_is_asked(gemini: FakeGemini) -> None:
-    provider = DeepResearch(Clients(loaded({"GEMINI_API_KEY": ""})), lambda: NOW)
-    assert (provider.ready().state, provider.ready().detail) == ("missing", "GEMINI_API_KEY")
-    with pytest.raises(Trouble) as caught:
-        await provider.search("tower", silent)
+    provider = DeepResearch(ModelClients(loaded({"GEMINI_API_KEY": ""})), lambda: NOW)
+    assert (provider.readiness().state, provider.readiness().detail) == ("missing", "GEMINI_API_KEY")
+    with pytest.raises(ServiceError) as caught:
+        await provider.search("tower", ignore_event)
     assert (caught.value.reason, gemini.log) == ("no key", [])
 
 
@@ -272,7 +262,7 @@ def output(*contents: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_whatever_stands_where_a_report_should_it_has_no_text(body: Any) -> None:
-    assert report(body, NOW).text == ""
+    assert parse_report(body, NOW).text == ""
 
 
 @each_row(
@@ -292,16 +282,16 @@ def test_a_citation_that_does_not_fit_is_counted_and_no_source_is_lost(
     cite: dict[str, Any], sources: int, unplaced: int
 ) -> None:
     part = {"type": "text", "text": "塔很高。", "annotations": [{"type": "url_citation", **cite}]}
-    grounded = report(output(part), NOW)
-    assert (len(grounded.evidence), grounded.unplaced) == (sources, unplaced)
+    grounded = parse_report(output(part), NOW)
+    assert (len(grounded.evidence), grounded.unplaced_count) == (sources, unplaced)
     placed = [cite for span in grounded.spans for cite in span.cites]
     assert len(placed) == (sources and not unplaced)
 
 
 def test_only_the_last_output_is_the_report_and_an_older_server_s_is_read_too() -> None:
     steps = [*output({"type": "text", "text": "A draft."})["steps"], *output({"type": "text", "text": "Done."})["steps"]]  # fmt: skip
-    assert report({"steps": steps}, NOW).text == "Done."
-    assert report({"outputs": [{"type": "text", "text": "Done."}]}, NOW).text == "Done."
+    assert parse_report({"steps": steps}, NOW).text == "Done."
+    assert parse_report({"outputs": [{"type": "text", "text": "Done."}]}, NOW).text == "Done."
 
 
 def test_a_test_of_the_connections_begins_no_task(gemini: FakeGemini, tmp_path: Path) -> None:
@@ -310,9 +300,9 @@ def test_a_test_of_the_connections_begins_no_task(gemini: FakeGemini, tmp_path: 
         "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
         "WEB_SEARCH": "deep-research,gemini",
     }
-    desk = Desk(load(env, data_dir=tmp_path))
+    desk = Application(load_settings(env, data_dir=tmp_path))
     try:
-        checks = desk.check("local")
+        checks = desk.check_connections("local")
     finally:
         desk.close()
     assert {check.name for check in checks} > {"plan", "gemini"}

@@ -11,11 +11,11 @@ from ipaddress import ip_address
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.text.windows import WINDOW, passages
-from research.readers.webpages import decoded
-from research.sources.web.fetch import Fetcher, Page
-from research.sources.web.reader import LONGEST, read
+from research.core.errors import ServiceError
+from research.core.text.passage_ranking import MAX_PASSAGE_CHARS, rank_passages
+from research.readers.webpages import decode_page
+from research.sources.web.fetcher import Page, PageFetcher
+from research.sources.web.page_parser import MAX_TEXT_CHARS, parse_page
 from tests.fakes import until
 from tests.servers.site import HTML, Reply, Site, bomb, identity, page, redirect
 from tests.tables import each_row
@@ -104,7 +104,7 @@ async def fetching(site, *others, **options):
     """A fetcher that may read the site, on a web of which all ports are open."""
     ports = frozenset(other.port for other in (site, *others))
     given = {"resolve": names, "ports": ports, "today": lambda: TODAY, **options}
-    fetcher = Fetcher(allowed=frozenset({site.endpoint}), **given)
+    fetcher = PageFetcher(allowed_endpoints=frozenset({site.endpoint}), **given)
     try:
         yield fetcher
     finally:
@@ -112,7 +112,7 @@ async def fetching(site, *others, **options):
 
 
 async def failure(fetcher, url):
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await fetcher.fetch(url)
     return caught.value
 
@@ -278,7 +278,7 @@ async def test_a_proxy_in_the_environment_switches_nothing_off(site, trap, monke
 
 
 async def test_without_tests_nothing_of_this_machine_can_be_read(trap):
-    fetcher = Fetcher(ports=frozenset({trap.port}))
+    fetcher = PageFetcher(allowed_ports=frozenset({trap.port}))
     try:
         for host in ("127.0.0.1", "localhost", "[::1]"):
             assert (await failure(fetcher, at(trap, host=host))).reason == "refused"
@@ -340,7 +340,7 @@ def test_what_verifies_nothing_is_not_accepted_for_tls():
     careless = ssl.create_default_context()
     careless.check_hostname = False
     with pytest.raises(ValueError, match="verify"):
-        Fetcher(tls=careless)
+        PageFetcher(tls_context=careless)
 
 
 # Size, time and kind
@@ -439,9 +439,7 @@ async def test_redirects_without_end_are_followed_for_a_while(site):
     assert len(site.paths) == 6
 
 
-@pytest.mark.parametrize(
-    "location", ["http://[::1", "http://exa mple/", "http://a.example\\@b.example/"]
-)
+@pytest.mark.parametrize("location", ["http://[::1", "http://exa mple/", "http://a.example\\@b.example/"])
 async def test_a_redirect_to_no_address_is_said_to_be_one(site, location):
     site.replies["/a"] = redirect(location)
     async with fetching(site) as fetcher:
@@ -624,9 +622,7 @@ async def test_a_page_that_was_found_by_a_redirect_is_known_where_it_is(site):
 async def test_a_failure_is_shared_by_those_who_wait_and_tried_again_by_the_next(site):
     site.replies["/a"] = Reply(b"", 503, waits=0.1)
     async with fetching(site) as fetcher:
-        results = await asyncio.gather(
-            *(fetcher.fetch(at(site, "/a")) for _ in range(3)), return_exceptions=True
-        )
+        results = await asyncio.gather(*(fetcher.fetch(at(site, "/a")) for _ in range(3)), return_exceptions=True)
         assert [result.reason for result in results] == ["unavailable"] * 3
         site.replies["/a"] = TOWER
         assert (await fetcher.fetch(at(site, "/a"))).text
@@ -676,7 +672,7 @@ async def test_closing_ends_what_is_under_way(site):
 
 
 def page_of(body, **options):
-    return read(body, "http://site.example/", latest=TODAY, **options)
+    return parse_page(body, "http://site.example/", latest_date=TODAY, **options)
 
 
 @each_row(
@@ -739,7 +735,7 @@ def test_a_language_is_what_can_be_seen_and_else_what_is_declared(lang, body, la
     ],
 )
 def test_bytes_are_read_in_the_charset_they_are_in(data, charset, text):
-    assert decoded(data, charset) == text
+    assert decode_page(data, charset) == text
 
 
 def test_paragraphs_and_rows_are_lines_and_what_cannot_be_seen_is_gone():
@@ -763,7 +759,7 @@ def test_a_page_of_very_many_elements_is_read_in_a_short_time():
     begun = time.monotonic()
     found = page_of(page("<p>word</p>" * 60_000))
     assert time.monotonic() - begun < 30
-    assert len(found.text) <= LONGEST
+    assert len(found.text) <= MAX_TEXT_CHARS
 
 
 # Passages
@@ -794,47 +790,43 @@ PALACE = Page("http://site.example/", "Palace", TEXT.replace(" \n", "\n"), None,
     ],
 )
 def test_the_first_passage_speaks_to_the_query(query, word):
-    assert word in passages(PALACE.text, PALACE.url, query, 3)[0].text
+    assert word in rank_passages(PALACE.text, PALACE.url, query, 3)[0].text
 
 
 @each_row("query", ["ticket palace 门票", "nothing of this", ""])
 @each_row("limit", [1, 3, 50])
 def test_a_passage_stands_in_the_page_word_for_word(query, limit):
-    found = passages(PALACE.text, PALACE.url, query, limit)
+    found = rank_passages(PALACE.text, PALACE.url, query, limit)
     assert 1 <= len(found) <= limit
     assert len({passage.id for passage in found}) == len(found)
     for passage in found:
         assert passage.text == PALACE.text[passage.start : passage.end]
         assert passage.text == passage.text.strip()
-        assert 0 < len(passage.text) <= WINDOW
+        assert 0 < len(passage.text) <= MAX_PASSAGE_CHARS
         assert passage.origin == "source"
 
 
 def test_a_page_that_says_nothing_of_the_query_gives_how_it_begins():
-    (only,) = passages(PALACE.text, PALACE.url, "quantum chromodynamics", 5)
+    (only,) = rank_passages(PALACE.text, PALACE.url, "quantum chromodynamics", 5)
     assert only.start == 0
 
 
 def test_a_heading_goes_with_what_it_stands_above():
-    texts = [
-        passage.text for passage in passages(PALACE.text, PALACE.url, "palace history built", 50)
-    ]
+    texts = [passage.text for passage in rank_passages(PALACE.text, PALACE.url, "palace history built", 50)]
     assert any(text.startswith("History\nThe palace was built") for text in texts)
 
 
 def test_the_passages_of_a_page_leave_nothing_of_it_out():
     whole = replace(PALACE, text="\n".join(f"Tower {line}" for line in PALACE.text.split("\n")))
-    found = sorted(
-        passages(whole.text, whole.url, "tower palace 颐和园 昆明湖", 99), key=lambda p: p.start
-    )
+    found = sorted(rank_passages(whole.text, whole.url, "tower palace 颐和园 昆明湖", 99), key=lambda p: p.start)
     covered = "".join(passage.text for passage in found).replace(" ", "").replace("\n", "")
     assert covered == whole.text.replace(" ", "").replace("\n", "")
 
 
 def test_no_passage_is_asked_for_and_none_is_given():
-    assert passages(PALACE.text, PALACE.url, "ticket", 0) == ()
-    assert passages("", PALACE.url, "ticket", 3) == ()
+    assert rank_passages(PALACE.text, PALACE.url, "ticket", 0) == ()
+    assert rank_passages("", PALACE.url, "ticket", 3) == ()
 
 
 def test_a_paragraph_without_any_end_is_cut_where_it_must():
-    assert [len(passage.text) for passage in passages("x" * 5_000, "", "x", 1)] == [WINDOW]
+    assert [len(passage.text) for passage in rank_passages("x" * 5_000, "", "x", 1)] == [MAX_PASSAGE_CHARS]

@@ -15,7 +15,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.sources.web.grounding import SUGGESTIONS, TITLE, Grounded, read
+from research.sources.web.grounding import MAX_SUGGESTION_CHARS, MAX_TITLE_CHARS, GroundedText, parse_grounding
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -84,7 +84,7 @@ def ends(stretches: Iterable[Stretch]) -> dict[int, set[tuple[str, str]]]:
     return out
 
 
-def cited(grounded: Grounded) -> dict[int, set[tuple[str, str]]]:
+def cited(grounded: GroundedText) -> dict[int, set[tuple[str, str]]]:
     """The same of what was read. Each citation leads to a passage that its span ends with."""
     evidence = {item.id: item for item in grounded.evidence}
     assert len(evidence) == len(grounded.evidence)
@@ -114,23 +114,23 @@ def parts(*texts: str) -> list[Json]:
 
 @each_row("stretches", TEXTS.values())
 def test_every_segment_stands_where_it_is_in_any_script(stretches: list[Stretch]) -> None:
-    grounded = read(parts(joined(stretches)), metadata(stretches), NOW)
+    grounded = parse_grounding(parts(joined(stretches)), metadata(stretches), NOW)
     assert cited(grounded) == ends(stretches)
-    assert (grounded.unplaced, grounded.text) == (0, joined(stretches))
+    assert (grounded.unplaced_count, grounded.text) == (0, joined(stretches))
 
 
 def test_a_marker_stands_at_the_end_of_its_sentence() -> None:
     text: list[Stretch] = [
         ("故宫博物院建立于1925年。", (0,)), ("藏品超过186万件。", (1,)), ("旺季门票60元。", (2,)),
     ]  # fmt: skip
-    grounded = read(parts(joined(text)), metadata(text), NOW)
+    grounded = parse_grounding(parts(joined(text)), metadata(text), NOW)
     assert [span.text for span in grounded.spans] == [words for words, _ in text]
     assert [len(span.cites) for span in grounded.spans] == [1, 1, 1]
 
 
 def test_thirty_sources_keep_their_numbers_apart() -> None:
     stretches: list[Stretch] = [(f"第{n}句话。", (n,)) for n in range(30)]
-    grounded = read(parts(joined(stretches)), metadata(stretches, 30), NOW)
+    grounded = parse_grounding(parts(joined(stretches)), metadata(stretches, 30), NOW)
     assert cited(grounded) == ends(stretches)
     assert [item.title for item in grounded.evidence] == [f"site{n}.example.org" for n in range(30)]
 
@@ -151,7 +151,7 @@ def test_thoughts_and_tools_between_the_parts_of_a_text_do_not_count(pieces: int
             {"executableCode": {"code": "1 + 1"}},
             {"text": None},
         ]
-    grounded = read(said, metadata(CHINESE), NOW)
+    grounded = parse_grounding(said, metadata(CHINESE), NOW)
     assert grounded.text == joined(CHINESE)
     assert cited(grounded) == ends(CHINESE)
 
@@ -166,9 +166,9 @@ def test_with_a_part_index_offsets_are_those_of_the_part(pieces: int) -> None:
         found.append({"segment": segment, "groundingChunkIndices": [n % 3]})
         said += [{"text": f"事实。说明{n}："}, {"toolResponse": {}}]
         told += [("事实。", (n % 3,)), (f"说明{n}：", ())]
-    grounded = read(said, metadata([]) | {"groundingSupports": found}, NOW)
+    grounded = parse_grounding(said, metadata([]) | {"groundingSupports": found}, NOW)
     assert cited(grounded) == ends(told)
-    assert grounded.unplaced == 0
+    assert grounded.unplaced_count == 0
 
 
 @each_row("index", [7, -1, "x", 1.5, True])
@@ -176,37 +176,31 @@ def test_a_part_index_that_leads_nowhere_is_as_good_as_none(index: Any) -> None:
     found = metadata(CHINESE)
     for support in found["groundingSupports"]:
         support["segment"]["partIndex"] = index
-    assert cited(read(parts(joined(CHINESE)), found, NOW)) == ends(CHINESE)
+    assert cited(parse_grounding(parts(joined(CHINESE)), found, NOW)) == ends(CHINESE)
 
 
 def test_a_part_index_beside_offsets_of_the_whole_text_is_overruled_by_the_text() -> None:
     found = metadata(CHINESE)
     for support in found["groundingSupports"]:
         support["segment"]["partIndex"] = 1
-    grounded = read(parts(*cut(joined(CHINESE), 2)), found, NOW)
+    grounded = parse_grounding(parts(*cut(joined(CHINESE), 2)), found, NOW)
     assert cited(grounded) == ends(CHINESE)
 
 
-words = st.text(
-    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20
-) | st.sampled_from(
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20) | st.sampled_from(
     ["故宫", "é", "e\u0301", "👩‍👩‍👧", "🇨🇳", "\r\n", "\n", "**", " ", "。", "𠮷", "ｆｕｌｌ", "a"]
 )
-stretched = st.lists(
-    st.tuples(words, st.lists(st.integers(0, 4), max_size=3)), min_size=1, max_size=8
-)
+stretched = st.lists(st.tuples(words, st.lists(st.integers(0, 4), max_size=3)), min_size=1, max_size=8)
 
 
 @given(stretched, st.lists(st.integers(0, 60), max_size=4))
-def test_whatever_the_text_each_segment_with_right_offsets_is_placed(
-    stretches: list[Stretch], cuts: list[int]
-) -> None:
+def test_whatever_the_text_each_segment_with_right_offsets_is_placed(stretches: list[Stretch], cuts: list[int]) -> None:
     text = joined(stretches)
     at = sorted({0, len(text), *(place for place in cuts if place < len(text))})
     said = parts(*(text[a:b] for a, b in pairwise(at)))
-    grounded = read(said, metadata(stretches, 5), NOW)
+    grounded = parse_grounding(said, metadata(stretches, 5), NOW)
     assert cited(grounded) == ends(stretches)
-    assert (grounded.text, grounded.unplaced) == (text, 0)
+    assert (grounded.text, grounded.unplaced_count) == (text, 0)
     told = {words for words, chunks in stretches if chunks}
     assert {p.text for item in grounded.evidence for p in item.passages} == told
 
@@ -232,9 +226,7 @@ _supports = st.fixed_dictionaries(
         "groundingChunkIndices": st.lists(st.integers(-2, 5) | anything, max_size=4) | anything,
     },
 )
-_members = st.fixed_dictionaries(
-    {}, optional={"uri": anything, "title": anything, "domain": anything}
-)
+_members = st.fixed_dictionaries({}, optional={"uri": anything, "title": anything, "domain": anything})
 _chunks = st.dictionaries(
     st.sampled_from(["web", "maps", "retrievedContext", "image"]), _members | anything, max_size=2
 )
@@ -252,7 +244,7 @@ def test_nothing_that_can_come_breaks_it(found: Any, chunks: Any, rest: Any) -> 
         "webSearchQueries": rest,
         "searchEntryPoint": rest,
     }
-    grounded = read(parts(*cut(joined(CHINESE), 2)), given, NOW)
+    grounded = parse_grounding(parts(*cut(joined(CHINESE), 2)), given, NOW)
     assert grounded.text == joined(CHINESE)
     cited(grounded)
     for item in grounded.evidence:
@@ -263,17 +255,17 @@ def test_nothing_that_can_come_breaks_it(found: Any, chunks: Any, rest: Any) -> 
 @given(anything, anything)
 def test_no_parts_and_no_metadata_of_any_kind_break_it(said: Any, found: Any) -> None:
     given = said if isinstance(said, list) else []
-    cited(read(given, found, NOW))
+    cited(parse_grounding(given, found, NOW))
 
 
 @each_row("stretches", TEXTS.values())
 def test_a_dump_with_names_in_snake_case_is_read_as_the_json_is(stretches: list[Stretch]) -> None:
     """As others keep what the service has told, with None for what is not there."""
     found, said = metadata(stretches), parts(*cut(joined(stretches), 3))
-    plain = read(said, found, NOW)
+    plain = parse_grounding(said, found, NOW)
     dumped = types.GroundingMetadata.model_validate(found).model_dump()
-    assert read(said, dumped, NOW) == plain
-    assert plain.asked == ("a query",)
+    assert parse_grounding(said, dumped, NOW) == plain
+    assert plain.executed_queries == ("a query",)
     assert plain.suggestions == "<div>chips</div>"
 
 
@@ -284,7 +276,7 @@ def test_thoughts_and_other_sources_are_told_apart() -> None:
         {"retrievedContext": {"uri": "gs://bucket/file.pdf", "title": "A file"}},
         source(2, domain="museum.example.org"),
     ]
-    grounded = read([{"text": "hm", "thought": True}, *parts(joined(CHINESE))], found, NOW)
+    grounded = parse_grounding([{"text": "hm", "thought": True}, *parts(joined(CHINESE))], found, NOW)
     assert grounded.text == joined(CHINESE)
     assert [(i.title, i.publisher, i.url) for i in grounded.evidence] == [
         ("The gate", "maps.example.org", "https://maps.example.org/1"),
@@ -296,9 +288,7 @@ def test_thoughts_and_other_sources_are_told_apart() -> None:
 def recordings() -> list[Any]:
     found = sorted(RECORDINGS.glob("*.json"))
     missing = pytest.mark.skip(reason="there are no recorded responses beside the project")
-    return [pytest.param(path, id=path.stem) for path in found] or [
-        pytest.param(RECORDINGS, marks=missing, id="none")
-    ]
+    return [pytest.param(path, id=path.stem) for path in found] or [pytest.param(RECORDINGS, marks=missing, id="none")]
 
 
 @pytest.mark.parametrize("path", recordings())
@@ -306,8 +296,8 @@ def test_every_segment_of_a_recorded_response_is_placed(path: Path) -> None:
     response = json.loads(path.read_text(encoding="utf-8"))["response"]
     candidate = response["candidates"][0]
     found, said = candidate["groundingMetadata"], candidate["content"]["parts"]
-    grounded = read(said, found, NOW)
-    assert grounded.unplaced == 0
+    grounded = parse_grounding(said, found, NOW)
+    assert grounded.unplaced_count == 0
     usable = [bool(chunk) for chunk in found["groundingChunks"]]
     wanted = [
         support["segment"]["text"]
@@ -379,16 +369,14 @@ MENDED: dict[str, Callable[[Json], None]] = {
 def test_offsets_that_do_not_fit_are_mended_by_the_text(spoil: Callable[[Json], None]) -> None:
     found = metadata(CHINESE)
     spoil(found)
-    grounded = read(parts(joined(CHINESE)), found, NOW)
+    grounded = parse_grounding(parts(joined(CHINESE)), found, NOW)
     assert cited(grounded) == ends(CHINESE)
-    assert grounded.unplaced == 0
+    assert grounded.unplaced_count == 0
 
 
 LOST: dict[str, Callable[[Json], None]] = {
     "text that is not there": each_segment(lambda segment: segment.update(text="写在别处")),
-    "within a character, no text": each_segment(
-        lambda s: s.update(startIndex=1, endIndex=4, text=None)
-    ),
+    "within a character, no text": each_segment(lambda s: s.update(startIndex=1, endIndex=4, text=None)),
     "past the end, no text": each_segment(lambda s: s.update(endIndex=9_999, text="")),
     "no text, no offsets": each_segment(dict.clear),
     "an empty stretch": each_segment(lambda s: s.update(startIndex=6, endIndex=6, text="")),
@@ -402,9 +390,9 @@ def test_a_segment_that_cannot_be_placed_is_counted_and_its_source_stays(
 ) -> None:
     found = metadata(CHINESE)
     spoil(found)
-    grounded = read(parts(joined(CHINESE)), found, NOW)
+    grounded = parse_grounding(parts(joined(CHINESE)), found, NOW)
     assert cited(grounded) == {}
-    assert grounded.unplaced == 3
+    assert grounded.unplaced_count == 3
     assert len(grounded.evidence) == 3
     assert [span.text for span in grounded.spans] == [joined(CHINESE)]
 
@@ -412,7 +400,7 @@ def test_a_segment_that_cannot_be_placed_is_counted_and_its_source_stays(
 def test_right_offsets_need_no_text() -> None:
     found = metadata(CHINESE)
     each_segment(lambda segment: segment.pop("text"))(found)
-    assert cited(read(parts(joined(CHINESE)), found, NOW)) == ends(CHINESE)
+    assert cited(parse_grounding(parts(joined(CHINESE)), found, NOW)) == ends(CHINESE)
 
 
 def test_the_drift_of_a_repeated_segment_leads_to_the_nearest_of_its_places() -> None:
@@ -426,19 +414,19 @@ def test_the_drift_of_a_repeated_segment_leads_to_the_nearest_of_its_places() ->
     for by in (-2, -1, 0, 1, 2):
         found = metadata(stretches)
         moved(by)(found)
-        assert cited(read(parts(joined(stretches)), found, NOW)) == ends(stretches)
+        assert cited(parse_grounding(parts(joined(stretches)), found, NOW)) == ends(stretches)
 
 
 def test_a_segment_whose_words_occur_a_hundred_times_stands_in_one_place() -> None:
     stretches: list[Stretch] = [("**", ()), ("**", (0,)), *[("**", ())] * 98]
-    grounded = read(parts(joined(stretches)), metadata(stretches), NOW)
+    grounded = parse_grounding(parts(joined(stretches)), metadata(stretches), NOW)
     assert cited(grounded) == ends(stretches)
     assert [len(span.text) for span in grounded.spans] == [4, 196]
 
 
 def test_each_of_several_supports_of_repeated_words_keeps_its_own_place() -> None:
     stretches: list[Stretch] = [("是。", (n % 3,)) for n in range(12)]
-    assert cited(read(parts(joined(stretches)), metadata(stretches), NOW)) == ends(stretches)
+    assert cited(parse_grounding(parts(joined(stretches)), metadata(stretches), NOW)) == ends(stretches)
 
 
 def test_line_breaks_of_windows_are_characters_like_others() -> None:
@@ -448,14 +436,14 @@ def test_line_breaks_of_windows_are_characters_like_others() -> None:
         ("\r\n", ()),
         ("四。", (1,)),
     ]
-    assert cited(read(parts(joined(stretches)), metadata(stretches), NOW)) == ends(stretches)
+    assert cited(parse_grounding(parts(joined(stretches)), metadata(stretches), NOW)) == ends(stretches)
 
 
 def test_supports_that_come_twice_cite_once() -> None:
     found = metadata(CHINESE)
     found["groundingSupports"] *= 2
-    grounded = read(parts(joined(CHINESE)), found, NOW)
-    assert grounded == read(parts(joined(CHINESE)), metadata(CHINESE), NOW)
+    grounded = parse_grounding(parts(joined(CHINESE)), found, NOW)
+    assert grounded == parse_grounding(parts(joined(CHINESE)), metadata(CHINESE), NOW)
     assert all(len(set(span.cites)) == len(span.cites) for span in grounded.spans)
 
 
@@ -468,7 +456,7 @@ def test_overlapping_and_nested_segments_each_end_where_they_end() -> None:
         start = text.index(words_)
         segment = {"startIndex": start, "endIndex": start + len(words_), "text": words_}
         found["groundingSupports"].append({"segment": segment, "groundingChunkIndices": chunks})
-    assert cited(read(parts(text), found, NOW)) == {
+    assert cited(parse_grounding(parts(text), found, NOW)) == {
         text.index(", is"): {(f"{REDIRECT}1", "built in 1925")},
         text.index(" high"): {(f"{REDIRECT}2", "1925, is 66 m")},
         len(text): {(f"{REDIRECT}0", text), (f"{REDIRECT}1", "is 66 m high.")},
@@ -479,7 +467,7 @@ def test_overlapping_and_nested_segments_each_end_where_they_end() -> None:
 def test_an_empty_chunk_moves_no_other(empty: Any) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,)), ("丙。", (1, 2))])
     found["groundingChunks"][1] = empty
-    grounded = read(parts("甲。乙。丙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。丙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", ()), ("丙。", (2,))])
     assert [item.title for item in grounded.evidence] == ["site0.example.org", "site2.example.org"]
 
@@ -488,23 +476,23 @@ def test_an_empty_chunk_moves_no_other(empty: Any) -> None:
 def test_an_index_that_names_no_chunk_cites_nothing(index: Any) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,))])
     found["groundingSupports"][1]["groundingChunkIndices"] = [index, 2]
-    grounded = read(parts("甲。乙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", (2,))])
-    assert grounded.unplaced == 1
+    assert grounded.unplaced_count == 1
 
 
 def test_a_support_whose_only_source_is_not_in_the_list_is_counted() -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,)), ("丙。", (2,))])
     found["groundingSupports"][1]["groundingChunkIndices"] = [3]
-    grounded = read(parts("甲。乙。丙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。丙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", ()), ("丙。", (2,))])
-    assert grounded.unplaced == 1
+    assert grounded.unplaced_count == 1
 
 
 def test_two_chunks_with_one_address_are_one_source() -> None:
     found = metadata([("甲。", (0, 1)), ("乙。", (1, 2))])
     found["groundingChunks"][1] = copy.deepcopy(found["groundingChunks"][0])
-    grounded = read(parts("甲。乙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", (0, 2))])
     assert [len(item.passages) for item in grounded.evidence] == [2, 1]
 
@@ -524,21 +512,21 @@ MISSING: dict[str, Any] = {
 
 @each_row("found", MISSING.values())
 def test_a_text_without_sources_is_kept(found: Any) -> None:
-    grounded = read(parts("塔。"), found, NOW)
-    assert (grounded.text, grounded.evidence, grounded.unplaced) == ("塔。", (), 0)
+    grounded = parse_grounding(parts("塔。"), found, NOW)
+    assert (grounded.text, grounded.evidence, grounded.unplaced_count) == ("塔。", (), 0)
     assert [(span.text, span.cites) for span in grounded.spans] == [("塔。", ())]
 
 
 @each_row("found", [None, [], [{"segment": None, "groundingChunkIndices": None}], 5])
 def test_sources_without_supports_are_listed(found: Any) -> None:
-    grounded = read(parts("塔。"), metadata([]) | {"groundingSupports": found}, NOW)
+    grounded = parse_grounding(parts("塔。"), metadata([]) | {"groundingSupports": found}, NOW)
     assert [item.title for item in grounded.evidence] == [f"site{n}.example.org" for n in range(3)]
     assert not any(item.passages for item in grounded.evidence)
 
 
 def test_no_parts_are_no_text() -> None:
-    assert read([], metadata(CHINESE), NOW).text == ""
-    assert read(None, None, NOW).spans == ()  # type: ignore[arg-type]
+    assert parse_grounding([], metadata(CHINESE), NOW).text == ""
+    assert parse_grounding(None, None, NOW).spans == ()  # type: ignore[arg-type]
 
 
 def test_half_a_pair_of_surrogates_becomes_a_mark_and_moves_nothing() -> None:
@@ -547,9 +535,9 @@ def test_half_a_pair_of_surrogates_becomes_a_mark_and_moves_nothing() -> None:
     found = metadata(shown)
     found["groundingChunks"][0]["web"]["title"] = "a\ud83d.example.org"
     found["webSearchQueries"] = ["塔\ud83d"]
-    grounded = read(parts(joined(stretches)), found, NOW)
+    grounded = parse_grounding(parts(joined(stretches)), found, NOW)
     assert cited(grounded) == ends(shown)
-    assert (grounded.evidence[0].title, grounded.asked) == ("a.example.org", ("塔",))
+    assert (grounded.evidence[0].title, grounded.executed_queries) == ("a.example.org", ("塔",))
     assert grounded.text.encode()
 
 
@@ -569,7 +557,7 @@ TITLES: dict[str, tuple[Any, str]] = {
     "a list": (["a.com"], "Google Search"),
     "control characters": ("a\x00b\x1b[31m.com\r\nnext", "ab[31m.com next"),
     "another direction": ("\u202emoc.elpmaxe", "moc.elpmaxe"),
-    "very long": ("长" * 50_000, "长" * TITLE),
+    "very long": ("长" * 50_000, "长" * MAX_TITLE_CHARS),
 }
 
 
@@ -577,7 +565,7 @@ TITLES: dict[str, tuple[Any, str]] = {
 def test_no_citation_is_lost_for_its_title(title: Any, shown: str) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,))])
     found["groundingChunks"][0]["web"]["title"] = title
-    grounded = read(parts("甲。乙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", (1,))])
     assert grounded.evidence[0].title == shown
 
@@ -595,12 +583,10 @@ def test_no_citation_is_lost_for_its_title(title: Any, shown: str) -> None:
         ("not an address", "", False),
     ],
 )  # fmt: skip
-def test_only_an_address_of_the_web_is_linked_and_a_redirect_expires(
-    uri: str, url: str, expires: bool
-) -> None:
+def test_only_an_address_of_the_web_is_linked_and_a_redirect_expires(uri: str, url: str, expires: bool) -> None:
     found = metadata([("甲。", (0,))], 1)
     found["groundingChunks"] = [{"web": {"uri": uri, "title": "A page"}}]
-    grounded = read(parts("甲。"), found, NOW)
+    grounded = parse_grounding(parts("甲。"), found, NOW)
     (item,) = grounded.evidence
     assert (item.url, item.locator, item.expires) == (url, uri, expires)
     assert [len(span.cites) for span in grounded.spans] == [1]
@@ -609,7 +595,7 @@ def test_only_an_address_of_the_web_is_linked_and_a_redirect_expires(
 def test_sources_without_an_address_are_told_apart_by_their_titles() -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,))], 0)
     found["groundingChunks"] = [{"web": {"title": "One"}}, {"web": {"title": "Two"}}]
-    grounded = read(parts("甲。乙。"), found, NOW)
+    grounded = parse_grounding(parts("甲。乙。"), found, NOW)
     assert [item.title for item in grounded.evidence] == ["One", "Two"]
     assert [len(span.cites) for span in grounded.spans] == [1, 1]
 
@@ -622,7 +608,7 @@ def test_the_name_of_a_redirected_page_is_its_domain() -> None:
     ]
     found = metadata([], 0)
     found["groundingChunks"] = [source(n, title=title) for n, (title, _) in enumerate(named)]
-    publishers = [item.publisher for item in read(parts("塔。"), found, NOW).evidence]
+    publishers = [item.publisher for item in parse_grounding(parts("塔。"), found, NOW).evidence]
     assert publishers == [publisher for _, publisher in named]
 
 
@@ -631,6 +617,6 @@ def test_queries_that_are_blank_are_left_out_and_suggestions_have_a_limit() -> N
         "webSearchQueries": ["", " weather\n in Tokyo ", None, 5, "第二个"],
         "searchEntryPoint": {"renderedContent": "<b>" * 100_000},
     }
-    grounded = read(parts("塔。"), found, NOW)
-    assert grounded.asked == ("weather in Tokyo", "第二个")
-    assert len(grounded.suggestions) == SUGGESTIONS
+    grounded = parse_grounding(parts("塔。"), found, NOW)
+    assert grounded.executed_queries == ("weather in Tokyo", "第二个")
+    assert len(grounded.suggestions) == MAX_SUGGESTION_CHARS

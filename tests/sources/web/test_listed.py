@@ -11,21 +11,19 @@ from typing import Any
 import pytest
 
 from research.core import settings
-from research.core.errors import Trouble
-from research.core.providers import Search, searches
-from research.core.records import silent
-from research.sources.base import Supplies
-from research.sources.web.listed import LONGEST, Listed
-from research.sources.web.providers import providers
+from research.core.errors import ServiceError
+from research.core.providers import SearchService, search_services
+from research.core.records import ignore_event
+from research.sources.base import Dependencies
+from research.sources.web.json_search import MAX_QUERY_CHARS, JSONSearch
+from research.sources.web.provider_factory import build_providers
 from tests.servers.search import Asked, Service
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
 KEY = "sentinel-key-0123456789"
-ANSWERS: dict[str, Any] = json.loads(
-    Path(__file__).with_name("searches.json").read_text(encoding="utf-8")
-)
-NAMES = list(searches())
+ANSWERS: dict[str, Any] = json.loads(Path(__file__).with_name("searches.json").read_text(encoding="utf-8"))
+NAMES = list(search_services())
 
 
 class Fake(Service):
@@ -42,14 +40,14 @@ def server() -> Iterator[Fake]:
 
 
 @pytest.fixture(params=NAMES)
-def service(request: pytest.FixtureRequest) -> Search:
-    return searches()[request.param]
+def service(request: pytest.FixtureRequest) -> SearchService:
+    return search_services()[request.param]
 
 
 @pytest.fixture
-async def listed(service: Search, server: Fake) -> AsyncIterator[Listed]:
+async def listed(service: SearchService, server: Fake) -> AsyncIterator[JSONSearch]:
     server.results = ANSWERS[service.name]
-    made = Listed(service, KEY, url=f"{server.base_url}/search", results=3, timeout=2, clock=lambda: NOW)  # fmt: skip
+    made = JSONSearch(service, KEY, url=f"{server.base_url}/search", max_results=3, timeout_seconds=2, clock=lambda: NOW)  # fmt: skip
     yield made
     await made.close()
 
@@ -59,7 +57,7 @@ def test_every_service_of_the_table_has_an_answer_to_be_tried_with() -> None:
 
 
 async def test_a_result_is_evidence_with_its_text_as_the_passage(
-    listed: Listed, service: Search, server: Fake
+    listed: JSONSearch, service: SearchService, server: Fake
 ) -> None:
     said: list[dict[str, Any]] = []
     (item,) = (await listed.search(" west lake ", lambda kind, **data: said.append(data))).evidence
@@ -78,21 +76,19 @@ async def test_a_result_is_evidence_with_its_text_as_the_passage(
     assert [(one["stage"], one["model"], one["searches"]) for one in said] == [("search", service.name, 1)]  # fmt: skip
 
 
-async def test_a_long_query_is_shortened_and_said_to_be(listed: Listed, server: Fake) -> None:
-    found = await listed.search("lake " * 200, silent)
-    assert [len(asked) for asked in found.asked] == [LONGEST]
+async def test_a_long_query_is_shortened_and_said_to_be(listed: JSONSearch, server: Fake) -> None:
+    found = await listed.search("lake " * 200, ignore_event)
+    assert [len(asked) for asked in found.executed_queries] == [MAX_QUERY_CHARS]
     assert "shortened" in found.message
 
 
 @pytest.mark.parametrize(
     ("status", "reason"), [(401, "refused"), (403, "refused"), (429, "quota"), (500, "unavailable")]
 )
-async def test_a_refusal_is_told_by_its_status(
-    listed: Listed, server: Fake, status: int, reason: str
-) -> None:
+async def test_a_refusal_is_told_by_its_status(listed: JSONSearch, server: Fake, status: int, reason: str) -> None:
     server.status, server.error = status, {"message": f"bad key {KEY}"}
-    with pytest.raises(Trouble) as caught:
-        await listed.search("x", silent)
+    with pytest.raises(ServiceError) as caught:
+        await listed.search("x", ignore_event)
     assert caught.value.reason == reason
     assert KEY not in caught.value.message
 
@@ -102,42 +98,40 @@ async def test_a_refusal_is_told_by_its_status(
     [("html", "malformed"), ("broken", "malformed"), ("list", "malformed"), ("empty", "malformed"),
      ("drops", "unreachable")],
 )  # fmt: skip
-async def test_an_answer_that_is_none_is_told(
-    listed: Listed, server: Fake, fault: str, reason: str
-) -> None:
+async def test_an_answer_that_is_none_is_told(listed: JSONSearch, server: Fake, fault: str, reason: str) -> None:
     server.fault = fault
-    with pytest.raises(Trouble) as caught:
-        await listed.search("x", silent)
+    with pytest.raises(ServiceError) as caught:
+        await listed.search("x", ignore_event)
     assert caught.value.reason == reason
 
 
-async def test_no_answer_in_time_is_told(service: Search, server: Fake) -> None:
+async def test_no_answer_in_time_is_told(service: SearchService, server: Fake) -> None:
     server.fault = "hangs"
-    slow = Listed(service, KEY, url=server.base_url, timeout=0.2)
-    with pytest.raises(Trouble) as caught:
-        await slow.search("x", silent)
+    slow = JSONSearch(service, KEY, url=server.base_url, timeout_seconds=0.2)
+    with pytest.raises(ServiceError) as caught:
+        await slow.search("x", ignore_event)
     assert caught.value.reason == "timeout"
     await slow.close()
 
 
 async def test_nothing_found_is_no_failure_and_a_reason_in_a_good_answer_is_one(
-    listed: Listed, server: Fake
+    listed: JSONSearch, server: Fake
 ) -> None:
     server.results = {"code": 200, "msg": "success"}
-    assert (await listed.search("x", silent)).evidence == ()
+    assert (await listed.search("x", ignore_event)).evidence == ()
     server.results = {"errCode": 2005, "errMsg": "无效的密钥"}
-    with pytest.raises(Trouble, match="无效的密钥") as caught:
-        await listed.search("x", silent)
+    with pytest.raises(ServiceError, match="无效的密钥") as caught:
+        await listed.search("x", ignore_event)
     assert caught.value.reason == "refused"
 
 
 @each_row("name", NAMES)
 def test_a_service_is_asked_where_its_key_is_set(name: str) -> None:
-    one = searches()[name]
+    one = search_services()[name]
     ready = {}
     for env in ({}, {one.key: KEY}):
-        own = settings.load(env, data_dir=Path("unused"))
-        found = {p.name: p.ready() for p in providers(Supplies(settings=own, clients=_NoClients(own)))}  # fmt: skip
+        own = settings.load_settings(env, data_dir=Path("unused"))
+        found = {p.name: p.readiness() for p in build_providers(Dependencies(settings=own, model_clients=_NoClients(own)))}  # fmt: skip
         ready[bool(env)] = found[name]
     assert (ready[False].state, ready[False].detail) == ("missing", one.key)
     assert ready[True].state == "live"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from research.application import Desk
+from research.application import Application
 from research.core import settings
-from research.core.records import Options, Report, silent
-from research.models.clients import Clients
+from research.core.records import Report, RunOptions, ignore_event
+from research.models.clients import ModelClients
 from research.sources.web.gemini import GeminiSearch
-from research.sources.web.opened import PAGES
-from research.sources.web.provider import Found
+from research.sources.web.provider import SearchResult
+from research.sources.web.url_context import MAX_PAGES
 from tests.models.conftest import Heard, loaded
 from tests.servers.brain import Brain
 from tests.servers.gemini import TOOL_TOKENS, FakeGemini
@@ -38,9 +38,9 @@ def gemini(serving: FakeGemini) -> FakeGemini:
     return serving
 
 
-async def searched(gemini: FakeGemini, query: str, say: Any = silent, **env: str) -> Found:
+async def searched(gemini: FakeGemini, query: str, say: Any = ignore_event, **env: str) -> SearchResult:
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    clients = Clients(loaded(own | env))
+    clients = ModelClients(loaded(own | env))
     try:
         return await GeminiSearch(clients, lambda: NOW).search(query, say)
     finally:
@@ -51,7 +51,7 @@ def tools(gemini: FakeGemini) -> list[list[str]]:
     return [[name for tool in call.body["tools"] for name in tool] for call in gemini.log]
 
 
-def told(found: Found) -> list[tuple[str, str, str]]:
+def told(found: SearchResult) -> list[tuple[str, str, str]]:
     return [(failure.source, failure.query, failure.reason) for failure in found.failures]
 
 
@@ -122,9 +122,7 @@ async def test_a_page_that_was_not_read_is_told_with_the_reason(
         "https://example.org:22/a",
     ],
 )
-async def test_an_address_that_no_program_may_open_is_told_and_not_handed_on(
-    gemini: FakeGemini, address: str
-) -> None:
+async def test_an_address_that_no_program_may_open_is_told_and_not_handed_on(gemini: FakeGemini, address: str) -> None:
     found = await searched(gemini, f"tower {address}")
     assert tools(gemini)[-1] == ["googleSearch"]
     assert [(f.source, f.query) for f in found.failures] == [("page", address)]
@@ -132,9 +130,9 @@ async def test_an_address_that_no_program_may_open_is_told_and_not_handed_on(
 
 
 async def test_no_more_pages_are_opened_than_a_request_may_name(gemini: FakeGemini) -> None:
-    named = [f"https://example.org/{n}" for n in range(PAGES + 2)]
+    named = [f"https://example.org/{n}" for n in range(MAX_PAGES + 2)]
     found = await searched(gemini, " ".join(named))
-    assert told(found) == [("page", page, "left out") for page in named[PAGES:]]
+    assert told(found) == [("page", page, "left out") for page in named[MAX_PAGES:]]
 
 
 async def test_a_model_that_opens_no_pages_searches_all_the_same_and_is_not_asked_again(
@@ -142,10 +140,10 @@ async def test_a_model_that_opens_no_pages_searches_all_the_same_and_is_not_aske
 ) -> None:
     gemini.refuses = {"pages"}
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    clients = Clients(loaded(own))
+    clients = ModelClients(loaded(own))
     search = GeminiSearch(clients, lambda: NOW)
     for _ in range(2):
-        found = await search.search(f"tower {PAGE}", silent)
+        found = await search.search(f"tower {PAGE}", ignore_event)
         assert found.evidence
         assert told(found) == [("page", PAGE, "left out")]
     await clients.close()
@@ -155,11 +153,11 @@ async def test_a_model_that_opens_no_pages_searches_all_the_same_and_is_not_aske
 async def test_another_refusal_is_not_blamed_on_the_pages(gemini: FakeGemini) -> None:
     gemini.fail("search", "400tools", times=2)
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    clients = Clients(loaded(own))
+    clients = ModelClients(loaded(own))
     search = GeminiSearch(clients, lambda: NOW)
     with pytest.raises(Exception, match="not enabled"):
-        await search.search(f"tower {PAGE}", silent)
-    assert (await search.search(f"tower {PAGE}", silent)).failures == ()
+        await search.search(f"tower {PAGE}", ignore_event)
+    assert (await search.search(f"tower {PAGE}", ignore_event)).failures == ()
     await clients.close()
     assert tools(gemini)[-1] == ["googleSearch", "urlContext"]
 
@@ -181,9 +179,7 @@ async def test_what_the_pages_cost_is_counted(gemini: FakeGemini) -> None:
      {"urlMetadata": [{"retrievedUrl": 7, "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]},
      {"urlMetadata": [{"retrievedUrl": "javascript:alert(1)", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]}],
 )  # fmt: skip
-async def test_whatever_is_said_of_pages_it_is_read_or_passed_over(
-    gemini: FakeGemini, metadata: Any
-) -> None:
+async def test_whatever_is_said_of_pages_it_is_read_or_passed_over(gemini: FakeGemini, metadata: Any) -> None:
     texts, grounding = Brain().grounded("tower")
     content = {"parts": [{"text": text} for text in texts]}
     candidate = {"content": content, "groundingMetadata": grounding, "finishReason": "STOP"}
@@ -195,9 +191,9 @@ async def test_whatever_is_said_of_pages_it_is_read_or_passed_over(
 
 def run(gemini: FakeGemini, folder: Path, question: str) -> Report:
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
-    desk = Desk(settings.load(own, data_dir=folder))
+    desk = Application(settings.load_settings(own, data_dir=folder))
     try:
-        made = desk.runs.start(question, options=Options(loops=1, sources=("web",)))
+        made = desk.runs.start(question, options=RunOptions(loops=1, sources=("web",)))
         for _ in desk.runs.follow(made.id):
             pass
         report = desk.runs.report(made.id)
@@ -207,9 +203,7 @@ def run(gemini: FakeGemini, folder: Path, question: str) -> Report:
         desk.close()
 
 
-def test_a_question_that_names_a_page_has_it_read_and_is_told_if_it_was_not(
-    gemini: FakeGemini, tmp_path: Path
-) -> None:
+def test_a_question_that_names_a_page_has_it_read_and_is_told_if_it_was_not(gemini: FakeGemini, tmp_path: Path) -> None:
     gemini.pages = {OTHER: "PAYWALL"}
     report = run(gemini, tmp_path, f"What do {PAGE} and {OTHER} say about the Silver Tower?")
     assert report.answer is not None

@@ -2,8 +2,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import silent
+from research.core.errors import ServiceError
+from research.core.records import ignore_event
 from research.sources.web.searxng import SearXNG
 from tests.servers.search import FakeSearXNG, nowhere
 from tests.tables import each_row
@@ -27,20 +27,20 @@ def server():
 
 @pytest.fixture
 async def searxng(server):
-    provider = SearXNG(server.base_url, timeout=5, clock=lambda: NOW)
+    provider = SearXNG(server.base_url, timeout_seconds=5, clock=lambda: NOW)
     yield provider
     await provider.close()
 
 
 async def failure(provider, query="west lake"):
-    with pytest.raises(Trouble) as caught:
-        await provider.search(query, silent)
+    with pytest.raises(ServiceError) as caught:
+        await provider.search(query, ignore_event)
     await provider.close()
     return caught.value
 
 
 async def test_a_result_is_evidence_with_its_snippet_as_the_passage(searxng, server):
-    (item,) = (await searxng.search("west lake", silent)).evidence
+    (item,) = (await searxng.search("west lake", ignore_event)).evidence
     assert (item.title, item.publisher, item.retrieved) == ("West Lake", "example.org", NOW)
     (passage,) = item.passages
     assert (passage.text, passage.start, passage.end) == ("The lake is free.", 0, 17)
@@ -53,7 +53,7 @@ async def test_a_result_is_evidence_with_its_snippet_as_the_passage(searxng, ser
 @pytest.mark.parametrize("tail", ["", "/", "/search", "/search/"])
 async def test_the_address_may_be_written_in_any_usual_way(server, tail):
     provider = SearXNG(f" {server.base_url}/searx{tail} ")
-    await provider.search("x", silent)
+    await provider.search("x", ignore_event)
     await provider.close()
     assert server.last.path == "/searx/search"
 
@@ -61,7 +61,7 @@ async def test_the_address_may_be_written_in_any_usual_way(server, tail):
 async def test_a_password_in_the_address_is_sent_as_one_and_stands_in_no_log(server, caplog):
     caplog.set_level("DEBUG", logger="httpx")
     provider = SearXNG(server.base_url.replace("//", "//me:hush-hush@"))
-    assert (await provider.search("x", silent)).evidence
+    assert (await provider.search("x", ignore_event)).evidence
     await provider.close()
     assert server.last.headers["authorization"].startswith("Basic ")
     assert "hush-hush" not in caplog.text
@@ -69,9 +69,9 @@ async def test_a_password_in_the_address_is_sent_as_one_and_stands_in_no_log(ser
 
 async def test_without_an_address_it_is_not_ready_and_says_which_setting_it_lacks():
     provider = SearXNG(" ")
-    assert (provider.ready().state, provider.ready().detail) == ("missing", "SEARXNG_URL")
+    assert (provider.readiness().state, provider.readiness().detail) == ("missing", "SEARXNG_URL")
     assert "SEARXNG_URL" in (await failure(provider)).message
-    assert SearXNG("http://127.0.0.1").ready().state == "live"
+    assert SearXNG("http://127.0.0.1").readiness().state == "live"
 
 
 async def test_an_instance_without_json_is_told_what_to_enable(searxng, server):
@@ -114,7 +114,7 @@ async def test_json_of_another_service_is_malformed(searxng, server):
 @pytest.mark.parametrize("fault", ["hangs", "trickles"])
 async def test_an_answer_that_does_not_end_is_late(server, fault):
     server.fault = fault
-    trouble = await failure(SearXNG(server.base_url, timeout=0.3))
+    trouble = await failure(SearXNG(server.base_url, timeout_seconds=0.3))
     assert (trouble.reason, trouble.again) == ("timeout", True)
 
 
@@ -141,7 +141,7 @@ async def test_blocked_engines_are_not_nothing_found(searxng, server):
 
 async def test_some_blocked_engines_are_said_beside_what_the_others_found(searxng, server):
     server.unresponsive = [["google", "CAPTCHA"]]
-    found = await searxng.search("x", silent)
+    found = await searxng.search("x", ignore_event)
     assert found.evidence
     assert "google (CAPTCHA)" in found.message
 
@@ -149,13 +149,13 @@ async def test_some_blocked_engines_are_said_beside_what_the_others_found(searxn
 @pytest.mark.parametrize("unresponsive", [(), None, {}, "none"])
 async def test_nothing_found_is_no_failure(searxng, server, unresponsive):
     server.results, server.unresponsive = [], unresponsive
-    found = await searxng.search("x", silent)
+    found = await searxng.search("x", ignore_event)
     assert (found.evidence, found.message) == ((), "")
 
 
 async def test_named_engines_are_asked_and_no_others(server):
     provider = SearXNG(server.base_url, engines=("mojeek", "Wikipedia"))
-    found = await provider.search("x", silent)
+    found = await provider.search("x", ignore_event)
     await provider.close()
     assert found.evidence
     assert server.last.query["engines"] == "mojeek,Wikipedia"
@@ -176,7 +176,7 @@ async def test_results_of_other_engines_than_the_named_are_a_failure_that_names_
     ],
 )
 async def test_words_of_a_query_are_no_commands_to_the_instance(searxng, server, query, asked):
-    found = await searxng.search(query, silent)
+    found = await searxng.search(query, ignore_event)
     assert server.last.query["q"] == asked
     assert found.asked == (() if query == asked else (asked,))
 
@@ -195,13 +195,13 @@ async def test_words_of_a_query_are_no_commands_to_the_instance(searxng, server,
 )
 async def test_a_snippet_of_html_becomes_plain_text(searxng, server, markup, text):
     server.results = [ROW | {"content": markup, "title": markup}]
-    (item,) = (await searxng.search("x", silent)).evidence
+    (item,) = (await searxng.search("x", ignore_event)).evidence
     assert (item.passages[0].text, item.title) == (text, text)
 
 
 async def test_a_huge_snippet_is_cut(searxng, server):
     server.results = [ROW | {"content": "<script " * 40_000 + "word " * 40_000}]
-    for item in (await searxng.search("x", silent)).evidence:
+    for item in (await searxng.search("x", ignore_event)).evidence:
         assert len(item.passages[0].text) <= 4_000
 
 
@@ -214,7 +214,7 @@ async def test_any_field_may_be_missing(searxng, server):
         {},
         None,
     ]
-    items = (await searxng.search("x", silent)).evidence
+    items = (await searxng.search("x", ignore_event)).evidence
     assert [item.title for item in items] == ["a.example", "c.example"]
 
 
@@ -230,12 +230,12 @@ async def test_any_field_may_be_missing(searxng, server):
 )
 async def test_a_date_is_real_or_unknown(searxng, server, text, day):
     server.results = [ROW | {"publishedDate": text}]
-    assert (await searxng.search("x", silent)).evidence[0].published == day
+    assert (await searxng.search("x", ignore_event)).evidence[0].published == day
 
 
 async def test_the_number_of_results_is_a_setting(server):
     server.results = [ROW | {"url": f"https://example.org/{n}"} for n in range(30)]
-    provider = SearXNG(server.base_url, results=5)
-    items = (await provider.search("x", silent)).evidence
+    provider = SearXNG(server.base_url, max_results=5)
+    items = (await provider.search("x", ignore_event)).evidence
     await provider.close()
     assert [item.url[-1] for item in items] == list("01234")

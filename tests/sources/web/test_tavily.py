@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import Usage, silent
+from research.core.errors import ServiceError
+from research.core.records import Usage, ignore_event
 from research.sources.web.tavily import Tavily
 from tests.servers.search import FakeTavily, nowhere
 
@@ -27,21 +27,21 @@ def server():
 
 @pytest.fixture
 async def tavily(server):
-    provider = Tavily(KEY, base_url=server.base_url, timeout=5, clock=lambda: NOW)
+    provider = Tavily(KEY, base_url=server.base_url, timeout_seconds=5, clock=lambda: NOW)
     yield provider
     await provider.close()
 
 
 async def failure(provider, query="west lake"):
-    with pytest.raises(Trouble) as caught:
-        await provider.search(query, silent)
+    with pytest.raises(ServiceError) as caught:
+        await provider.search(query, ignore_event)
     await provider.close()
     assert KEY not in str(caught.value)
     return caught.value
 
 
 async def test_a_result_is_evidence_with_its_snippet_as_the_passage(tavily):
-    found = await tavily.search("west lake", silent)
+    found = await tavily.search("west lake", ignore_event)
     (item,) = found.evidence
     assert (item.kind, item.title, item.publisher) == ("web", "West Lake", "example.org")
     assert item.url == "https://www.example.org/lake"
@@ -57,16 +57,14 @@ async def test_pages_that_a_script_draws_keep_their_own_titles_links_and_texts(t
         ROW | {"title": f"Report {n}", "url": f"https://data.example.cn/#/report/{n}", "content": f"Text {n}."}
         for n in (1, 2)
     ]  # fmt: skip
-    found = await tavily.search("report", silent)
+    found = await tavily.search("report", ignore_event)
     assert [(item.title, item.url, item.passages[0].text) for item in found.evidence] == [
         (f"Report {n}", f"https://data.example.cn/#/report/{n}", f"Text {n}.") for n in (1, 2)
     ]
 
 
-async def test_the_cheapest_search_is_asked_for_and_no_answer_that_would_be_paid_for(
-    tavily, server
-):
-    await tavily.search("west lake", silent)
+async def test_the_cheapest_search_is_asked_for_and_no_answer_that_would_be_paid_for(tavily, server):
+    await tavily.search("west lake", ignore_event)
     asked = server.last
     assert (asked.method, asked.path) == ("POST", "/search")
     assert asked.body == {
@@ -87,7 +85,7 @@ async def test_each_answered_request_is_one_search_used(tavily, server):
     usage = Usage.model_validate(json.loads(json.dumps(said[0][1])))
     assert usage == Usage(stage="search", model="tavily", searches=1)
     server.status = 500
-    with pytest.raises(Trouble):
+    with pytest.raises(ServiceError):
         await tavily.search("c", lambda kind, **data: said.append((kind, data)))
     assert len(said) == 2
 
@@ -95,7 +93,7 @@ async def test_each_answered_request_is_one_search_used(tavily, server):
 @pytest.mark.parametrize("key", ["", "  \n"])
 async def test_without_a_key_nothing_is_sent(server, key):
     provider = Tavily(key, base_url=server.base_url)
-    assert (provider.ready().state, provider.ready().detail) == ("missing", "TAVILY_API_KEY")
+    assert (provider.readiness().state, provider.readiness().detail) == ("missing", "TAVILY_API_KEY")
     trouble = await failure(provider)
     assert (trouble.reason, trouble.hint) == ("no key", "key")
     assert server.log == []
@@ -110,12 +108,12 @@ async def test_a_key_that_cannot_be_sent_is_a_wrong_key(server, key):
 
 
 def test_with_a_key_it_is_ready_before_it_is_asked():
-    assert Tavily(KEY).ready().state == "live"
+    assert Tavily(KEY).readiness().state == "live"
 
 
 async def test_a_long_query_is_cut_at_a_word_and_that_is_said(tavily, server):
     query = "lantern " * 60
-    found = await tavily.search(query, silent)
+    found = await tavily.search(query, ignore_event)
     sent = server.last.body["query"]
     assert len(sent) <= 400
     assert set(sent.split()) == {"lantern"}
@@ -124,12 +122,12 @@ async def test_a_long_query_is_cut_at_a_word_and_that_is_said(tavily, server):
 
 
 async def test_a_long_chinese_query_is_cut_at_a_character(tavily, server):
-    await tavily.search("西湖门票多少钱" * 80, silent)
+    await tavily.search("西湖门票多少钱" * 80, ignore_event)
     assert server.last.body["query"] == ("西湖门票多少钱" * 80)[:400]
 
 
 async def test_one_endless_word_is_cut_where_the_limit_is(tavily, server):
-    await tavily.search("x" * 500, silent)
+    await tavily.search("x" * 500, ignore_event)
     assert server.last.body["query"] == "x" * 400
 
 
@@ -200,7 +198,7 @@ async def test_an_error_page_keeps_its_status(tavily, server):
 @pytest.mark.parametrize("fault", ["hangs", "trickles"])
 async def test_an_answer_that_does_not_end_is_late(server, fault):
     server.fault = fault
-    trouble = await failure(Tavily(KEY, base_url=server.base_url, timeout=0.3))
+    trouble = await failure(Tavily(KEY, base_url=server.base_url, timeout_seconds=0.3))
     assert (trouble.reason, trouble.again) == ("timeout", True)
 
 
@@ -227,27 +225,25 @@ async def test_any_field_may_be_missing(tavily, server):
         None,
         "row",
     ]
-    (item,) = (await tavily.search("x", silent)).evidence
+    (item,) = (await tavily.search("x", ignore_event)).evidence
     assert (item.title, item.url) == ("a.example", "https://a.example/1")
 
 
 @pytest.mark.parametrize("results", [None, [], {}, "none"])
 async def test_no_results_are_nothing_found_and_no_failure(tavily, server, results):
     server.results = results
-    assert (await tavily.search("x", silent)).evidence == ()
+    assert (await tavily.search("x", ignore_event)).evidence == ()
 
 
 async def test_an_address_found_twice_is_one_source_with_both_passages(tavily, server):
     server.results = [ROW, ROW | {"url": "http://www.example.org/lake/", "content": "It is deep."}]
-    (item,) = (await tavily.search("x", silent)).evidence
+    (item,) = (await tavily.search("x", ignore_event)).evidence
     assert [passage.text for passage in item.passages] == ["The lake is free.", "It is deep."]
 
 
 async def test_titles_and_passages_have_nothing_in_them_that_cannot_be_shown(tavily, server):
-    server.results = [
-        ROW | {"title": " West\u202e\x00\n Lake\t", "content": "One\ud800\x07 line.\n\n  Two. "}
-    ]
-    (item,) = (await tavily.search("x", silent)).evidence
+    server.results = [ROW | {"title": " West\u202e\x00\n Lake\t", "content": "One\ud800\x07 line.\n\n  Two. "}]
+    (item,) = (await tavily.search("x", ignore_event)).evidence
     assert item.title == "West Lake"
     assert item.passages[0].text == "One line.\nTwo."
 
@@ -271,24 +267,24 @@ async def test_titles_and_passages_have_nothing_in_them_that_cannot_be_shown(tav
 )
 async def test_a_date_is_real_or_unknown(tavily, server, text, day):
     server.results = [ROW | {"published_date": text}]
-    assert (await tavily.search("x", silent)).evidence[0].published == day
+    assert (await tavily.search("x", ignore_event)).evidence[0].published == day
 
 
 async def test_searches_side_by_side_share_one_client(tavily, server):
-    found = await asyncio.gather(*(tavily.search(f"q{n}", silent) for n in range(5)))
+    found = await asyncio.gather(*(tavily.search(f"q{n}", ignore_event) for n in range(5)))
     assert all(len(one.evidence) == 1 for one in found)
     assert {asked.body["query"] for asked in server.log} == {f"q{n}" for n in range(5)}
 
 
 async def test_closing_twice_is_harmless_and_a_later_search_connects_anew(tavily):
-    await tavily.search("x", silent)
+    await tavily.search("x", ignore_event)
     await tavily.close()
     await tavily.close()
-    assert (await tavily.search("x", silent)).evidence
+    assert (await tavily.search("x", ignore_event)).evidence
 
 
 async def test_no_more_results_are_asked_for_than_tavily_gives(server):
-    provider = Tavily(KEY, base_url=server.base_url, results=50)
-    await provider.search("x", silent)
+    provider = Tavily(KEY, base_url=server.base_url, max_results=50)
+    await provider.search("x", ignore_event)
     await provider.close()
     assert server.last.body["max_results"] == 20

@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from research import Report, cited, report_json, report_markdown
-from research.agent.llm.reasoner import LLM
-from research.agent.nodes.budget import Gate
-from research.agent.nodes.search import look_up
-from research.application import Desk
-from research.core.errors import Trouble
-from research.core.records import Evidence, Finding, Options, Readiness, Say, Task, silent
+from research import Report, number_report_answer, report_json, report_markdown
+from research.agent.llm.reasoner import ModelReasoner
+from research.agent.nodes.budget import WorkScope
+from research.agent.nodes.search import run_search
+from research.application import Application
+from research.core.errors import ServiceError
+from research.core.records import EventEmitter, Evidence, Finding, Readiness, RunOptions, Task, ignore_event
 from research.core.settings import Settings
 from research.models import clients
-from research.models.clients import Clients
-from research.models.limits import Limiter
-from research.sources.web.fetch import Fetcher
+from research.models.clients import ModelClients
+from research.models.request_limits import RequestLimiter
+from research.sources.web.fetcher import PageFetcher
 from research.sources.web.gemini import GeminiSearch
-from research.sources.web.pages import PageReader
-from research.sources.web.provider import Found
+from research.sources.web.page_reader import PageReader
+from research.sources.web.provider import SearchResult
 from research.sources.web.retriever import WebRetriever
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
@@ -100,12 +100,12 @@ class Web:
             "model_attempts": 1,
             **settings,
         }
-        self.clients = Clients(Settings.model_validate(given))
-        self.models = LLM(self.clients, lambda: NOW)
+        self.clients = ModelClients(Settings.model_validate(given))
+        self.models = ModelReasoner(self.clients, lambda: NOW)
         self.google = GeminiSearch(self.clients, lambda: NOW)
 
     def source(self, *providers: Any, deadline: float = 10.0, **more: Any) -> WebRetriever:
-        return WebRetriever(providers, deadline=deadline, clock=lambda: NOW, **more)
+        return WebRetriever(providers, timeout_seconds=deadline, clock=lambda: NOW, **more)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ async def web(gemini: FakeGemini) -> AsyncIterator[Web]:
 
 @contextlib.asynccontextmanager
 async def by_tavily(server: FakeTavily) -> AsyncIterator[Tavily]:
-    provider = Tavily("tvly-k", base_url=server.base_url, timeout=5, clock=lambda: NOW)
+    provider = Tavily("tvly-k", base_url=server.base_url, timeout_seconds=5, clock=lambda: NOW)
     try:
         yield provider
     finally:
@@ -136,7 +136,7 @@ async def test_the_first_choice_answers_and_nobody_else_is_asked(
     web: Web, gemini: FakeGemini, tavily: FakeTavily
 ) -> None:
     async with by_tavily(tavily) as other:
-        finding = await web.source(web.google, other).search(TASK, silent)
+        finding = await web.source(web.google, other).search(TASK, ignore_event)
     assert (finding.provider, finding.reason, finding.failures) == ("gemini", None, ())
     assert (gemini.calls("search"), tavily.log) == (1, [])
     assert (finding.task, finding.started) == (TASK, NOW)
@@ -145,31 +145,29 @@ async def test_the_first_choice_answers_and_nobody_else_is_asked(
 async def test_the_order_is_the_one_given(web: Web, gemini: FakeGemini, tavily: FakeTavily) -> None:
     async with by_tavily(tavily) as other:
         source = web.source(other, web.google)
-        finding = await source.search(TASK, silent)
+        finding = await source.search(TASK, ignore_event)
     assert (finding.provider, gemini.log) == ("tavily", [])
-    assert [provider.name for provider in source.providers] == ["tavily", "gemini"]
-    assert (source.ready().state, source.ready().detail) == ("live", "tavily, gemini")
+    assert [provider.name for provider in source.live_providers] == ["tavily", "gemini"]
+    assert (source.readiness().state, source.readiness().detail) == ("live", "tavily, gemini")
 
 
-async def test_those_that_are_not_configured_are_left_out(
-    gemini: FakeGemini, tavily: FakeTavily
-) -> None:
+async def test_those_that_are_not_configured_are_left_out(gemini: FakeGemini, tavily: FakeTavily) -> None:
     web = Web(gemini, gemini_key=SecretStr(""))
     async with by_tavily(tavily) as other:
         source = web.source(web.google, SearXNG(""), other)
-        finding = await source.search(TASK, silent)
+        finding = await source.search(TASK, ignore_event)
     assert (finding.provider, finding.failures, gemini.log) == ("tavily", (), [])
 
 
 async def test_with_nobody_configured_the_settings_are_named(gemini: FakeGemini) -> None:
     web = Web(gemini, gemini_key=SecretStr(""))
     source = web.source(web.google, Tavily(""), SearXNG(""))
-    ready = source.ready()
+    ready = source.readiness()
     assert (ready.state, ready.detail) == ("missing", "GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL")
-    with pytest.raises(Trouble, match="GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL") as caught:
-        await source.search(TASK, silent)
+    with pytest.raises(ServiceError, match="GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL") as caught:
+        await source.search(TASK, ignore_event)
     assert (caught.value.reason, caught.value.hint) == ("no key", "key")
-    assert web.source().ready().detail == "WEB_SEARCH"
+    assert web.source().readiness().detail == "WEB_SEARCH"
 
 
 # Who takes over
@@ -182,7 +180,7 @@ async def test_whatever_fails_is_named_beside_who_took_over(
     gemini.fail("search", fault)
     async with by_tavily(tavily) as other:
         deadline = 2.0 if fault == "hang" else 10.0
-        finding = await web.source(web.google, other, deadline=deadline).search(TASK, silent)
+        finding = await web.source(web.google, other, deadline=deadline).search(TASK, ignore_event)
     assert (finding.provider, finding.reason, len(finding.evidence)) == ("tavily", None, 3)
     (failure,) = finding.failures
     assert (failure.stage, failure.source, failure.query) == ("search", "gemini", TASK.query)
@@ -196,10 +194,10 @@ async def test_a_provider_that_hangs_leaves_time_for_the_next(
 ) -> None:
     gemini.fail("search", "hang")
     tavily.fault = "hangs"
-    last = SearXNG(searxng.base_url, timeout=60, clock=lambda: NOW)
+    last = SearXNG(searxng.base_url, timeout_seconds=60, clock=lambda: NOW)
     async with by_tavily(tavily) as second:
         source = web.source(web.google, second, last, deadline=4.5)
-        finding = await source.search(TASK, silent)
+        finding = await source.search(TASK, ignore_event)
     await last.close()
     assert (finding.provider, len(finding.evidence)) == ("searxng", 3)
     assert told(finding) == [("gemini", "timeout"), ("tavily", "timeout")]
@@ -212,7 +210,7 @@ async def test_time_that_one_did_not_need_is_left_to_the_others(
     gemini.fail("search", "500")
     tavily.waits = 1.3
     async with by_tavily(tavily) as other:
-        finding = await web.source(web.google, other, deadline=2.4).search(TASK, silent)
+        finding = await web.source(web.google, other, deadline=2.4).search(TASK, ignore_event)
     assert finding.provider == "tavily"
 
 
@@ -221,15 +219,15 @@ async def test_time_that_one_did_not_need_is_left_to_the_others(
 async def test_waiting_for_our_own_turn_is_no_time_that_a_search_takes(
     summed_up: bool, gemini: FakeGemini, tavily: FakeTavily, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "Limiter", partial(Limiter, minute=0.6))
+    monkeypatch.setattr(clients, "RequestLimiter", partial(RequestLimiter, window_seconds=0.6))
     web = Web(gemini, requests_per_minute=1)
     await web.clients.gemini()  # importing takes a second
-    await web.models.warm()
+    await web.models.load_clients()
     async with by_tavily(tavily) as results:
         provider = results if summed_up else web.google
         source = web.source(provider, summarise=web.models.summarise, deadline=1.5)
         findings = await asyncio.gather(
-            *(look_up(TASK, source, NoLedger(), silent, deadline=1.5) for _ in range(5))
+            *(run_search(TASK, source, NoLedger(), ignore_event, deadline_seconds=1.5) for _ in range(5))
         )
     await web.clients.close()
     assert gemini.calls() == 5
@@ -244,7 +242,7 @@ async def test_if_all_fail_the_reason_is_the_first_ones_and_each_is_named(
     tavily.status, tavily.error = 401, {"detail": {"error": "Unauthorized: wrong key"}}
     async with by_tavily(tavily) as second:
         last = SearXNG(nowhere(), clock=lambda: NOW)
-        finding = await web.source(web.google, second, last).search(TASK, silent)
+        finding = await web.source(web.google, second, last).search(TASK, ignore_event)
         await last.close()
     assert (finding.reason, finding.hint, finding.provider) == ("quota", "minute", "gemini")
     assert finding.message.startswith("gemini")
@@ -256,7 +254,7 @@ async def test_if_all_fail_the_reason_is_the_first_ones_and_each_is_named(
 async def test_a_lone_failure_tells_whose_it_is(web: Web, tavily: FakeTavily) -> None:
     tavily.status, tavily.error = 432, {"detail": {"error": "used up"}}
     async with by_tavily(tavily) as only:
-        finding = await web.source(only).search(TASK, silent)
+        finding = await web.source(only).search(TASK, ignore_event)
     assert (finding.reason, finding.provider, finding.failures) == ("quota", "tavily", ())
     assert "tavily" in finding.message and "used up" in finding.message
 
@@ -266,7 +264,7 @@ async def test_nothing_found_is_an_answer_and_nobody_takes_over(
 ) -> None:
     tavily.results = []
     async with by_tavily(tavily) as other:
-        finding = await web.source(other, web.google).search(TASK, silent)
+        finding = await web.source(other, web.google).search(TASK, ignore_event)
     assert (finding.reason, finding.provider, finding.failures) == ("empty", "tavily", ())
     assert gemini.log == []
 
@@ -274,16 +272,16 @@ async def test_nothing_found_is_an_answer_and_nobody_takes_over(
 class Stored:
     """A provider whose results were there before anybody asked."""
 
-    name, summarises = "stored", False
+    name, has_summary = "stored", False
 
     def __init__(self, *evidence: Evidence) -> None:
         self._evidence = evidence
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         return Readiness(state="live")
 
-    async def search(self, query: str, say: Say) -> Found:
-        return Found(evidence=self._evidence)
+    async def search(self, query: str, say: EventEmitter) -> SearchResult:
+        return SearchResult(evidence=self._evidence)
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -292,18 +290,16 @@ class Stored:
 # What Gemini brings
 
 
-async def test_a_text_without_sources_is_kept_and_said_to_have_none(
-    web: Web, gemini: FakeGemini
-) -> None:
+async def test_a_text_without_sources_is_kept_and_said_to_have_none(web: Web, gemini: FakeGemini) -> None:
     gemini.fail("search", "gm_none")
-    finding = await web.source(web.google).search(TASK, silent)
+    finding = await web.source(web.google).search(TASK, ignore_event)
     assert (finding.reason, finding.message) == ("empty", "no sources returned")
     assert "1925年" in "".join(span.text for span in finding.summary)
     assert not any(span.cites for span in finding.summary)
 
 
 async def test_the_queries_that_were_run_and_the_suggestions_come_along(web: Web) -> None:
-    finding = await web.source(web.google).search(TASK, silent)
+    finding = await web.source(web.google).search(TASK, ignore_event)
     assert finding.asked == (TASK.query, f"{TASK.query} 历史")
     assert TASK.query in finding.suggestions and "chip" in finding.suggestions
 
@@ -317,7 +313,7 @@ async def test_citations_that_could_not_be_placed_are_counted(web: Web, gemini: 
         ],
     }
     gemini.brain.grounded = lambda query: (["The tower is old."], metadata)
-    finding = await web.source(web.google).search(TASK, silent)
+    finding = await web.source(web.google).search(TASK, ignore_event)
     assert finding.message == "1 citations could not be placed"
     assert [len(span.cites) for span in finding.summary] == [1]
 
@@ -333,24 +329,20 @@ async def test_a_text_that_the_service_broke_off_does_not_pass_as_whole(
     content = {"parts": [{"text": text} for text in texts], "role": "model"}
     candidate = {"content": content, "finishReason": finish, "groundingMetadata": metadata}
     gemini.replay("search", {"candidates": [candidate]})
-    finding = await web.source(web.google).search(TASK, silent)
+    finding = await web.source(web.google).search(TASK, ignore_event)
     assert (finding.reason, bool(finding.evidence)) == (None, True)
     assert told(finding) == ([("gemini", reason)] if reason else [])
     assert all(finish in failure.message for failure in finding.failures)
     assert (finish in finding.message) == bool(reason)
 
 
-async def test_a_byte_order_mark_before_the_response_does_no_harm(
-    web: Web, gemini: FakeGemini
-) -> None:
+async def test_a_byte_order_mark_before_the_response_does_no_harm(web: Web, gemini: FakeGemini) -> None:
     gemini.fail("search", "bombody")
-    finding = await web.source(web.google).search(TASK, silent)
+    finding = await web.source(web.google).search(TASK, ignore_event)
     assert (finding.reason, bool(finding.evidence)) == (None, True)
 
 
-async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(
-    web: Web, gemini: FakeGemini
-) -> None:
+async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(web: Web, gemini: FakeGemini) -> None:
     with Site() as site:
         uri = f"http://127.0.0.1:{site.port}/grounding-api-redirect/x"
         gemini.brain.grounded = lambda query: (
@@ -362,7 +354,7 @@ async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(
         )
         async with reading(site) as reader:
             source = web.source(web.google, summarise=web.models.summarise, reader=reader, pages=3)
-            finding = await source.search(TASK, silent)
+            finding = await source.search(TASK, ignore_event)
         assert [item.url for item in finding.evidence] == [uri]
         assert (site.requests, site.connections) == ([], 0)
     assert gemini.calls() == gemini.calls("search") == 1
@@ -376,11 +368,11 @@ async def reading(site: Site, deadline: float = 15.0) -> AsyncIterator[PageReade
     async def names(host: str, port: int) -> list[Any]:
         return [ip_address("127.0.0.1")]
 
-    fetcher = Fetcher(
+    fetcher = PageFetcher(
         resolve=names,
-        ports=frozenset({site.port}),
-        allowed=frozenset({site.endpoint}),
-        deadline=deadline,
+        allowed_ports=frozenset({site.port}),
+        allowed_endpoints=frozenset({site.endpoint}),
+        timeout_seconds=deadline,
     )
     try:
         yield PageReader(fetcher)
@@ -411,7 +403,7 @@ async def test_results_are_summed_up_with_a_citation_for_each_sentence(
     web: Web, gemini: FakeGemini, tavily: FakeTavily
 ) -> None:
     async with by_tavily(tavily) as only:
-        finding = await web.source(only, summarise=web.models.summarise).search(TASK, silent)
+        finding = await web.source(only, summarise=web.models.summarise).search(TASK, ignore_event)
     passages = {p.id: p for item in finding.evidence for p in item.passages}
     cites = [cite for span in finding.summary for cite in span.cites]
     assert cites and {cite.passage for cite in cites} == set(passages)
@@ -428,10 +420,8 @@ async def test_a_summary_that_fails_costs_only_the_summary(
 ) -> None:
     gemini.fail("summarise", fault)
     async with by_tavily(tavily) as only:
-        source = web.source(
-            only, summarise=web.models.summarise, deadline=2.0 if fault == "hang" else 10.0
-        )
-        finding = await source.search(TASK, silent)
+        source = web.source(only, summarise=web.models.summarise, deadline=2.0 if fault == "hang" else 10.0)
+        finding = await source.search(TASK, ignore_event)
     assert (finding.reason, len(finding.evidence), finding.summary) == (None, 3, ())
     (failure,) = finding.failures
     assert (failure.stage, failure.source, failure.query) == ("summarise", "web", TASK.query)
@@ -458,7 +448,7 @@ async def test_what_was_found_outlasts_the_deadline_of_the_stage(
     gemini.fail("summarise", "hang")
     async with by_tavily(tavily) as only:
         source = web.source(only, summarise=web.models.summarise, deadline=2.0)
-        finding = await look_up(TASK, source, NoLedger(), silent, deadline=2.0)
+        finding = await run_search(TASK, source, NoLedger(), ignore_event, deadline_seconds=2.0)
     assert (finding.reason, len(finding.evidence)) == (None, 3)
 
 
@@ -468,7 +458,7 @@ async def test_pages_are_read_only_if_that_is_turned_on(web: Web, tavily: FakeTa
         tavily.results = rows(site, "/0", "/1", "/2", "/3")
         for pages in (0, 2):
             async with reading(site) as reader, by_tavily(tavily) as only:
-                finding = await web.source(only, reader=reader, pages=pages).search(TASK, silent)
+                finding = await web.source(only, reader=reader, pages=pages).search(TASK, ignore_event)
             assert site.paths == [f"/{n}" for n in range(pages)]
             assert len(finding.evidence) == 4
             assert finding.failures == ()
@@ -481,7 +471,7 @@ async def test_what_a_page_says_stands_before_the_snippet_of_it(
         tavily.results = rows(site, "/tower")
         async with reading(site) as reader, by_tavily(tavily) as only:
             source = web.source(only, reader=reader, pages=1, summarise=web.models.summarise)
-            (item,) = (await source.search(TASK, silent)).evidence
+            (item,) = (await source.search(TASK, ignore_event)).evidence
     assert len(item.passages) >= 2
     assert "Paragraph 1" in item.passages[0].text
     assert item.passages[-1].text == "Snippet of /tower."
@@ -500,7 +490,7 @@ async def test_a_page_that_cannot_be_read_is_named_and_its_snippet_stays(
         tavily.results = rows(site, "/good", "/bad")
         async with reading(site) as reader, by_tavily(tavily) as only:
             source = web.source(only, reader=reader, pages=2, deadline=2.0)
-            finding = await source.search(TASK, silent)
+            finding = await source.search(TASK, ignore_event)
     good, bad = finding.evidence
     (failure,) = finding.failures
     assert (failure.stage, failure.source, failure.query) == ("search", "page", bad.url)
@@ -514,44 +504,40 @@ async def test_the_text_of_an_application_is_not_taken_for_that_of_a_page_that_i
     with Site({"/": TOWER}) as site:
         tavily.results = rows(site, "/#/a", "/#/b")
         async with reading(site) as reader, by_tavily(tavily) as only:
-            finding = await web.source(only, reader=reader, pages=2).search(TASK, silent)
+            finding = await web.source(only, reader=reader, pages=2).search(TASK, ignore_event)
     texts = [[passage.text for passage in item.passages] for item in finding.evidence]
     assert texts == [["Snippet of /#/a."], ["Snippet of /#/b."]]
     assert [failure.reason for failure in finding.failures] == ["empty", "empty"]
     assert [failure.query for failure in finding.failures] == [i.url for i in finding.evidence]
 
 
-async def test_a_page_that_two_searches_want_is_fetched_once_and_serves_both(
-    web: Web, tavily: FakeTavily
-) -> None:
+async def test_a_page_that_two_searches_want_is_fetched_once_and_serves_both(web: Web, tavily: FakeTavily) -> None:
     with Site({"/tower": TOWER}) as site:
         tavily.results = rows(site, "/tower")
         async with reading(site) as reader, by_tavily(tavily) as only:
             source = web.source(only, reader=reader, pages=1)
             tasks = [Task(id=f"1.{n}", source="web", query=f"门票 {n}") for n in range(3)]
-            findings = await asyncio.gather(*(source.search(task, silent) for task in tasks))
-            findings.append(await source.search(TASK, silent))
+            findings = await asyncio.gather(*(source.search(task, ignore_event) for task in tasks))
+            findings.append(await source.search(TASK, ignore_event))
         assert site.paths == ["/tower"]
     assert all(len(finding.evidence[0].passages) > 1 for finding in findings)
 
 
-async def test_a_reader_is_never_given_an_address_that_only_redirects(
-    web: Web, tavily: FakeTavily
-) -> None:
+async def test_a_reader_is_never_given_an_address_that_only_redirects(web: Web, tavily: FakeTavily) -> None:
     with Site({"/0": TOWER, "/1": TOWER}) as site:
         tavily.results = rows(site, "/0", "/1")
         async with reading(site) as reader, by_tavily(tavily) as other:
-            first, second = (await other.search("x", silent)).evidence
+            first, second = (await other.search("x", ignore_event)).evidence
             stored = Stored(first.model_copy(update={"expires": True}), second)
-            await web.source(stored, reader=reader, pages=2).search(TASK, silent)
+            await web.source(stored, reader=reader, pages=2).search(TASK, ignore_event)
         assert site.paths == ["/1"]
 
 
 # On a whole run
 
 
-def asked(desk: Desk, question: str = "雷峰塔的门票多少钱？", **options: Any) -> Report:
-    given = Options.model_validate({"sources": ("web",), "loops": 1, "queries": 2} | options)
+def asked(desk: Application, question: str = "雷峰塔的门票多少钱？", **options: Any) -> Report:
+    given = RunOptions.model_validate({"sources": ("web",), "loops": 1, "queries": 2} | options)
     run = desk.runs.start(question, options=given)
     for _ in desk.runs.follow(run.id):
         pass
@@ -561,7 +547,7 @@ def asked(desk: Desk, question: str = "雷峰塔的门票多少钱？", **option
 
 
 @contextlib.contextmanager
-def desk(folder: Path, gemini: FakeGemini, **settings: Any) -> Iterator[Desk]:
+def desk(folder: Path, gemini: FakeGemini, **settings: Any) -> Iterator[Application]:
     given = {
         "data_dir": folder,
         "gemini_key": SecretStr("k"),
@@ -569,26 +555,22 @@ def desk(folder: Path, gemini: FakeGemini, **settings: Any) -> Iterator[Desk]:
         "model_attempts": 1,
         **settings,
     }
-    made = Desk(Settings.model_validate(given))
+    made = Application(Settings.model_validate(given))
     try:
         yield made
     finally:
         made.close()
 
 
-def test_the_report_says_who_took_over_and_from_whom(
-    tmp_path: Path, gemini: FakeGemini, tavily: FakeTavily
-) -> None:
+def test_the_report_says_who_took_over_and_from_whom(tmp_path: Path, gemini: FakeGemini, tavily: FakeTavily) -> None:
     gemini.fail("search", "429:40")
     key = SecretStr("tvly-k")
     with desk(tmp_path, gemini, tavily_key=key, tavily_url=tavily.base_url) as made:
         report = asked(made)
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer is not None and len(answer.sources) == 3
     assert {finding.provider for finding in report.findings} == {"tavily"}
-    assert [(f.source, f.reason, f.hint) for f in answer.answer.failures] == [
-        ("gemini", "quota", "minute")
-    ] * 2
+    assert [(f.source, f.reason, f.hint) for f in answer.answer.failures] == [("gemini", "quota", "minute")] * 2
     text = report_markdown(report, answer)
     assert "Tavily" in text and "Gemini" in text
     assert all(line in text for line in ("“雷峰塔的门票多少钱 历史”", "“雷峰塔的门票多少钱 现状”"))
@@ -607,16 +589,12 @@ def test_suggestions_reach_the_answer_once_each(tmp_path: Path, gemini: FakeGemi
         gemini.brain.grounded = alike
         same = asked(made, "Another question about the tower?")
     assert different.answer is not None and same.answer is not None
-    assert [finding.suggestions for finding in different.findings] == [
-        *different.answer.suggestions
-    ]
+    assert [finding.suggestions for finding in different.findings] == [*different.answer.suggestions]
     assert len(set(different.answer.suggestions)) == 2
     assert same.answer.suggestions == ("<p>x</p>",)
 
 
-def test_no_link_of_a_search_is_ever_followed_by_a_run_or_an_export(
-    tmp_path: Path, gemini: FakeGemini
-) -> None:
+def test_no_link_of_a_search_is_ever_followed_by_a_run_or_an_export(tmp_path: Path, gemini: FakeGemini) -> None:
     with Site() as site:
         uri = f"http://127.0.0.1:{site.port}/grounding-api-redirect/"
         usual = gemini.brain.grounded
@@ -629,17 +607,15 @@ def test_no_link_of_a_search_is_ever_followed_by_a_run_or_an_export(
         gemini.brain.grounded = local
         with desk(tmp_path, gemini, pages_per_search=5) as made:
             report = asked(made, loops=3)
-        answer = cited(report)
+        answer = number_report_answer(report)
         assert uri in report_markdown(report, answer) and uri in report_json(report, answer)
         assert (site.requests, site.connections) == ([], 0)
 
 
-def test_a_redirect_is_shown_with_its_domain_and_said_to_expire(
-    tmp_path: Path, gemini: FakeGemini
-) -> None:
+def test_a_redirect_is_shown_with_its_domain_and_said_to_expire(tmp_path: Path, gemini: FakeGemini) -> None:
     with desk(tmp_path, gemini) as made:
         report = asked(made)
-    answer = cited(report)
+    answer = number_report_answer(report)
     assert answer is not None and answer.sources
     assert all(source.evidence.expires for source in answer.sources)
     text = report_markdown(report, answer)
@@ -664,18 +640,18 @@ async def test_what_was_found_is_kept_when_its_summary_is_cut_off(
     web: Web, gemini: FakeGemini, tavily: FakeTavily
 ) -> None:
     gemini.fail("summarise", "hang")
-    gate = Gate()
+    gate = WorkScope()
     async with by_tavily(tavily) as only:
         source = web.source(only, summarise=web.models.summarise)
 
         async def searched() -> Finding:
-            async with gate.open():
-                return await source.search(TASK, silent)
+            async with gate.enter():
+                return await source.search(TASK, ignore_event)
 
         search = asyncio.create_task(searched())
         await asyncio.to_thread(until, lambda: gemini.calls("summarise"))
-        gate.shut("seconds")
-        gate.cut()
+        gate.close("seconds")
+        gate.cancel()
         finding = await search
     assert (finding.reason, len(finding.evidence), finding.summary) == (None, 3, ())
     (failure,) = finding.failures

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from research.core.errors import Trouble
-from research.core.records import Finding, Task, silent
-from research.http.client import Client
-from research.sources.wikidata.retriever import Wikidata
+from research.core.errors import ServiceError
+from research.core.records import Finding, Task, ignore_event
+from research.http.client import ServiceClient
+from research.sources.wikidata.retriever import WikidataRetriever
 from tests.servers.search import nowhere
 from tests.servers.world import FakeWorld, day, entity, statement
 
@@ -66,24 +66,22 @@ def world() -> Iterator[FakeWorld]:
 
 
 @pytest.fixture
-async def wikidata(world: FakeWorld) -> AsyncIterator[Wikidata]:
+async def wikidata(world: FakeWorld) -> AsyncIterator[WikidataRetriever]:
     made = source(world)
     yield made
     await made.close()
 
 
-def source(world: FakeWorld, *, timeout: float = 5.0, address: str = "", **more: Any) -> Wikidata:
+def source(world: FakeWorld, *, timeout: float = 5.0, address: str = "", **more: Any) -> WikidataRetriever:
     wikis = {
-        code: Client(f"{world.base_url}/wikipedia/{code}", timeout=timeout) for code in ("zh", "en")
+        code: ServiceClient(f"{world.base_url}/wikipedia/{code}", timeout_seconds=timeout) for code in ("zh", "en")
     }
-    client = Client(address or f"{world.base_url}/wikidata", timeout=timeout)
-    return Wikidata(
-        client, wikis, **({"enabled": True, "deadline": 10.0, "clock": lambda: NOW} | more)
-    )
+    client = ServiceClient(address or f"{world.base_url}/wikidata", timeout_seconds=timeout)
+    return WikidataRetriever(client, wikis, **({"enabled": True, "deadline": 10.0, "clock": lambda: NOW} | more))
 
 
-async def asked(wikidata: Wikidata, query: str) -> Finding:
-    return await wikidata.search(Task(id="1.1", source="wikidata", query=query), silent)
+async def asked(wikidata: WikidataRetriever, query: str) -> Finding:
+    return await wikidata.search(Task(id="1.1", source="wikidata", query=query), ignore_event)
 
 
 def told(finding: Finding) -> dict[str, str]:
@@ -92,7 +90,7 @@ def told(finding: Finding) -> dict[str, str]:
 
 
 async def test_what_is_asked_for_is_told_first_with_its_date_and_its_reference(
-    wikidata: Wikidata,
+    wikidata: WikidataRetriever,
 ) -> None:
     finding = await asked(wikidata, "What is the population of Kyoto?")
     (item,) = finding.evidence
@@ -109,23 +107,19 @@ async def test_what_is_asked_for_is_told_first_with_its_date_and_its_reference(
     assert all(p.start == 0 and p.end == len(p.text) for p in item.passages)
 
 
-async def test_each_kind_of_value_is_told_in_words(wikidata: Wikidata) -> None:
+async def test_each_kind_of_value_is_told_in_words(wikidata: WikidataRetriever) -> None:
     facts = told(await asked(wikidata, "Kyoto"))
     first = {name: text.splitlines()[0] for name, text in facts.items()}
     assert first["area"] == "Kyoto: area 827.83 square kilometres."
     assert first["country"] == "Kyoto: country Japan."  # the empire is over
-    assert first["head of government"] == (
-        "Kyoto: head of government Koji Matsui (since 25 February 2024)."
-    )
+    assert first["head of government"] == ("Kyoto: head of government Koji Matsui (since 25 February 2024).")
     assert first["founded or built"] == "Kyoto: founded or built 794."
     assert first["coordinates"] == "Kyoto: coordinates 35.0117° N, 135.7683° E."
     assert facts["area"].endswith("\nWikidata gives no reference for this.")
     assert "Somebody Else" not in " ".join(facts.values())
 
 
-async def test_a_question_in_chinese_is_told_in_chinese(
-    wikidata: Wikidata, world: FakeWorld
-) -> None:
+async def test_a_question_in_chinese_is_told_in_chinese(wikidata: WikidataRetriever, world: FakeWorld) -> None:
     facts = told(await asked(wikidata, "京都人口有多少？"))
     assert facts["人口"].startswith("京都市：人口 1,463,723（2020年10月1日）。\n出处：https://")
     assert facts["面积"].startswith("京都市：面积 827.83 平方公里。")
@@ -134,7 +128,7 @@ async def test_a_question_in_chinese_is_told_in_chinese(
 
 
 async def test_the_other_wiki_is_asked_where_that_of_the_language_finds_nothing(
-    wikidata: Wikidata, world: FakeWorld
+    wikidata: WikidataRetriever, world: FakeWorld
 ) -> None:
     world.articles = {"en": ARTICLES["en"]}
     world.articles["en"][0] |= {"extract": "京都 人口"}
@@ -143,7 +137,7 @@ async def test_the_other_wiki_is_asked_where_that_of_the_language_finds_nothing(
 
 
 async def test_a_thing_of_which_no_name_stands_in_the_query_is_not_told_of(
-    wikidata: Wikidata, world: FakeWorld
+    wikidata: WikidataRetriever, world: FakeWorld
 ) -> None:
     world.articles = {"en": [{"title": "Nara population", "extract": "", "item": "Q34600"}]}
     finding = await asked(wikidata, "population of Nara")
@@ -171,7 +165,7 @@ async def test_a_thing_of_which_no_name_stands_in_the_query_is_not_told_of(
     ],
 )
 async def test_a_value_is_told_or_left_out(
-    wikidata: Wikidata, world: FakeWorld, value: Any, shown: str
+    wikidata: WikidataRetriever, world: FakeWorld, value: Any, shown: str
 ) -> None:
     thing = entity("Q1", {"en": "Thing"}, claims={"P2048": [statement("P2048", value)]})
     world.entities = {"Q1": thing}
@@ -182,13 +176,11 @@ async def test_a_value_is_told_or_left_out(
 
 
 async def test_what_is_hostile_stays_text_and_only_web_addresses_are_references(
-    wikidata: Wikidata, world: FakeWorld
+    wikidata: WikidataRetriever, world: FakeWorld
 ) -> None:
     references = [{"P854": "javascript:alert(1)"}, {"P854": "https://a.example/?q=" + "x" * 9}]
     claims = {"P225": [statement("P225", HOSTILE, references=references)]}
-    world.entities = {
-        "Q1": entity("Q1", {"en": f"Thing {HOSTILE}"}, aliases={"en": ["Thing"]}, claims=claims)
-    }
+    world.entities = {"Q1": entity("Q1", {"en": f"Thing {HOSTILE}"}, aliases={"en": ["Thing"]}, claims=claims)}
     world.articles = {"en": [{"title": "Thing", "extract": "", "item": "Q1"}]}
     (item,) = (await asked(wikidata, "Thing")).evidence
     assert "\x00" not in item.title and "\u202e" not in item.title
@@ -206,7 +198,7 @@ async def test_what_is_hostile_stays_text_and_only_web_addresses_are_references(
     ],
 )  # fmt: skip
 async def test_statements_of_another_form_are_left_out(
-    wikidata: Wikidata, world: FakeWorld, claims: Any
+    wikidata: WikidataRetriever, world: FakeWorld, claims: Any
 ) -> None:
     world.entities = {"Q34600": KYOTO | {"claims": claims}}
     assert (await asked(wikidata, "Kyoto")).reason == "empty"
@@ -217,10 +209,10 @@ async def test_statements_of_another_form_are_left_out(
     ("status", "reason"), [(403, "blocked"), (429, "quota"), (500, "unavailable"), (404, "refused")]
 )
 async def test_a_refusal_is_told_by_its_kind(
-    wikidata: Wikidata, world: FakeWorld, service: str, status: int, reason: str
+    wikidata: WikidataRetriever, world: FakeWorld, service: str, status: int, reason: str
 ) -> None:
     world.faulty, world.status = (service,), status
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await asked(wikidata, "Kyoto")
     assert caught.value.reason == reason
 
@@ -235,10 +227,10 @@ async def test_a_refusal_is_told_by_its_kind(
     ],
 )
 async def test_an_error_under_the_status_of_success_is_one(
-    wikidata: Wikidata, world: FakeWorld, code: str, reason: str
+    wikidata: WikidataRetriever, world: FakeWorld, code: str, reason: str
 ) -> None:
     world.faulty, world.error = ("wikidata",), {"code": code, "info": "as it says"}
-    with pytest.raises(Trouble, match="as it says") as caught:
+    with pytest.raises(ServiceError, match="as it says") as caught:
         await asked(wikidata, "Kyoto")
     assert caught.value.reason == reason
 
@@ -251,7 +243,7 @@ async def test_an_error_under_the_status_of_success_is_one(
 async def test_a_fault_is_told_by_its_kind(world: FakeWorld, fault: str, reason: str) -> None:
     world.faulty, world.fault = ("wikidata",), fault
     made = source(world, timeout=0.5 if reason == "timeout" else 30)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await asked(made, "Kyoto")
     await made.close()
     assert caught.value.reason == reason
@@ -259,7 +251,7 @@ async def test_a_fault_is_told_by_its_kind(world: FakeWorld, fault: str, reason:
 
 async def test_one_that_is_not_there_is_unreachable(world: FakeWorld) -> None:
     made = source(world, address=nowhere())
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(ServiceError) as caught:
         await asked(made, "Kyoto")
     await made.close()
     assert caught.value.reason == "unreachable"
@@ -267,12 +259,12 @@ async def test_one_that_is_not_there_is_unreachable(world: FakeWorld) -> None:
 
 async def test_it_is_asked_only_where_that_is_turned_on(world: FakeWorld) -> None:
     made = source(world, enabled=False)
-    assert (made.ready().state, made.ready().detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
-    with pytest.raises(Trouble) as caught:
+    assert (made.readiness().state, made.readiness().detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
+    with pytest.raises(ServiceError) as caught:
         await asked(made, "Kyoto")
     assert caught.value.reason == "no key" and world.log == []
 
 
-async def test_what_is_put_into_words_here_is_marked_as_such(wikidata: Wikidata) -> None:
+async def test_what_is_put_into_words_here_is_marked_as_such(wikidata: WikidataRetriever) -> None:
     (item,) = (await asked(wikidata, "Kyoto")).evidence
     assert all(passage.made for passage in item.passages)

@@ -5,22 +5,22 @@ import csv
 from pathlib import Path
 
 from research.citations.registry import evidence_id
-from research.core.records import Evidence, Finding, Passage, Readiness, Say, Task, fingerprint
-from research.sources import Setting, Source, Supplies
+from research.core.records import Evidence, EventEmitter, Finding, Passage, Readiness, Task, fingerprint
+from research.sources import Setting, Source, Dependencies
 
 
 class Tables:
-    turns = 1
+    max_sequential_calls = 1
 
-    def __init__(self, supplies: Supplies) -> None:
-        self._folder = Path(supplies.settings.of("TABLES_FOLDER"))
-        self._clock = supplies.clock
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._folder = Path(dependencies.settings.source_setting("TABLES_FOLDER"))
+        self._clock = dependencies.clock
 
-    def ready(self) -> Readiness:
+    def readiness(self) -> Readiness:
         names = ", ".join(sorted(path.name for path in self._folder.glob("*.csv")))
         return Readiness(state="live" if names else "missing", detail=names)
 
-    async def search(self, task: Task, say: Say) -> Finding:
+    async def search(self, task: Task, emit: EventEmitter) -> Finding:
         found = tuple(await asyncio.to_thread(self._rows, task))
         reason = None if found else "empty"
         return Finding(task=task, evidence=found, reason=reason, started=self._clock())
@@ -50,12 +50,12 @@ SOURCE = Source(
     name="tables",
     kind="web",
     label={"zh": "表格", "en": "Tables"},
-    about={"zh": "一个文件夹里的 CSV 表格。", "en": "The CSV tables in a folder."},
-    prompt="tables of mountains, with their heights",
+    description={"zh": "一个文件夹里的 CSV 表格。", "en": "The CSV tables in a folder."},
+    prompt_phrase="tables of mountains, with their heights",
     build=Tables,
     settings=(Setting("TABLES_FOLDER", str(Path(__file__).parent)),),
-    usual=lambda standing: standing.state == "live",
-    local=True,
-    probe="Mount Erebus",
+    is_default=lambda status: status.state == "live",
+    is_local=True,
+    test_query="Mount Erebus",
     icon="table",
 )

@@ -1,0 +1,173 @@
+"""What a database means: its semantic model, looked at and edited table by table or as a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import research
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import t
+from pages.shared.login import current_owner
+from research import DatabaseDescription, SemanticModel
+
+ORIGIN_MESSAGES = {"owner": "meaning.owner", "desk": "meaning.desk", "draft": "meaning.draft"}
+SYNONYM_SEPARATORS = re.compile(r"[,，、;；|]")
+
+
+def draw(database: str) -> None:
+    """The description of an attached database, with what keeps one from being used."""
+    found = research.database_description(database, owner=current_owner())
+    if found.failure or not found.model.tables:
+        return
+    if found.problem:
+        st.warning(t("meaning.problem", why=escape_markdown(found.problem, 400)), icon=":material/report:")
+    part = st.expander(t("meaning.title"), icon=":material/dictionary:", key="meaning", on_change="rerun")
+    if not part.open:  # hundreds of tables make a long file
+        return
+    with part:
+        st.caption(f"{t('meaning.help')} {t(ORIGIN_MESSAGES[found.origin])}")
+        by_table, metrics, file = st.tabs([t("meaning.tables"), t("meaning.metrics"), t("meaning.file")])
+        with by_table:
+            _draw_table(found, database)
+        with metrics:
+            _draw_metrics(found, database)
+        with file:
+            _draw_file(found, database)
+
+
+def _save(text: str | SemanticModel, database: str) -> None:
+    why = research.save_database_description(text, database, owner=current_owner())
+    if why:
+        st.error(t("meaning.refused", why=escape_markdown(why, 400)))
+        return
+    st.session_state.meaning_saved = True
+    st.rerun()
+
+
+def _draw_table(description: DatabaseDescription, database: str) -> None:
+    """One table: what it and its columns are called."""
+    model = description.model
+    name = st.selectbox(t("database.table"), list(model.tables), key="meaning_table")
+    table = model.tables[name]
+    rows = [
+        {
+            "name": "",
+            **_label_cells(table.label, table.synonyms),
+            "unit": "",
+            "description": table.description,
+        }
+    ]
+    rows += [
+        {
+            "name": column,
+            **_label_cells(of.label, of.synonyms),
+            "unit": of.unit,
+            "description": of.description,
+        }
+        for column, of in table.columns.items()
+    ]
+    text = st.column_config.TextColumn
+    edited = st.data_editor(
+        pd.DataFrame(rows), hide_index=True, key=f"meaning_{database}_{name}", disabled=["name"],
+        placeholder="",
+        column_config={
+            "name": text(t("database.column"), help=t("meaning.first"), width=140),
+            "zh": text(t("meaning.zh"), max_chars=60, width=110),
+            "en": text(t("meaning.en"), max_chars=60, width=130),
+            "synonyms": text(t("meaning.synonyms"), max_chars=400, help=t("meaning.synonyms_help")),
+            "unit": text(t("meaning.unit"), max_chars=20, width=70),
+            "description": text(t("database.comment"), max_chars=400),
+        },
+    )  # fmt: skip
+    if _draw_save_button("table"):
+        first, *others = edited.to_dict("records")
+        columns = {
+            str(told["name"]): table.columns[str(told["name"])].model_copy(
+                update={**_parse_label_row(told), "unit": str(told["unit"] or "").strip()}
+            )
+            for told in others
+        }
+        update = {**_parse_label_row(first), "columns": columns}
+        made = {**model.tables, name: table.model_copy(update=update)}
+        _save(model.model_copy(update={"tables": made}), database)
+
+
+def _label_cells(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
+    return {"zh": label.zh, "en": label.en, "synonyms": ", ".join(synonyms)}
+
+
+def _parse_label_row(row: dict[Any, Any]) -> dict[str, Any]:
+    """What a row of the editor says. Cells that are empty come as None."""
+    words = SYNONYM_SEPARATORS.split(str(row["synonyms"] or ""))
+    return {
+        "label": research.Label(en=str(row["en"] or "").strip(), zh=str(row["zh"] or "").strip()),
+        "synonyms": tuple(word.strip() for word in words if word.strip()),
+        "description": str(row["description"] or "").strip(),
+    }
+
+
+def _draw_metrics(description: DatabaseDescription, database: str) -> None:
+    """The figures that are asked for by name."""
+    model = description.model
+    names = ["name", "zh", "en", "synonyms", "table", "expression", "unit", "description"]
+    rows = [
+        {
+            "name": name, **_label_cells(metric.label, metric.synonyms), "table": metric.table,
+            "expression": metric.expression, "unit": metric.unit, "description": metric.description,
+        }
+        for name, metric in model.metrics.items()
+    ]  # fmt: skip
+    text = st.column_config.TextColumn
+    st.caption(t("meaning.metrics_help"))
+    edited = st.data_editor(
+        pd.DataFrame(rows, columns=names, dtype="object"), hide_index=True, num_rows="dynamic",
+        key=f"metrics_{database}",
+        column_config={
+            "name": text(t("meaning.name"), max_chars=40, validate=r"^\w+$"),
+            "zh": text(t("meaning.zh"), max_chars=60),
+            "en": text(t("meaning.en"), max_chars=60),
+            "synonyms": text(t("meaning.synonyms"), max_chars=400, help=t("meaning.synonyms_help")),
+            "table": st.column_config.SelectboxColumn(t("database.table"), options=list(model.tables)),
+            "expression": text(t("meaning.expression"), max_chars=200),
+            "unit": text(t("meaning.unit"), max_chars=20),
+            "description": text(t("database.comment"), max_chars=400),
+        },
+    )  # fmt: skip
+    if _draw_save_button("metrics"):
+        told = [row for row in edited.fillna("").to_dict("records") if row["name"]]
+        metrics = {
+            str(row["name"]): research.Metric(
+                **_parse_label_row(row), table=str(row["table"]), expression=str(row["expression"]),
+                unit=str(row["unit"]).strip(),
+            )
+            for row in told
+        }  # fmt: skip
+        _save(model.model_copy(update={"metrics": metrics}), database)
+
+
+def _draw_file(description: DatabaseDescription, database: str) -> None:
+    """The YAML file as it is."""
+    text = st.text_area(
+        t("meaning.yaml"), description.text, height=420, key=f"yaml_{database}_{hash(description.text)}",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        if _draw_save_button("file"):
+            _save(text, database)
+        st.download_button(
+            t("meaning.download"), description.text, file_name="semantic-model.yaml", mime="application/yaml",
+            icon=":material/download:", key="meaning_download", on_click="ignore",
+        )  # fmt: skip
+        if description.origin == "owner" and st.button(
+            t("meaning.back"), key="meaning_back", icon=":material/undo:", type="tertiary"
+        ):
+            research.delete_database_description(database, owner=current_owner())
+            st.rerun()
+
+
+def _draw_save_button(part: str) -> bool:
+    return st.button(t("meaning.save"), key=f"save_{part}", type="primary", icon=":material/save:")

@@ -1,0 +1,71 @@
+"""What leaves this machine, as it is set up now."""
+
+from __future__ import annotations
+
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import source_name, t
+from pages.shared.login import current_owner
+from research import application
+
+
+def describe_data_flows() -> str:
+    """A list of who is sent what, as Markdown."""
+    lines = [*_server_lines(), *_browser_lines()]
+    return "\n".join(lines)
+
+
+def _server_lines() -> list[str]:
+    """What the server sends to others."""
+    services, ready = application.get_services(owner=current_owner()), application.readiness(owner=current_owner())
+    settings, lines = services.settings, []
+    live = {name for name, state in ready.items() if state.state == "live"}
+    if models := _usable_models():
+        lines.append(t("leaves.models", names=_join_names(models)))
+    if "web" in live:
+        lines.append(t("leaves.web", names=_join_providers(ready["web"].detail)))
+        if settings.pages_per_search:
+            lines.append(t("leaves.pages"))
+    if "news" in live:
+        lines.append(t("leaves.news", names=_join_providers(ready["news"].detail)))
+    if "wikidata" in live:
+        lines.append(t("leaves.wikidata"))
+    if "papers" in live:
+        lines.append(t("leaves.papers", names=_join_providers(ready["papers"].detail)))
+    maps = ready["places"].detail.split(", ") if "places" in live else []
+    if "amap" in maps:
+        lines.append(t("leaves.places"))
+    if "osm" in maps:
+        lines.append(t("leaves.osm", when="abroad" if "amap" in maps else "always"))
+    for name, source in application.known_sources().items():
+        if name in live and source.is_external and not source.is_local:
+            lines.append(t("leaves.source", name=escape_markdown(source_name(name))))
+    lines = lines or [t("leaves.none")]
+    if settings.runs_url:
+        lines.append(t("leaves.engine"))
+    if settings.traces_url:
+        lines.append(t("leaves.traces"))
+    return lines
+
+
+def _browser_lines() -> list[str]:
+    """What the visitor's own browser asks others for."""
+    tiles = [t("leaves.tiles")] if application.get_services(owner=current_owner()).settings.map_tiles != "off" else []
+    news = [t("leaves.pictures")] if application.readiness(owner=current_owner())["news"].state == "live" else []
+    return tiles + news
+
+
+def _usable_models() -> list[str]:
+    """The models that can be asked."""
+    models = application.get_services(owner=current_owner()).models
+    if models is None:
+        return []
+    return list(dict.fromkeys(model for _, _, model, lacks in models.role_table() if not lacks))
+
+
+def _join_providers(providers: str) -> str:
+    """The names of those who search, as a reader knows them."""
+    return _join_names([source_name(name) for name in providers.split(", ")])
+
+
+def _join_names(names: list[str]) -> str:
+    return t("mark.list").join(map(escape_markdown, names))

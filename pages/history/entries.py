@@ -1,0 +1,230 @@
+"""One conversation in the history: its line, where words were found in it, and what can be done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from pages.history import recycle_bin
+from pages.run import downloads
+from pages.shared import errors, run_navigation
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_local_time, format_money, format_number, run_query_params, t, value_label
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
+from research import HistoryEntry, HistoryHit, HistoryTurn, application, number_report_answer
+
+# What would be made a link of half an address, with a space of no width in it.
+LINK_BREAKS = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
+MAX_MATCHING_TURNS = 12  # of a conversation that are listed where they are what was searched for
+MAX_LATEST_TURNS = 4  # that are listed otherwise
+COMPARED_RUNS_KEY = "history_ticked"  # in the session: the runs that are chosen to be compared
+
+
+def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
+    """A conversation: one line for its only run, else its name and a line for each run found. One
+    whose runs cannot be read says so."""
+    with errors.catch_row_errors():
+        if entry.matching_turns:
+            _draw_readable(entry, entry.matching_turns[-1], tags, is_comparing=is_comparing)
+        else:
+            _draw_unreadable(entry)
+
+
+def _draw_unreadable(entry: HistoryEntry) -> None:
+    """A conversation whose runs cannot be read, and the way to be rid of it."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
+        key=f"line_{entry.id}",
+    ):  # fmt: skip
+        st.markdown(f":material/error: {escape_markdown(entry.title, 160)}", width="content")
+        st.button(
+            t("history.delete"), key=f"delete_{entry.id}", icon=":material/delete:", type="tertiary",
+            on_click=recycle_bin.discard, args=(entry,),
+        )  # fmt: skip
+    st.caption(t("history.unreadable"))
+
+
+def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, is_comparing: bool) -> None:
+    with st.container(key=f"entry_{entry.id}", gap="xsmall"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
+            key=f"line_{entry.id}",
+        ):  # fmt: skip
+            if is_comparing and len(entry.matching_turns) == 1:
+                _draw_compare_checkbox(latest)
+            st.page_link(
+                page_script("ask"), label=escape_markdown(entry.title, 160), icon=run_navigation.run_icon(latest.run.options),
+                query_params=run_query_params(latest.run.id),
+            )  # fmt: skip
+            with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall"):
+                if entry.pinned:
+                    st.markdown(":material/keep:", width="content")
+                st.caption(format_time(entry.updated), width="content")
+                st.button(
+                    "", key=f"manage_{entry.id}", icon=":material/more_horiz:", type="tertiary",
+                    help=t("history.manage"), on_click=_toggle_management, args=(entry.id,),
+                )  # fmt: skip
+        if latest.excerpt:
+            said = HistoryHit(field="answer", pieces=((latest.excerpt, False),))
+            with st.container(key=f"outside_{entry.id}"):  # in the language of the answer
+                st.caption(highlight_hit(said))
+        _draw_facts(entry, latest)
+        if len(entry.matching_turns) > 1:
+            for turn in entry.matching_turns[
+                -(MAX_MATCHING_TURNS if any(one.hits for one in entry.matching_turns) else MAX_LATEST_TURNS) :
+            ]:
+                with errors.catch_row_errors():
+                    _draw_turn(turn, is_comparing=is_comparing)
+        else:
+            _draw_hits(latest)
+        if st.session_state.get("managed") == entry.id:
+            _draw_management(entry, latest, tags)
+
+
+def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
+    """A run among those of its conversation."""
+    with st.container(gap="xsmall", key=f"turn_{turn.run.id}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if is_comparing:
+                _draw_compare_checkbox(turn)
+            st.page_link(
+                page_script("ask"), label=escape_markdown(turn.run.question, 120),
+                icon=":material/subdirectory_arrow_right:", query_params=run_query_params(turn.run.id),
+            )  # fmt: skip
+            _draw_status(turn)
+        _draw_hits(turn)
+
+
+def format_time(moment: datetime | None) -> str:
+    """A time, or a dash where it cannot be read."""
+    return format_local_time(moment) if moment else "–"
+
+
+def _draw_facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
+    """The second line: what there is to know at a glance."""
+    told = [t("history.turns", n=entry.turn_count)] if entry.turn_count > 1 else []
+    if notebook := latest.run.options.notebook:
+        told.append(t("run.notebook", name=escape_markdown(notebook)))
+    if sources := max(turn.source_count for turn in entry.matching_turns):
+        told.append(t("history.sources", n=format_number(sources)))
+    if cost := sum(turn.cost or 0 for turn in entry.matching_turns):
+        told.append(t("ask.estimate_cost", cost=format_money(cost)).replace("$", "\\$"))
+    only = latest if len(entry.matching_turns) == 1 else None
+    if told or entry.tags or (only and only.run.status != "done"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"facts_{entry.id}"):
+            if only:
+                _draw_status(only)
+            if told:
+                st.caption(" · ".join(told), width="content")
+            for tag in entry.tags:
+                st.badge(escape_markdown(tag, 40), color="gray")
+
+
+def _draw_status(turn: HistoryTurn) -> None:
+    """How a run ended, if it is not done, and the way to go on with it."""
+    run = turn.run
+    if run.status != "done":
+        st.badge(
+            escape_markdown(value_label("run", run.status)),
+            color=run_navigation.STATUS_COLORS.get(run.status, "orange"),
+        )
+    if run.is_resumable and st.button(
+        t("run.resume"), key=f"resume_{run.id}", icon=":material/play_arrow:", type="tertiary"
+    ):
+        application.resume_run(run.id, owner=current_owner())
+        st.session_state.last_run = run.id
+        st.switch_page(page_script("ask"), query_params=run_query_params(run.id))
+
+
+def _draw_hits(turn: HistoryTurn) -> None:
+    """Where the words stand. The text is outside's: every sign of it is escaped, the marks are ours."""
+    for hit in turn.hits:
+        if hit.field != "question" or len(turn.hits) == 1:
+            st.caption(f"{escape_markdown(value_label('history_field', hit.field))}　{highlight_hit(hit)}")
+
+
+def highlight_hit(hit: HistoryHit) -> str:
+    """The text of a hit as Markdown, with its words on a ground of their own."""
+    out = []
+    for text, found in hit.pieces:
+        lead = " " if text[:1].isspace() else ""
+        tail = " " if text.strip() and text[-1:].isspace() else ""
+        for sign, broken in LINK_BREAKS:
+            text = text.replace(sign, broken)
+        safe = f"{lead}{escape_markdown(text)}{tail}"
+        out.append(f":yellow-background[{safe}]" if found else safe)
+    return "".join(out)
+
+
+# Comparing
+
+
+def _draw_compare_checkbox(turn: HistoryTurn) -> None:
+    ticked = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
+    run_id = turn.run.id
+    st.checkbox(
+        t("history.compare_tick"), key=f"tick_{run_id}", label_visibility="collapsed",
+        value=run_id in ticked, disabled=len(ticked) >= 2 and run_id not in ticked,
+        on_change=_toggle_compared, args=(run_id,),
+    )  # fmt: skip
+
+
+def _toggle_compared(run_id: str) -> None:
+    ticked = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
+    if run_id in ticked:
+        ticked.remove(run_id)
+    else:
+        ticked.append(run_id)
+
+
+# What can be done
+
+
+def _toggle_management(conversation_id: str) -> None:
+    managed = st.session_state.get("managed")
+    st.session_state.managed = "" if managed == conversation_id else conversation_id
+
+
+def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) -> None:
+    """The name and the tags of a conversation, its pin, its files, and the way to be rid of it."""
+    with st.container(border=True, key=f"managing_{entry.id}"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.text_input(t("history.rename"), value=entry.title, max_chars=200, key="title", width=360)
+            st.multiselect(
+                t("history.tags"), list(dict.fromkeys([*entry.tags, *tags])), default=entry.tags,
+                key="tags", accept_new_options=True, max_selections=10, width=300,
+                placeholder=t("history.tags_hint"),
+            )  # fmt: skip
+            st.button(t("history.save"), type="primary", key="save_title", on_click=_save_labels, args=(entry,))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _draw_downloads(latest)
+            st.button(
+                t("history.unpin") if entry.pinned else t("history.pin"), key="pin",
+                icon=":material/keep_off:" if entry.pinned else ":material/keep:",
+                type="tertiary", on_click=_toggle_pin, args=(entry,),
+            )  # fmt: skip
+            st.button(
+                t("history.delete"), key="delete", icon=":material/delete:", type="tertiary",
+                on_click=recycle_bin.discard, args=(entry,),
+            )  # fmt: skip
+
+
+def _draw_downloads(turn: HistoryTurn) -> None:
+    """The files of a run."""
+    report = application.report(turn.run.id, owner=current_owner())
+    if report is not None and report.answer is not None:
+        downloads.draw(report, number_report_answer(report))
+
+
+def _save_labels(entry: HistoryEntry) -> None:
+    title = st.session_state.title.strip()
+    application.update_conversation(entry.id, title=title, owner=current_owner())
+    application.set_tags(entry.id, st.session_state.tags, owner=current_owner())
+    st.session_state.pop("managed", None)
+
+
+def _toggle_pin(entry: HistoryEntry) -> None:
+    application.update_conversation(entry.id, pinned=not entry.pinned, owner=current_owner())
+    st.session_state.pop("managed", None)

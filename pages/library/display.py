@@ -1,0 +1,95 @@
+"""How the things of the library are shown: names, languages, passages with the words that were found."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from pages.shared.escaping import escape_markdown
+from pages.shared.locale_format import LANGUAGE_NAMES
+from pages.shared.localization import current_language, t, value_label
+from pages.shared.login import current_owner
+from pages.shared.paths import page_script
+from research import application
+
+_INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+READER_QUERY_PARAMS = ("document", "at")  # of the page's address: which document is open, and where
+
+
+def replace_invisible(text: str) -> str:
+    """A text without what turns or hides the signs around it."""
+    return _INVISIBLE_CHARS.sub("\ufffd", text)
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return replace_invisible(path.replace("\\", "/").rsplit("/", 1)[-1])
+
+
+def format_page_list(pages: str) -> str:
+    """Numbers of pages as the language lists things."""
+    return pages.replace(", ", t("mark.list"))
+
+
+def language_name(code: str) -> str:
+    return LANGUAGE_NAMES.get(code, code)
+
+
+def file_kind_name(name: str) -> str:
+    return value_label("filekind", name)
+
+
+def passage_markdown(text: str, spans: list[tuple[int, int]] | None = None) -> str:
+    """A passage as Markdown that says what it says and nothing else, with stretches marked."""
+    out, at = "", 0
+    for start, end in spans or []:
+        out += _escape_lines(text[at:start]) + f":primary-background[{_escape_inline(text[start:end])}]"
+        at = end
+    return out + _escape_lines(text[at:])
+
+
+def _escape_lines(text: str) -> str:
+    """Lines stay lines, and the white space at both ends stays."""
+    return "  \n".join(_escape_inline(line) for line in replace_invisible(text).split("\n"))
+
+
+def _escape_inline(text: str) -> str:
+    lead = " " if text[:1].isspace() else ""
+    tail = " " if text.strip() and text[-1:].isspace() else ""
+    return f"{lead}{escape_markdown(replace_invisible(text))}{tail}"
+
+
+def open_document(document_id: int, offset: int = -1) -> None:
+    """Opens a document, at the passage that begins at a character."""
+    st.query_params["document"] = str(document_id)
+    if offset >= 0:
+        st.query_params["at"] = str(offset)
+    else:
+        st.query_params.pop("at", None)
+    st.session_state.pop("reader_at", None)
+
+
+def close_document() -> None:
+    for name in READER_QUERY_PARAMS:
+        st.query_params.pop(name, None)
+
+
+def ask_about_document(title: str) -> None:
+    """To the Ask page, with the library as the only source."""
+    _open_ask_page(t("library.question", title=" ".join(replace_invisible(title).split())))
+
+
+def ask_in_notebook(notebook: str) -> None:
+    """To the Ask page, with the documents of a notebook as the only source."""
+    _open_ask_page("", notebook)
+
+
+def _open_ask_page(question: str, notebook: str = "") -> None:
+    limits = st.session_state.get("limits") or application.get_services(owner=current_owner()).default_options()
+    update = {"sources": ("library",), "notebook": notebook}
+    st.session_state.limits = limits.model_copy(update=update)
+    for key in ("offered", "queries", "last_run", "draft", "draft_question"):
+        st.session_state.pop(key, None)
+    st.session_state.question = question
+    st.switch_page(page_script("ask"), query_params={"lang": current_language()})

@@ -1,0 +1,93 @@
+"""How much a browser may leave on the server.
+
+Streamlit holds the size of one file to `server.maxUploadSize` and keeps what is uploaded in memory
+until its page is closed; it has no limit for all of them together.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.middleware.access import send_refusal
+from pages.middleware.rate_limits import UPLOAD_PATH, request_clients
+
+MAX_PAGE_FILES, MAX_PAGE_BYTES = 5_000, 400_000_000  # of one page
+MAX_CLIENT_FILES, MAX_CLIENT_BYTES = 10_000, 800_000_000  # of one browser or person
+MAX_PAGES = 5_000  # that are remembered
+
+
+class UploadTotal(NamedTuple):
+    file_count: int = 0
+    size_bytes: int = 0
+
+    def add(self, other: UploadTotal) -> UploadTotal:
+        return UploadTotal(self.file_count + other.file_count, self.size_bytes + other.size_bytes)
+
+    def exceeds(self, max_files: int, max_bytes: int) -> bool:
+        return self.file_count > max_files or self.size_bytes > max_bytes
+
+
+def stored_uploads(page_id: str) -> UploadTotal:
+    """What a page has left on the server so far."""
+    from streamlit.runtime import Runtime, exists
+
+    if not exists():
+        return UploadTotal()
+    storage: Any = Runtime.instance().uploaded_file_mgr
+    kept = list(storage.file_storage.get(page_id, {}).values())
+    return UploadTotal(len(kept), sum(len(file.data) for file in kept))
+
+
+class UploadLimitMiddleware:
+    """Answers 413 to a file that would be too much of all that a page or a browser has left."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self._page_clients: OrderedDict[str, str] = OrderedDict()  # whose each page is
+        self._pending: dict[str, UploadTotal] = {}  # on its way to a page
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        wanted = scope["type"] == "http" and scope["method"] == "PUT"
+        if not wanted or UPLOAD_PATH not in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        page, client = scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0], request_clients(scope)[0][0]
+        new = UploadTotal(1, declared_size(scope))
+        self._page_clients[page] = client
+        self._page_clients.move_to_end(page)
+        while len(self._page_clients) > MAX_PAGES:
+            self._page_clients.popitem(last=False)
+        if self._exceeds_limits(page, client, new):
+            await send_refusal(send, 413, b"Too many files")
+            return
+        self._pending[page] = self._pending.get(page, UploadTotal()).add(new)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            left = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
+            if left.file_count:
+                self._pending[page] = left
+
+    def _exceeds_limits(self, page_id: str, client: str, new: UploadTotal) -> bool:
+        if self._page_total(page_id).add(new).exceeds(MAX_PAGE_FILES, MAX_PAGE_BYTES):
+            return True
+        total = new
+        for other, whose in self._page_clients.items():
+            if whose == client:
+                total = total.add(self._page_total(other))
+        return total.exceeds(MAX_CLIENT_FILES, MAX_CLIENT_BYTES)
+
+    def _page_total(self, page_id: str) -> UploadTotal:
+        return stored_uploads(page_id).add(self._pending.get(page_id, UploadTotal()))
+
+
+def declared_size(scope: Any) -> int:
+    """How many bytes a request says that it brings; the most that are possible if it does not say."""
+    most = int(st.get_option("server.maxUploadSize")) * 1024 * 1024
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return min(int(value), most)
+    return most

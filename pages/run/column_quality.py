@@ -1,0 +1,95 @@
+"""The columns of a table that is filled in: how sure each is, and a chart of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from pages.run import chart
+from pages.shared.escaping import escape_markdown, to_single_line
+from pages.shared.localization import current_language, day_column_format, format_number, t
+from research import (
+    Cell,
+    Column,
+    Grid,
+    Report,
+    chart_column,
+    find_column_unit,
+    format_column_heading,
+    measure_column_quality,
+)
+
+MIN_BARS = 2  # bars of a chart
+
+
+def draw(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
+    """Both, folded, for a table in which something was found."""
+    if not any(cell.readings for cell in cells):
+        return
+    key = report.run.id[:8]
+    with st.expander(t("tables.columns_sure"), key=f"sure_{key}", icon=":material/fact_check:"):
+        _draw_quality(report, grid, cells)
+    charted = {c.id: c for c in grid.columns if c.type == "number" and _has_bars(c, grid, cells)}
+    if not charted:
+        return
+    with st.expander(t("tables.chart"), key=f"charts_{key}", icon=":material/bar_chart:"):
+        first = next(iter(charted))
+        chosen = first if len(charted) == 1 else st.pills(
+            t("tables.column"), list(charted), default=first, required=True, key=f"charted_{key}",
+            format_func=lambda id_: escape_markdown(charted[id_].name, chart.MAX_LABEL_CHARS),
+        )  # fmt: skip
+        _draw_chart(charted[chosen], grid, cells, key)
+
+
+def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
+    """Of each column: how much is filled, how much of that is borne out, and by how many and how old sources."""
+    lines = []
+    for column in grid.columns:
+        sure = measure_column_quality(column, cells, report.evidence)
+        of = f"{format_number(sure.filled)}/{format_number(sure.cells)}"
+        told = (sure.checked, sure.conflicts, round(sure.sources, 1), sure.oldest)
+        lines.append((to_single_line(column.name), of, *(told if sure.filled else (None,) * 4)))
+    made = st.column_config
+    st.dataframe(
+        pd.DataFrame(lines, columns=["column", "filled", "checked", "differ", "sources", "oldest"]).astype(
+            {"checked": "Int64", "differ": "Int64", "oldest": "object"}
+        ),
+        hide_index=True,
+        key=f"sureness_{report.run.id[:8]}",
+        alt=t("tables.columns_sure"),
+        placeholder="–",
+        column_config={
+            "column": made.TextColumn(t("tables.column"), pinned=True),
+            "filled": made.TextColumn(t("tables.sure_filled")),
+            "checked": made.NumberColumn(t("tables.sure_checked"), help=t("tables.sure_checked_help")),
+            "differ": made.NumberColumn(t("tables.sure_differ")),
+            "sources": made.NumberColumn(t("tables.sure_sources"), format="%.1f"),
+            "oldest": made.DateColumn(t("tables.sure_oldest"), format=day_column_format()),
+        },
+    )
+
+
+def _has_bars(column: Column, grid: Grid, cells: Sequence[Cell]) -> bool:
+    return len(chart_column(column, [row.id for row in grid.rows], cells).bars) >= MIN_BARS
+
+
+def _draw_chart(column: Column, grid: Grid, cells: Sequence[Cell], key: str) -> None:
+    """The greatest values of a column as bars; a line goes on to the end of a range."""
+    series = chart_column(column, [row.id for row in grid.rows], cells)
+    names = {row.id: row.full_name for row in grid.rows}
+    title = to_single_line(
+        format_column_heading(column, find_column_unit(column, cells), current_language()), chart.MAX_LABEL_CHARS
+    )
+    bars = [{"label": names[bar.row], "value": bar.low, "high": bar.high} for bar in series.bars]
+    drawn = chart.build_bar_chart(bars, {"label": t("tables.row"), "value": title})
+    if any(bar.high > bar.low for bar in series.bars[: chart.MAX_BARS]):
+        drawn += drawn.mark_rule(strokeWidth=2, color="gray").encode(x=alt.X("value:Q"), x2="high:Q")
+    st.altair_chart(drawn, key=f"chart_{column.id}_{key}", alt=t("tables.chart_of", column=title))
+    left = [names[row] for row, why in series.left_out if why != "empty"]
+    notes = [t("rows.chart_top", n=format_number(chart.MAX_BARS))] if len(bars) > chart.MAX_BARS else []
+    notes += [t("tables.chart_left", rows=escape_markdown(", ".join(left), 200))] if left else []
+    if notes:
+        st.caption(" · ".join(notes))

@@ -1,0 +1,71 @@
+"""Dates, times, numbers, amounts and sizes as a reader of a language writes them, by Babel.
+
+Knows nobody's choice: the language and the time zone are arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, tzinfo
+from typing import Literal
+
+from babel import Locale
+from babel.dates import format_date
+from babel.numbers import format_currency, format_decimal
+
+from research import message
+
+Language = Literal["zh", "en"]
+LOCALES = {"zh": Locale.parse("zh_Hans_CN"), "en": Locale.parse("en_GB")}
+LANGUAGE_NAMES = {code: locale.language_name for code, locale in LOCALES.items()}  # each in itself
+
+
+def format_day(value: date, language: Language) -> str:
+    """2026年11月20日, 20 Nov 2026."""
+    form = "long" if language == "zh" else "d MMM y"
+    return format_date(value, form, locale=LOCALES[language])
+
+
+def format_datetime(value: datetime, language: Language, timezone: tzinfo) -> str:
+    """A time to the minute."""
+    local = value.astimezone(timezone)
+    between = " " if language == "zh" else ", "
+    return f"{format_day(local.date(), language)}{between}{local:%H:%M}"
+
+
+def format_number(value: float, language: Language) -> str:
+    """With its thousands grouped; never shortened, since figures are cited."""
+    return format_decimal(value, locale=LOCALES[language])
+
+
+def format_money(dollars: float, language: Language) -> str:
+    """US dollars: cents from one dollar on, below it two digits that say something."""
+    digits = 2 if dollars >= 1 or dollars <= 0 else 1 - math.floor(math.log10(dollars))
+    digits = min(max(digits, 2), 6)
+    form = f"¤#,##0.{'0' * 2}{'#' * (digits - 2)}"
+    told = format_currency(dollars, "USD", form, locale=LOCALES[language], currency_digits=False)
+    return told.replace("US$", "$") if language == "en" else told
+
+
+def format_duration(seconds: float, language: Language) -> str:
+    """41 秒, 41 s; 3 分 20 秒, 3 min 20 s; 2 小时 5 分, 2 h 5 min."""
+    second, minute, hour = (message(f"duration.{unit}", language) for unit in ("second", "minute", "hour"))
+    whole = math.floor(seconds)
+    if whole >= 3600:
+        parts = ((whole // 3600, hour), (whole % 3600 // 60, minute))
+        return " ".join(f"{format_number(n, language)} {unit}" for n, unit in parts if n)
+    if whole >= 60:
+        return " ".join(f"{n} {unit}" for n, unit in ((whole // 60, minute), (whole % 60, second)) if n)
+    digits = 2 if seconds < 1 else 1 if seconds < 10 else 0
+    told = "<0.01" if seconds < 0.01 else f"{seconds if digits else whole:.{digits}f}"
+    return f"{told} {second}"
+
+
+def format_size(size_bytes: int, language: Language = "en") -> str:
+    """Bytes in the unit that fits: powers of a thousand."""
+    amount = float(size_bytes)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{format_decimal(amount, '#,##0.0', locale=LOCALES[language])} GB"

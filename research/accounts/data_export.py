@@ -1,0 +1,285 @@
+"""Everything of one owner in one ZIP file, made in the background on disk.
+
+No name in it comes from outside, and no key is in it. A run that cannot be written is counted; the
+others are there. The file goes when it is discarded, when another one is made, or at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from sqlalchemy import bindparam, select
+
+from research.citations.numbering import number_report_answer
+from research.core.errors import mask_secrets
+from research.core.i18n import translator
+from research.core.records import Record, Run
+from research.sources.library.index import Library
+from research.storage import tables
+from research.storage.sqlite_files import StoreError, make_private_file, make_private_folder
+from research.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+ListTables = Callable[[str], Sequence[Mapping[str, Any]]]
+ListDescriptions = Callable[[str], Mapping[str, str]]
+MAX_RUNS = 1_000_000_000  # runs at most
+PAUSE_SECONDS = 0.002  # seconds between two runs in which others have their turn
+MAX_FILE_AGE_SECONDS = 24 * 3600  # seconds after which a file that a dead process has left is deleted
+MAX_EXPORTS = 2  # exports that are made at the same time in a process
+_SECRET_NAME = re.compile(r"key|secret|token|passw|credential", re.I)
+_RUN_OF_OWNER = tables.run.c.owner == bindparam("owner")
+_LIST_CONVERSATIONS = select(tables.conversation).where(
+    tables.conversation.c.id.in_(select(tables.run.c.conversation).where(_RUN_OF_OWNER))
+)
+_LIST_TAGS = select(tables.tag.c.conversation, tables.tag.c.name).where(
+    tables.tag.c.conversation.in_(select(tables.run.c.conversation).where(_RUN_OF_OWNER))
+)
+_REMARK_COLUMNS = ("run", "evidence", "passage", "text", "made")
+_LIST_REMARKS = (
+    select(*(tables.remark.c[name] for name in _REMARK_COLUMNS))
+    .where(tables.remark.c.run.in_(select(tables.run.c.id).where(_RUN_OF_OWNER)))
+    .order_by(tables.remark.c.run, tables.remark.c.made)
+)
+_LIST_CONFIRMED_STATEMENTS = select(
+    tables.confirmed_statement.c.question, tables.confirmed_statement.c.sql, tables.confirmed_statement.c.made
+).where(tables.confirmed_statement.c.owner == bindparam("owner"))
+
+
+class DataExport(Record):
+    """How far the export of everything has come. `file` is there once it is ready, `problem` says why
+    it never will be."""
+
+    id: str
+    status: Literal["making", "ready", "failed"] = "making"
+    done_count: int = 0
+    total_count: int = 0
+    failed_count: int = 0
+    path: Path | None = None
+    size_bytes: int = 0
+    started_at: datetime
+    error: str = ""
+
+
+class DataExports:
+    """The exports of one process, one for each owner. Safe for several threads."""
+
+    def __init__(
+        self, folder: Path, store: Store, library: Library, list_tables: ListTables, list_descriptions: ListDescriptions
+    ) -> None:
+        """`loaded` tells what tables an owner has loaded from files: they are listed, for their files
+        are the owner's already; `described` what an owner has said that databases mean."""
+        self._folder, self._store, self._library = folder, store, library
+        self._list_tables, self._list_descriptions = list_tables, list_descriptions
+        self._lock = threading.Lock()
+        self._export_slots = threading.Semaphore(MAX_EXPORTS)
+        self._exports: dict[str, DataExport] = {}
+        self._threads: dict[str, threading.Thread] = {}
+
+    def start(self, owner: str, language: str, *, include_library: bool) -> DataExport:
+        """Begins to make the file, unless that is under way. An earlier one is discarded."""
+        with self._lock:
+            known = self._exports.get(owner)
+            if known and known.status == "making":
+                return known
+            self._delete_files(known)
+            made = DataExport(id=uuid.uuid4().hex, started_at=datetime.now(UTC))
+            self._exports[owner] = made
+            thread = threading.Thread(
+                target=self._run_export, args=(owner, made, language, include_library),
+                name="sightline-export", daemon=True,
+            )  # fmt: skip
+            self._threads = {key: one for key, one in self._threads.items() if one.is_alive()}
+            self._threads[made.id] = thread
+            thread.start()
+            return made
+
+    def get(self, owner: str) -> DataExport | None:
+        """How far it is; None if there is none."""
+        with self._lock:
+            return self._exports.get(owner)
+
+    def discard(self, owner: str) -> None:
+        """Deletes the file, or gives up making it."""
+        with self._lock:
+            self._delete_files(self._exports.pop(owner, None))
+
+    def close(self) -> None:
+        """Gives up what is being made, and deletes every file."""
+        with self._lock:
+            owners, threads = list(self._exports), list(self._threads.values())
+        for owner in owners:
+            self.discard(owner)
+        for thread in threads:
+            thread.join(10)
+
+    def _delete_files(self, export: DataExport | None) -> None:
+        if export:
+            for path in (self._path(export), self._path(export).with_suffix(".part")):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._folder.rmdir()  # if it is empty
+
+    def _path(self, export: DataExport) -> Path:
+        return self._folder / f"{export.id}.zip"
+
+    # In a thread of its own
+
+    def _run_export(self, owner: str, export: DataExport, language: str, include_library: bool) -> None:
+        path = self._path(export)
+        part = path.with_suffix(".part")
+        try:
+            with self._export_slots:
+                make_private_folder(self._folder)
+                self._delete_old_files()
+                make_private_file(part)
+                if not self._write_zip(part, owner, export, language, include_library):
+                    with suppress(OSError):
+                        part.unlink(missing_ok=True)
+                    return
+                with self._lock:
+                    now = self._exports.get(owner)
+                    if now is None or now.id != export.id:
+                        part.unlink(missing_ok=True)
+                        return
+                    part.replace(path)
+                    update = {"status": "ready", "file": path, "size": path.stat().st_size}
+                    self._exports[owner] = now.model_copy(update=update)
+        except Exception as error:  # noqa: BLE001 - it is told on the page; there is no file
+            log.warning("an export could not be made: %s", error)
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            why = (error.strerror or "") if isinstance(error, OSError) else ""
+            if isinstance(error, StoreError):
+                why = error.problem
+            self._update(owner, export, status="failed", problem=why or type(error).__name__)
+
+    def _delete_old_files(self) -> None:
+        """Deletes what processes that are gone have left."""
+        for path in self._folder.iterdir():
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > MAX_FILE_AGE_SECONDS:
+                    path.unlink()
+
+    def _update(self, owner: str, export: DataExport, **update: object) -> bool:
+        """Notes how far it is; whether it is still wanted."""
+        with self._lock:
+            now = self._exports.get(owner)
+            if now is None or now.id != export.id:
+                return False
+            self._exports[owner] = now.model_copy(update=update)
+            return True
+
+    def _write_zip(self, path: Path, owner: str, export: DataExport, language: str, include_library: bool) -> bool:
+        """Writes the file; whether it is wanted to the end."""
+        runs = self._store.runs(owner, MAX_RUNS)
+        entries = [e for e in self._library.list_all() if not e.is_sample] if include_library else []
+        total, lost = len(runs) + len(entries), 0
+        with ZipFile(path, "w", ZIP_DEFLATED, allowZip64=True) as archive:
+            archive.writestr("personal.json", _encode_json(self._personal_data(owner)))
+            for n, run in enumerate(runs, 1):
+                if not self._update(owner, export, done=n - 1, total=total, lost=lost):
+                    return False
+                try:
+                    files = list(self._run_files(run, n))
+                except (StoreError, OSError):
+                    raise
+                except Exception:  # counted and told; the others are there
+                    log.warning("run %s could not be exported", run.id, exc_info=True)
+                    lost += 1
+                    continue
+                for name, data in files:
+                    archive.writestr(name, data)
+                time.sleep(PAUSE_SECONDS)
+            listed = []
+            for n, entry in enumerate(entries, 1):
+                if not self._update(owner, export, done=len(runs) + n - 1, total=total, lost=lost):
+                    return False
+                name = f"library/{n:05}.txt"
+                archive.writestr(name, self._library.document_text(entry.id).encode("utf-8", "replace"))
+                listed.append(_library_entry(entry, name))
+            if include_library:
+                archive.writestr("library/index.json", _encode_json(listed))
+            say = translator("zh" if language == "zh" else "en", "takeout.")
+            told = [
+                say("title", when=f"{export.started_at:%Y-%m-%d %H:%M}"),
+                say("runs", n=len(runs) - lost),
+                say("personal"),
+                say("library", n=len(entries)) if include_library else "",
+                say("no keys"),
+                say("lost", n=lost) if lost else "",
+            ]
+            archive.writestr("README.txt", "".join(f"{line}\n" for line in told if line))
+        return self._update(owner, export, done=total, total=total, lost=lost)
+
+    def _run_files(self, run: Run, number: int) -> Iterator[tuple[str, bytes]]:
+        from research.export.markdown import report_markdown
+        from research.export.report_json import report_json
+
+        report = self._store.report(run)
+        marked = number_report_answer(report) if report.answer else None
+        name = f"runs/{run.created.astimezone(UTC):%Y-%m-%d}-{number:05}"
+        yield f"{name}.json", _encode_text(report_json(report, marked))
+        yield f"{name}.md", _encode_text(report_markdown(report, marked, citation_format="links"))
+
+    def _personal_data(self, owner: str) -> dict[str, Any]:
+        """What somebody has set and named, without any key."""
+        read = self._store.database.read
+        columns = [column.name for column in tables.conversation.c]
+        watches = self._store.watches(owner)
+        return {
+            "conversations": [dict(zip(columns, row, strict=True)) for row in read(_LIST_CONVERSATIONS, owner=owner)],
+            "tags": [
+                {"conversation": talk, "name": name} for talk, name in read(_LIST_TAGS, owner=owner)
+            ],
+            "watches": [
+                {"run": run.id, "topic": run.question, "since": since.isoformat()}
+                for run, since in watches
+            ],
+            "statements": [
+                {"question": question, "sql": sql, "confirmed": made}
+                for question, sql, made in read(_LIST_CONFIRMED_STATEMENTS, owner=owner)
+            ],
+            "notebooks": self._store.notebooks(owner),
+            "notes": [dict(zip(_REMARK_COLUMNS, row, strict=True)) for row in read(_LIST_REMARKS, owner=owner)],
+            "preferences": remove_secrets(self._store.preferences(owner)),
+            "tables": self._list_tables(owner),
+            "descriptions": dict(self._list_descriptions(owner)),
+        }  # fmt: skip
+
+
+def remove_secrets(value: Any) -> Any:
+    """JSON without what is called a key or looks like one."""
+    if isinstance(value, Mapping):
+        return {name: remove_secrets(item) for name, item in value.items() if not _SECRET_NAME.search(str(name))}
+    if isinstance(value, list):
+        return [remove_secrets(item) for item in value]
+    return mask_secrets(value) if isinstance(value, str) else value
+
+
+def _library_entry(entry: Any, name: str) -> dict[str, Any]:
+    return {
+        "file": name, "name": entry.name, "title": entry.title, "url": entry.url,
+        "published": entry.published.isoformat() if entry.published else None,
+        "language": entry.language, "added": entry.added.isoformat() if entry.added else "", "characters": entry.characters,
+    }  # fmt: skip
+
+
+def _encode_json(data: object) -> bytes:
+    return _encode_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def _encode_text(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text

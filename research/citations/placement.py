@@ -1,0 +1,124 @@
+"""Placement of citations in a text: behind the sentence that they support.
+
+Each of the private characters of planes 15 and 16 stands for one citation that was taken out of a
+text. This module knows sentences and the lines of Markdown, but not the meaning of a citation.
+"""
+
+from __future__ import annotations
+
+import re
+
+from research.core.text.sentences import split_sentences
+from research.core.text.tokenizer import HAN_RANGES
+
+FIRST_CITE_PLACEHOLDER = 0xF0000
+CITE_PLACEHOLDER = "[\U000f0000-\U0010ffff]"
+
+
+_LINE_START = re.compile(r"(?:[-+*>#]|[0-9]{1,9}[.)]|\[[ xX]\]|[ \t])*")
+_SENTENCE_END = re.compile(r"[.。!！?？…][\"”’」』)）]*$")
+_HAN = re.compile(f"[{HAN_RANGES}]")
+_ROW_END = re.compile(rf"^([ \t>]*\|.*)\|[ \t]*({CITE_PLACEHOLDER}+)[ \t]*$", re.MULTILINE)
+_SEPARATOR_BETWEEN = re.compile(rf"(?<={CITE_PLACEHOLDER})[ \t]*[,;，；、]?[ \t]*(?={CITE_PLACEHOLDER})")
+_SPACE_BEFORE = re.compile(rf"(?<![ \t])[ \t]+(?={CITE_PLACEHOLDER})")
+_PUNCTUATION_AFTER = re.compile(
+    rf"(?<!{CITE_PLACEHOLDER})({CITE_PLACEHOLDER}+)([。．！？，、；：…]+|[.,;:!?]+(?=$|[\s{HAN_RANGES})\]}}\"'”’」』*_~|<]|{CITE_PLACEHOLDER}))",
+    re.MULTILINE,
+)
+_DOUBLE_STOP = re.compile(rf"([。．！？.!?])({CITE_PLACEHOLDER}+)[ \t]*(?:。|\.(?!\w))")
+
+
+# A verb whose subject is a citation: [1] reports that, [2]指出.
+_REPORTING_VERB = re.compile(
+    r" ?(?:and\b|or\b|(?:also |only |further )?(?:says?|said|states?|stated|reports?|reported|notes?|noted|shows?|showed|claims?|claimed"
+    r"|finds?|found|describes?|gives?|gave|puts?|lists?|mentions?|adds?|added|argues?|suggests?|confirms?|estimates?"
+    r"|explains?|writes?|wrote|indicates?|records?|agrees?|disagrees?|contradicts?|is|was|has|does)\b)"
+    r"|[和与及、]|(?:还|也|则|又|均|都)?(?:指出|认为|提到|提及|称|显示|报道|表示|说明|记载|介绍|表明|写道|强调|提出|发现|分析|证实|给出|列出|补充)"
+)
+_EMPHASIZED_MARKS = re.compile(rf"^([ \t>+-]*)(\*\*|__|\*|_)({CITE_PLACEHOLDER}+)\2(?=[ \t])", re.MULTILINE)
+# A line that begins with a citation, or in which one is the subject of a sentence.
+_LEADING_MARK_LINE = re.compile(
+    rf"^{_LINE_START.pattern}{CITE_PLACEHOLDER}.*$|^.*[.。!！?？…][\"”’」』)）]*[ \t]*{CITE_PLACEHOLDER}+[ \t]*(?:{_REPORTING_VERB.pattern}).*$",
+    re.MULTILINE,
+)
+# A word whose object is the citation behind it.
+_PREPOSITION = re.compile(
+    r"(?:\b(?:and|according to|see|per|cf\.|from|by|in|of|with)|根据|依据|依照|按照|按|据|参见|参阅|见|由|与|和|及)(?:\s*(?:Source|Reference|来源|文献|资料))?\s*$",
+    re.I,
+)
+
+
+def place_citations(text: str) -> str:
+    """Move citations to where they read best: directly behind a word, or behind the full stop of a
+    sentence.
+
+    A citation in front of a sentence moves to the end of that sentence. One behind the last bar of
+    a table row moves into the last cell of the row. Commas between citations are removed, and so is
+    a second full stop behind a citation.
+    """
+    text = _EMPHASIZED_MARKS.sub(r"\1\3", text)
+    text = _LEADING_MARK_LINE.sub(lambda match: _move_to_sentence_end(match[0]), text)
+    text = _ROW_END.sub(_move_into_cell, text)
+    text = _SEPARATOR_BETWEEN.sub("", text)
+    text = _SPACE_BEFORE.sub(lambda match: match[0] if _is_line_start(text, match.start()) else "", text)
+    text = _DOUBLE_STOP.sub(r"\1\2", text)
+    return _PUNCTUATION_AFTER.sub(lambda match: _move_behind_punctuation(match, text), text)
+
+
+def _move_behind_punctuation(match: re.Match[str], text: str) -> str:
+    """Put citations behind the punctuation that follows them, unless the word before needs them as
+    its object."""
+    needed = _PREPOSITION.search(text[max(0, match.start() - 20) : match.start()])
+    return match[0] if needed and match[2] != "。" else f"{match[2]}{match[1]}"
+
+
+def _move_to_sentence_end(line: str) -> str:
+    """Return a line in which each citation in front of a sentence is moved to the end of that
+    sentence.
+
+    A citation that is the subject of its sentence stays, with the word "Source" put before it.
+    """
+    plain, places = "", []  # the line without citations, and the offsets of these in it
+    for piece in re.split(f"({CITE_PLACEHOLDER}+)", line):
+        if re.match(CITE_PLACEHOLDER, piece):
+            places.append((len(plain), piece))
+        else:
+            plain += piece
+    found = [(start, end) for start, end in split_sentences(plain) if re.search(r"\w", plain[start:end])]
+    if not found:
+        return line
+    front = _LINE_START.match(plain)
+    begin = max(found[0][0], front.end() if front else 0)
+    leads = places[0][0] <= begin
+    closed = places[-1][0] >= len(plain.rstrip(" \t.。!！?？"))
+    put = []
+    for place, marks in places:
+        first = place <= begin
+        start, end = next((span for span in found if place <= span[0] or first), (0, 0))
+        ahead = end and (first or _SENTENCE_END.search(plain[:place].rstrip()))
+        word = max(start, begin) if first else start
+        if ahead and _REPORTING_VERB.match(plain, word):
+            put.append((word, f"来源{marks}" if _HAN.match(plain, word) else f"Source{marks} "))
+        elif ahead and leads and (first or not closed) and _SENTENCE_END.search(plain[:end]):
+            put.append((end, marks))
+        else:
+            put.append((place, marks))
+    if put == places:
+        return line
+    out, at = "", 0
+    for place, words in sorted(put, key=lambda one: one[0]):
+        out, at = out + plain[at:place] + words, place
+    out = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", out + plain[at:])
+    return out.lstrip() if places[0][0] == 0 else out
+
+
+def _move_into_cell(match: re.Match[str]) -> str:
+    words = re.search(r"[^|:\s-]", match[1])  # the rule under a table's header has no words
+    return f"{match[1].rstrip()}{match[2]} |" if words else match[0]
+
+
+def _is_line_start(text: str, offset: int) -> bool:
+    """Return whether the position is at the start of its line, apart from marks such as those of a
+    list."""
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return _LINE_START.fullmatch(line) is not None

@@ -1,0 +1,277 @@
+"""A run from its start to its written report: what every command that makes one shares."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import research
+from research.cli.event_lines import LINES_BY_EVENT
+from research.cli.exit_codes import (
+    EXIT_ANSWERED,
+    EXIT_FAILED,
+    EXIT_NOTHING_FOUND,
+    EXIT_STOPPED,
+    EXIT_USAGE,
+    CommandError,
+)
+from research.cli.options import output_suffixes, program_name
+from research.cli.terminal import ProgressDisplay, clean_line, escape_json, print_message, print_output
+
+if TYPE_CHECKING:
+    import argparse
+    from datetime import datetime
+
+    from research import CitationFormat, CitedAnswer, Report, Run, RunOptions, Task
+
+
+def read_question(args: argparse.Namespace) -> str:
+    """The words as one question, read as UTF-8 where the locale could not."""
+    text = " ".join(args.question)
+    if re.search("[\udc80-\udcff]", text):
+        return os.fsencode(text).decode("utf-8", "replace")
+    return text
+
+
+def read_options(args: argparse.Namespace, default_options: RunOptions | None = None) -> RunOptions:
+    services = research.application.get_services()
+    default_options, sources = default_options or services.default_options(), None
+    if args.sources is not None:
+        sources = parse_sources(args.sources)
+    if args.notebook and args.notebook not in (kept := research.application.notebooks()):
+        there = f"there are: {', '.join(kept)}" if kept else "there are none"
+        raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: no such notebook; {there}.")
+    if args.notebook and "library" not in (sources or default_options.sources):
+        raise CommandError(EXIT_USAGE, "--notebook: the library is not among the sources; add it to --sources.")
+    if args.model and services.models_for(default_options) is None:
+        raise CommandError(
+            EXIT_USAGE,
+            f"--model {args.model!r}: no model is available. Set GEMINI_API_KEY, or ANSWER_MODEL "
+            "and the key or address that it needs.",
+        )
+    chosen = {
+        "queries": args.queries,
+        "loops": args.loops,
+        "sources": sources,
+        "model": args.model,
+        "notebook": args.notebook,
+        **read_limits(args),
+        "approve": args.approve or None,
+        "clarify": args.clarify or None,
+    }
+    return default_options.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+
+
+def parse_sources(names: str) -> tuple[str, ...]:
+    """The sources of a list like `web,library`."""
+    known = research.application.get_services().sources
+    sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
+    if not sources or not set(sources) <= set(known):
+        raise CommandError(EXIT_USAGE, f"--sources {names!r}: the available sources are {', '.join(known)}.")
+    return sources
+
+
+def read_limits(args: argparse.Namespace) -> dict[str, float | None]:
+    """What a run may use at most, as the options say it; None where they do not."""
+    return {
+        "searches": _to_int(args.max_searches),
+        "tokens": _to_int(args.max_tokens),
+        "cost": args.max_cost,
+        "seconds": args.max_seconds,
+    }
+
+
+def _to_int(value: float | None) -> int | None:
+    """A number of things; a part of one is none."""
+    return None if value is None else int(value)
+
+
+def read_save_folder(args: argparse.Namespace) -> Path | None:
+    """Where the report is to be saved, if that was asked for."""
+    if args.save is None:
+        return None
+    return (
+        Path(args.save) if args.save else research.application.get_application().settings.reports_folder or Path.cwd()
+    )
+
+
+def follow_and_write(run: Run, after: int, args: argparse.Namespace) -> int:
+    """Follows a run until it is over, then writes its report."""
+    follow_or_stop(run, after)
+    return write_result(run.id, args)
+
+
+def find_run(id_prefix: str) -> Run:
+    """The run whose id begins so."""
+    found = [
+        run for run in research.application.recent_runs(limit=10_000) if id_prefix and run.id.startswith(id_prefix)
+    ]
+    if len(found) != 1:
+        what = "No run id starts" if not found else f"{len(found)} run ids start"
+        raise CommandError(EXIT_USAGE, f"{what} with {id_prefix!r}; `{program_name()} runs` lists them.")
+    return found[0]
+
+
+def follow_or_stop(run: Run, after: int) -> None:
+    """Follows a run until it is over; Ctrl-C stops it."""
+    try:
+        with ProgressDisplay() as screen:
+            print_progress(run, after, screen)
+    except KeyboardInterrupt:
+        research.application.stop_run(run.id)
+        for _ in research.application.follow_run(run.id):
+            pass
+
+
+def write_result(run_id: str, args: argparse.Namespace) -> int:
+    """Writes the report of a run that is over."""
+    report = research.application.report(run_id)
+    if getattr(args, "save", None) is not None:
+        _print_saved_path(run_id)
+    if report is None:
+        raise CommandError(EXIT_FAILED, f"Run {run_id} no longer exists.")
+    return write_finished(report, args)
+
+
+def _print_saved_path(run_id: str) -> None:
+    path, why = research.application.saved_report(run_id)
+    if path or why:
+        print_message(EXIT_ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {why}.")
+
+
+def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
+    start: datetime | None = None
+    display.print_line(f"Run {run.id}")
+    for event in research.application.follow_run(run.id, after):
+        start = start or event.time
+        tell = LINES_BY_EVENT.get(event.kind)
+        for text, style in tell(event) if tell else ():
+            display.print_step((event.time - start).total_seconds(), text, style)
+
+
+def _support_summary(answer: CitedAnswer) -> str:
+    """How many sentences of an answer have what behind them; empty if it claims nothing."""
+    counts = research.check_support(answer).counts
+    told = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("differing from the source", counts.differs), ("without a source", counts.none))  # fmt: skip
+    sentences = "sentence" if counts.total == 1 else "sentences"
+    facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
+    facts += [f"{n} {what}" for what, n in told if n]
+    return f"{', '.join(facts)}." if counts.total else ""
+
+
+def write_finished(report: Report, args: argparse.Namespace) -> int:
+    run, answer = report.run, research.number_report_answer(report)
+    if run.status == "stopped":
+        folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
+        message = f"Stopped; what was found is kept. Resume with: {program_name()} resume {run.id}{folder}"
+        raise CommandError(EXIT_STOPPED, message)
+    if report.is_awaiting_clarification and (asked := report.clarification):
+        print_output("".join(f"{line}\n" for line in (asked.question, *(f"- {c}" for c in asked.choices))))
+        how = f'{program_name()} resume {run.id} --answer "…"'
+        raise CommandError(
+            EXIT_STOPPED,
+            f"Which do you mean? Answer with: {how} (without --answer, the run continues as asked)",
+        )
+    if run.status == "waiting":
+        tasks = [task_line(task) for task in report.plan.tasks] if report.plan else []
+        print_output("".join(f"{line}\n" for line in tasks))
+        raise CommandError(
+            EXIT_STOPPED, f"The plan is waiting for approval. Approve it with: {program_name()} resume {run.id}"
+        )
+    write_report(report, answer, args)
+    if answer and (counted := _support_summary(answer)):
+        ProgressDisplay().print_line(counted)
+    if run.status == "failed" or answer is None:
+        again = f" Resume with: {program_name()} resume {run.id}" if run.is_resumable else ""
+        failure = research.parse_failure(run.error)
+        why = research.explain_failure(failure, "en") if failure else run.error
+        why = f"{(why or 'it has no answer').rstrip('.')}."
+        details = f" ({clean_line(failure.message)})" if failure and failure.message not in why else ""
+        raise CommandError(EXIT_FAILED, f"The run has {run.status}: {why}{details}{again}")
+    if not answer.sources and answer.answer.failures:
+        lost = len(answer.answer.failures)
+        return print_message(
+            EXIT_FAILED,
+            f"Nothing is cited, and {lost} {'search' if lost == 1 else 'searches'} failed; the report says why.",
+        )
+    if not answer.sources and report.findings:
+        return print_message(EXIT_NOTHING_FOUND, "Nothing was found in the sources.")
+    if any(item.span.kind == "missing" for item in answer.spans) and not report.findings:
+        return print_message(EXIT_NOTHING_FOUND, "Nothing was searched.")
+    return EXIT_ANSWERED
+
+
+def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Namespace) -> None:
+    """The report as it is, to where the options say."""
+    if args.output:
+        _write_file(args.output, _chosen_format(args), report, answer, args.citations or "links")
+        return
+    cites: CitationFormat = args.citations or "numbers"
+    table = getattr(args, "table", False) and research.has_cited_table(report)
+    print_output(
+        escape_json(
+            research.export_report(report, answer, "table.json").decode()
+            if table
+            else research.report_json(report, answer)
+        )
+        if args.json
+        else research.report_markdown(report, answer, citation_format=cites)
+    )
+
+
+def task_line(task: Task) -> str:
+    names = f"; about {' / '.join(task.subject)}" if task.subject else ""
+    return clean_line(f"- {task.query} [{task.source}]{names}")
+
+
+def check_output(path: Path | None, is_table: bool = False) -> None:
+    """That a report, or a table, can be written to a file of that name."""
+    if path is None:
+        return
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise CommandError(EXIT_USAGE, f"{path} cannot be written: it is a folder, or its folder is missing.")
+    if not _output_format(path, is_table):
+        raise CommandError(
+            EXIT_USAGE,
+            f"{path} does not end in a report format; use one of {', '.join(output_suffixes(is_table))}.",
+        )
+
+
+def _output_format(path: Path, is_table: bool = False) -> str:
+    """The format that a file's name asks for: Markdown without a suffix, "" for one that is unknown."""
+    name = path.name.lower()
+    if path.suffix.lower() in ("", ".txt", ".markdown"):
+        return "md"
+    return "zip" if name.endswith(".zip") else research.infer_export_format(name, is_table)
+
+
+def _chosen_format(args: argparse.Namespace) -> str:
+    table = getattr(args, "table", False)
+    return ("table.json" if table else "json") if args.json else _output_format(args.output, table)
+
+
+def _write_file(
+    path: Path, file_format: str, report: Report, answer: CitedAnswer | None, citations: CitationFormat
+) -> None:
+    """Writes a report to a file; if that cannot be, prints it as Markdown."""
+    try:
+        if file_format == "md":
+            data = research.report_markdown(report, answer, citation_format=citations).encode()
+        else:
+            data = (
+                research.report_zip(report, answer)
+                if file_format == "zip"
+                else research.export_report(report, answer, file_format)
+            )
+        path.write_bytes(escape_json(data.decode()).encode() if file_format == "json" else data)
+    except OSError as error:
+        print_output(research.report_markdown(report, answer))
+        raise CommandError(EXIT_FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
+    except Exception as error:  # whatever is wrong with the format, the report is paid for
+        logging.getLogger(__name__).exception("the %s file could not be made", file_format)
+        print_output(research.report_markdown(report, answer))
+        raise CommandError(EXIT_FAILED, f"{path} could not be created ({type(error).__name__}).") from error
+    print_message(EXIT_ANSWERED, f"The report is in {path}")

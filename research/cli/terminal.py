@@ -1,0 +1,111 @@
+"""What reaches the terminal: the report on standard output, all else on standard error.
+
+Everything that comes from outside is stripped of control characters before a terminal sees it.
+"""
+
+from __future__ import annotations
+
+import locale
+import logging
+import os
+import re
+import sys
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+Language = Literal["zh", "en"]
+
+_CONTROL_CHARS = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def clean_line(text: str) -> str:
+    """Outside text for one line: no escape sequence, no change of direction, no line break."""
+    return " ".join(_CONTROL_CHARS.sub(" ", text).split())
+
+
+def shorten(text: str, max_chars: int = 100) -> str:
+    text = clean_line(text)
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
+
+
+class PipeSafeConsole(Console):
+    """A console that falls silent when nobody listens any more."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        _discard_output(sys.stderr)
+
+
+class ProgressDisplay:
+    """Standard error: a line for each thing that happens and, on a terminal, a running clock."""
+
+    def __init__(self) -> None:
+        self._console = PipeSafeConsole(stderr=True, highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("working")
+
+    def print_line(self, text: str, style: str = "") -> None:
+        self._console.print(Text(clean_line(text), style))
+
+    def print_step(self, seconds: float, text: str, style: str = "") -> None:
+        """A line with the seconds since the start; its indent is kept."""
+        indent = " " * (len(text) - len(text.lstrip(" ")))
+        self._console.print(Text(f"{seconds:6.1f} s  {indent}") + Text(clean_line(text), style))
+
+    def __enter__(self) -> ProgressDisplay:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+def print_message(code: int, message: object) -> int:
+    ProgressDisplay().print_line(str(message))
+    return code
+
+
+def _discard_output(stream: Any) -> None:
+    """After a broken pipe: what is still buffered must not raise again when Python exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def clean_text(text: str) -> str:
+    """Text of several lines without control characters; line breaks and tabs are kept."""
+    return "\n".join(_CONTROL_CHARS.sub("", line) for line in text.split("\n"))
+
+
+class CleanFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return clean_text(super().format(record))
+
+
+def print_output(text: str) -> None:
+    try:
+        sys.stdout.write(clean_text(text))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output(sys.stdout)
+
+
+def escape_json(text: str) -> str:
+    """JSON that says the same without any character that a terminal could obey."""
+    lines = text.split("\n")
+    return "\n".join(_CONTROL_CHARS.sub(lambda m: f"\\u{ord(m[0]):04x}", line) for line in lines)
+
+
+def terminal_language() -> Language:
+    """The language of the terminal."""
+    return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"

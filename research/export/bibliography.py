@@ -1,0 +1,286 @@
+"""The cited sources for programs that manage references: CSL-JSON, BibTeX, RIS, and as a table.
+
+CSL-JSON is that of citeproc (https://docs.citationstyles.org), BibTeX has the entry types of biblatex,
+RIS its lines that end in CR LF. Authors are known of scholarly works alone, and named as a catalogue gives
+them. What published a page or an article is the site or the paper that it stands in. Texts are one line each. Knows cited sources;
+writes no file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from csv import writer
+from datetime import date
+from io import StringIO
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from research.citations.model_markdown import replace_surrogates
+from research.citations.numbering import CitedSource
+from research.core.records import Author, Evidence, EvidenceKind, PublicationNotice
+from research.core.urls import canonical_url
+from research.export.geo import INVALID_XML_CHAR, spreadsheet_cell
+from research.export.markdown import to_utc
+
+# What a kind of evidence is in CSL, biblatex and RIS.
+_ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
+    "web": ("webpage", "online", "ELEC"),
+    "news": ("article-newspaper", "online", "NEWS"),
+    "library": ("document", "misc", "GEN"),
+    "place": ("webpage", "online", "ELEC"),
+    "database": ("dataset", "dataset", "DATA"),
+    "paper": ("article-journal", "article", "JOUR"),
+}
+_CONTAINED_KINDS = ("web", "news", "paper")  # kinds of evidence that stand in something larger
+CSV_COLUMNS = (
+    "number", "kind", "title", "publisher", "url", "published", "retrieved", "language", "sample", "times",
+    "authors", "doi", "notice",
+)  # fmt: skip
+_NOTICE_TEXTS: Mapping[PublicationNotice, str] = {
+    "": "",
+    "corrected": "发表后有更正 / corrected since it was published",
+    "concern": "出版方已表达关注 / expression of concern by its publisher",
+    "retracted": "已撤稿 / RETRACTED",
+}
+_TEX_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{char: f"\\{char}" for char in "%#$&_"},
+}  # fmt: skip
+
+
+def references_csl_json(sources: Iterable[CitedSource]) -> str:
+    """A list of items as in CSL-JSON, with the ids s1, s2 … by their numbers."""
+    items = [_csl_item(source) for source in sources]
+    return replace_surrogates(json.dumps(items, ensure_ascii=False, indent=2)) + "\n"
+
+
+def references_bibtex(sources: Iterable[CitedSource], provenance: Sequence[str] = ()) -> str:
+    """Entries for biblatex, with the keys s1, s2 …; `about` are the lines of a comment before them.
+
+    What acts in TeX is written as what it shows, save in a DOI and an address, which are read as they
+    stand. Braces are so too: a single one in a text would end or hold open the field, whatever stands
+    before it.
+    """
+    comment = "".join(f"{_escape_tex(_single_line(line)).replace('@', '(at)')}\n" for line in provenance)
+    entries = [f"@comment{{\n{comment}}}\n"] if provenance else []
+    return "\n".join([*entries, *(_bibtex_entry(source) for source in sources)])
+
+
+def references_ris(sources: Iterable[CitedSource]) -> str:
+    """RIS records, one for each source."""
+    return "".join(f"{line}\r\n" for source in sources for line in _ris_lines(source))
+
+
+def sources_csv(sources: Iterable[CitedSource | Evidence]) -> str:
+    """A table of sources, to be opened in a spreadsheet: see `research.export.geo.csv`.
+
+    Of evidence that has no number in an answer, as of a whole conversation, that is left empty.
+    """
+    out = StringIO()
+    table = writer(out)
+    table.writerow(CSV_COLUMNS)
+    table.writerows([spreadsheet_cell(value) for value in _csv_row(source)] for source in sources)
+    return "\ufeff" + replace_surrogates(out.getvalue())
+
+
+# What is known of a source
+
+
+def _single_line(text: str) -> str:
+    """A text on one line, without what neither XML nor a line can hold."""
+    return " ".join(INVALID_XML_CHAR.sub("", replace_surrogates(text)).split())
+
+
+def _source_title(evidence: Evidence) -> str:
+    return _single_line(evidence.title) or canonical_url(evidence.url) or "Untitled"
+
+
+def _publisher_or_host(evidence: Evidence) -> str:
+    """Who published it, else where it stands; a DOI does not tell where a paper stands."""
+    host = "" if evidence.expires or evidence.kind == "paper" else urlsplit(canonical_url(evidence.url)).hostname or ""
+    return _single_line(evidence.publisher) or host
+
+
+def _access_date(evidence: Evidence) -> date:
+    return to_utc(evidence.retrieved).date()
+
+
+def _publication_date(evidence: Evidence) -> str:
+    """The day of its publication, or the year alone: 2018-02-13."""
+    if evidence.published:
+        return evidence.published.isoformat()
+    return f"{evidence.paper.year:04}" if evidence.paper and evidence.paper.year else ""
+
+
+def _clean_authors(evidence: Evidence) -> tuple[Author, ...]:
+    """Those who have a name on one line."""
+    parts = evidence.paper.authors if evidence.paper else ()
+    lines = (
+        Author(family=_single_line(a.family), given=_single_line(a.given), name=_single_line(a.name)) for a in parts
+    )
+    return tuple(one for one in lines if one.name or one.family)
+
+
+def _doi_of(evidence: Evidence) -> str:
+    return _single_line(evidence.paper.doi) if evidence.paper else ""
+
+
+def _source_note(evidence: Evidence) -> str:
+    """What else who cites it has to know."""
+    place = evidence.place
+    known = place is not None and abs(place.lng) <= 180 and abs(place.lat) <= 90
+    facts = [
+        _NOTICE_TEXTS[evidence.notice],
+        "示例数据 / sample data" if evidence.sample else "",
+        "the link expires after about 30 days" if evidence.expires else "",
+        f"{place.lat:z.6f}, {place.lng:z.6f} (WGS-84)" if place and known else "",
+        _single_line(place.address) if place else "",
+        _single_line(evidence.locator) if evidence.kind == "database" else "",
+        f"see also {canonical_url(evidence.also)}" if canonical_url(evidence.also) else "",
+    ]
+    return "; ".join(fact for fact in facts if fact)
+
+
+# CSL-JSON
+
+
+def _csl_item(source: CitedSource) -> dict[str, Any]:
+    evidence = source.evidence
+    publisher = _publisher_or_host(evidence)
+    home = "container-title" if evidence.kind in _CONTAINED_KINDS else "publisher"
+    item = {
+        "id": f"s{source.number}",
+        "type": _ENTRY_TYPES[evidence.kind][0],
+        "title": _source_title(evidence),
+        "author": [_csl_name(one) for one in _clean_authors(evidence)],
+        home: publisher,
+        "issued": _csl_date(_publication_date(evidence)),
+        "accessed": _csl_date(_access_date(evidence).isoformat()),
+        "DOI": _doi_of(evidence),
+        "URL": canonical_url(evidence.url),
+        "language": _single_line(evidence.language),
+        "note": _source_note(evidence),
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+def _csl_name(author: Author) -> dict[str, str]:
+    if author.name:
+        return {"literal": author.name}
+    return {k: v for k, v in (("family", author.family), ("given", author.given)) if v}
+
+
+def _csl_date(day: str) -> dict[str, Any] | None:
+    return {"date-parts": [[int(part) for part in day.split("-")]]} if day else None
+
+
+# BibTeX
+
+
+def _bibtex_entry(source: CitedSource) -> str:
+    evidence = source.evidence
+    publisher = _publisher_or_host(evidence)
+    url = canonical_url(evidence.url)
+    home = "journal" if evidence.kind == "paper" else "organization"
+    fields = {
+        "title": f"{{{_escape_tex(_source_title(evidence))}}}",  # the second braces keep capital letters
+        "author": " and ".join(map(_bibtex_name, _clean_authors(evidence))),
+        home: f"{{{_escape_tex(publisher)}}}" if publisher else "",  # … and a name whole
+        "date": _publication_date(evidence),
+        "doi": _escape_verbatim(_doi_of(evidence)),
+        "url": _escape_verbatim(url),
+        "urldate": _access_date(evidence).isoformat() if url else "",
+        "langid": {"zh": "chinese", "en": "english"}.get(evidence.language.lower()[:2], ""),
+        "note": _escape_tex(_source_note(evidence)),
+    }
+    lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
+    return f"@{_ENTRY_TYPES[evidence.kind][1]}{{s{source.number},\n{''.join(lines)}}}\n"
+
+
+def _bibtex_name(author: Author) -> str:
+    """A name for BibTeX: what would be read as several names, or as parts of one, is held together."""
+    if author.family:
+        return ", ".join(map(_brace_name, filter(None, (author.family, author.given))))
+    return _brace_name(author.name)
+
+
+def _brace_name(name: str) -> str:
+    apart = "," in name or re.search(r"(?i)(?:^|\s)and(?:\s|$)", name)
+    return f"{{{_escape_tex(name)}}}" if apart else _escape_tex(name)
+
+
+def _escape_verbatim(text: str) -> str:
+    """Text for a field that biblatex reads without TeX: doi, eprint, file or url.
+
+    Nothing is escaped there but what would end or hold open the field: braces that have no partner
+    and backslashes, which some readers take for part of a brace. Those are percent-encoded, which
+    resolves to the same in a DOI and in an address.
+    """
+    depth = 0
+    for char in text:
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if depth < 0:
+            break
+    if depth == 0 and "\\" not in text:
+        return text
+    return re.sub(r"[\\{}]", lambda match: quote(match[0]), text)
+
+
+def _escape_tex(text: str) -> str:
+    return re.sub(r"[\\{}~^%#$&_]", lambda match: _TEX_ESCAPES[match[0]], text)
+
+
+# RIS
+
+
+def _ris_lines(source: CitedSource) -> Iterator[str]:
+    evidence = source.evidence
+    published = _publication_date(evidence)
+    yield f"TY  - {_ENTRY_TYPES[evidence.kind][2]}"
+    fields = (
+        ("ID", f"s{source.number}"),
+        *(("AU", _author_name(one)) for one in _clean_authors(evidence)),
+        ("TI", _source_title(evidence)),
+        ("T2" if evidence.kind in _CONTAINED_KINDS else "PB", _publisher_or_host(evidence)),
+        ("PY", published[:4]),
+        ("DA", published.replace("-", "/") if evidence.published else ""),
+        ("DO", _doi_of(evidence)),
+        ("Y2", _access_date(evidence).isoformat().replace("-", "/")),
+        ("UR", canonical_url(evidence.url)),
+        ("LA", _single_line(evidence.language)),
+        ("N1", _source_note(evidence)),
+    )
+    yield from (f"{tag}  - {value}" for tag, value in fields if value)
+    yield "ER  - "
+
+
+def _author_name(author: Author) -> str:
+    return author.name or ", ".join(filter(None, (author.family, author.given)))
+
+
+# The table
+
+
+def _csv_row(source: CitedSource | Evidence) -> list[str]:
+    if isinstance(source, CitedSource):
+        evidence, number, times = source.evidence, str(source.number), str(source.times)
+    else:
+        evidence, number, times = source, "", ""
+    return [
+        number,
+        evidence.kind,
+        _source_title(evidence),
+        _single_line(evidence.publisher),
+        canonical_url(evidence.url),
+        _publication_date(evidence),
+        to_utc(evidence.retrieved).isoformat(),
+        _single_line(evidence.language),
+        "yes" if evidence.sample else "no",
+        times,
+        "; ".join(map(_author_name, _clean_authors(evidence))),
+        _doi_of(evidence),
+        evidence.notice,
+    ]

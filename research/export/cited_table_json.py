@@ -1,0 +1,211 @@
+"""A table whose cells have evidence of their own as JSON, and the schema of that, `data/table.schema.json`.
+
+The models here are the schema: `tests/export/test_cells.py` holds the published file to them.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from math import isfinite
+from typing import Any, Literal
+
+from pydantic import Field
+
+from research.citations.model_markdown import replace_surrogates
+from research.citations.numbering import CitedAnswer
+from research.core.records import (
+    CellValue,
+    Column,
+    EvidenceKind,
+    Language,
+    MissingReason,
+    Record,
+    Report,
+    SupportStatus,
+)
+from research.core.urls import canonical_url
+from research.export.cited_tables import CitedTable, build_cited_table
+from research.export.markdown import to_utc
+from research.tables.column_values import measure_column_quality
+from research.tables.formatting import reading_quotes
+
+SCHEMA = "sightline-table/1"
+_SOURCE_FIELDS = {"id", "kind", "title", "publisher", "published", "retrieved"}
+
+
+class TableRow(Record):
+    """What the table asks about; `lng` and `lat` are degrees of WGS-84, where it is a place."""
+
+    id: str
+    name: str
+    about: str
+    lng: float | None
+    lat: float | None
+
+
+class TableColumn(Record):
+    """What is asked of each row. `unit` is that of `numbers` of its cells; "" if they have none."""
+
+    id: str
+    name: str
+    question: str
+    type: Literal["text", "number", "date", "yes or no", "choice"]
+    unit: str
+    choices: tuple[str, ...]
+    filled: int = Field(description="cells that have a value")
+    checked: int = Field(description="cells of which the passages bear out the value")
+    conflicts: int = Field(description="cells in which sources differ")
+    oldest: date | None = Field(description="the day of the oldest source that is cited")
+
+
+class TableCite(Record):
+    """A stretch of a passage of a source, in characters, and its words; 0 and 0 is all of the passage."""
+
+    evidence: str
+    passage: str
+    start: int
+    end: int
+    quote: str
+
+
+class TableReading(Record):
+    """What one source says, or several that agree. `low` and `high` are its number in the unit of the column,
+    null where it has none that can be compared."""
+
+    value: CellValue
+    low: float | None
+    high: float | None
+    quote: str
+    status: SupportStatus
+    numbers: tuple[int, ...] = Field(description="of the sources")
+    cites: tuple[TableCite, ...]
+
+
+class TableCell(Record):
+    """The best reading first, and more than one where sources differ; without one, `lack` says why."""
+
+    row: str
+    column: str
+    readings: tuple[TableReading, ...]
+    lack: MissingReason
+    message: str
+    choices: tuple[str, ...] = Field(description="several things that have the row's name")
+    author: str
+
+
+class TableSource(Record):
+    """What is cited, by its number."""
+
+    number: int
+    id: str
+    kind: EvidenceKind
+    title: str
+    publisher: str
+    url: str
+    published: date | None
+    retrieved: datetime
+
+
+class TableFile(Record):
+    """A table of Sightline: rows and columns as they were asked, cells as they were found, and sources."""
+
+    schema_: Literal["sightline-table/1"] = Field(alias="schema")
+    language: Language
+    title: str
+    made: datetime
+    author: str
+    run: str
+    rows: tuple[TableRow, ...]
+    columns: tuple[TableColumn, ...]
+    cells: tuple[TableCell, ...]
+    sources: tuple[TableSource, ...]
+
+
+def table_json_schema() -> dict[str, Any]:
+    """The JSON Schema of a file."""
+    made = TableFile.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **made}
+
+
+def table_json(report: Report, cited: CitedAnswer | None) -> str:
+    """The table as JSON of the schema `sightline-table/1`."""
+    it = build_cited_table(report, cited)
+    answer = it.cited.answer
+    file = TableFile(
+        schema=SCHEMA,
+        language=it.language,
+        title=it.grid.title or answer.title or report.run.question,
+        made=to_utc(answer.made),
+        author=answer.author,
+        run=report.run.id,
+        rows=tuple(
+            TableRow(
+                id=row.id,
+                name=row.name,
+                about=row.about,
+                lng=row.place.lng if row.place else None,
+                lat=row.place.lat if row.place else None,
+            )
+            for row in it.grid.rows
+        ),
+        columns=tuple(_column_record(it, column) for column in it.grid.columns),
+        cells=tuple(_cell_records(it)),
+        sources=tuple(
+            TableSource(
+                number=s.number,
+                url=canonical_url(s.evidence.url),
+                **s.evidence.model_dump(include=_SOURCE_FIELDS),
+            )
+            for s in it.cited.sources
+        ),
+    )
+    content = file.model_dump(mode="json", by_alias=True)
+    return replace_surrogates(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
+
+
+def _column_record(table: CitedTable, column: Column) -> TableColumn:
+    sure = measure_column_quality(column, table.plain_cells, [s.evidence for s in table.cited.sources])
+    return TableColumn(
+        **column.model_dump(include={"id", "name", "question", "type", "choices"}),
+        unit=table.units.get(column.id, ""),
+        filled=sure.filled,
+        checked=sure.checked,
+        conflicts=sure.conflicts,
+        oldest=sure.oldest,
+    )
+
+
+def _cell_records(table: CitedTable) -> list[TableCell]:
+    columns = {column.id: column for column in table.grid.columns}
+    sources = {s.evidence.id: s.evidence for s in table.cited.sources}
+    out = []
+    for one in table.cited.cells:
+        cell = one.cell
+        column = columns.get(cell.column)
+        readings = []
+        for reading, numbers in zip(cell.readings, one.numbers, strict=True):
+            point = table.convert_number(reading.value, column) if column else None
+            readings.append(
+                TableReading(
+                    value=_without_infinities(reading.value),
+                    low=point.low if point else None,
+                    high=point.high if point else None,
+                    quote=reading.quote,
+                    status=reading.status,
+                    numbers=numbers,
+                    cites=tuple(
+                        TableCite(**cite.model_dump(), quote=quote)
+                        for cite, quote in zip(reading.cites, reading_quotes(reading, sources), strict=True)
+                    ),
+                )
+            )
+        told = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
+        out.append(TableCell(readings=tuple(readings), **told))
+    return out
+
+
+def _without_infinities(value: CellValue) -> CellValue:
+    """JSON has no word for a number that is none."""
+    odd = [n for n in (value.number, value.high) if n is not None and not isfinite(n)]
+    return value.model_copy(update={"number": None, "high": None}) if odd else value

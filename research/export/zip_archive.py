@@ -1,0 +1,168 @@
+"""Everything of a report in one ZIP archive, with a README that says what is there and what is not.
+
+The same report gives the same bytes: times are that of the answer. No name in it comes from outside.
+A format that cannot be written is named, and the others are there. Writes no file.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from research.citations.numbering import CitedAnswer
+from research.core.display_names import localise_rows
+from research.core.i18n import Translator
+from research.core.records import Place, QueryResult, Report, Route
+from research.export.answer_tables import answer_tables, answer_tables_csv, answer_tables_excel
+from research.export.bibliography import sources_csv
+from research.export.cited_tables import has_cited_table, row_places
+from research.export.database_rows import rows_csv, rows_excel, rows_parquet
+from research.export.formats import BIBLIOGRAPHY_FORMATS, DOCUMENT_FORMATS, REPORT_FORMATS, TABLE_FORMATS
+from research.export.geo import has_line_on_globe, is_on_globe, places_geojson, places_kml
+from research.export.geo import places_csv as places_csv
+from research.export.markdown import collect_report_evidence, export_file_name, report_language, to_utc
+from research.export.provenance import provenance_lines
+from research.export.report_texts import report_translator
+
+ArchivePart = tuple[str, Callable[[], bytes]]  # the name of a file, and what writes it
+
+_log = logging.getLogger(__name__)
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # a ZIP archive knows no earlier time
+_DOCUMENT_TIME = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*(?=<)")
+
+
+def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
+    """The report in every format, its sources, places, tables and rows, and a README.txt."""
+    made = to_utc(report.answer.made if report.answer else report.run.created)
+    written: dict[str, bytes] = {}
+    lost: dict[str, str] = {}
+    for name, write in _archive_parts(report, cited):
+        try:
+            written[name] = _set_document_time(write(), made)
+        except Exception as error:  # noqa: BLE001 - the README names it; the other files are there
+            _log.warning("%s could not be written", name, exc_info=True)
+            lost[name] = type(error).__name__
+    readme = _readme(report, cited, [*written], lost)
+    folder = export_file_name(report, "zip").removesuffix(".zip")
+    return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, made)
+
+
+def _archive_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
+    for ending in DOCUMENT_FORMATS:
+        yield f"report.{ending}", partial(REPORT_FORMATS[ending], report, cited)
+    if cited:
+        for ending in BIBLIOGRAPHY_FORMATS:
+            yield f"sources.{ending}", partial(REPORT_FORMATS[ending], report, cited)
+        yield "sources.csv", lambda: sources_csv(cited.sources).encode()
+    if has_cited_table(report):
+        for ending, write in TABLE_FORMATS.items():
+            yield f"table.{ending.removeprefix('table.')}", partial(write, report, cited)
+    yield from _place_parts(report, cited)
+    yield from _table_parts(report, cited)
+    yield from _row_parts(report, cited)
+
+
+def collect_places(report: Report) -> list[Place]:
+    """The places of a report, each once, with those that the rows of a table are."""
+    found = [*row_places(report), *(item.place for item in collect_report_evidence(report) if item.place)]
+    return [*{(place.provider, place.id, place.name): place for place in found}.values()]
+
+
+def collect_routes(report: Report) -> list[Route]:
+    """The ways of a report."""
+    return [item.way for item in collect_report_evidence(report) if item.way]
+
+
+def _place_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
+    places = [place for place in collect_places(report) if is_on_globe(place)]
+    ways = [way for way in collect_routes(report) if has_line_on_globe(way)]
+    if places:
+        title = report.run.question
+        yield "places.geojson", lambda: places_geojson(places, provenance_lines(report, cited), ways).encode()
+        yield "places.kml", lambda: places_kml(places, title, provenance_lines(report, cited), ways).encode()
+        yield "places.csv", lambda: places_csv(places).encode("utf-8", "replace")
+
+
+def _table_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
+    tables = answer_tables(cited) if cited else []
+    for at, table in enumerate(tables, 1):
+        yield f"tables/table-{at}.csv", partial(answer_tables_csv, [table])
+    if tables:
+        yield "tables.xlsx", lambda: answer_tables_excel(tables, provenance_lines(report, cited))
+
+
+def _row_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
+    tongue = report_language(report, cited)
+    writers: dict[str, Callable[[QueryResult], bytes]] = {
+        "csv": rows_csv,
+        "xlsx": lambda rows: rows_excel(localise_rows(rows, tongue), provenance_lines(report, cited)),
+        "parquet": rows_parquet,
+    }
+    found = [finding.rows for finding in report.findings if finding.rows]
+    for at, rows in enumerate(found, 1):
+        for ending, write in writers.items():
+            yield f"rows/rows-{at}.{ending}", partial(write, rows)
+
+
+# README.txt
+
+
+def _readme(report: Report, cited: CitedAnswer | None, names: list[str], errors: dict[str, str]) -> bytes:
+    say = report_translator(report_language(report, cited))
+    lines = [
+        " ".join(report.run.question.split()) or say("untitled"),
+        "",
+        *provenance_lines(report, cited),
+        "",
+        say("archive.files"),
+        *(f"- {name}" for name in names),
+        *(f"- {say('archive.lost', name=name, why=why)}" for name, why in errors.items()),
+        "",
+        say("archive.rights"),
+        *_readme_notes(report, cited, say),
+    ]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+
+
+def _readme_notes(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
+    """What has to be known of single sources and places."""
+    passing = [str(s.number) for s in cited.sources if s.evidence.expires] if cited else []
+    if passing:
+        yield translate("archive.links", numbers=translate("comma").join(passing))
+    nowhere = sum(not is_on_globe(place) for place in collect_places(report))
+    if nowhere:
+        yield translate("archive.nowhere", count=nowhere)
+
+
+# Archives
+
+
+def _write_zip(files: dict[str, bytes], timestamp: datetime) -> bytes:
+    out = BytesIO()
+    time = max(_ZIP_EPOCH, timestamp.timetuple()[:6])
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            entry = ZipInfo(name, time)
+            entry.compress_type = ZIP_DEFLATED
+            entry.create_system = 3  # the same on every system
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return out.getvalue()
+
+
+def _set_document_time(data: bytes, timestamp: datetime) -> bytes:
+    """A document that is an archive itself, with the time of the report instead of the present."""
+    if not data.startswith(b"PK\x03\x04"):
+        return data
+    stamp = f"{timestamp:%Y-%m-%dT%H:%M:%SZ}".encode()
+    with ZipFile(BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    core = "docProps/core.xml"
+    if core in files:
+        files[core] = _DOCUMENT_TIME.sub(rb"\g<1>" + stamp, files[core])
+    return _write_zip(files, timestamp)

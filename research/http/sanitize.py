@@ -1,0 +1,69 @@
+"""Text that comes from outside, made fit to be shown and stored.
+
+Nothing that a service sends is taken on trust: any field may be missing, of another type, or full of
+mark-up.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from research.core.text.decimals import join_decimals
+from research.core.text.tokenizer import has_han
+
+MAX_SNIPPET_CHARS = 4_000  # characters of a result's text that are kept
+
+# Tags that may stand in the middle of a word; any other tag parts words.
+_INLINE_TAG_PATTERN = re.compile(
+    r"</?(?:a|b|em|i|mark|r(?:bc?|p|tc?|uby)|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.I
+)
+_HIDDEN_ELEMENT_PATTERN = re.compile(r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->", re.I | re.S)
+_RUBY_READING_PATTERN = re.compile(r"<(rt|rp|rtc)\b[^<>]*>.*?(?:</\1\s*>|(?=<(?:/?ruby|rb|rt|rp)\b))", re.I | re.S)
+_TAG_PATTERN = re.compile(r"</?[a-z][^<>]*>", re.I)
+_CONTROL_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def remove_control_characters(text: object) -> str:
+    """Text without what cannot be shown or stored: control characters, halves of surrogate pairs,
+    and marks that turn the direction of reading. Line breaks and tabs stay.
+    """
+    return _CONTROL_CHARS.sub("", text) if isinstance(text, str) else ""
+
+
+def tidy_text(text: object) -> str:
+    """Legible text without idle white space, also inside decimals; paragraphs stay on lines of their
+    own."""
+    lines = (" ".join(line.split()) for line in join_decimals(remove_control_characters(text)).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def strip_html(text: object) -> str:
+    """Plain text of a snippet of HTML: no tags, entities as the characters they stand for."""
+    source = text[:MAX_SNIPPET_CHARS] if isinstance(text, str) else ""
+    bare = _TAG_PATTERN.sub(
+        " ", _INLINE_TAG_PATTERN.sub("", _RUBY_READING_PATTERN.sub("", _HIDDEN_ELEMENT_PATTERN.sub(" ", source)))
+    )
+    return " ".join(remove_control_characters(html.unescape(bare)).split())
+
+
+def truncate_text(text: str, limit: int) -> str:
+    """The text cut to `limit` characters, at the end of a word where words are written apart; a word
+    that is most of it is cut itself."""
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    if _is_word_character(cut[-1]) and _is_word_character(text[limit]):
+        boundary = max((n for n, char in enumerate(cut, 1) if not _is_word_character(char)), default=0)
+        cut = cut[:boundary] if boundary * 2 > limit else cut
+    return cut.rstrip()
+
+
+def _is_word_character(char: str) -> bool:
+    return not char.isspace() and not has_han(char)
+
+
+def keep_objects(value: object) -> list[dict[str, Any]]:
+    """What of a list of results is a result at all."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

@@ -1,0 +1,38 @@
+"""The kinds of flaws, how bad each is and what is said of it. Knows words only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from research.core import i18n
+from research.core.records import Language
+
+Severity = Literal["error", "warning", "info"]
+
+SEVERITY_BY_KIND: dict[str, Severity] = {
+    "dangling": "error",
+    "no-list": "error",
+    "unused": "warning",
+    "duplicate": "error",
+    "same-url": "warning",
+    "order": "warning",
+    "gap": "warning",
+    "placeholder": "error",
+    "no-address": "warning",
+    "bad-address": "error",
+    "mismatch": "error",
+    "unlisted": "warning",
+    "uncited": "warning",
+    "uncited-list": "warning",
+    "broken-link": "error",
+    "tracking": "info",
+    "bare-address": "info",
+    "in-heading": "info",
+    "leading": "info",
+    "inconsistent": "error",
+}
+
+
+def flaw_message(kind: str, subject: str, conflicting: str, language: Language) -> str:
+    """The sentence about a flaw: what it is about, and what that clashes with."""
+    return i18n.message(f"flaw.{kind}", language, what=subject, other=conflicting)

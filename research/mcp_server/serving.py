@@ -1,0 +1,225 @@
+"""How a client reaches the server: on stdin and stdout, or by HTTP with a token.
+
+Knows no tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import anyio
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from pydantic_core import from_json
+
+import research
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HTTP_PATH = "/mcp"
+SESSION_IDLE_SECONDS = 30 * 60  # seconds without a request or an open stream, after which a session ends
+MAX_SESSIONS = 200  # at once
+MAX_BODY_BYTES = 4 * 1024 * 1024  # bytes of a request
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which this machine always knows itself
+
+
+async def serve_stdio(server: Server[Any, Any]) -> None:
+    """Serves one client until it goes, or until the process is told to end."""
+    with _redirect_stdio() as (source, sink), _cancel_on_sigterm():
+        streams: Any = stdio_server(cast(Any, _read_lines(source)), cast(Any, _OutputStream(sink)))
+        async with streams as (received, sent):
+            await server.run(received, sent, server.create_initialization_options())
+
+
+@contextmanager
+def _redirect_stdio() -> Iterator[tuple[TextIO, int]]:
+    """What stdin and stdout were, for the protocol alone: whoever else reads finds nothing there, and
+    what is printed goes to stderr."""
+    source, sink, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    try:
+        yield open(source, encoding="utf-8", errors="replace", closefd=False), sink  # noqa: SIM115
+    finally:
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+
+
+async def _read_lines(source: TextIO) -> AsyncIterator[str]:
+    """The lines as they come, read in a thread that no end of the process waits for."""
+    loop, lines = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            for line in source:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, None)
+
+    threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
+    while (line := await lines.get()) is not None:
+        yield line
+
+
+class _OutputStream:
+    """What is written goes out whole. That nobody listens any more is told by the end of stdin."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def write(self, text: str) -> None:
+        await anyio.to_thread.run_sync(self._write, text.encode())
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+    def _write(self, data: bytes) -> None:
+        with suppress(OSError):
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+@contextmanager
+def _cancel_on_sigterm() -> Iterator[None]:
+    """A request to terminate ends the task instead of the process, where signals can be heard."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None
+    try:
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    except (NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+async def serve_http(
+    server: Server[Any, Any],
+    token: str,
+    host: str,
+    port: int,
+    host_names: Sequence[str],
+    on_ready: Callable[[str], object],
+    *,
+    session_idle_seconds: float = SESSION_IDLE_SECONDS,
+    max_sessions: int = MAX_SESSIONS,
+) -> None:
+    """Serves clients by Streamable HTTP until the process is told to end. `names` are those, beside
+    the address and the names of this machine to itself, that the server may be asked by; `ready` gets
+    the address. A session ends after `idle` seconds, and there are so many `sessions` at once.
+
+    Raises:
+        OSError: nobody can listen there.
+    """
+    import uvicorn
+    from mcp.server.streamable_http_manager import (
+        RequestBodyLimitMiddleware,
+        StreamableHTTPSessionManager,
+    )
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family)
+    port = listening.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    hosts = [f"{name}:{port}" for name in dict.fromkeys((*LOOPBACK_NAMES, shown, *host_names))]
+    hosts += host_names  # behind a proxy, on the usual port
+    security = TransportSecuritySettings(
+        allowed_hosts=hosts,
+        allowed_origins=[f"{scheme}://{name}" for name in hosts for scheme in ("http", "https")],
+    )
+    manager = StreamableHTTPSessionManager(
+        server,
+        security_settings=security,
+        session_idle_timeout=session_idle_seconds,
+        max_sessions=max_sessions,
+        max_request_body_size=MAX_BODY_BYTES,
+    )
+    research.limit_connections()
+    config = uvicorn.Config(
+        _require_token(RequestBodyLimitMiddleware(_require_json(manager.handle_request), MAX_BODY_BYTES), token),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    with listening:
+        async with manager.run():
+            on_ready(f"http://{shown}:{port}{HTTP_PATH}")
+            await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def _require_token(inner_app: ASGIApp, token: str) -> ASGIApp:
+    """An application that only whoever knows the token reaches."""
+    from starlette.responses import PlainTextResponse
+
+    wanted = token.encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), wanted):
+            refusal = PlainTextResponse(
+                "Send the header Authorization: Bearer with the token.\n",
+                status_code=401,
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+            await refusal(scope, receive, send)
+        elif scope["path"].rstrip("/") != HTTP_PATH:
+            await PlainTextResponse(f"Only {HTTP_PATH} is here.\n", 404)(scope, receive, send)
+        else:
+            await inner_app(scope, receive, send)
+
+    return guarded
+
+
+def _require_json(inner_app: ASGIApp) -> ASGIApp:
+    """An application that only requests reach whose body is JSON that the SDK can read. It is given
+    the body in one piece."""
+    from starlette.responses import Response
+
+    error = types.ErrorData(code=types.PARSE_ERROR, message="The body is not JSON, or is nested too deeply")
+    refusal = {"jsonrpc": "2.0", "id": None, "error": error.model_dump(exclude_none=True)}
+
+    async def readable(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await inner_app(scope, receive, send)
+            return
+        message = await receive()
+        if message["type"] == "http.request" and not _is_json(message["body"]):
+            answer = Response(json.dumps(refusal), 400, media_type="application/json")
+            await answer(scope, receive, send)
+            return
+        waiting = [message]
+
+        async def again() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await inner_app(scope, again, send)
+
+    return readable
+
+
+def _is_json(body: bytes) -> bool:
+    """Return whether both readers of the SDK can read a body: pydantic's, which bounds the depth, and
+    Python's, which bounds the digits of a number."""
+    try:
+        from_json(body)
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,281 @@
+"""A value as a JSON schema wants it, where what a model has written instead has one meaning.
+
+A model is asked for an object of texts, lists and yes or no, and writes null for a text, a text for a
+list, an object for a query, `isSufficient` for `is_sufficient`. Whatever is right is left as it is, and
+what has no one meaning is taken out and named: whoever reads the rest decides whether it is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from research.models.lenient_json import parse_single
+
+Schema = Mapping[str, Any]
+OmissionHandler = Callable[[str], None]  # takes the place of what could not be read
+
+MAX_WRAPPERS = 3  # objects around the one that is wanted
+_UNREADABLE = object()
+_SCHEMA_TYPES = frozenset({"string", "array", "object", "boolean", "integer", "number"})
+_TRUE_WORDS = frozenset({"true", "yes", "y", "1", "是", "对", "真"})
+_FALSE_WORDS = frozenset({"false", "no", "n", "0", "否", "不是", "假"})
+_EMPTY_WORDS = frozenset({"none", "null", "n/a", "nothing", "无", "没有", "-"})
+_BULLET = re.compile(r"\s*(?:[-*•·]\s+|\(?\d{1,2}[.)、．]\s*)?")
+_TEXT_MEMBERS = (
+    "text",
+    "value",
+    "content",
+    "query",
+    "question",
+    "name",
+    "description",
+)  # members with the text itself
+
+
+def coerce(value: Any, schema: Schema, on_omission: OmissionHandler) -> Any:
+    """Return a value with its parts as a schema wants them, as far as each has one meaning. A part that
+    has none is left out if it is a member or an item, else returned as it is; `note` gets its place.
+    """
+    found = _coerce(value, schema, "", on_omission)
+    return value if found is _UNREADABLE else found
+
+
+def _coerce(value: Any, schema: Schema, path: str, on_omission: OmissionHandler) -> Any:
+    kind = schema.get("type")
+    if kind == "object":
+        return _coerce_object(value, schema, path, on_omission)
+    if kind not in _SCHEMA_TYPES:
+        return value
+    value = _strip_schema(value, kind)
+    if value is _UNREADABLE:
+        return _UNREADABLE
+    if kind == "array":
+        return _coerce_array(value, schema, path, on_omission)
+    if kind == "string":
+        return _coerce_choice(value, schema["enum"]) if "enum" in schema else _coerce_text(value, path)
+    if kind == "boolean":
+        return _coerce_boolean(value)
+    if kind == "integer":
+        return _coerce_integer(value)
+    return value
+
+
+def _strip_schema(value: Any, schema_type: object) -> Any:
+    """The value in an object that repeats the schema around it; not read if it is the schema alone."""
+    if not isinstance(value, dict) or str(value.get("type")) not in _SCHEMA_TYPES:
+        return value
+    if "value" in value:
+        return value["value"]
+    return value["items"] if schema_type == "array" and isinstance(value.get("items"), list) else _UNREADABLE
+
+
+# Objects
+
+
+def _coerce_object(value: Any, schema: Schema, path: str, on_omission: OmissionHandler) -> Any:
+    wanted: Schema = schema.get("properties") or {}
+    value = _to_object(value, wanted)
+    if not isinstance(value, dict):
+        return _UNREADABLE
+    out: dict[str, Any] = {}
+    for name, inner in _unwrap(value, wanted).items():
+        if name not in wanted:
+            out[name] = inner
+            continue
+        place = f"{path}.{name}" if path else name
+        found = _coerce(inner, wanted[name], place, on_omission)
+        if found is not _UNREADABLE:
+            out[name] = found
+        elif "enum" in wanted[name] or wanted[name].get("type") == "boolean":
+            out[name] = inner  # a choice that cannot be read is nothing that could be left out
+        else:
+            on_omission(place)
+    return out
+
+
+def _to_object(value: Any, properties: Schema) -> Any:
+    """A list around an object, a list that is all an object has, JSON as a text, or a text that is the
+    first of its members."""
+    nothing: tuple[str, Schema] = ("", {})
+    first, inner = next(iter(properties.items()), nothing)
+    if isinstance(value, list):
+        items = [item for item in value if item is not None]
+        items = items[:1] if all(item == items[0] for item in items) else items
+        alone = len(properties) == 1 and inner.get("type") == "array"
+        if len(items) == 1 and isinstance(items[0], dict):
+            return {first: items} if alone and not _known_members(items[0], properties) else items[0]
+        return {first: items} if alone else _UNREADABLE
+    if isinstance(value, str):
+        if isinstance(found := parse_single(value), dict):
+            return found
+        if inner.get("type") == "string" and "enum" not in inner:
+            return {first: value}
+    return value
+
+
+def _unwrap(value: dict[str, Any], properties: Schema) -> dict[str, Any]:
+    """The members by the names that are wanted, taken out of an object around them, as of
+    `{"result": {…}}` or `{"type": "object", "properties": {…}}`."""
+    for _ in range(MAX_WRAPPERS):
+        only = next(iter(value.values()), None) if len(value) == 1 else None
+        value = only if isinstance(only, dict) and not _known_members(value, properties) else value
+    value = _rename_members(value, properties)
+    for _ in range(MAX_WRAPPERS):
+        inside = [
+            (name, inner)
+            for name, held in value.items()
+            if isinstance(inner := _to_object(held, {}), dict)
+            and len(_known_members(inner, properties)) > len(_known_members(value, properties).keys() - {name})
+        ]
+        if len(inside) != 1:
+            break
+        [(name, inner)] = inside
+        rest = {other: held for other, held in value.items() if other != name and other in properties}
+        value = rest | _rename_members(inner, properties)
+    return value
+
+
+def _known_members(value: Mapping[str, Any], properties: Schema) -> dict[str, Any]:
+    return {name: held for name, held in _rename_members(value, properties).items() if name in properties}
+
+
+def _rename_members(value: Mapping[str, Any], properties: Schema) -> dict[str, Any]:
+    """The members by the names that are wanted, in whatever case they are written."""
+    names = {_fold_name(name): name for name in properties}
+    exact = value.keys() & properties.keys()
+    out: dict[str, Any] = {}
+    for name, held in value.items():
+        known = names.get(_fold_name(name), name)
+        out[name if name in properties or known in exact or known in out else known] = held
+    return out
+
+
+def _fold_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+# Lists
+
+
+def _coerce_array(value: Any, schema: Schema, path: str, on_omission: OmissionHandler) -> Any:
+    inner: Schema = schema.get("items") or {}
+    items = _to_items(value, inner)
+    if items is None:
+        return _UNREADABLE
+    out: list[Any] = []
+    for at, item in enumerate(items, 1):
+        if item is None:
+            continue
+        place = f"{path} {at}"
+        parts: list[str] = []
+        bare = inner.get("type") == "string" and isinstance(item, int | float)
+        found = _UNREADABLE if bare else _coerce(item, inner, path, parts.append)
+        for part in parts:
+            on_omission(f"{place}: {part}")
+        if found is _UNREADABLE:
+            on_omission(place)
+        else:
+            out.append(found)
+    return _UNREADABLE if items and not out and any(item is not None for item in items) else out
+
+
+def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
+    texts = item_schema.get("type") == "string"
+    if isinstance(value, list):
+        deep = texts and any(isinstance(item, list) for item in value)
+        return [one for item in value for one in (item if deep and isinstance(item, list) else [item])]
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        if value and all(re.fullmatch(r"\D*\d+", str(name)) for name in value):
+            return list(value.values())
+        return [value] if value else []
+    if not isinstance(value, str):
+        return None
+    if value.strip()[:1] in ("[", "{"):
+        found = parse_single(f'{{"list": {value}}}')
+        return _to_items(found["list"], item_schema) if isinstance(found, dict) else None
+    if not value.strip() or value.strip().casefold() in _EMPTY_WORDS:
+        return []
+    return _split_list_text(value) if texts else None
+
+
+def _split_list_text(text: str) -> list[str]:
+    """The items of a list that is written as one text: by lines, else by semicolons. Commas may belong
+    to an item."""
+    parts = text.strip().splitlines()
+    if len(parts) == 1:
+        parts = re.split("[;；]", text)
+    clean = (_BULLET.sub("", part, count=1).strip() for part in parts)
+    return [part for part in clean if part]
+
+
+# Texts and choices
+
+
+def _coerce_text(value: Any, path: str) -> Any:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list):
+        return _join_texts([item for item in value if item is not None], path)
+    return _text_member(value, path) if isinstance(value, dict) else _UNREADABLE
+
+
+def _join_texts(items: Sequence[Any], path: str) -> Any:
+    texts = [item if isinstance(item, str) else _text_member(item, path) for item in items]
+    if any(text is _UNREADABLE for text in texts):
+        return _UNREADABLE
+    mark = "; " if all(text.isascii() for text in texts) else "；"
+    return mark.join(text.strip() for text in texts if text.strip())
+
+
+def _text_member(value: Any, path: str) -> Any:
+    """The one text of an object: its only one, or that of the member named as what is wanted is, or as a
+    text is."""
+    if not isinstance(value, dict):
+        return _UNREADABLE
+    texts = {str(name): held for name, held in value.items() if held not in (None, "", [], {})}
+    if len(texts) == 1:
+        [only] = texts.values()
+        return only if isinstance(only, str) else _UNREADABLE
+    words = re.split(r"[\W_]+", path.casefold())
+    own = [_singular(words[-1])] if words else []
+    named = {_fold_name(name): held for name, held in texts.items() if isinstance(held, str)}
+    return next((named[name] for name in (*own, *_TEXT_MEMBERS) if name in named), _UNREADABLE)
+
+
+def _singular(word: str) -> str:
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+def _coerce_choice(value: Any, choices: Sequence[str]) -> Any:
+    if value is None:
+        value = ""
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
+    if not isinstance(value, str):
+        return _UNREADABLE
+    found = [choice for choice in choices if _fold_name(choice) == _fold_name(value)]
+    return value if value in choices else found[0] if len(found) == 1 else _UNREADABLE
+
+
+def _coerce_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().rstrip(".。!！").casefold() if isinstance(value, str | int) else ""
+    return True if word in _TRUE_WORDS else False if word in _FALSE_WORDS else _UNREADABLE
+
+
+def _coerce_integer(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    figures = re.findall(r"-?\d+(?:[.,]\d+)*", value) if isinstance(value, str) else []
+    return int(figures[0]) if len(figures) == 1 and re.fullmatch(r"-?\d{1,15}", figures[0]) else _UNREADABLE

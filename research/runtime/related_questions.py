@@ -1,0 +1,97 @@
+"""Where a conversation could go on: questions that follow from what a run has found, by rules.
+
+Nothing is asked of a model for them, and nothing is invented: each stands on a figure on which
+sources disagree, a sentence that its source does not bear out, a search that was still to be made,
+a place that was found, or a passage that was found and is not cited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+
+from research.citations.disagreements import find_disagreements
+from research.citations.numbering import CitedAnswer
+from research.citations.support import AnswerSupport
+from research.core.i18n import message
+from research.core.records import Language, Report
+from research.core.text.tokenizer import normalise_quote
+
+MAX_QUESTIONS = 4  # suggestions
+MAX_QUESTION_CHARS = 120  # characters of one, at most
+MAX_NAME_CHARS = 40  # characters of what is taken from a source, at most
+
+
+def related_questions(report: Report, cited: CitedAnswer | None, support: AnswerSupport) -> tuple[str, ...]:
+    """Questions to ask next, at most four, the most telling first; in the answer's language.
+
+    None for a statement to a database, for a report on the news, and without an answer.
+    """
+    if cited is None or report.run.options.sections or _is_sql_query(report):
+        return ()
+    known = {normalise_quote(report.run.question)}
+    kept = []
+    for text in _candidates(report, cited, support):
+        text = " ".join(text.split())
+        if len(text) <= MAX_QUESTION_CHARS and (key := normalise_quote(text)) not in known:
+            known.add(key)
+            kept.append(text)
+    return tuple(kept[:MAX_QUESTIONS])
+
+
+def _is_sql_query(report: Report) -> bool:
+    tasks = report.plan.tasks if report.plan else ()
+    return bool(tasks) and all(task.tool == "sql" for task in tasks)
+
+
+def _candidates(report: Report, cited: CitedAnswer, support: AnswerSupport) -> Iterator[str]:
+    language = cited.answer.language
+    yield from islice(_from_conflicts(report, cited, language), 1)
+    yield from islice(_from_unsupported(support, language), 1)
+    yield from islice(_from_follow_ups(report), 2)
+    yield from islice(_from_places(report, language), 1)
+    yield from islice(_from_passages(report, cited, language), MAX_QUESTIONS)
+
+
+def _from_conflicts(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
+    for one in find_disagreements(report, cited):
+        texts = list(dict.fromkeys(figure.text for figure in one.figures))
+        if len(texts) > 1 and one.subject:
+            yield message("related.conflict", language, subject=one.subject, a=texts[0], b=texts[1])
+
+
+def _from_unsupported(support: AnswerSupport, language: Language) -> Iterator[str]:
+    for status in ("differs", "none"):
+        for sentence in support.sentences:
+            if sentence.status == status:
+                yield message("related.doubtful", language, text=sentence.text)
+
+
+def _from_follow_ups(report: Report) -> Iterator[str]:
+    """Searches that the last reflection wanted and that were not made."""
+    made = {finding.task.id for finding in report.findings}
+    for task in report.reflections[-1].follow_ups if report.reflections else ():
+        if task.id not in made:
+            yield task.query
+
+
+def _from_places(report: Report, language: Language) -> Iterator[str]:
+    for finding in report.findings:
+        for place in finding.places:
+            if place.category != "food" and len(place.name) <= MAX_NAME_CHARS:
+                yield message("related.near", language, name=place.name)
+
+
+def _from_passages(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
+    """Headings of what was found in cited sources and is not cited: one of each source, then others."""
+    told = {passage.id for source in cited.sources for passage in source.evidence.passages}
+    quoted = {source.evidence.id for source in cited.sources}
+    rows = []
+    for item in report.evidence:
+        if item.id in quoted and item.kind in ("library", "web", "news") and len(item.title) <= MAX_NAME_CHARS:
+            known = {item.title, "", *(p.heading for p in item.passages if p.id in told)}
+            heads = dict.fromkeys(p.heading for p in item.passages if p.heading not in known and not p.made)
+            rows.append([(item.title, head) for head in heads if len(head) <= MAX_NAME_CHARS])
+    for row in zip_longest(*rows):
+        for one in filter(None, row):
+            yield message("related.passage", language, title=one[0], heading=one[1])

@@ -1,0 +1,311 @@
+"""Reports as files: where finished ones are saved, and their states while they are made.
+
+A file appears whole or not at all, and never takes the place of another one's. What cannot be saved is
+told and costs the run nothing. States are written by a thread of their own, soon after each change.
+Everyone who signs in has a folder of their own. Files in the data folder are private, and are deleted
+with the runs that they are of; files in any other folder stay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import re
+import threading
+import time
+import unicodedata
+import uuid
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from research.citations.numbering import number_report_answer
+from research.core.records import Event, Run, fingerprint
+from research.core.settings import Settings
+from research.runtime.report_states import dump_state, read_run_id
+from research.storage.sqlite_files import make_private_folder
+from research.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+MAX_NAME_CHARS = 60  # characters of a topic in the name of a file
+MAX_NAME_BYTES = 180  # the same in UTF-8: file systems take 255 for a whole name
+STATE_INTERVAL_SECONDS = 1.0  # seconds between two states of a report, at least
+STATE_REST_FACTOR = 10  # times as long as states take to be written, they rest: they are a tenth of the work at most
+LOCAL_OWNER = "local"  # the owner of reports where nobody signs in
+_FILE_PATTERNS = ("deep_search_report_*.md", "state_*.json", ".*.tmp")
+_VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # says how to draw what it follows
+_MAX_NAME_TRIES = 1_000  # files of one name that are looked at
+
+
+class ReportFiles:
+    """The files of one process's reports."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._store, self._folder = store, settings.reports_folder
+        self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
+        self._saves_states = settings.save_states == "on"
+        self._chosen_folders: dict[str, Path] = {}  # by run, the folder that was asked for
+        self._state_paths: dict[str, Path] = {}  # by run, the file of its state
+        self._error_callbacks: dict[str, Callable[[str], None]] = {}
+        self._due_times: dict[str, float] = {}  # by run, when its state is to be written
+        self._next_times: dict[str, float] = {}
+        self._failed_runs: set[str] = set()
+        self._ended_runs: set[str] = set()
+        self._is_writing = self._is_closed = False
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def set_folder(self, run_id: str, folder: Path) -> None:
+        """Saves a run in a folder, wherever others are saved."""
+        self._chosen_folders[run_id] = folder.expanduser().absolute()
+
+    def chosen_folder(self, run_id: str) -> Path | None:
+        """The folder that was asked for, for a run."""
+        return self._chosen_folders.get(run_id)
+
+    def folder(self, run: Run) -> Path | None:
+        """Where a run is saved; None if it is not. Only reports are."""
+        if not run.options.sections:
+            return None
+        return self._chosen_folders.get(run.id) or self._owner_folder(run.owner)
+
+    def _owner_folder(self, owner: str) -> Path | None:
+        """The folder of an owner's reports."""
+        if self._folder is None or owner == LOCAL_OWNER:
+            return self._folder
+        return self._folder / fingerprint(f"reports of {owner}")
+
+    def _prepare_folder(self, folder: Path) -> int:
+        """Make a folder, and return the mode of the files in it: in the data folder both are private.
+
+        Raises:
+            OSError: the folder cannot be made.
+        """
+        if not (self._is_in_data_dir and self._folder and folder.is_relative_to(self._folder)):
+            return 0o666
+        make_private_folder(self._folder)
+        make_private_folder(folder)
+        return 0o600
+
+    def delete_run_files(self, run: Run, events: Iterable[Event]) -> None:
+        """Delete the files of a run from the data folder. `events` are those of the run."""
+        home = self._owner_folder(run.owner)
+        if home is None or not self._is_in_data_dir or not run.options.sections:
+            return
+        self.flush()
+        reports = [Path(str(event.data["report"])) for event in events if event.kind == "saved"]
+        found = [path for path in reports if path.parent == home and path.match(_FILE_PATTERNS[0])]
+        states = home.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
+        found += [path for path in states if read_run_id(path) == run.id]
+        for path in found:
+            _delete(path)
+
+    def delete_owner_files(self, owner: str) -> int:
+        """Delete an owner's files from the data folder; return the number of reports among them."""
+        home = self._owner_folder(owner)
+        if home is None or not self._is_in_data_dir:
+            return 0
+        self.flush()
+        found = {pattern: list(home.glob(pattern)) for pattern in _FILE_PATTERNS}
+        for path in itertools.chain.from_iterable(found.values()):
+            _delete(path)
+        if home != self._folder:
+            with contextlib.suppress(OSError):
+                home.rmdir()  # unless somebody has put something else there
+        return len(found[_FILE_PATTERNS[0]])
+
+    def save_report(self, run: Run) -> Path | None:
+        """Saves the report of a run that has its answer; returns where.
+
+        Raises:
+            OSError: it cannot be written.
+            StoreError: the store cannot be used.
+        """
+        folder = self.folder(run)
+        report = self._store.report(run)
+        if folder is None or report.answer is None:
+            return None
+        from research.export.markdown import report_markdown
+
+        text = report_markdown(report, number_report_answer(report), citation_format="links")
+        made = report.answer.made
+        mode = self._prepare_folder(folder)
+        path = claim_path(folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(made)}", "md")
+        try:
+            write_text(path, text, mode)
+        except OSError:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
+        return path
+
+    # States
+
+    def schedule_state(self, run: Run, on_error: Callable[[str], None], *, has_ended: bool = False) -> None:
+        """Writes the state of a run soon; at once if the run is `over`. `tell` is called in another
+        thread, once, if it cannot be written."""
+        if not self._saves_states or self.folder(run) is None:
+            return
+        with self._condition:
+            if self._is_closed:
+                return
+            self._error_callbacks[run.id] = on_error
+            (self._ended_runs.add if has_ended else self._ended_runs.discard)(run.id)
+            last = self._next_times.get(run.id, 0.0)
+            due = 0.0 if has_ended or not last else last + STATE_INTERVAL_SECONDS
+            self._due_times[run.id] = min(due, self._due_times.get(run.id, due))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_states, name="sightline-states", daemon=True)
+                self._thread.start()
+            self._condition.notify_all()
+
+    def flush(self) -> None:
+        """Waits until every state that is due is written."""
+        with self._condition:
+            self._due_times = dict.fromkeys(self._due_times, 0.0)
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: not (self._due_times or self._is_writing))
+
+    def close(self) -> None:
+        """Writes what is due, and ends."""
+        with self._condition:
+            self._is_closed = True
+            self._due_times = dict.fromkeys(self._due_times, 0.0)
+            self._condition.notify_all()
+        if self._thread:
+            self._thread.join()
+
+    def _write_states(self) -> None:
+        while run_id := self._wait_for_due():
+            begun = time.monotonic()
+            try:
+                self._write_state(run_id)
+            except Exception as error:  # noqa: BLE001 - it is told; the next one may succeed
+                self._report_error(run_id, error)
+            now = time.monotonic()
+            with self._condition:
+                # With many reports under way, each is written more rarely.
+                self._next_times[run_id] = now + STATE_REST_FACTOR * (now - begun) * len(self._error_callbacks)
+                self._is_writing = False
+                if run_id in self._ended_runs and run_id not in self._due_times:
+                    self._forget_run(run_id)
+                self._condition.notify_all()
+
+    def _forget_run(self, run_id: str) -> None:
+        """A run that goes on later finds its file by what is in it."""
+        for known in (self._error_callbacks, self._next_times, self._state_paths):
+            known.pop(run_id, None)
+        self._ended_runs.discard(run_id)
+        self._failed_runs.discard(run_id)
+
+    def _wait_for_due(self) -> str:
+        """The next run whose state is to be written, when it is; "" at the end."""
+        with self._condition:
+            while True:
+                if not self._due_times:
+                    if self._is_closed:
+                        return ""
+                    self._condition.wait()
+                    continue
+                run_id, due = min(self._due_times.items(), key=lambda item: item[1])
+                left = due - time.monotonic()
+                if left <= 0:
+                    del self._due_times[run_id]
+                    self._is_writing = True
+                    return run_id
+                self._condition.wait(left)
+
+    def _write_state(self, run_id: str) -> None:
+        run = self._store.get_run(run_id)
+        folder = self.folder(run) if run else None
+        if run is None or folder is None:
+            return
+        text = dump_state(self._store, run)
+        mode = self._prepare_folder(folder)
+        if run_id not in self._state_paths:
+            name = f"state_{file_name_part(run.question)}_{time_name_part(run.created)}"
+            self._state_paths[run_id] = claim_path(folder, name, "json", lambda path: read_run_id(path) == run_id)
+        write_text(self._state_paths[run_id], text, mode)
+        self._failed_runs.discard(run_id)
+
+    def _report_error(self, run_id: str, error: Exception) -> None:
+        if run_id in self._failed_runs:
+            return
+        self._failed_runs.add(run_id)
+        message = describe_write_error(error, self._chosen_folders.get(run_id, self._folder))
+        log.warning("the state of run %s cannot be saved: %s", run_id, message)
+        self._error_callbacks[run_id](message)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s could not be deleted: %s", path.name, error.strerror or error)
+
+
+def describe_write_error(error: Exception, folder: Path | None) -> str:
+    """Why nothing can be written in a folder, in words."""
+    if isinstance(error, OSError):
+        return f"{folder} cannot be written: {error.strerror or error}"
+    return str(error) or type(error).__name__
+
+
+def file_name_part(topic: str) -> str:
+    """A topic as a part of a file's name, on any system: letters and digits of all scripts, at most
+    60 of them; whatever stands between them becomes one "_"."""
+    text = unicodedata.normalize("NFC", topic.encode("utf-8", "replace").decode())
+    kept = ""
+    for c in _VARIATION_SELECTORS.sub("", text):
+        kind = unicodedata.category(c)[0]
+        on = kind in "LN" or c == "-" or (kind == "M" and kept[-1:].strip())  # an accent, on a letter
+        kept += c if on else " "
+    name = "_".join(kept.split())[:MAX_NAME_CHARS].encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+    return name.strip("-_") or "topic"
+
+
+def time_name_part(moment: datetime) -> str:
+    """A time as a part of a file's name, in UTC."""
+    return f"{moment.astimezone(UTC):%Y%m%d_%H%M%S}"
+
+
+def claim_path(folder: Path, name: str, suffix: str, is_own: Callable[[Path], bool] = lambda path: False) -> Path:
+    """A file of that name that nobody else has, now or later; or the one that is `ours` already.
+
+    Raises:
+        OSError: there can be none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for n in itertools.count(1):
+        path = folder / f"{name}{f'_{n}' if n > 1 else ''}.{suffix}"
+        try:
+            path.open("x").close()
+            return path
+        except FileExistsError:
+            if is_own(path):
+                return path
+            if n >= _MAX_NAME_TRIES:
+                raise
+    raise AssertionError("the counting has an end")
+
+
+def write_text(path: Path, text: str, mode: int = 0o666) -> None:
+    """Puts a text in the place of a file, all of it or nothing. The umask takes from the mode.
+
+    Raises:
+        OSError: it cannot be written; the file is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+        passing.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            passing.unlink()
+        raise

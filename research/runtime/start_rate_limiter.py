@@ -1,0 +1,60 @@
+"""How often somebody may start paid work. Knows nothing of what is started."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+MAX_OWNERS = 10_000  # that are remembered; the one who started nothing for longest is forgotten first
+WINDOW_SECONDS = 60.0  # seconds
+
+
+class RateLimitError(RuntimeError):
+    """Too much was started within a minute; `wait` is the seconds until more may be started, `limit`
+    how much may be in a minute."""
+
+    def __init__(self, limit: int, wait_seconds: int) -> None:
+        self.limit = limit
+        self.wait_seconds = wait_seconds
+        super().__init__(
+            f"SIGHTLINE_STARTS_PER_MINUTE allows {limit} runs to be started within a minute, and as many "
+            f"plans to be previewed. Try again in {wait_seconds} seconds."
+        )
+
+
+class StartRateLimiter:
+    """Counts what each owner has started within the last minute."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic, max_owners: int = MAX_OWNERS) -> None:
+        """With a `limit` of 0 everybody may start what they like."""
+        self._limit = limit
+        self._clock = clock
+        self._max_owners = max_owners
+        self._start_times: OrderedDict[str, deque[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def record_start(self, owner: str) -> None:
+        """Notes that an owner starts something now.
+
+        Raises:
+            PaceError: it would be too much; nothing is noted.
+        """
+        if not self._limit:
+            return
+        with self._lock:
+            now = self._clock()
+            times = self._start_times.setdefault(owner, deque())
+            self._start_times.move_to_end(owner)
+            while times and times[0] <= now - WINDOW_SECONDS:
+                times.popleft()
+            if len(times) >= self._limit:
+                raise RateLimitError(self._limit, max(1, math.ceil(times[0] + WINDOW_SECONDS - now)))
+            times.append(now)
+            while len(self._start_times) > self._max_owners:
+                self._start_times.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._start_times)

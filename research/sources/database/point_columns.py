@@ -1,0 +1,59 @@
+"""Which columns of a result are a point on the map, and the points of its rows.
+
+Told by the names of the columns: longitude and latitude in one of the usual spellings, with the system
+they are in, which is WGS-84 where the name does not tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from research.core.coordinates import Point, from_gcj02
+
+_LNG_NAME = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|经度)(?:_?(wgs_?84|gcj_?02))?")
+_LAT_NAME = re.compile(r"(?:.*_)?(?:lat|latitude|纬度)(?:_?(wgs_?84|gcj_?02))?")
+
+
+@dataclass(frozen=True, slots=True)
+class PointColumns:
+    """Where longitude and latitude stand in a row, and in which system they are."""
+
+    lng_index: int
+    lat_index: int
+    system: str  # "", wgs84, gcj02
+
+    @classmethod
+    def from_names(cls, names: Sequence[str]) -> PointColumns | None:
+        """The point that columns of these names have; of several, one in WGS-84 goes first."""
+        lngs, lats = _columns_by_system(_LNG_NAME, names), _columns_by_system(_LAT_NAME, names)
+        for system in ("wgs84", "", "gcj02"):
+            if system in lngs and system in lats:
+                return cls(lngs[system], lats[system], system)
+        return None
+
+    def read_point(self, row: Sequence[Any]) -> Point | None:
+        """The point of a row in WGS-84, if it has one that is on the earth."""
+        lng, lat = _finite_number(row[self.lng_index]), _finite_number(row[self.lat_index])
+        if lng is None or lat is None or not (-180 <= lng <= 180 and -90 <= lat <= 90):
+            return None
+        point = Point(lng, lat)
+        return from_gcj02(point) if self.system == "gcj02" else point
+
+
+def _columns_by_system(pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, int]:
+    """By system, the first column of such a name."""
+    out: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if found := pattern.fullmatch(name.lower()):
+            out.setdefault((found[1] or "").replace("_", ""), place)
+    return out
+
+
+def _finite_number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if isfinite(value) else None

@@ -1,0 +1,212 @@
+"""Makes the shipped SQLite file from the sheets in `research/data/sights`.
+
+One CSV file per table, UTF-8 with a header. Empty cells and `--` become NULL, numbers become
+numbers, the GCJ-02 columns are computed. Whatever a sheet has wrong ends in a `SheetError` that
+names the cell; no file is left then. The same sheets make the same file, byte for byte, as long as
+the version of SQLite stays the same.
+
+Knows nothing of questions, and of SQL only what makes the tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from research.core.coordinates import Point, to_gcj02
+from research.core.records import fingerprint
+from research.sources.database.shipped_tables import SIGHTS, SPOTS, TABLES, SheetColumn, SheetTable
+from research.storage.sqlite_files import make_private_file, restrict_access, to_store_error
+
+EMPTY_CELLS = ("", "--")  # cells that stand for an unknown value
+NUMBER_PATTERN = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?")
+DEGREE_DIGITS = 6  # of the computed degrees: a tenth of a metre
+
+Cell = str | int | float | None
+Row = dict[str, Cell]
+
+
+class SheetError(ValueError):
+    """A sheet cannot become a table. The message says where and what was expected."""
+
+
+def ensure_shipped_database(folder: Path) -> Path:
+    """The shipped database in a data folder, made there unless it is there already.
+
+    The name of the file follows from the sheets and the tables, so a new version of either gets a
+    new file. Files of other versions stay: another process may be reading them.
+
+    Raises:
+        SheetError: the sheets of this installation are damaged.
+        StoreError: the folder cannot be used.
+    """
+    texts = _read_sheets(_shipped_sheets())
+    statements = (s for table in TABLES.values() for s in table.create_statements())
+    path = folder / f"sights-{fingerprint(*texts.values(), *statements)}.db"
+    if not path.is_file():
+        _write_database(path, _parse_tables(texts))
+    restrict_access(path)
+    return path
+
+
+def build_database(path: Path, sheets_folder: Path | None = None) -> None:
+    """Makes the database at `path`, in place of what was there, in one step.
+
+    Args:
+        path: the file to make; its folder is made too.
+        sheets: the folder with the sheets, the shipped ones if None.
+
+    Raises:
+        SheetError: a sheet is missing or damaged.
+        StoreError: the file cannot be written.
+    """
+    _write_database(path, _parse_tables(_read_sheets(sheets_folder or _shipped_sheets())))
+
+
+def _shipped_sheets() -> Traversable:
+    return resources.files("research") / "data" / "sights"
+
+
+def _read_sheets(folder: Traversable) -> dict[str, str]:
+    """The text of each table's sheet."""
+    found = {}
+    for name in TABLES:
+        try:
+            found[name] = (folder / f"{name}.csv").read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise SheetError(f"{name}.csv cannot be read: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise SheetError(f"{name}.csv is not UTF-8: {error}. Save it as UTF-8") from error
+    return found
+
+
+def _parse_tables(texts: Mapping[str, str]) -> dict[str, list[Row]]:
+    """The checked rows of all tables."""
+    sights = list(_parse_rows(SIGHTS, texts[SIGHTS.name]))
+    spots = list(_parse_rows(SPOTS, texts[SPOTS.name]))
+    for line, sight in sights:
+        _add_gcj02(line, sight)
+    _check_unique(SIGHTS, sights, "gid", "name")
+    _check_unique(SPOTS, spots, "id", "gid")
+    known = {sight["gid"] for _, sight in sights}
+    for line, spot in spots:
+        if spot["gid"] not in known:
+            raise _cell_error(SPOTS, line, "gid", f"{spot['gid']} is no gid of {SIGHTS.name}.csv")
+    return {SIGHTS.name: [row for _, row in sights], SPOTS.name: [row for _, row in spots]}
+
+
+def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
+    """The rows of a sheet with their lines, each cell of its column's type."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        _check_header(table, header)
+        columns = {column.name: column for column in table.columns}
+        for cells in reader:
+            line = reader.line_num
+            if len(cells) != len(header):
+                found = f"{len(cells)} cells; the header has {len(header)}"
+                raise SheetError(f"{table.name}.csv, line {line} has {found}")
+            yield (
+                line,
+                {
+                    name: _parse_cell(table, line, columns[name], cell.strip())
+                    for name, cell in zip(header, cells, strict=True)
+                },
+            )
+    except csv.Error as error:
+        raise SheetError(f"{table.name}.csv, line {reader.line_num} is no CSV: {error}") from error
+
+
+def _check_header(table: SheetTable, header: list[str]) -> None:
+    """Each column stands in the header once, and nothing else does."""
+    wanted = [column.name for column in table.columns if not column.is_computed]
+    for name in header:
+        if name not in wanted or header.count(name) > 1:
+            kind = "unknown" if name not in wanted else "repeated"
+            expected = ", ".join(wanted)
+            raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {expected}")  # fmt: skip
+    if missing := [name for name in wanted if name not in header]:
+        raise SheetError(f"{table.name}.csv lacks the column {', '.join(missing)}")
+
+
+def _parse_cell(table: SheetTable, line: int, column: SheetColumn, cell: str) -> Cell:
+    if cell in EMPTY_CELLS:
+        if column.is_required:
+            raise _cell_error(table, line, column.name, "is empty; it must have a value")
+        return None
+    if column.sql_type == "TEXT":
+        if column.choices and cell not in column.choices:
+            expected = ", ".join(column.choices)
+            raise _cell_error(table, line, column.name, f"{cell!r} is none of {expected}")
+        return cell
+    if not NUMBER_PATTERN.fullmatch(cell) or (column.sql_type == "INTEGER" and "." in cell):
+        wanted = "a whole number" if column.sql_type == "INTEGER" else "a number"
+        raise _cell_error(table, line, column.name, f"{cell!r} is not {wanted}")
+    value = float(cell)
+    if not column.minimum <= value <= column.maximum:
+        limits = f"from {column.minimum:.12g} to {column.maximum:.12g}"
+        raise _cell_error(table, line, column.name, f"{cell!r} is not {limits}")
+    # A price of 60 is stored as 60 and not shown as 60.0.
+    return int(value) if column.sql_type != "REAL" and value.is_integer() else value
+
+
+def _add_gcj02(line: int, sight: Row) -> None:
+    """Adds the point as Chinese maps show it."""
+    lng, lat = sight["lng_wgs84"], sight["lat_wgs84"]
+    if (lng is None) != (lat is None):
+        lacking = "lng_wgs84" if lng is None else "lat_wgs84"
+        raise _cell_error(SIGHTS, line, lacking, "is empty while the other coordinate is not")
+    shown = to_gcj02(Point(lng, lat)) if isinstance(lng, float) and isinstance(lat, float) else None
+    sight["lng_gcj02"] = shown and round(shown.lng, DEGREE_DIGITS)
+    sight["lat_gcj02"] = shown and round(shown.lat, DEGREE_DIGITS)
+
+
+def _check_unique(table: SheetTable, rows: list[tuple[int, Row]], *names: str) -> None:
+    for name in names:
+        first: dict[Cell, int] = {}
+        for line, row in rows:
+            if (before := first.setdefault(row[name], line)) != line:
+                said = f"{row[name]!r} stands in line {before} already"
+                raise _cell_error(table, line, name, said)
+
+
+def _cell_error(table: SheetTable, line: int, column: str, problem: str) -> SheetError:
+    return SheetError(f"{table.name}.csv, line {line}, column {column}: {problem}")
+
+
+def _write_database(path: Path, tables: Mapping[str, list[Row]]) -> None:
+    """Writes the file beside its place and moves it there when it is whole."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent, prefix=".sights-") as folder:
+            made = Path(folder) / path.name
+            make_private_file(made)
+            with closing(sqlite3.connect(made)) as connection:
+                connection.execute("pragma page_size=4096")
+                connection.execute("pragma foreign_keys=on")
+                with connection:
+                    _fill(connection, tables)
+            made.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise to_store_error(error, path) from error
+
+
+def _fill(connection: sqlite3.Connection, tables: Mapping[str, list[Row]]) -> None:
+    for name, table in TABLES.items():
+        for statement in table.create_statements():
+            connection.execute(statement)
+        columns = [column.name for column in table.columns]
+        places = ", ".join(f":{column}" for column in columns)
+        connection.executemany(
+            f"insert into {name} ({', '.join(columns)}) values ({places})",  # noqa: S608  our own names
+            tables[name],
+        )

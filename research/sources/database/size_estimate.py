@@ -1,0 +1,227 @@
+"""Estimate of the largest text and expression that DuckDB would build for a statement, from its
+plan, before anything runs.
+
+DuckDB limits its memory in general, but not in two cases: a single text, which a function builds in
+one call that cannot be interrupted, and the expressions of views, which DuckDB expands within one
+another. `repeat('x', 500000000)` takes a gigabyte, and so do twenty views that each join the text
+of the view before with itself. A statement may not contain such a call, but a view may.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+MAX_TEXT_CHARS = 20_000_000  # characters of the longest text that DuckDB may build
+MAX_EXPRESSIONS = 10_000  # expressions at most within one expression
+STORED_TEXT_CHARS = 100  # assumed characters of a stored text, whose length is unknown
+UNKNOWN_NUMBER = 10**12  # assumed value of a computed number
+Node = Mapping[str, Any]
+
+
+def find_excess(raw: Any, sql: str) -> str:
+    """Describe the text or expression of a statement that would be too large for DuckDB; return ""
+    if there is none.
+
+    The sizes are upper bounds for constants; a stored text counts as `UNIT` characters.
+    """
+    (told,) = raw.execute("select system.main.json_serialize_plan(?)", [sql]).fetchone() or ("{}",)
+    estimate = _SizeEstimate()
+    for plan in json.loads(told).get("plans") or ():
+        estimate.output_sizes(plan)
+    return _describe_excess(estimate.largest)
+
+
+def find_excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
+    """Return the views that would build too much, by name in lower case, each with the reason.
+
+    `views` maps names to CREATE statements. A view counts if its own definition is too large, or if
+    it reads such a view. The definitions are only parsed, not planned: DuckDB evaluates some
+    constants, those of a WHERE and a LIMIT, as soon as it plans.
+    """
+    found: dict[str, str] = {}
+    read: dict[str, set[str]] = {}
+    for name, sql in views.items():
+        select = _VIEW_HEADER.sub("", sql, count=1).rstrip("; \n")
+        told = raw.execute("select system.main.json_serialize_sql(?)", [select]).fetchone()
+        tree, estimate = json.loads(told[0] if told else "{}"), _SizeEstimate()
+        estimate.include(tree)
+        if why := _describe_excess(estimate.largest):
+            found[name.lower()] = why
+        read[name.lower()] = {path[-1].lower() for path in _table_paths(tree)}
+    while more := {name: found[min(below & found.keys())] for name, below in read.items() if name not in found and below & found.keys()}:  # fmt: skip
+        found |= more
+    return found
+
+
+def _describe_excess(size: ExpressionSize) -> str:
+    if size.characters > MAX_TEXT_CHARS:
+        return f"it makes a text of about {size.characters:,} characters"
+    return f"it is made of {size.expression_count:,} expressions" if size.expression_count > MAX_EXPRESSIONS else ""
+
+
+_NAME = r'(?:"(?:[^"]|"")*"|[^\s("])+'
+_VIEW_HEADER = re.compile(rf'\s*CREATE\s[\sA-Z]*?VIEW\s+{_NAME}\s*(?:\((?:"(?:[^"]|"")*"|[^)"])*\))?\s*AS\s', re.I)
+
+
+def _table_paths(node: Any) -> Iterator[list[str]]:
+    """Yield the path of each table in a parsed statement: its name, preceded by catalog and schema
+    if given."""
+    if isinstance(node, Mapping) and node.get("type") == "BASE_TABLE":
+        yield [str(part) for part in (node.get("qualified_name") or {}).get("path") or [""]]
+    for value in node.values() if isinstance(node, Mapping) else node:
+        if isinstance(value, (Mapping, list)):
+            yield from _table_paths(value)
+
+
+class ExpressionSize(NamedTuple):
+    """Size of an expression: `length` in characters of the text it produces, and `parts`, the
+    number of expressions in it once DuckDB has expanded the views that it reads."""
+
+    characters: int
+    expression_count: int = 1
+
+
+_EXPRESSION_KEYS = ("children", "groups", "expressions")
+
+
+class _SizeEstimate:
+    def __init__(self) -> None:
+        self.largest = ExpressionSize(0, 0)
+        self._cte_columns: dict[object, list[ExpressionSize]] = {}  # the columns of WITH parts, by their index
+
+    def output_sizes(self, operator: Node) -> list[ExpressionSize]:
+        """Return the sizes of the columns that a plan operator produces."""
+        kind = str(operator.get("type"))
+        if kind == "LOGICAL_CTE_REF":
+            return self._cte_columns.get(operator.get("cte_index"), [])
+        inputs: list[list[ExpressionSize]] = []
+        for child in operator.get("children") or ():
+            inputs.append(self.output_sizes(child))
+            if "CTE" in kind:
+                self._cte_columns.setdefault(operator.get("table_index"), inputs[0])
+        joined = [size for columns in inputs for size in columns]
+        given = [each for key in ("groups", "expressions") for each in operator.get(key) or ()]
+        own = [self.expression_size(each, joined) for each in given if isinstance(each, Mapping)]
+        self.include([each for each in given if not isinstance(each, Mapping)])  # the rows of VALUES
+        self.include([value for key, value in operator.items() if key not in _EXPRESSION_KEYS])
+        if kind == "LOGICAL_PROJECTION" or "AGGREGATE" in kind:
+            return own
+        if kind == "LOGICAL_WINDOW":
+            return [*joined, *own]
+        if kind in ("LOGICAL_UNION", "LOGICAL_EXCEPT", "LOGICAL_INTERSECT"):
+            return [max(sizes) for sizes in zip(*inputs, strict=False)]
+        return inputs[-1] if "CTE" in kind and inputs else joined
+
+    def include(self, node: Any) -> None:
+        """Include the size of every expression within a node in the estimate."""
+        for expression in _outermost_expressions(node):
+            self.expression_size(expression, ())
+
+    def expression_size(self, expression: Node, inputs: Sequence[ExpressionSize]) -> ExpressionSize:
+        """Return the size of an expression, given the sizes of its input columns."""
+        if _is_column(expression):
+            at = expression.get("index")
+            known = isinstance(at, int) and at < len(inputs)
+            return inputs[int(str(at))] if known else max(inputs, default=ExpressionSize(STORED_TEXT_CHARS))
+        if _is_constant(expression):
+            return ExpressionSize(len(_constant_text(expression)))
+        parts = _outermost_expressions(expression)
+        sizes = [self.expression_size(part, inputs) for part in parts]
+        lengths = [size.characters for size in sizes]
+        rule = _LENGTH_RULES.get(_function_name(expression))
+        length = rule(parts, lengths) if rule and lengths else max(lengths, default=STORED_TEXT_CHARS)
+        found = ExpressionSize(length, 1 + sum(size.expression_count for size in sizes))
+        self.largest = ExpressionSize(*map(max, self.largest, found))
+        return found
+
+
+# Parsed and planned expressions have the same JSON in DuckDB, except for the names of the keys.
+
+
+def _outermost_expressions(node: Any) -> list[Node]:
+    """Return the outermost expressions within a node."""
+    found: list[Node] = []
+    for value in node.values() if isinstance(node, Mapping) else node:
+        if isinstance(value, Mapping) and ("expression_class" in value or "class" in value):
+            found.append(value)
+        elif isinstance(value, (Mapping, list)):
+            found += _outermost_expressions(value)
+    return found
+
+
+def _expression_kind(expression: Node) -> str:
+    return str(expression.get("expression_class") or expression.get("class")).removeprefix("BOUND_")
+
+
+def _is_constant(expression: Node) -> bool:
+    return _expression_kind(expression) == "CONSTANT"
+
+
+def _constant_text(expression: Node) -> str:
+    """Return the value of a constant as text; "" if it has none."""
+    literal = expression.get("literal") or {}
+    said = literal.get("text", (expression.get("value") or {}).get("value"))
+    return "" if said is None else str(said)
+
+
+def _is_column(expression: Node) -> bool:
+    return _expression_kind(expression) in ("REF", "COLUMN_REF")
+
+
+def _function_name(expression: Node) -> str:
+    path = (expression.get("qname") or {}).get("path") or [expression.get("function_name")]
+    return str(path[-1]).lower()
+
+
+def _number_bound(expression: Node) -> int:
+    """Return an upper bound of a number: the value of a constant, or `UNIT` where it depends on
+    stored rows, as in repeat('*', stars)."""
+    if _is_constant(expression):
+        text = _constant_text(expression)
+        return int(text) if re.fullmatch(r"\d{1,15}", text) else UNKNOWN_NUMBER if text[:1].isdigit() else 0
+    if _reads_columns(expression):
+        return STORED_TEXT_CHARS
+    parts = _outermost_expressions(expression)
+    if parts and (_function_name(expression) == "__cast" or _expression_kind(expression) == "CAST"):
+        return _number_bound(parts[0])
+    return prod(map(_number_bound, parts)) if parts and _function_name(expression) == "*" else UNKNOWN_NUMBER
+
+
+def _reads_columns(expression: Node) -> bool:
+    return _is_column(expression) or any(map(_reads_columns, _outermost_expressions(expression)))
+
+
+def _joined_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    return sum(lengths)
+
+
+def _repeated_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    return lengths[0] * max((_number_bound(part) for part in parts[1:2]), default=1)
+
+
+def _filled_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    return max(max(map(_number_bound, parts[1:]), default=0), *lengths)
+
+
+def _replaced_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    return lengths[0] * max(1, lengths[-1] if len(lengths) > 2 else 1)
+
+
+def _formatted_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    widths = [int(digits[:12]) for digits in re.findall(r"\d+", _constant_text(parts[0]) if parts else "")]
+    return sum(lengths) + max(widths, default=0)
+
+
+_LENGTH_RULES: dict[str, Callable[[Sequence[Node], Sequence[int]], int]] = {
+    "||": _joined_length, "concat": _joined_length, "concat_ws": _joined_length, "list_concat": _joined_length,
+    "repeat": _repeated_length,
+    "lpad": _filled_length, "rpad": _filled_length, "bar": _filled_length, "bitstring": _filled_length, "to_base": _filled_length,
+    "list_resize": _filled_length, "array_resize": _filled_length,
+    "printf": _formatted_length, "format": _formatted_length,
+    "replace": _replaced_length,
+}  # fmt: skip
+"""Functions whose result is longer than what they are given, with how long it becomes."""

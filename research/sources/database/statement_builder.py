@@ -1,0 +1,307 @@
+"""The SQL for what a question asks for, with what it looks for in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from research.core.display_names import english_region
+from research.sources.database.sights_question import (
+    AnswerShape,
+    Interpretation,
+    NotUnderstoodError,
+    SightsQuestion,
+    Vocabulary,
+)
+
+MAX_ROWS = 500  # rows of a list
+
+
+def build_statement(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpretation:
+    where = _collect_conditions(parsed)
+    if parsed.intents & {"average", "distance"} and parsed.intents & {"count", "list"} - (
+        {"count"} if parsed.group_column else set()
+    ):
+        raise parsed.not_understood(parsed.original)
+    if "distance" in parsed.intents:
+        return _build_distance(parsed, vocabulary)
+    if parsed.centre_mode:
+        return _build_nearby(parsed, where, vocabulary)
+    if parsed.areas:
+        return _build_details(parsed, where, vocabulary)
+    if "average" in parsed.intents:
+        return _build_average(parsed, where)
+    if parsed.group_column:
+        return _build_groups(parsed, where)
+    if parsed.ordering and not parsed.max_rows and not parsed.orders_all and "list" not in parsed.intents:
+        # the one that is most so, or all that are equally so
+        best = "MAX" if parsed.ordering[0].endswith("DESC") else "MIN"
+        value = f"SELECT {best}({parsed.ordering[1]}) FROM {_from_clause(parsed)}{_where_clause(where)}"
+        where.append((f"{parsed.ordering[1]} = ({value})", ""))
+    if "count" in parsed.intents and _is_count_only(parsed):
+        sql = f"SELECT COUNT(*) AS n FROM {_from_clause(parsed)}{_where_clause(where)}"
+        things = _describe_areas(parsed) + (
+            parsed.choose_text("中", " ") + parsed.ordering[2] + parsed.choose_text("的", "") if parsed.ordering else ""
+        )
+        return _create_interpretation(parsed, sql, "count", things, f"{things}数量", f"number of {things}")
+    if not where and not parsed.ordering and "list" not in parsed.intents and not parsed.columns:
+        raise parsed.not_understood(parsed.remaining.strip() or "?")
+    return _build_list(parsed, where)
+
+
+def _is_count_only(parsed: SightsQuestion) -> bool:
+    """Whether a count is all that is asked for; beside a list it says nothing more.
+
+    Raises:
+        NotUnderstood: it is asked for beside something else.
+    """
+    listed = "list" in parsed.intents
+    if "columns" in parsed.intents or parsed.max_rows or (parsed.orders_all and not listed):
+        raise parsed.not_understood(parsed.original)
+    return not listed
+
+
+def _build_list(parsed: SightsQuestion, conditions: list[tuple[str, str]]) -> Interpretation:
+    columns = [
+        "s.gid",
+        "s.name",
+        "s.province",
+        "s.city",
+        "s.year_rated",
+        "s.lng_wgs84",
+        "s.lat_wgs84",
+    ]
+    order = f"{parsed.ordering[0]}, s.gid" if parsed.ordering else "s.province, s.city, s.gid"
+    sql = (
+        f"SELECT {_select_list(parsed, columns)} FROM {_from_clause(parsed)}{_where_clause(conditions)} "
+        f"ORDER BY {order} LIMIT {parsed.max_rows or MAX_ROWS}"
+    )
+    things = _describe_areas(parsed)
+    if not parsed.ordering or parsed.orders_all:
+        return _create_interpretation(parsed, sql, "list", things, things, things)
+    number = f" {parsed.max_rows} 个" if parsed.max_rows else ""
+    first = f" (first {parsed.max_rows})" if parsed.max_rows else ""
+    told = parsed.ordering[2]
+    return _create_interpretation(parsed, sql, "best", things, f"{things}中{told}的{number}", f"{things} {told}{first}")
+
+
+def _collect_conditions(parsed: SightsQuestion) -> list[tuple[str, str]]:
+    """The conditions, of places too; several provinces or cities are alternatives."""
+    found = list(parsed.conditions)
+    places = []
+    if parsed.provinces:
+        places.append(_match_any("s.province", parsed.provinces))
+    if parsed.cities:
+        places.append(_match_any("s.city", parsed.cities))
+    found[:0] = [(test, "") for test in places]
+    for column, value, _ in parsed.exclusions:
+        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {_quote_text(value)}"
+        found.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
+    return found
+
+
+def _match_any(column: str, values: Sequence[str]) -> str:
+    listed = ", ".join(_quote_text(value) for value in values)
+    return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
+
+
+def _quote_text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _from_clause(parsed: SightsQuestion) -> str:
+    joined = " LEFT JOIN tourist_spot AS t ON t.gid = s.gid" if parsed.needs_spots else ""
+    return f"a_sight AS s{joined}"
+
+
+def _where_clause(conditions: Sequence[tuple[str, str]]) -> str:
+    return f" WHERE {' AND '.join(sql for sql, _ in conditions)}" if conditions else ""
+
+
+def _select_list(parsed: SightsQuestion, columns: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys([*columns, *parsed.columns]))
+
+
+def _describe_areas(parsed: SightsQuestion) -> str:
+    """The areas that a question is about, as a sentence has them."""
+    said = [words for _, words in parsed.conditions if words]
+    without = [words for _, _, words in parsed.exclusions]
+    places = parsed.cities if parsed.cities and len(parsed.provinces) < 2 else parsed.provinces
+    if parsed.language == "zh":
+        place = "、".join(places)
+        told = "、".join([*([f"不含{'、'.join(without)}"] if without else []), *said])
+        gap = " " if place and told[:1].isdigit() else ""
+        return f"{place}{gap}{told}{'的' if place or told else ''} 5A 级景区".strip()
+    names = [english_region(name) for name in places]
+    place = f" in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
+    apart = f" outside {' and '.join(without)}" if without else ""
+    return " ".join([f"5A areas{place}{apart}", *said])
+
+
+def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
+    if parsed.columns and "columns" in parsed.intents:
+        raise parsed.not_understood(parsed.original)
+    known = [*conditions, (f"{parsed.group_column} IS NOT NULL", "")]
+    counts = f"FROM {_from_clause(parsed)}{_where_clause(known)} GROUP BY {parsed.group_column}"
+    by_zh, by_en = _GROUP_NAMES[parsed.group_column]
+    things = _describe_areas(parsed)
+    if parsed.ordering and parsed.ordering[1] == "n":
+        most = parsed.ordering[0]
+        zh, en = ("最多", "most") if most == "MAX" else ("最少", "fewest")
+        if not parsed.max_rows:  # all that have as many, should there be several
+            sql = (
+                f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {most}(m.n) FROM "
+                f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {parsed.group_column} LIMIT {MAX_ROWS}"
+            )
+            return _create_interpretation(parsed, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}")  # fmt: skip
+        sql = f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if most == 'MAX' else ''}, {parsed.group_column} LIMIT {parsed.max_rows}"
+        plural = {"province": "provinces", "city": "cities"}.get(by_en, "years of rating")
+        return _create_interpretation(parsed, sql, "group", things, f"{things}{zh}的 {parsed.max_rows} 个{by_zh}", f"the {parsed.max_rows} {plural} with the {en} {things}")  # fmt: skip
+    if parsed.ordering:
+        raise parsed.not_understood(parsed.original)
+    if parsed.group_condition:
+        sign, number = parsed.group_condition
+        counts += f" HAVING COUNT(*) {sign} {number}"
+    order = "n DESC, " if parsed.group_column != "s.year_rated" or parsed.max_rows else ""
+    sql = (
+        f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} "
+        f"ORDER BY {order}{parsed.group_column} LIMIT {parsed.max_rows or MAX_ROWS}"
+    )
+    if parsed.group_condition:
+        told = f"{parsed.group_condition[0]} {parsed.group_condition[1]}"
+        return _create_interpretation(parsed, sql, "group", things, f"{things}数量 {told} 的{by_zh}", f"number of {things} by {by_en}, {told}")  # fmt: skip
+    return _create_interpretation(parsed, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}")  # fmt: skip
+
+
+_GROUP_NAMES = {
+    "s.province": ("省份", "province"),
+    "s.city": ("城市", "city"),
+    "s.year_rated": ("评定年份", "year of rating"),
+}
+
+
+def _build_average(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
+    """The mean price of the tickets that are known, with how many they are."""
+    if parsed.ordering or parsed.max_rows or parsed.group_condition:
+        raise parsed.not_understood(parsed.original)
+    known = [*conditions, ("t.ticket_cny IS NOT NULL", "")]
+    value = "ROUND(CAST(AVG(t.ticket_cny) AS NUMERIC), 1) AS average_ticket_cny, COUNT(*) AS n"
+    things = _describe_areas(parsed)
+    zh, en = f"{things}的平均门票", f"average ticket of {things}"
+    if not parsed.group_column:
+        sql = f"SELECT {value} FROM {_from_clause(parsed)}{_where_clause(known)}"
+        return _create_interpretation(parsed, sql, "average", things, zh, en)
+    by_zh, by_en = _GROUP_NAMES[parsed.group_column]
+    known.append((f"{parsed.group_column} IS NOT NULL", ""))
+    sql = (
+        f"SELECT {parsed.group_column}, {value} FROM {_from_clause(parsed)}{_where_clause(known)} "
+        f"GROUP BY {parsed.group_column} ORDER BY average_ticket_cny DESC, {parsed.group_column} LIMIT {MAX_ROWS}"
+    )
+    return _create_interpretation(parsed, sql, "group", things, f"{zh}（按{by_zh}）", f"{en} by {by_en}")
+
+
+def _area_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> str:
+    """The areas that were named by their full names, so that it can be seen which are meant."""
+    names = [
+        vocabulary.full_names[gid][parsed.language == "en"] if gid in vocabulary.full_names else name
+        for name, gid in parsed.areas
+    ]
+    return parsed.choose_text("、", ", ").join(dict.fromkeys(names))
+
+
+def _build_details(
+    parsed: SightsQuestion, conditions: Sequence[tuple[str, str]], vocabulary: Vocabulary
+) -> Interpretation:
+    """What is known of areas that were named."""
+    other = parsed.group_column or parsed.ordering or parsed.provinces or parsed.cities or parsed.conditions
+    if "count" in parsed.intents or "average" in parsed.intents or other or parsed.max_rows:
+        raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))
+    if "list" in parsed.intents and not parsed.columns:
+        raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))  # 黄山有哪些: the city?
+    ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in parsed.areas))
+    if not parsed.columns:
+        parsed.needs_spots = True
+        parsed.columns = [
+            "s.address",
+            "t.ticket_cny",
+            "t.ticket_year",
+            "t.opening_hours",
+            "t.introduction",
+        ]
+    base = ["s.gid", "s.name", "s.province", "s.city"]
+    base += [] if "s.year_rated" in parsed.columns else ["s.year_rated"]
+    base += ["s.lng_wgs84", "s.lat_wgs84"]
+    known = [(f"s.gid IN ({ids})", ""), *conditions]
+    sql = (
+        f"SELECT {_select_list(parsed, base)} FROM {_from_clause(parsed)}{_where_clause(known)} "
+        f"ORDER BY s.gid LIMIT {MAX_ROWS}"
+    )
+    names = _area_names(parsed, vocabulary)
+    return _create_interpretation(parsed, sql, "detail", names, names, names)
+
+
+def _build_distance(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpretation:
+    (one, gid), (_, other) = parsed.areas
+    if gid == other or parsed.conditions or parsed.columns or parsed.provinces or parsed.cities:
+        raise parsed.not_understood(one)
+    km = "distance_km(a.lng_wgs84, a.lat_wgs84, b.lng_wgs84, b.lat_wgs84)"
+    sql = (
+        f"SELECT a.name AS name_from, b.name AS name_to, ROUND(CAST({km} AS NUMERIC), 1) AS km "
+        f"FROM a_sight AS a CROSS JOIN a_sight AS b WHERE a.gid = {gid} AND b.gid = {other} LIMIT 1"
+    )
+    names = _area_names(parsed, vocabulary)
+    pair = names.replace("、", "到").replace(", ", " to ")
+    return _create_interpretation(parsed, sql, "distance", names, f"{pair}的直线距离", f"straight distance from {pair}")
+
+
+def _build_nearby(
+    parsed: SightsQuestion, conditions: Sequence[tuple[str, str]], vocabulary: Vocabulary
+) -> Interpretation:
+    if len({gid for _, gid in parsed.areas}) != 1 or parsed.group_column or "average" in parsed.intents:
+        raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))
+    if parsed.ordering:
+        raise parsed.not_understood(parsed.original)
+    gid, name = parsed.areas[0][1], _area_names(parsed, vocabulary)
+    km = "distance_km(s.lng_wgs84, s.lat_wgs84, c.lng_wgs84, c.lat_wgs84)"
+    known = [
+        (f"c.gid = {gid}", ""),
+        ("s.gid <> c.gid", ""),
+        ("s.lng_wgs84 IS NOT NULL", ""),
+        *conditions,
+    ]
+    things = _describe_areas(parsed)
+    gap = " " if things[0].isdigit() else ""
+    shape: AnswerShape = "nearest"
+    if parsed.centre_mode == "within":
+        shape = "within"
+        known.append((f"{km} <= {parsed.radius_km:g}", ""))
+        zh = f"{name}周边 {parsed.radius_km:g} 公里内的{gap}{things}"
+        en = f"{things} within {parsed.radius_km:g} km of {name}"
+    else:
+        zh = f"离{name}最近的 {parsed.max_rows} 个{gap}{things}"
+        nearest = f"{parsed.max_rows} nearest {things}" if parsed.max_rows > 1 else f"nearest {_to_singular(things)}"
+        en = f"the {nearest} to {name}"
+        if parsed.provinces or parsed.cities or parsed.conditions or parsed.exclusions:
+            en = f"{things}, the {parsed.max_rows} nearest to {name}"
+    tables = f"a_sight AS c CROSS JOIN {_from_clause(parsed)}"
+    if "count" in parsed.intents and "list" not in parsed.intents:
+        if parsed.centre_mode == "nearest" or parsed.max_rows:
+            raise parsed.not_understood(parsed.original)
+        sql = f"SELECT COUNT(*) AS n FROM {tables}{_where_clause(known)}"
+        return _create_interpretation(parsed, sql, "count", parsed.choose_text(zh, en), f"{zh}数量", f"number of {en}")
+    base = ["s.gid", "s.name", "s.province", "s.city", "s.lng_wgs84", "s.lat_wgs84"]
+    sql = (
+        f"SELECT {_select_list(parsed, base)}, ROUND(CAST({km} AS NUMERIC), 1) AS km "
+        f"FROM {tables}{_where_clause(known)} ORDER BY km, s.gid LIMIT {parsed.max_rows or MAX_ROWS}"
+    )
+    return _create_interpretation(parsed, sql, shape, parsed.choose_text(zh, en), zh, en)
+
+
+def _to_singular(subject: str) -> str:
+    return subject.replace("5A areas", "5A area", 1)
+
+
+def _create_interpretation(
+    parsed: SightsQuestion, sql: str, shape: AnswerShape, subject: str, zh: str, en: str
+) -> Interpretation:
+    """The statement, with what it looks for in words."""
+    return Interpretation(sql, " ".join(parsed.choose_text(zh, en).split()), parsed.language, shape, subject)

@@ -1,0 +1,208 @@
+"""Files on their way into the library, in the background: how far, which one, and what became of them.
+
+Whoever looks sees the same numbers, as often as wanted: the page that began it may be gone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from research.readers.documents import MAX_BYTES, find_accepted_files, is_accepted
+from research.sources.library.prepare import AddResult
+from research.storage.sqlite_files import StoreError
+
+if TYPE_CHECKING:
+    from research.sources.library.index import Library
+
+MAX_FILES = 10_000  # at once
+MAX_TOTAL_BYTES = 2 * 1024**3  # bytes at once
+MAX_NAME_PART_CHARS = 150  # characters of a part of a name
+_INVISIBLE_CHARS = re.compile("[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
+FileInputs = Sequence[tuple[str, int, Callable[[], bytes]]]
+IngestionState = Literal["waiting", "reading", "done", "stopped", "failed"]
+
+
+class IngestionJob:
+    """One lot of files. `done` of `total` are behind it; `name` is at work; `outcomes` says what
+    became of them; `left_out` counts files of a folder that are of no kind that can be read."""
+
+    def __init__(self, library: Library, owner: str, files: FileInputs = (), paths: Sequence[Path] = ()) -> None:
+        self.owner = owner
+        names = select_files([(name, size) for name, size, _ in files])
+        taken = accepted_count([files[place][1] for place, _ in names])
+        self.total_files = len(names)
+        self.started_files = 0
+        self.current_name = ""
+        self.skipped_files = 0
+        self.outcomes: Counter[str] = Counter()
+        self.state: IngestionState = "waiting"
+        self.error: StoreError | None = None
+        self.is_dismissed = False
+        self._library, self._paths = library, paths
+        self._files = [(name, files[place][2]) for place, name in names[:taken]]
+        self._excess_names = [name for _, name in names[taken:]]
+        self._stop_event = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ("waiting", "reading")
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.is_active and self._stop_event.is_set()
+
+    @property
+    def finished_files(self) -> int:
+        return self.outcomes.total()
+
+    @property
+    def failed_files(self) -> int:
+        """Files that were given and could not be read."""
+        good = sum(self.outcomes[outcome] for outcome in ("added", "replaced", "unchanged"))
+        return self.outcomes.total() - good
+
+    def start(self, lock: threading.Lock) -> None:
+        """Starts; the lots of a library follow one another."""
+        # A thread that does not keep the program from ending: what is stored is whole at any time.
+        self._thread = threading.Thread(target=self._run, args=(lock,), name="library-intake", daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ends after the file at work; what was added stays."""
+        self._stop_event.set()
+
+    def cancel_and_wait(self, timeout_seconds: float = 20.0) -> None:
+        """Cancels, and waits until nothing is written any more."""
+        self.cancel()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout_seconds)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over within that time."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.is_active
+
+    def dismiss(self) -> None:
+        """Puts what it came to away."""
+        self.is_dismissed = not self.is_active
+
+    def _run(self, lock: threading.Lock) -> None:
+        try:
+            with lock:
+                if not self._stop_event.is_set():
+                    self.state = "reading"
+                    for item in self._add_files():
+                        self.outcomes[item.outcome] += 1
+            self.state = "stopped" if self._stop_event.is_set() and self.finished_files < self.total_files else "done"
+        except StoreError as error:
+            self.error = error
+        finally:
+            if self.is_active:
+                self.state = "failed"
+            self.current_name, self._files = "", []
+
+    def _add_files(self) -> Iterator[AddResult]:
+        if self._paths:
+            able = self._library.scan_reader.is_available
+            self.skipped_files = sum(_count_unsupported(path, pictures=able) for path in self._paths)
+            files = [
+                file
+                for path in self._paths
+                for file in (find_accepted_files(path, include_pictures=able) if path.is_dir() else (path,))
+            ]
+            self.total_files = len(files)
+            yield from self._library.add_paths(files, owner=self.owner, should_read=self._should_read)
+            return
+        yield from self._library.add_files(self._read_contents(), owner=self.owner, should_read=self._should_read)
+        yield from self._library.record_results([_too_many_result(name) for name in self._excess_names], self.owner)
+
+    def _read_contents(self) -> Iterator[tuple[str, bytes]]:
+        for name, content in self._files:
+            if self._stop_event.is_set():
+                return
+            yield name, content()
+
+    def _should_read(self, name: str) -> bool:
+        if self._stop_event.is_set():
+            return False
+        self.current_name = name.replace("\\", "/").rsplit("/", 1)[-1]
+        self.started_files += 1
+        return True
+
+
+def _too_many_result(name: str) -> AddResult:
+    limit = f"{MAX_FILES:,} files or {MAX_TOTAL_BYTES // 1024**3} GiB"
+    return AddResult(name, "too many", detail=f"No more than {limit} can be added at once.")
+
+
+def select_files(files: Sequence[tuple[str, int]]) -> list[tuple[int, str]]:
+    """Of files given as name and size, the place and the name of each that is to be read.
+
+    Names become paths below nothing: no drive, no way up, no sign that is not seen. What systems
+    leave in folders is passed over; two files of one name are told apart.
+    """
+    out: list[tuple[int, str]] = []
+    taken: set[str] = set()
+    for place, (given, _) in enumerate(files):
+        name = safe_name(given)
+        parts = name.split("/")
+        if any(part.lower() in _SYSTEM_FILES or part.startswith((".", "~$")) for part in parts):
+            continue
+        stem, dot, suffix = name.rpartition(".")
+        one, n = name, 1
+        while one in taken:
+            n += 1
+            one = f"{stem} ({n}).{suffix}" if dot else f"{name} ({n})"
+        taken.add(one)
+        out.append((place, one))
+    return out
+
+
+def accepted_count(sizes: Sequence[int]) -> int:
+    """How many of the files, in order, can be taken at once."""
+    total = 0
+    for n, size in enumerate(sizes):
+        total += min(size, MAX_BYTES)
+        if n >= MAX_FILES or total > MAX_TOTAL_BYTES:
+            return n
+    return len(sizes)
+
+
+def safe_name(raw_name: str) -> str:
+    """A name as a relative path whose every sign is seen."""
+    text = raw_name.encode("utf-8", "replace").decode().replace("\\", "/")
+    parts = [_INVISIBLE_CHARS.sub("", part).strip() for part in text.split("/")]
+    parts = [part for part in parts if part not in ("", ".", "..")]
+    if len(parts) > 1 and re.fullmatch(r"[A-Za-z]:", parts[0]):
+        parts = parts[1:]
+    return "/".join(_shorten_part(part) for part in parts[-12:]) or "untitled"
+
+
+def _shorten_part(part: str) -> str:
+    """A part of a name, cut before its suffix."""
+    if len(part) <= MAX_NAME_PART_CHARS:
+        return part
+    stem, dot, suffix = part.rpartition(".")
+    if not dot or len(suffix) > 10:
+        return part[:MAX_NAME_PART_CHARS]
+    return f"{stem[: MAX_NAME_PART_CHARS - len(suffix) - 2]}….{suffix}"
+
+
+def _count_unsupported(folder: Path, *, pictures: bool) -> int:
+    """The files below a folder that are of no kind that can be read; hidden ones do not count."""
+    count = 0
+    for _, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        count += sum(
+            not name.startswith((".", "~$")) and not is_accepted(name, include_pictures=pictures) for name in names
+        )
+    return count

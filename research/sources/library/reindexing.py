@@ -1,0 +1,59 @@
+"""Documents that were indexed before their words were folded as those of a question are now.
+
+What is stored of them stays; their words are cut anew from it, once, when the library is first opened.
+"""
+
+# ruff: noqa: S608  (names of our own tables alone are put into statements)
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+
+from research.core.text.hanzi import to_simplified
+from research.sources.library.names import extract_aliases, extract_title_names
+from research.sources.library.prepare import build_name_rows, build_passage_rows, opening_line
+from research.storage.sqlite_files import SQLiteFile
+
+_OUTDATED_KEY = "outdated"  # set by a migration
+
+
+def is_outdated(db: SQLiteFile) -> bool:
+    """Whether the index is from before."""
+    return bool(db.read("select 1 from meta where key=?", (_OUTDATED_KEY,)))
+
+
+def reindex(connection: sqlite3.Connection) -> None:
+    """Indexes anew what the folding changes, also in the bin; another process may have done so."""
+    if connection.execute("delete from meta where key=?", (_OUTDATED_KEY,)).rowcount:
+        for kind in ("", "bin_"):
+            for (number,) in connection.execute(f"select id from {kind}document").fetchall():
+                _reindex_document(connection, kind, number)
+
+
+def _reindex_document(connection: sqlite3.Connection, table_prefix: str, document_id: int) -> None:
+    title, text = connection.execute(
+        f"select title, text from {table_prefix}document where id=?", (document_id,)
+    ).fetchone()
+    rows = connection.execute(
+        f"select id, heading, page, start, finish from {table_prefix}passage where document=? order by id",
+        (document_id,),
+    ).fetchall()
+    said = unicodedata.normalize("NFKC", "\n".join((title, text, *(row[1] for row in rows))))
+    if not rows or to_simplified(said) == said:
+        return
+    ids, stretches = [row[0] for row in rows], [row[1:] for row in rows]
+    first = opening_line(text, stretches[0][2], len(text))
+    for table in ("passage", "name", "alias"):
+        connection.execute(f"delete from {table_prefix}{table} where document=?", (document_id,))
+    connection.executemany(
+        f"insert into {table_prefix}passage(id, document, heading, page, start, finish, title_tokens, "
+        "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?,?)",
+        [
+            (id_, document_id, *row)
+            for id_, row in zip(ids, build_passage_rows(title, text, first, stretches), strict=True)
+        ],
+    )
+    names, aliases = build_name_rows(extract_title_names(title), extract_aliases(title, text), document_id)
+    connection.executemany(f"insert into {table_prefix}name(key, name, document) values(?,?,?)", names)
+    connection.executemany(f"insert into {table_prefix}alias(key, name, other, document) values(?,?,?,?)", aliases)

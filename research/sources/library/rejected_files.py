@@ -1,0 +1,90 @@
+"""Files that could not be read: remembered for who added them until they can be, or are put away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from research.storage.sqlite_files import SQLiteFile
+
+if TYPE_CHECKING:
+    from research.sources.library.prepare import AddResult
+
+LOCAL_OWNER = "local"  # where there is no login, everybody is the same person
+MAX_REJECTED_PER_OWNER = 2_000  # of each person, the latest
+
+
+def page_ranges(pages: Iterable[int]) -> str:
+    """Numbers of pages in short: 1–3, 7."""
+    runs = []
+    for _, group in groupby(enumerate(sorted(pages)), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        runs.append(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}")
+    return ", ".join(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedFile:
+    """A file that is not in the library as it was given, and why."""
+
+    name: str
+    outcome: str
+    detail: str
+    rejected_at: datetime
+    limit: str = ""  # that the file is over
+    pages: str = ""  # that hold pictures without text
+
+
+def has_changes(db: SQLiteFile, results: Iterable[AddResult]) -> bool:
+    """Whether outcomes change what is remembered."""
+    return any(not item.is_ok or db.read("select 1 from unread where name=? limit 1", (item.name,)) for item in results)
+
+
+def record_results(connection: sqlite3.Connection, owner: str, results: Iterable[AddResult]) -> None:
+    """Remembers what could not be read, and forgets it once it could."""
+    failed = 0
+    for item in results:
+        if item.is_ok:
+            connection.execute("delete from unread where name=?", (item.name,))
+        else:
+            failed += 1
+            now = datetime.now(UTC).isoformat()
+            connection.execute(
+                'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages) values(?,?,?,?,?,?,?)',
+                (
+                    owner,
+                    item.name,
+                    item.outcome,
+                    item.detail,
+                    now,
+                    item.limit,
+                    page_ranges(item.pages),
+                ),
+            )
+    if failed:
+        connection.execute(
+            "delete from unread where who=? and name in (select name from unread where who=? "
+            "order by seen desc limit -1 offset ?)",
+            (owner, owner, MAX_REJECTED_PER_OWNER),
+        )
+
+
+def list_rejected(db: SQLiteFile, owner: str, limit: int) -> tuple[list[RejectedFile], int]:
+    found: list[Any] = db.read("select count(*) from unread where who=?", (owner,))
+    rows: list[Any] = db.read(
+        'select name, outcome, detail, seen, "limit", pages from unread where who=? order by seen desc, name limit ?',
+        (owner, limit),
+    )
+    out = [RejectedFile(r[0], r[1], r[2], datetime.fromisoformat(r[3]), r[4], r[5]) for r in rows]
+    return out, found[0][0]
+
+
+def dismiss(connection: sqlite3.Connection, owner: str, name: str | None) -> None:
+    if name is None:
+        connection.execute("delete from unread where who=?", (owner,))
+    else:
+        connection.execute("delete from unread where who=? and name=?", (owner, name))

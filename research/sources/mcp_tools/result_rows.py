@@ -1,0 +1,513 @@
+"""Conversion of the records and tables in tool results into lines, one for each row.
+
+A line contains all values of its row with the names of their fields, so that no value is taken for
+one of another row: `name: Copper Tower; finished: 1924`. Records are recognised in JSON (structured
+content, a text that is JSON or contains some, lines of JSON), in Python literals, in tables within
+a text (Markdown, terminal output, separated values), and where a text repeats the same fields.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+MAX_DEPTH = 8  # levels of JSON
+MAX_ROWS = 5_000  # rows of one value
+MAX_JSON_FAILURES = 20  # failed attempts to read JSON in a text, after which no more are made
+MAX_PROSE_LINES = 2_000  # lines of a text, after which tables of separated values are not searched for
+SAMPLE_ROWS = 20  # rows that are checked to distinguish a table from prose
+MAX_CELL_LINES = 50  # lines of a cell at most
+MAX_RECORD_FIELDS = 60  # fields of a record in a text at most
+MAX_INLINE_CHARS = 60  # characters at most of a text that shares a line with the others of its list
+# Names that carry no information beyond announcing records.
+_WRAPPER_NAMES = frozenset(
+    {"content", "data", "docs", "documents", "entries", "hits", "items", "list", "output", "page", "records",
+     "response", "result", "results", "rows", "value", "values"}
+)  # fmt: skip
+_EMPTY_VALUES = ("[]", "{}", "null", "None", '""')
+_LABEL_FIELDS = ("name", "title", "label", "id", "名称", "标题", "名字", "姓名")
+_HEADING_FIELDS = ("columns", "headers", "header", "fields")
+_AXIS_FIELDS = ("time", "date", "day", "month", "year", "timestamp", "datetime", "index", *_LABEL_FIELDS)
+_JSON_START = re.compile(r"^[ \t]*(?=[\[{])", re.M)
+_FENCE_BEFORE, _FENCE_AFTER = re.compile(r"```\w*\s*\Z"), re.compile(r"\s*```[ \t]*(?=\n|\Z)")
+_LINE = re.compile(".*")
+_RULE = re.compile(r"\s*[|+]?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*[|+]?\s*")
+_BORDER = re.compile(r"\s*\+[-+]{2,}\+\s*")
+_BOX_DRAWING = str.maketrans("│┃║─━═" + "┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛╒╤╕╞╪╡╘╧╛", "|||---" + "+" * 36)
+_ONE_WORD_NAME = re.compile(r"[^\W\d][\w.-]*")  # a one-word column name; prose has no row of such names
+_SEPARATOR_LINE = re.compile(r"\s*[-=*_]{3,}\s*")
+_FIELD = re.compile(r"\s*(?:[-*•]\s+)?\**([^\W\d][^:：|*]{0,40})\**(?::\**(?:\s+|$)|：\**\s*)(.*)$")
+# Records as Python literals, with their texts, dates and other objects, constants, tuples.
+_PYTHON_START = re.compile(r"[\[(]\s*[{\[(]\s*['\"]|\{\s*'")
+_PYTHON_TOKEN = re.compile(
+    r"""(?P<text>'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?)
+    |(?:datetime\.)?(?:date|datetime)\((?P<day>\d{1,4}(?:,\s?\d{1,6}){2,6})[^()]{0,60}\)
+    |\b(?:Decimal|UUID)\((?P<inner>'[^'\\\n]{0,60}')\)
+    |\b(?P<word>None|True|False)\b
+    |(?P<end>,?\s*[)\]}])|(?P<tuple>\()""",
+    re.X,
+)
+_JSON_CONSTANTS = {"None": "null", "True": "true", "False": "false"}
+_NUMERIC = re.compile(r"\W{0,2}\d[\d.,:/\s-]*\W{0,2}\w{0,3}")
+
+
+class ResultLine(NamedTuple):
+    """A line of text. A row is complete in itself; any other line is part of the text around it."""
+
+    text: str
+    is_row: bool = False
+
+
+def read_text(text: str) -> list[ResultLine]:
+    """Return the lines of a text, with its records and tables as rows."""
+    if text.lstrip()[:1] == '"' and isinstance(inner := parse_json(text), str):  # JSON in JSON
+        text = inner
+    if text.strip() in _EMPTY_VALUES:
+        return []
+    lines: list[ResultLine] = []
+    for part in _split_json(text):
+        lines += _prose_lines(part) if isinstance(part, str) else read_value(part)
+    return lines
+
+
+def read_value(value: Any) -> list[ResultLine]:
+    """Return a JSON value as lines, with its records as rows; at most `MOST` lines."""
+    found: list[ResultLine] = []
+    for line in _value_lines(value, (), 0):
+        found.append(line)
+        if len(found) == MAX_ROWS:
+            break
+    return found
+
+
+# JSON
+
+
+def parse_json(text: str) -> Any:
+    """Return the value that a text encodes as JSON, or the text itself if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _split_json(text: str) -> Iterator[Any]:
+    """Yield the parts of a text in order: prose as strings, and JSON objects and lists as
+    values."""
+    decoder, at, failures = json.JSONDecoder(), 0, 0
+    pythonic = False  # whether Python literals were tried
+    for opening in _JSON_START.finditer(text):
+        if opening.start() < at or failures == MAX_JSON_FAILURES:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, opening.end())
+        except (ValueError, RecursionError):
+            failures += 1
+            value = None if pythonic else _parse_python(text[opening.end() :])
+            pythonic = pythonic or bool(_PYTHON_START.match(text, opening.end()))
+            if value is None:
+                continue
+            end = len(text)
+        rest = _LINE.match(text, end)[0]  # type: ignore[index]
+        if not value or rest.strip(" \t\r,`"):  # as in [1] Smith et al.
+            failures += 1
+            continue
+        yield _FENCE_BEFORE.sub("", text[at : opening.start()])
+        yield value
+        at = end + len(rest) - len(rest.lstrip(" \t\r,"))
+        if fence := _FENCE_AFTER.match(text, at):
+            at = fence.end()
+    yield text[at:]
+
+
+def _parse_python(text: str) -> Any:
+    """Return the records of a text in Python's literal form, which database servers return; None if
+    it has no such form."""
+    if not _PYTHON_START.match(text):
+        return None
+    try:
+        return json.loads(_PYTHON_TOKEN.sub(_python_to_json, text.strip()))
+    except (ValueError, RecursionError, SyntaxError):
+        return None
+
+
+def _python_to_json(match: re.Match[str]) -> str:
+    """Convert one part of a Python literal to JSON."""
+    if said := match["text"] or match["inner"]:
+        return json.dumps(ast.literal_eval(said))
+    if match["day"]:
+        day = [f"{int(part):02}" for part in match["day"].split(",")]
+        time = ":".join(day[3:6])
+        return json.dumps("-".join(day[:3]) + (f" {time}" if time else ""))
+    if match["word"]:
+        return _JSON_CONSTANTS[match["word"]]
+    return "[" if match["tuple"] else match["end"].strip(", \n").replace(")", "]")
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _scalar_text(value: Any) -> str:
+    """Return a scalar as text on one line; "" for null."""
+    if value is None:
+        return ""
+    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
+
+
+def _unwrap(value: Any) -> Any:
+    """Return a value without its wrapping, and the items of a list likewise.
+
+    A text that is JSON becomes its object or list. A value that comes with its type, such as
+    {"type": "number", "number": 40}, and rich text become the bare value. Anything else is returned
+    as it is.
+    """
+    value = _unwrap_item(value)
+    return [*map(_unwrap_item, value)] if isinstance(value, list) else value
+
+
+def _unwrap_item(value: Any) -> Any:
+    while isinstance(value, dict):
+        if isinstance(value.get("plain_text"), str):
+            return value["plain_text"]
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in value or kind == "type":
+            return value
+        value = value[kind]
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        found = parse_json(value)
+        return found if found else value
+    return value
+
+
+def _value_lines(value: Any, path: tuple[str, ...], depth: int, headings: Sequence[str] = ()) -> Iterator[ResultLine]:
+    value = _unwrap(value)
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        yield from _record_lines(value, path, depth)
+    elif not isinstance(value, list):
+        if text := _scalar_text(value):
+            yield ResultLine(f"{_path_prefix(path, ': ')}{text}")
+    elif value and all(map(_is_scalar, value)):
+        yield from _scalar_lines(value, path)
+    elif _is_grid(value):
+        yield from _grid_lines(value, path, headings)
+    else:
+        for item in value:
+            yield from _value_lines(item, path, depth + 1)
+
+
+def _scalar_lines(values: Sequence[Any], path: tuple[str, ...]) -> Iterator[ResultLine]:
+    """Yield short scalars joined on one line, or long ones and sentences on a line each."""
+    texts = [text for value in values if (text := _scalar_text(value))]
+    if _can_inline(texts):
+        yield ResultLine(_path_prefix(path, ": ") + ", ".join(texts))
+    else:
+        yield from map(ResultLine, texts)
+
+
+def _is_grid(value: Sequence[Any]) -> bool:
+    return len(value) > 0 and all(isinstance(row, list) and row and all(map(_is_scalar, row)) for row in value)
+
+
+def _grid_lines(rows: Sequence[Sequence[Any]], path: tuple[str, ...], headings: Sequence[str]) -> Iterator[ResultLine]:
+    """Yield the lists within a list as rows.
+
+    Without `headings` the first list becomes the headings, if all its cells are words and later
+    rows have numbers.
+    """
+    widths = {len(row) for row in rows}
+    if not headings and len(rows) > 1 and len(widths) == 1:
+        words = all(isinstance(cell, str) and cell.strip() for cell in rows[0])
+        if words and any(isinstance(cell, int | float) for row in rows[1:] for cell in row):
+            headings, rows = [str(cell) for cell in rows[0]], rows[1:]
+    for row in rows:
+        yield ResultLine(_path_prefix(path, " — ") + _label_row(headings, [_scalar_text(cell) for cell in row]), True)
+
+
+def _label_row(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row as one line, `name: cell; name: cell`, without its empty cells."""
+    return "; ".join(
+        f"{names[n]}: {cell}" if n < len(names) and names[n] else cell for n, cell in enumerate(cells) if cell
+    )
+
+
+def _record_lines(record: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Iterator[ResultLine]:
+    """Yield an object as a row, then the records within it as rows of their own, prefixed with the
+    object's label."""
+    if columns := _read_columns(record):
+        names, rows = columns
+        for row in rows:
+            yield ResultLine(_path_prefix(path, " — ") + _label_row(names, row), True)
+        return
+    if _is_index(record):
+        for name, inner in record.items():
+            yield from _record_lines(inner, (*path, name), depth + 1)
+        return
+    cells: list[str] = []
+    nested: list[tuple[str, Any]] = []
+    _collect_cells(record, "", depth, cells, nested)
+    if cells:
+        yield ResultLine(_path_prefix(path, " — ") + "; ".join(cells), True)
+    label = next((text for name in _LABEL_FIELDS if _is_scalar(v := record.get(name)) and (text := _scalar_text(v))), "")  # fmt: skip
+    inside = (*path, label[:MAX_INLINE_CHARS]) if label else path
+    headings = next((_column_names(record[name]) for name in _HEADING_FIELDS if name in record), ())
+    for name, inner in nested:
+        if name.lower() not in _HEADING_FIELDS or not headings:
+            yield from _value_lines(inner, (*inside, name), depth + 1, headings)
+
+
+def _collect_cells(
+    record: Mapping[str, Any], prefix: str, depth: int, cells: list[str], nested: list[tuple[str, Any]]
+) -> None:  # fmt: skip
+    """Add the values of an object and of the objects within it to `cells`, and values that contain
+    records of their own to `nested`."""
+    for key, value in record.items():
+        name, value = f"{prefix}{key}", _unwrap(value)
+        if isinstance(value, dict):
+            if depth < MAX_DEPTH and not _is_index(value) and not _read_columns(value):
+                _collect_cells(value, f"{name}.", depth + 1, cells, nested)
+            else:
+                nested.append((name, value))
+        elif not isinstance(value, list):
+            if text := _scalar_text(value):
+                cells.append(f"{name}: {text}")
+        elif texts := _inline_texts(value):
+            if (not prefix and key.lower() in _HEADING_FIELDS) or not _can_inline(texts):
+                nested.append((name, value))
+            else:
+                cells.append(f"{name}: {', '.join(texts)}")
+        elif value:
+            nested.append((name, value))
+
+
+def _inline_texts(values: Sequence[Any]) -> list[str]:
+    """Return scalars, or objects with one text each, as texts; an empty list if there is any other
+    value."""
+    bare = [_single_text(value) for value in values]
+    return [text for v in bare if (text := _scalar_text(v))] if all(map(_is_scalar, bare)) else []
+
+
+def _single_text(value: Any) -> Any:
+    """Return the text of an object whose only field is a text, such as an author with a name; any
+    other value as it is."""
+    only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    return only if isinstance(only, str) else value
+
+
+def _can_inline(texts: Sequence[str]) -> bool:
+    """Return whether the texts of a list fit on one line: none is long, and none ends like a
+    sentence."""
+    return all(len(text) <= MAX_INLINE_CHARS and text[-1] not in ".!?。！？" for text in texts)
+
+
+def _is_index(record: Mapping[str, Any]) -> bool:
+    """Return whether an object maps names to records: all its values are objects with fields in
+    common."""
+    inner = [value for value in map(_unwrap, record.values()) if isinstance(value, dict)]
+    if len(inner) < 2 or len(inner) < len(record):
+        return False
+    return bool(set(inner[0]).intersection(*inner[1:]))
+
+
+def _read_columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]] | None:
+    """Return the column names and rows of an object whose fields are columns, as in hourly weather;
+    None if it is no such object.
+
+    One of the columns has to be an axis, which names the rows.
+    """
+    values = [*record.values()]
+    size = len(values[0]) if values and isinstance(values[0], list) else 0
+    even = size > 1 and len(values) > 1 and all(
+        isinstance(v, list) and len(v) == size and all(map(_is_scalar, v)) for v in values
+    )  # fmt: skip
+    if not even or not any(str(name).lower() in _AXIS_FIELDS for name in record):
+        return None
+    return [*map(str, record)], [[_scalar_text(v[n]) for v in values] for n in range(size)]
+
+
+def _column_names(value: Any) -> list[str]:
+    """Return the names of columns, each given as a text or as an object with a name."""
+    items = value if isinstance(value, list) else []
+    return [str(i.get("name") or i.get("title") or "") if isinstance(i, dict) else str(i) for i in items]  # fmt: skip
+
+
+def _path_prefix(path: Sequence[str], separator: str) -> str:
+    """Return the names that lead to a row, followed by the mark; "" if none of them carries
+    information."""
+    kept = [" ".join(str(name).split()) for name in path if str(name).lower() not in _WRAPPER_NAMES]
+    return ", ".join(filter(None, kept)) + separator if any(kept) else ""
+
+
+# Tables in a text
+
+
+def _prose_lines(text: str) -> Iterator[ResultLine]:
+    """Yield the lines of a text, with the rows of its tables labelled with their column names."""
+    if "│" in text or "┃" in text or "║" in text:
+        text = text.translate(_BOX_DRAWING)
+    lines, at, failures = text.split("\n"), 0, 0
+    while at < len(lines):
+        rows, size = _read_markdown_table(lines, at)
+        if not rows and failures < MAX_PROSE_LINES:
+            rows, size = _read_separated_table(lines, at)
+            if not rows:
+                rows, size = _read_field_records(lines, at)
+        if rows:
+            yield from (ResultLine(row, True) for row in rows)
+            at += size
+        else:
+            if not _BORDER.fullmatch(lines[at]):
+                yield ResultLine(lines[at])
+            at, failures = at + 1, failures + 1
+
+
+def _read_markdown_table(lines: Sequence[str], start: int) -> tuple[list[str], int]:
+    """Return the rows of the table that begins at a line, and its length in lines; no rows if there
+    is no table.
+
+    The table is in Markdown or drawn as by a terminal.
+    """
+    if "|" not in lines[start]:
+        return [], 0
+    names = _split_cells(lines[start])
+    first = start + 1
+    for line in lines[start + 1 : start + 3]:
+        first += 1
+        if _RULE.fullmatch(line):
+            break
+        if "|" not in line:  # a line of column types may follow the names
+            return [], 0
+    else:
+        return [], 0
+    if len(_split_cells(lines[first - 1].replace("+", "|"))) != len(names):
+        return [], 0
+    body = [*takewhile(lambda line: "|" in line, lines[first:])]
+    cells = [_split_cells(line) for line in body if not _RULE.fullmatch(line)]
+    return [_label_row(names, row) for row in cells], first - start + len(body)
+
+
+def _read_field_records(lines: Sequence[str], start: int) -> tuple[list[str], int]:
+    """Return the records that begin at a line, and their length in lines; no rows if there are
+    fewer than two.
+
+    Each record has the same fields on lines of their own (Name: Copper Tower), and possibly a
+    heading.
+    """
+    found: list[tuple[str, dict[str, str]]] = []
+    ends: list[int] = []
+    gap, last = True, ""
+    for n, line in enumerate(islice(lines, start, None), 1):
+        if not line.strip() or _SEPARATOR_LINE.fullmatch(line):
+            if n == 1:
+                return [], 0
+            gap = True
+            continue
+        field = _FIELD.match(line)
+        fields = found[-1][1] if found else {}
+        if field and (field[2] or not gap):
+            if gap or field[1] == next(iter(fields), ""):
+                if not _can_continue(found):
+                    break
+                found.append(("", {}))
+                ends.append(n)
+            last = field[1]
+            found[-1][1].setdefault(last, (field[2] or "").strip())
+        elif gap and len(line) <= MAX_INLINE_CHARS * 2:
+            if not _can_continue(found):
+                break
+            found.append((line.strip(" #*:："), {}))
+            ends.append(n)
+        elif last and not gap and line[:1].isspace():
+            found[-1][1][last] += " " + line.strip()
+        else:
+            break
+        gap = False
+        ends[-1] = n
+        if len(fields) > MAX_RECORD_FIELDS:
+            break
+    if found and not _can_continue(found):
+        found.pop()
+    if len(found) < 2:
+        return [], 0
+    rows = [(f"{head} — " if head else "") + _label_row([*fields], [*fields.values()]) for head, fields in found]
+    return rows, ends[len(found) - 1]
+
+
+def _can_continue(records: Sequence[tuple[str, Mapping[str, str]]]) -> bool:
+    """Return whether another record may follow: there is none yet, or the last one shares at least
+    two fields with the first."""
+    return not records or len(records[0][1].keys() & records[-1][1].keys()) > 1
+
+
+def _split_cells(line: str) -> list[str]:
+    bare = line.strip().removeprefix("|").removesuffix("|")
+    return [" ".join(cell.replace("\\|", "|").split()) for cell in re.split(r"(?<!\\)\|", bare)]
+
+
+def _read_separated_table(lines: Sequence[str], start: int) -> tuple[list[str], int]:
+    """Return the rows of the table of separated values that begins at a line, and its length in
+    lines.
+
+    Each row has as many cells as there are names. Either one column contains only figures, or the
+    text contains nothing but the table.
+    """
+    for mark in ("\t", ";", "|", ",", "  "):
+        if mark not in lines[start].strip():
+            continue
+        names = _split_row(lines[start], mark)
+        if len(names) < 2 or not all(map(_is_heading, names)) or len({*names}) < len(names):
+            continue
+        rows: list[list[str]] = []
+        figures = set(range(len(names)))  # the columns that contain only figures
+        tight = all(map(_ONE_WORD_NAME.fullmatch, names)) and not any(map(str.strip, lines[:start]))
+        size = 1
+        while start + size < len(lines):
+            line, taken = _join_wrapped_line(lines, start + size)
+            row = _split_row(line, mark)
+            if len(row) != len(names):
+                tight = tight and not line.strip()
+                break
+            if len(rows) < SAMPLE_ROWS:
+                figures = {n for n in figures if _NUMERIC.fullmatch(row[n])}
+                tight = tight and f"{mark} " not in line
+            if not figures and not tight:
+                break
+            rows.append(row)
+            size += taken
+        if rows and (figures or (tight and len(rows) > 1)):
+            return [_label_row(names, row) for row in rows], size
+    return [], 0
+
+
+def _join_wrapped_line(lines: Sequence[str], start: int) -> tuple[str, int]:
+    """Return a line, joined with the following lines if a quoted cell extends over them, and the
+    number of lines joined."""
+    taken = 1
+    if lines[start].count('"') % 2:
+        for n, line in enumerate(lines[start + 1 : start + MAX_CELL_LINES], 2):
+            if line.count('"') % 2:
+                taken = n
+                break
+    return "\n".join(lines[start : start + taken]), taken
+
+
+def _split_row(line: str, delimiter: str) -> list[str]:
+    if delimiter == "  ":
+        return re.split(r"\s{2,}", line.strip())
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(delimiter)]
+    try:
+        return [cell.strip() for cell in next(csv.reader(line.splitlines(True), delimiter=delimiter), [])]
+    except csv.Error:
+        return []
+
+
+def _is_heading(cell: str) -> bool:
+    return 0 < len(cell) <= 40 and cell[-1] not in ".!?:。！？：" and not _NUMERIC.fullmatch(cell)

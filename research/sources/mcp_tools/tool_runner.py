@@ -1,0 +1,114 @@
+"""The calls of one search of a server's tools: counted, and kept as they came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from research.core.errors import ServiceError, mask_secrets
+from research.core.records import EventEmitter
+from research.core.tool_servers import ToolServer
+from research.sources.mcp_tools.evidence import result_text
+from research.sources.mcp_tools.rate_limit_errors import parse_rate_limit
+from research.sources.mcp_tools.session import ToolError, invoke
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+    from mcp.types import CallToolResult
+
+    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.schemas import ModelTool
+    from research.sources.mcp_tools.session import Handler
+
+MAX_ANSWER_CHARS = 8_000  # characters of an answer that a model reads
+MAX_ARGUMENT_CHARS = 20_000  # characters of a call's arguments, as JSON
+ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+
+
+class ToolCall(NamedTuple):
+    """A call and the tool's answer."""
+
+    tool: str
+    arguments: Mapping[str, Any]  # without keys
+    result: LenientCallToolResult
+
+
+@dataclass
+class ToolRunner:
+    """The calls of a model, or the one without a model. Intercepts the calls of `tools`."""
+
+    server: ToolServer
+    model_tools: Mapping[str, ModelTool]  # by the names that the model has for them
+    task_id: str  # its id
+    emit: EventEmitter
+    tools: Mapping[str, BaseTool] = field(default_factory=dict)  # by the server's names
+    answered_calls: list[ToolCall] = field(default_factory=list)
+    error: ServiceError | None = None  # the last that kept a tool from answering
+    call_count: int = 0
+
+    async def __call__(self, request: MCPToolCallRequest, handler: Handler) -> CallToolResult:
+        """Announce a call, keep its answer as it came, and return the text of the answer.
+
+        Raises:
+            Trouble: there is no answer, or it is an error; kept in `trouble`.
+        """
+        from mcp.types import CallToolResult, TextContent
+
+        arguments = _without_keys(request.args)
+        shown = {name: str(value)[:80] for name, value in arguments.items()}
+        self.emit("tool", task=self.task_id, tool=request.name, arguments=shown)
+        try:
+            result = cast("LenientCallToolResult", await handler(request))
+            text = result_text(result)
+            if result.isError:
+                raise ToolError("refused", f"{self.server.label}, {request.name}: {text[:MAX_ANSWER_CHARS]}")
+        except ToolError as error:
+            self.error = parse_rate_limit(error.message) or error
+            raise self.error from None
+        except ServiceError as trouble:
+            self.error = trouble
+            raise
+        self.answered_calls.append(ToolCall(request.name, arguments, result))
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    async def call_for_model(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return what a model reads of a call: the answer, or what went wrong."""
+        if self.call_count >= self.server.calls:
+            return _error_json("the budget of calls is used up: end now")
+        self.call_count += 1
+        own = (offer for offer in self.model_tools.values() if offer.tool.name == tool)
+        offer = self.model_tools.get(tool) or next(own, None)
+        if offer is None:
+            return _error_json(f"there is no tool {tool[:80]!r}")
+        if len(json.dumps(dict(arguments), default=str)) > MAX_ARGUMENT_CHARS:
+            return _error_json("the arguments are too long")
+        try:
+            restored = offer.argument_names.restore(dict(arguments))
+            return (await self.call_tool(offer.tool.name, restored))[:MAX_ANSWER_CHARS]
+        except ServiceError as trouble:
+            return _error_json(str(trouble))
+
+    async def call_tool(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool by the server's name for it, and return the text of its answer.
+
+        Raises:
+            Trouble: there is no answer, or it is an error.
+        """
+        found = self.tools.get(tool)
+        if found is None:
+            self.error = ServiceError("refused", f"{self.server.label} has no tool {tool}")
+            raise self.error
+        return (await invoke(found, arguments)).text
+
+
+def _without_keys(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments as they are kept and shown."""
+    clean: Mapping[str, Any] = json.loads(mask_secrets(json.dumps(dict(arguments), default=str)))
+    return clean
+
+
+def _error_json(text: str) -> str:
+    return json.dumps({"error": text}, ensure_ascii=False)

@@ -1,0 +1,117 @@
+"""A file of items into its stories, as JSON: what `python -m research stories FILE` prints.
+
+Knows text alone: reading the file and printing are for the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from research.core.text.publication_dates import parse_publication_date
+from research.sources.news.article import Article
+from research.sources.news.stories import StoryCluster, cluster_articles
+from research.sources.news.story_figures import find_conflicts
+
+MAX_ITEMS = 20_000  # items
+ITEM_FIELDS = ("title", "outlet", "published", "text", "url")
+
+
+class UnreadableItemsError(ValueError):
+    """The text is no list of items; the message says where and what was expected."""
+
+
+def stories_json(text: str, now: datetime | None = None) -> str:
+    """The stories of a JSON list of items, as JSON.
+
+    The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,
+    a date of publication in any form that `research.core.text.publication_dates` reads, a text and an address. A date
+    that cannot be read, or that is later than `now`, is unknown and listed under `unread`.
+
+    Raises:
+        UnreadableItems: it is no JSON, or no such list.
+    """
+    rows = _parse_rows(text)
+    items, unread = [], []
+    for at, row in enumerate(rows):
+        item, note = _parse_article(row, at, now)
+        items.append(item)
+        if note not in ("", "missing"):
+            unread.append({"item": at, "published": item.published_text, "why": note})
+    told = cluster_articles(items)
+    made = {
+        "items": len(items),
+        "stories": [_story_json(story) for story in told],
+        "unread": unread,
+    }
+    return json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+
+
+def _parse_rows(text: str) -> list[Any]:
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise UnreadableItemsError(f"This is no JSON: {error.msg} ({where}).") from None
+    except RecursionError:
+        raise UnreadableItemsError("This JSON is nested too deeply.") from None
+    if isinstance(data, Mapping):
+        if "items" not in data:
+            raise UnreadableItemsError('The object has no "items"; expected a list or {"items": [...]}.')
+        data = data["items"]
+    if not isinstance(data, list):
+        raise UnreadableItemsError(f"Expected a list of items, not {_describe_type(data)}.")
+    if len(data) > MAX_ITEMS:
+        raise UnreadableItemsError(f"{len(data)} items are too many; the limit is {MAX_ITEMS}.")
+    return data
+
+
+def _parse_article(row: Any, index: int, now: datetime | None) -> tuple[Article, str]:
+    if not isinstance(row, Mapping):
+        raise UnreadableItemsError(f"Item {index} is {_describe_type(row)}; expected an object with a title.")
+    values: dict[str, str] = {}
+    for name in ITEM_FIELDS:
+        value = row.get(name)
+        if value is not None and not isinstance(value, str):
+            raise UnreadableItemsError(f"Item {index}: {name} is {_describe_type(value)}; expected a text.")
+        values[name] = value or ""
+    if row.get("title") is None:
+        raise UnreadableItemsError(f"Item {index} has no title.")
+    reading = parse_publication_date(values["published"], now=now)
+    moment = reading.timestamp
+    return Article(
+        url=values["url"],
+        title=values["title"],
+        outlet=values["outlet"],
+        text=values["text"],
+        published=moment.utc if moment else None,
+        is_day_only=bool(moment and moment.is_day_only),
+        published_text=values["published"],
+    ), reading.problem
+
+
+def _describe_type(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return "nothing (null)" if value is None else kinds.get(type(value), "a number")
+
+
+def _story_json(story: StoryCluster) -> dict[str, Any]:
+    return {
+        "id": story.id,
+        "headline": story.headline,
+        "items": list(story.source_indexes),
+        "outlets": list(story.outlets),
+        "independent": story.independent_count,
+        "earliest": story.earliest.iso_text if story.earliest else None,
+        "latest": story.latest.iso_text if story.latest else None,
+        "conflicts": [
+            {
+                "unit": conflict.unit,
+                "subject": conflict.subject,
+                "figures": [{"outlet": figure.outlet, "figure": figure.text} for figure in conflict.figures],
+            }
+            for conflict in find_conflicts(story)
+        ],
+    }

@@ -1,0 +1,290 @@
+"""One reading of the answers of every server of Amap's tools.
+
+They differ in names (`return` or `results`, `photos` or `photo`, `provice`), in wrapping, in whether
+numbers are texts, and in what they leave out: Amap's own servers give no location with a search.
+An empty value is `[]` on all of them. Points leave this module in WGS-84.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args
+
+from research import data
+from research.core.coordinates import CoordinateSystem, Point, amap_coordinate_system, to_wgs84
+from research.core.errors import ServiceError
+from research.core.i18n import message
+from research.core.records import FailureHint, FailureReason, Language, Place
+from research.sources.places.opening_hours import describe_hours
+
+MAX_PHOTOS = 5
+MUNICIPALITIES = ("北京市", "上海市", "天津市", "重庆市")  # a province and a city at once
+_REGION_LEVELS = ("国家", "省", "市", "区县")  # levels of geocoding, the largest first
+
+_CATEGORY_WORDS = (
+    (r"游乐|亲子|儿童|休闲场所|娱乐场所", "family"), ("影剧院", "culture"), ("^餐饮", "food"), ("^购物", "shop"),
+    ("^住宿", "hotel"), ("^风景名胜", "sight"), ("^科教文化", "culture"), ("^交通", "transport"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What an address was taken for. `level` is Amap's word for how large it is."""
+
+    name: str
+    level: str
+    point: Point
+    province: str = ""
+    city: str = ""
+    district: str = ""
+    adcode: str = ""
+    country: str = ""  # its code in ISO 3166-1, or its name; "" if the service says neither
+
+    @property
+    def is_region(self) -> bool:
+        """Whether it is an administrative area, which nothing can be searched around."""
+        return self.level in _REGION_LEVELS
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it is more than a city."""
+        return self.level in _REGION_LEVELS[:2] and self.province not in MUNICIPALITIES
+
+
+@dataclass(frozen=True, slots=True)
+class UnlocatedPlace:
+    """A place whose location has to be asked for by its id."""
+
+    id: str
+    name: str
+
+
+def parse_areas(answer: Mapping[str, Any]) -> tuple[Area, ...]:
+    """What a geocoding found."""
+    rows = _as_rows(answer.get("return")) or _as_rows(answer.get("results"))
+    return tuple(area for row in rows if (area := _parse_area(row)))
+
+
+def _parse_area(row: Mapping[str, Any]) -> Area | None:
+    point = _parse_point(row)
+    if point is None:
+        return None
+    province, city, district = (as_text(row.get(name)) for name in ("province", "city", "district"))
+    parts = dict.fromkeys(filter(None, (province, city, district, as_text(row.get("street")))))
+    name = as_text(row.get("formatted_address")) or "".join(parts)
+    return Area(
+        name, as_text(row.get("level")), point, province, city or province, district,
+        as_text(row.get("adcode")), as_text(row.get("country_code")) or as_text(row.get("country")),
+    )  # fmt: skip
+
+
+def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
+    """What a search or a detail call found, in its order."""
+    sample = bool(answer.get("sample"))
+    provider = as_text(answer.get("source")) or "amap"
+    detail = [answer] if "pois" not in answer and as_text(answer.get("id")) else []
+    for row in _as_rows(answer.get("pois")) or detail:
+        point, name = _parse_point(row), _display_name(row, language)
+        if not name:
+            continue
+        if point is None:
+            if identity := as_text(row.get("id")):
+                yield UnlocatedPlace(identity, name)
+            continue
+        yield _parse_place(row, point, provider, language, sample=sample)
+
+
+def _display_name(row: Mapping[str, Any], language: Language) -> str:
+    """The name in a language with the one that is used there beside it, as far as both are known; of
+    what has none, its kind."""
+    used, names = as_text(row.get("name")), row.get("names")
+    known = as_text(names.get(language)) if isinstance(names, Mapping) else ""
+    if known and used and known != used:
+        return message("mark.aside", language, text=known, more=used)
+    return known or used or _kind_text(row, language)
+
+
+def _kind_text(row: Mapping[str, Any], language: Language) -> str:
+    """What a place is, in words."""
+    kinds = row.get("kinds")
+    return as_text(kinds.get(language)) if isinstance(kinds, Mapping) else as_text(row.get("type"))
+
+
+def _hours_text(row: Mapping[str, Any], language: Language) -> str:
+    if written := as_text(row.get("opening_hours")):
+        return describe_hours(written, language)
+    return as_text(row.get("hours")) or as_text(row.get("opentime2")) or as_text(row.get("open_time"))
+
+
+def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: Language, *, sample: bool) -> Place:
+    rating, cost = as_number(row.get("rating")), as_number(row.get("cost"))
+    distance = as_number(row.get("distance"))
+    kind, known = _kind_text(row, language), _find_kind(as_text(row.get("typecode")))
+    return Place(
+        id=as_text(row.get("id")),
+        name=_display_name(row, language),
+        lng=round(point.lng, 7),
+        lat=round(point.lat, 7),
+        provider=provider,
+        category=as_text(row.get("category")) or place_category(as_text(row.get("typecode")), kind),
+        type=kind,
+        address=as_text(row.get("address")),
+        district=as_text(row.get("district")),
+        city=as_text(row.get("city")),
+        distance=None if distance is None else round(distance),
+        rating=rating if rating and 0 < rating <= 5 else None,
+        cost=cost if cost and cost > 0 else None,
+        hours=_hours_text(row, language),
+        phone=as_text(row.get("phone")) or as_text(row.get("tel")),
+        photos=tuple(_photo_urls(row))[:MAX_PHOTOS],
+        sample=sample,
+        name_en=as_text(row.get("name_en")),
+        type_en=known[1] if known else _kind_text(row, "en") if "kinds" in row else "",
+        address_en=as_text(row.get("address_en")),
+    )
+
+
+def place_category(typecode: str, kind: str) -> str:
+    """The category of Amap's type, by its code or, without one, by its words."""
+    if known := _find_kind(typecode):
+        return known[0]
+    return next((name for words, name in _CATEGORY_WORDS if re.search(words, kind)), "other")
+
+
+def _find_kind(typecode: str) -> tuple[str, str] | None:
+    """The category and the English word of a type code, or of the first known of several."""
+    found = (_kinds_by_code().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
+    return next((kind for kind in found if kind), None)
+
+
+@cache
+def _kinds_by_code() -> dict[str, tuple[str, str]]:
+    """Kinds of place by how Amap's type codes begin."""
+    return {start: (name, english) for start, name, english in data.rows("place_kinds.tsv")}
+
+
+def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
+    """Addresses of photos: a list of texts or objects, one object, or one text."""
+    given = row.get("photos") or row.get("photo") or []
+    for item in given if isinstance(given, list) else [given]:
+        url = as_text(item.get("url")) if isinstance(item, Mapping) else as_text(item)
+        if url.startswith(("http://", "https://")):
+            yield url
+
+
+def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
+    """Metres and seconds of each origin to the destination, in the order that was asked."""
+    rows = sorted(_as_rows(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
+    found = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
+    return [(round(far), None if time is None else round(time)) for far, time in found if far is not None]  # fmt: skip
+
+
+def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The days of a weather forecast as plain texts."""
+    rows = _as_rows(answer.get("forecasts"))
+    return [{name: as_text(value) for name, value in row.items()} for row in rows]
+
+
+# Failures
+
+
+_ERROR_CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+_NETWORK_ERROR = re.compile(r"\b(?:ENOTFOUND|EAI_AGAIN|E[A-Z]*CONN[A-Z]*|ETIMEDOUT|socket hang up)\b")
+_RATE_LIMIT = re.compile(r"QPS|TOO_FREQUENT|QUERY_TIMES")
+_ERROR_PATTERNS: tuple[tuple[str, FailureReason, FailureHint], ...] = (
+    (r"DAILY|OVER_LIMIT|OUT_OF_SERVICE|QUOTA|EXCEEDED|SERVICE_EXPIRED", "quota", ""),
+    (r"INVALID_USER|USERKEY|USER_KEY|INSUFFICIENT_PRIVILEGES|PLAT_NOMATCH|HTTP 401", "refused", "key"),
+    (r"OVER_DIRECTION_RANGE|ROUTE_FAIL|ENGINE_RESPONSE_DATA_ERROR|OUT_OF_RANGE", "empty", ""),
+    (r"GATEWAY_TIMEOUT|SERVER_IS_BUSY|RESOURCE_UNAVAILABLE|UNKNOWN_ERROR", "unavailable", ""),
+    (r"Cannot read propert|failed: undefined", "empty", ""),
+    (r"Unexpected token|Unexpected end of JSON|invalid json", "malformed", "endpoint"),
+    (r"ENOTFOUND|ECONN|EAI_AGAIN|fetch failed|socket hang up|request to .* failed|network", "unreachable", ""),
+    (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
+)  # fmt: skip
+_ERROR_MESSAGES = {  # where a server tells an error of JavaScript, or an address with a key in it
+    "empty": "Amap: no answer for this place",
+    "malformed": "Amap: something else came than the JSON asked for",
+    "unreachable": "Amap: no connection",
+}
+_URL = re.compile(r"https?://\S+")
+_TRANSIENT_REASONS = ("unavailable", "unreachable", "timeout")  # may be over the next time
+_DEFAULT_HINTS: dict[str, FailureHint] = {"malformed": "endpoint", "no key": "key"}  # hints that go without saying
+
+
+def parse_error(error_text: str) -> ServiceError:
+    """The trouble that the text of a failed tool tells of.
+
+    Our own server says the reason first; Amap's give the word of the REST API, or what JavaScript
+    happened to say.
+    """
+    if _RATE_LIMIT.search(error_text):
+        return ServiceError("quota", _clean_error(error_text), is_retryable=True, retry_after_seconds=1.0)
+    head, _, rest = error_text.partition(": ")
+    if head in get_args(FailureReason):
+        coded = _classify_error(rest)
+        hint: FailureHint = coded[1] if coded and coded[0] == head else _DEFAULT_HINTS.get(head, "")
+        return ServiceError(head, rest, hint=hint, is_retryable=head in _TRANSIENT_REASONS)  # type: ignore[arg-type]
+    known = _classify_error(error_text)
+    if known is None:
+        return ServiceError("refused", _clean_error(error_text))
+    reason, hint = known
+    message = _ERROR_MESSAGES.get(reason) or _clean_error(error_text)
+    if reason == "unreachable" and (wire := _NETWORK_ERROR.search(error_text)):
+        message += f" ({wire[0]})"
+    return ServiceError(reason, message, hint=hint, is_retryable=reason in _TRANSIENT_REASONS)
+
+
+def _classify_error(error_text: str) -> tuple[FailureReason, FailureHint] | None:
+    return next(((reason, hint) for words, reason, hint in _ERROR_PATTERNS if re.search(words, error_text)), None)
+
+
+def _clean_error(error_text: str) -> str:
+    """The word of the REST API where there is one, else all of it."""
+    coded = _ERROR_CODE.search(error_text)
+    plain = _URL.sub("…", error_text.removeprefix("Error: "))
+    return f"Amap: {coded[0]}" if coded else f"Amap: {plain}"
+
+
+# Values
+
+
+def as_text(value: object) -> str:
+    """A scalar as one line; "" for `[]` and whatever else is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(str(value).encode("utf-8", "replace").decode().split())
+
+
+def as_number(value: object) -> float | None:
+    """A number that is one, whether it came as a text or not."""
+    try:
+        found = float(as_text(value))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _as_rows(value: object) -> list[Mapping[str, Any]]:
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def _parse_point(row: Mapping[str, Any]) -> Point | None:
+    """Where a row is, in WGS-84."""
+    lng, _, lat = as_text(row.get("location")).partition(",")
+    east, north = as_number(lng), as_number(lat)
+    if east is None or north is None or abs(east) > 180 or abs(north) > 90:
+        return None
+    return to_wgs84(Point(east, north), _coordinate_system(row))
+
+
+def _coordinate_system(row: Mapping[str, Any]) -> CoordinateSystem:
+    """Which coordinates a row is in: those that it declares, or what Amap uses where it is."""
+    declared = as_text(row.get("crs"))
+    if declared in get_args(CoordinateSystem):
+        return "wgs84" if declared == "wgs84" else "gcj02"
+    province = as_text(row.get("province")) or as_text(row.get("pname"))
+    return amap_coordinate_system(as_text(row.get("adcode")), province, as_text(row.get("country")))

@@ -1,0 +1,369 @@
+"""Reads pages of the web for the program, safely and with manners.
+
+Only public addresses, each judged where the connection is made, every redirect anew; no proxy, no
+cookies, no log-in. Size and time are bounded whatever a server sends, and what robots.txt does not
+allow is left alone. A page is fetched once, however many searches want it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import ssl
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from urllib.parse import urljoin
+
+import aiohttp
+from protego import Protego
+from yarl import URL
+
+from research.core.errors import ServiceError, error_from_page_status
+from research.core.urls import is_wrapper_url, url_identity
+from research.http.addresses import ALLOWED_PORTS, AddressValidator, Resolver, resolve_host
+from research.http.bodies import ValidatingResolver, read_body
+from research.sources.web.page_parser import Page, parse_page, warm_parser
+from research.sources.web.results import MAX_DATE_AHEAD
+
+__all__ = ["Page", "PageFetcher"]
+
+USER_AGENT = "Sightline/1.0 (research desk; reads single pages that a search has found)"
+READABLE_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
+MAX_ROBOTS_BYTES = 500 * 1024  # bytes; RFC 9309 asks for at least as many
+CACHE_SECONDS = 3600.0  # seconds that a page and a robots.txt are remembered
+ROBOTS_RETRY_SECONDS = 60.0  # seconds that a site is left alone whose robots.txt could not be had
+MAX_CRAWL_DELAY_SECONDS = 5.0  # seconds between two pages that a site may ask for
+MAX_HOSTS = 500  # that are remembered
+_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+_BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 451})
+
+
+@dataclass
+class _PendingFetch:
+    """A page on its way, and how many wait for it."""
+
+    task: asyncio.Task[Page]
+    waiter_count: int = 0
+
+
+@dataclass
+class _HostSlot:
+    """Whose turn it is at a host, and when the last one ended."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last_finished: float = -math.inf
+
+
+@dataclass(frozen=True)
+class _RobotsRules:
+    """A site's robots.txt until some time, or why the site is left alone until then."""
+
+    expires_at: float
+    parser: Protego
+    fetch_error: str = ""
+
+
+@dataclass(frozen=True)
+class _PageResponse:
+    """What came for one request: a body, or where to ask next."""
+
+    location: str = ""
+    body: bytes = b""
+    content_type: str = ""
+    charset: str = ""
+
+
+class PageFetcher:
+    """Reads pages. Belongs to the loop on which it is first used."""
+
+    def __init__(
+        self,
+        *,
+        user_agent: str = USER_AGENT,
+        timeout_seconds: float = 15.0,
+        max_bytes: int = 5_000_000,
+        max_redirects: int = 5,
+        max_cached_pages: int = 200,
+        allowed_ports: frozenset[int] = ALLOWED_PORTS,
+        resolve: Resolver = resolve_host,
+        allowed_endpoints: frozenset[tuple[str, int]] = frozenset(),
+        tls_context: ssl.SSLContext | None = None,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ) -> None:
+        """`deadline` are the seconds of a whole fetch, waiting for a turn included; `size` counts
+        bytes after unpacking. `tls` is for certificates that the system does not know. `resolve`
+        and `allowed` are for tests, whose servers are on this machine.
+
+        Raises:
+            ValueError: `tls` would take anybody's word for who it is.
+        """
+        if tls_context and not (tls_context.verify_mode == ssl.CERT_REQUIRED and tls_context.check_hostname):
+            raise ValueError("tls has to verify certificates and the names in them")
+        self._user_agent = user_agent
+        self._agent_token = user_agent.split("/")[0].split()[0]
+        self._timeout_seconds = timeout_seconds
+        self._max_bytes = max_bytes
+        self._max_redirects = max_redirects
+        self._max_cached_pages = max_cached_pages
+        self._guard = AddressValidator(resolve, allowed=allowed_endpoints, ports=allowed_ports)
+        self._tls_context = tls_context
+        self._today = today
+        self._session: aiohttp.ClientSession | None = None
+        self._page_cache: OrderedDict[str, tuple[float, Page]] = OrderedDict()
+        self._pending_fetches: dict[str, _PendingFetch] = {}
+        self._host_slots: OrderedDict[str, _HostSlot] = OrderedDict()
+        self._robots_rules: OrderedDict[str, _RobotsRules] = OrderedDict()
+
+    async def fetch(self, url: str) -> Page:
+        """A page. Whoever wants the same page meanwhile shares the request.
+
+        Raises:
+            Trouble: the page cannot be read, or must not be; the message says why.
+        """
+        target = self._guard.check_url(url)
+        key = _cache_key(str(target))
+        if page := self._get_cached(key):
+            return page
+        flight = self._pending_fetches.get(key)
+        if flight is None:
+            flight = self._pending_fetches[key] = _PendingFetch(asyncio.create_task(self._fetch_page(target, key)))
+        flight.waiter_count += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiter_count -= 1
+            if not flight.waiter_count and self._pending_fetches.get(key) is flight:
+                del self._pending_fetches[key]
+                flight.task.cancel()  # does nothing to one that has ended
+
+    async def close(self) -> None:
+        """Gives up what is under way and releases the connections."""
+        tasks = [flight.task for flight in self._pending_fetches.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session:
+            await self._session.close()
+            self._session = None
+
+    # Pages
+
+    def _get_cached(self, key: str) -> Page | None:
+        since, page = self._page_cache.get(key, (-math.inf, None))
+        if page is None or time.monotonic() - since > CACHE_SECONDS:
+            return None
+        self._page_cache.move_to_end(key)
+        return page
+
+    def _cache_page(self, page: Page, *keys: str) -> None:
+        for key in keys:
+            self._page_cache[key] = (time.monotonic(), page)
+            self._page_cache.move_to_end(key)
+        while len(self._page_cache) > self._max_cached_pages:
+            self._page_cache.popitem(last=False)
+
+    async def _fetch_page(self, target: URL, key: str) -> Page:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await asyncio.to_thread(warm_parser)
+                final, answer = await self._follow_redirects(target)
+                page = await asyncio.to_thread(
+                    parse_page,
+                    answer.body,
+                    str(final),
+                    charset=answer.charset,
+                    is_plain_text=answer.content_type == "text/plain",
+                    latest_date=self._today() + MAX_DATE_AHEAD,
+                )
+        except TimeoutError as error:
+            text = f"{target.host} did not deliver the page within {self._timeout_seconds:g} s"
+            raise ServiceError("timeout", text, is_retryable=True) from error
+        self._cache_page(page, key, _cache_key(page.url))
+        return page
+
+    async def _follow_redirects(self, target: URL) -> tuple[URL, _PageResponse]:
+        """The page that an address leads to, and where it is."""
+        for _ in range(self._max_redirects + 1):
+            answer = await self._request_in_turn(target)
+            if not answer.location:
+                return target, answer
+            target = self._redirect_target(target, answer.location)
+        text = f"{target.host}: more than {self._max_redirects} redirects"
+        raise ServiceError("too many redirects", text)
+
+    def _redirect_target(self, current: URL, location: str) -> URL:
+        """Where a redirect leads, if it may be followed."""
+        try:
+            address = urljoin(str(current), location.strip().replace(" ", "%20"))
+            target = self._guard.check_url(address)
+        except ValueError as error:
+            raise ServiceError("malformed", f"{current.host} redirects to no address") from error
+        except ServiceError as error:
+            text = f"{current.host} redirects where nothing is read: {error.message}"
+            raise ServiceError(error.reason, text) from error
+        if current.scheme == "https" and target.scheme != "https":
+            raise ServiceError("redirected", f"{current.host} redirects from https to http")
+        return target
+
+    async def _request_in_turn(self, target: URL) -> _PageResponse:
+        """One request for a page, when it is its turn and the site allows it."""
+        turn = self._host_slot(target.host or "")
+        async with turn.lock:
+            wait = await self._check_robots(target)
+            await asyncio.sleep(max(0.0, turn.last_finished + wait - time.monotonic()))
+            try:
+                return await self._request_page(target)
+            finally:
+                turn.last_finished = time.monotonic()
+
+    def _host_slot(self, host: str) -> _HostSlot:
+        turn = self._host_slots.setdefault(host, _HostSlot())
+        self._host_slots.move_to_end(host)
+        if len(self._host_slots) > MAX_HOSTS:
+            idle = (name for name, other in self._host_slots.items() if not other.lock.locked())
+            self._host_slots.pop(next(idle))
+        return turn
+
+    async def _request_page(self, target: URL) -> _PageResponse:
+        async with self._open_response(target) as response:
+            if response.status in _REDIRECT_STATUSES and "Location" in response.headers:
+                return _PageResponse(location=response.headers["Location"])
+            if response.status != 200:
+                raise _status_error(response)
+            kind = response.content_type if "Content-Type" in response.headers else "of no type"
+            if kind not in READABLE_TYPES:
+                raise ServiceError("refused", f"this is {kind}; only web pages and plain text are read")
+            body = await read_body(response, self._max_bytes)
+            return _PageResponse(body=body, content_type=kind, charset=response.charset or "")
+
+    # Manners
+
+    async def _check_robots(self, target: URL) -> float:
+        """The seconds that a site wants between two pages, if it allows this one to us.
+
+        Raises:
+            Trouble: it does not, or nobody can say.
+        """
+        rules = await self._get_robots_rules(target)
+        if rules.fetch_error:
+            raise ServiceError("unavailable", rules.fetch_error, is_retryable=True)
+        if not rules.parser.can_fetch(str(target), self._agent_token):
+            text = f"robots.txt of {target.host} does not allow programs to read this page"
+            raise ServiceError("blocked", text)
+        wait = rules.parser.crawl_delay(self._agent_token) or 0.0
+        if wait > MAX_CRAWL_DELAY_SECONDS:
+            text = f"robots.txt of {target.host} wants {wait:g} s between pages: too long to wait"
+            raise ServiceError("blocked", text)
+        return wait
+
+    async def _get_robots_rules(self, target: URL) -> _RobotsRules:
+        origin = str(target.origin())
+        rules = self._robots_rules.get(origin)
+        if rules is None or rules.expires_at < time.monotonic():
+            rules = self._robots_rules[origin] = await self._fetch_robots_rules(target.origin() / "robots.txt")
+            self._robots_rules.move_to_end(origin)
+            if len(self._robots_rules) > MAX_HOSTS:
+                self._robots_rules.popitem(last=False)
+        return rules
+
+    async def _fetch_robots_rules(self, robots_url: URL) -> _RobotsRules:
+        """The rules of a site (RFC 9309): without a robots.txt all is allowed, and nothing where
+        it is there and cannot be had.
+        """
+        target, location = robots_url, ""
+        for _ in range(self._max_redirects + 1):
+            try:
+                async with self._open_response(target) as response:
+                    if response.status not in _REDIRECT_STATUSES or "Location" not in response.headers:
+                        return await _parse_robots(response)
+                    location = response.headers["Location"]
+                target = self._redirect_target(target, location)
+            except ServiceError as error:
+                if not location and error.reason in ("refused", "unreachable"):
+                    raise
+                return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: {error.message}")
+        return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: too many redirects")
+
+    # The wire
+
+    @asynccontextmanager
+    async def _open_response(self, target: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response whose body is still to be read.
+
+        Raises:
+            Trouble: there is none, or it broke off.
+        """
+        host = target.host
+        try:
+            async with self._get_session().get(target, allow_redirects=False) as response:
+                yield response
+        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+            text = f"{host} has no certificate that holds"
+            raise ServiceError("unreachable", text, hint="tls") from error
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
+            raise ServiceError("malformed", f"{host} sent what cannot be read") from error
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            why = getattr(error, "strerror", None) or error
+            text = f"{host} could not be reached, or broke off: {why}"
+            raise ServiceError("unreachable", text, is_retryable=True) from error
+
+    def _get_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    resolver=ValidatingResolver(self._guard),
+                    use_dns_cache=False,
+                    socket_factory=self._guard.open_socket,
+                    ssl=self._tls_context or True,
+                    limit=20,
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,  # a proxy would connect for us, past the guard
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                headers={
+                    "User-Agent": self._user_agent,
+                    "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8",
+                    "Accept-Encoding": "gzip",
+                },
+            )
+        return self._session
+
+
+async def _parse_robots(response: aiohttp.ClientResponse) -> _RobotsRules:
+    """What an answer to the question for robots.txt means."""
+    if response.status >= 500 or response.status == 429:
+        return _unavailable_rules(
+            f"{response.url.host} answered the request for its robots.txt with "
+            f"HTTP {response.status}, so its pages are left alone for now"
+        )
+    text = ""
+    if response.status == 200:
+        body = await read_body(response, MAX_ROBOTS_BYTES, truncate=True)
+        text = body.decode("utf-8-sig", "replace")
+    robots = await asyncio.to_thread(Protego.parse, text)
+    return _RobotsRules(time.monotonic() + CACHE_SECONDS, robots)
+
+
+def _cache_key(url: str) -> str:
+    """What a page is kept under; what a redirecting page itself says is no page of its target."""
+    return url if is_wrapper_url(url) else url_identity(url) or url
+
+
+def _unavailable_rules(fetch_error: str) -> _RobotsRules:
+    return _RobotsRules(time.monotonic() + ROBOTS_RETRY_SECONDS, Protego(), fetch_error)
+
+
+def _status_error(response: aiohttp.ClientResponse) -> ServiceError:
+    """What an HTTP status says of a page: there is no key or endpoint to be set right."""
+    host = response.url.host or ""
+    if response.status in _BLOCKED_STATUSES:
+        return ServiceError("blocked", f"HTTP {response.status}: {host}")
+    return error_from_page_status(response.status, host, response.headers)

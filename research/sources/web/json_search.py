@@ -1,0 +1,152 @@
+"""The web by services that take a key and answer a list as JSON, each described in one table.
+
+The table is `data/searches.toml`; nothing here knows a service by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from research.core.errors import ServiceError, error_from_status, register_secrets
+from research.core.records import EventEmitter, Readiness, Usage
+from research.core.text.publication_dates import parse_publication_day
+from research.http.responses import convert_errors, parse_json_response, ssl_context
+from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.sources.web.provider import SearchResult
+from research.sources.web.results import make_evidence, merge_results
+
+if TYPE_CHECKING:
+    import httpx
+
+    from research.core.providers import SearchService
+
+USER_AGENT = "Sightline/1.0"
+MAX_QUERY_CHARS = 400  # characters of a query, which is what the shortest of them takes
+_ERROR_FIELDS = ("message", "errMsg", "error", "msg", "detail")  # where an answer without a list says why
+
+
+class JSONSearch:
+    """One of the services of the table."""
+
+    has_summary = False
+
+    def __init__(
+        self,
+        service: SearchService,
+        key: str,
+        *,
+        url: str = "",
+        max_results: int = 8,
+        timeout_seconds: float = 30.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        register_secrets([key])
+        self._service, self._key, self._url = service, key, url or service.url
+        self._max_results, self._timeout_seconds, self._clock = min(max_results, service.most), timeout_seconds, clock
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        return self._service.name
+
+    def readiness(self) -> Readiness:
+        if self._key:
+            return Readiness(state="live")
+        return Readiness(state="missing", detail=self._service.key)
+
+    async def search(self, query: str, emit: EventEmitter) -> SearchResult:
+        service = self._service
+        if not self._key:
+            raise ServiceError("no key", f"{service.title} needs {service.key}", hint="key")
+        retrieved, query = self._clock(), tidy_text(query)
+        asked = query[:MAX_QUERY_CHARS]
+        answer = await self._request(asked)
+        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        items = (self._row_evidence(row, retrieved) for row in self._result_rows(answer))
+        return SearchResult(
+            evidence=merge_results(items, self._max_results),
+            executed_queries=() if asked == query else (asked,),
+            message="" if asked == query else f"query shortened to {len(asked)} characters",
+        )
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            await client.aclose()
+
+    async def _request(self, query: str) -> dict[str, Any]:
+        service = self._service
+        sent = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
+        given: dict[str, Any] = {"params": sent} if service.method == "GET" else {"json": sent}
+        async with convert_errors(service.title, self._timeout_seconds):
+            response = await self._get_client().request(service.method, self._url, **given)
+        if response.status_code >= 300:
+            raise error_from_status(response.status_code, service.title, response.headers)
+        return parse_json_response(response, service.title)
+
+    def _get_client(self) -> httpx.AsyncClient:
+        """The connections, made at the first search. They follow no redirect: the key would go along."""
+        if self._client is None:
+            import httpx
+
+            name, before = self._service.header
+            self._client = httpx.AsyncClient(
+                headers={
+                    "User-Agent": USER_AGENT,
+                    "Accept": "application/json",
+                    name: before + self._key,
+                },
+                timeout=self._timeout_seconds,
+                verify=ssl_context(),
+                follow_redirects=False,
+            )
+        return self._client
+
+    def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """The results of an answer. One that has none and says why is a failure: some services answer
+        200 to a key that they do not know.
+
+        Raises:
+            Trouble: it says why there are none.
+        """
+        found: Any = answer
+        for name in self._service.rows.split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        if found is None and (why := _error_message(answer)):
+            raise ServiceError("refused", f"{self._service.title}: {why}")
+        return keep_objects(found)
+
+    def _row_evidence(self, row: dict[str, Any], retrieved: datetime) -> Any:
+        fields, read = self._service.fields, strip_html if self._service.markup else tidy_text
+        texts = (_join_texts(row.get(name)) for name in fields.text)
+        return make_evidence(
+            row.get(fields.url),
+            read(row.get(fields.title)),
+            read(next(filter(None, texts), "")),
+            retrieved=retrieved,
+            published=parse_publication_day(row.get(fields.day)),
+        )
+
+
+def _fill_template(template: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(template, Mapping):
+        return {name: _fill_template(value, values) for name, value in template.items()}
+    return values.get(template, template) if isinstance(template, str) else template
+
+
+def _join_texts(value: object) -> str:
+    """A text, or the texts of a list."""
+    if isinstance(value, list):
+        return "\n".join(text for text in value if isinstance(text, str))
+    return value if isinstance(value, str) else ""
+
+
+def _error_message(answer: Mapping[str, Any]) -> str:
+    for name in _ERROR_FIELDS:
+        said = answer.get(name)
+        said = said.get("message") if isinstance(said, dict) else said
+        if isinstance(said, str) and (text := tidy_text(said)) and text.lower() not in ("success", "ok"):
+            return text[:300]
+    return ""

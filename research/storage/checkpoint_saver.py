@@ -1,0 +1,105 @@
+"""What the graph writes its checkpoints with. Loaded with the first run: the graph is not light."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from research.core import records
+from research.storage.checkpoints import convert_sqlite_errors
+
+log = logging.getLogger(__name__)
+
+# Checkpoints of earlier versions name the module that held the records then.
+_RECORD_TYPES = [
+    (module, name)
+    for module in ("research.core.records", "research.records")
+    for name, value in vars(records).items()
+    if isinstance(value, type) and issubclass(value, records.Record)
+]
+
+
+def checkpoint_serializer() -> JsonPlusSerializer:
+    """What turns the state of the graph into bytes and back; it makes our own records, and nothing
+    else that the bytes may name."""
+    return JsonPlusSerializer(allowed_msgpack_modules=_RECORD_TYPES)
+
+
+class FileCheckpointSaver(SqliteSaver):
+    """Writes on the loop itself, as the store does: a short statement takes SQLite less time than
+    the way to another thread and back takes, and there are about eighty of them in a run. What all
+    runs write in one turn of the loop is committed at its end."""
+
+    _commit_scheduled = False
+
+    def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
+        super().__init__(conn, serde=checkpoint_serializer())
+        self._path = path
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """A cursor on the file. What goes wrong with it is told of this file.
+
+        Raises:
+            StoreError: the file cannot be used.
+        """
+        with self.lock, convert_sqlite_errors(self._path):
+            self.setup()
+            cursor = self.conn.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+                if transaction and not self._commit_scheduled:
+                    self._commit_scheduled = True
+                    asyncio.get_running_loop().call_soon(self.commit)
+
+    def commit(self) -> None:
+        """Makes durable what was written. What that fails for is worked out again by a run that is
+        resumed, as if the process had ended a moment before."""
+        self._commit_scheduled = False
+        try:
+            self.conn.commit()
+        except sqlite3.Error as error:
+            log.error("checkpoints could not be written: %s", error)
+            with suppress(sqlite3.Error):
+                self.conn.rollback()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return self.get_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        self.put_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        self.delete_thread(thread_id)
