@@ -125,7 +125,7 @@ class Application:
         )
 
     async def _close_services(self) -> None:
-        if "personal" in self.__dict__:
+        if "owner_services" in self.__dict__:
             await self.owner_services.close_all()
         else:  # the engine could not be opened
             await self.services.close()

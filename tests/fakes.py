@@ -166,20 +166,20 @@ class ScriptedSource:
 class Forgetful:
     """A ledger that knows of no search."""
 
-    async def recall(self, task: Task) -> Finding | None:
+    async def find(self, task: Task) -> Finding | None:
         return None
 
-    async def begin(self, task: Task) -> int:
+    async def start_search(self, task: Task) -> int:
         return 1
 
-    async def finish(self, search: int, finding: Finding) -> None:
+    async def finish_search(self, search_id: int, finding: Finding) -> None:
         pass
 
 
 def at_work(reasoner: Reasoner | None = None, options: RunOptions | None = None, **more: Any) -> RunContext:
     """What a run works with, for the stages that search nothing."""
     options = options or RunOptions()
-    usual = {"meter": RunBudget(options), "clock": lambda: RETRIEVED}
+    usual = {"budget": RunBudget(options), "clock": lambda: RETRIEVED}
     reasoner = reasoner or ScriptedReasoner()
     return RunContext(reasoner, {}, options, Forgetful(), **{**usual, **more})
 

@@ -197,29 +197,29 @@ async def test_google_s_blocking_client_is_not_sent_on_either(
 _WITHOUT_AIOHTTP = """
 import asyncio, sys
 from research.models.chat import Chat
-from research.models.clients import Clients
-from research.models.roles import parse
-from research.core.records import Options, silent
-from research.runtime.local_run_manager import LocalRuns
-from research.runtime.remote_run_manager import RemoteRuns
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
+from research.core.records import RunOptions, ignore_event
+from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.remote_run_manager import RemoteRunManager
 from research.core.settings import Settings
 from research.sources.web.gemini import GeminiSearch
-from research.core.errors import Trouble, of_status
+from research.core.errors import ServiceError, error_from_status
 from tests.models.conftest import PROMPT, loaded
 
 sys.modules["aiohttp"] = None  # as where it is not installed: Google's library falls back to httpx
 
 async def main():
-    clients = Clients(loaded({"GEMINI_API_KEY": sys.argv[1], "GOOGLE_GEMINI_BASE_URL": sys.argv[2]}))
-    chat = Chat(parse("gemini:m"), clients)
+    clients = ModelClients(loaded({"GEMINI_API_KEY": sys.argv[1], "GOOGLE_GEMINI_BASE_URL": sys.argv[2]}))
+    chat = Chat(parse_spec("gemini:m"), clients)
     for call in (
-        chat.text(PROMPT, "write", silent),
-        chat.stream(PROMPT, "write", silent),
-        GeminiSearch(clients, lambda: __import__("datetime").datetime.now()).search("x", silent),
+        chat.ask_text(PROMPT, "write", ignore_event),
+        chat.stream_text(PROMPT, "write", ignore_event),
+        GeminiSearch(clients, lambda: __import__("datetime").datetime.now()).search("x", ignore_event),
     ):
         try:
             await call
-        except Trouble as found:
+        except ServiceError as found:
             print(found.reason)
     assert not any(name.startswith("aiohttp.") for name in sys.modules)
     await clients.close()

@@ -160,7 +160,7 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
         st.session_state[kept] = at, found
     page = st.session_state[kept][1]
     if page.rows is None:
-        st.error(escape_markdown(page.failure, 400))
+        st.error(escape_markdown(page.error, 400))
         return True
     if not page.rows.rows:
         st.info(t("rows.no_page"))
@@ -173,7 +173,7 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
     )  # fmt: skip
     first = (int(at) - 1) * len(query_result.rows) + 1
     told = t("rows.span", first=format_number(first), last=format_number(first + len(page.rows.rows) - 1))
-    st.caption(told if page.ordered else f"{told} · {t('rows.unordered')}")
+    st.caption(told if page.is_ordered else f"{told} · {t('rows.unordered')}")
     return True
 
 

@@ -137,7 +137,7 @@ def _draw_filters(rows: Sequence[SourceRow], key: str) -> SourceFilter:
         "domains": _draw_multiselect(t("sources.domain"), domains, 250, f"sources_domains_{key}"),
     }
     if len(days) > 1:
-        chosen["days"] = tuple(
+        chosen["date_range"] = tuple(
             st.date_input(
                 t("sources.days"), value=(), min_value=days[0], max_value=days[-1],
                 format="YYYY-MM-DD", width=260, key=f"sources_days_{key}",

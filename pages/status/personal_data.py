@@ -19,7 +19,11 @@ POLL_SECONDS = 1.0  # seconds between two looks at an export that is being made
 _DELETED_KEY = "wiped"  # in the session: what was deleted
 _CONFIRMING_KEY = "wipe_asking"  # in the session: whether the word is asked for
 _KEPT_KEYS = ("lang", _DELETED_KEY)  # what a session keeps when everything else is gone
-DELETED_PARTS = ("runs", "conversations", "evidence", "watches", "statements", "notes", "notebooks", "preferences", "lookups", "documents", "files", "reports")  # fmt: skip
+DELETED_PARTS = {  # the field of each, and its words
+    "runs": "runs", "conversations": "conversations", "evidence": "evidence", "watches": "watches",
+    "statements": "statements", "notes": "notes", "notebooks": "notebooks", "preferences": "preferences",
+    "cached_answers": "lookups", "documents": "documents", "uploads": "files", "reports": "reports",
+}  # fmt: skip
 
 
 COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}  # fmt: skip
@@ -152,7 +156,11 @@ def draw_deletion_result() -> None:
 
 
 def _deletion_text(deletion: DeletionSummary) -> str:
-    told = [f"{t(f'wiped.{name}')} {format_number(n)}" for name in DELETED_PARTS if (n := getattr(deletion, name))]
+    told = [
+        f"{t(f'wiped.{words}')} {format_number(n)}"
+        for name, words in DELETED_PARTS.items()
+        if (n := getattr(deletion, name))
+    ]
     return t("wiped.done", what=t("mark.list").join(told) or t("wiped.nothing"))
 
 

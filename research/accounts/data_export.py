@@ -155,7 +155,7 @@ class DataExports:
                         part.unlink(missing_ok=True)
                         return
                     part.replace(path)
-                    update = {"status": "ready", "file": path, "size": path.stat().st_size}
+                    update = {"status": "ready", "path": path, "size_bytes": path.stat().st_size}
                     self._exports[owner] = now.model_copy(update=update)
         except Exception as error:  # noqa: BLE001 - it is told on the page; there is no file
             log.warning("an export could not be made: %s", error)
@@ -164,7 +164,7 @@ class DataExports:
             why = (error.strerror or "") if isinstance(error, OSError) else ""
             if isinstance(error, StoreError):
                 why = error.problem
-            self._update(owner, export, status="failed", problem=why or type(error).__name__)
+            self._update(owner, export, status="failed", error=why or type(error).__name__)
 
     def _delete_old_files(self) -> None:
         """Deletes what processes that are gone have left."""
@@ -190,7 +190,7 @@ class DataExports:
         with ZipFile(path, "w", ZIP_DEFLATED, allowZip64=True) as archive:
             archive.writestr("personal.json", _encode_json(self._personal_data(owner)))
             for n, run in enumerate(runs, 1):
-                if not self._update(owner, export, done=n - 1, total=total, lost=lost):
+                if not self._update(owner, export, done_count=n - 1, total_count=total, failed_count=lost):
                     return False
                 try:
                     files = list(self._run_files(run, n))
@@ -205,7 +205,7 @@ class DataExports:
                 time.sleep(PAUSE_SECONDS)
             listed = []
             for n, entry in enumerate(entries, 1):
-                if not self._update(owner, export, done=len(runs) + n - 1, total=total, lost=lost):
+                if not self._update(owner, export, done_count=len(runs) + n - 1, total_count=total, failed_count=lost):
                     return False
                 name = f"library/{n:05}.txt"
                 archive.writestr(name, self._library.document_text(entry.id).encode("utf-8", "replace"))
@@ -222,7 +222,7 @@ class DataExports:
                 say("lost", n=lost) if lost else "",
             ]
             archive.writestr("README.txt", "".join(f"{line}\n" for line in told if line))
-        return self._update(owner, export, done=total, total=total, lost=lost)
+        return self._update(owner, export, done_count=total, total_count=total, failed_count=lost)
 
     def _run_files(self, run: Run, number: int) -> Iterator[tuple[str, bytes]]:
         from research.export.markdown import report_markdown
@@ -273,7 +273,7 @@ def _library_entry(entry: Any, name: str) -> dict[str, Any]:
     return {
         "file": name, "name": entry.name, "title": entry.title, "url": entry.url,
         "published": entry.published.isoformat() if entry.published else None,
-        "language": entry.language, "added": entry.added.isoformat() if entry.added else "", "characters": entry.characters,
+        "language": entry.language, "added": entry.added_at.isoformat() if entry.added_at else "", "characters": entry.character_count,
     }  # fmt: skip
 
 

@@ -34,7 +34,7 @@ class PluginRetriever:
         if not isinstance(self._retriever, SupportsOwners):
             return self
         guest = PluginRetriever.__new__(PluginRetriever)
-        guest._name, guest._fault, guest._inner = self._name, "", self._inner.of(owner)
+        guest._name, guest._error_name, guest._retriever = self._name, "", self._retriever.for_owner(owner)
         return guest
 
     def readiness(self) -> Readiness:
@@ -57,7 +57,7 @@ class PluginRetriever:
     async def can_answer(self, question: str) -> bool:
         """Where it cannot tell, a search will."""
         try:
-            return not isinstance(self._retriever, SupportsQuestionCheck) or await self._retriever.reads(question)
+            return not isinstance(self._retriever, SupportsQuestionCheck) or await self._retriever.can_answer(question)
         except Exception as error:  # noqa: BLE001 - logged there
             self._record_failure("asked whether it reads a question", error)
             return True

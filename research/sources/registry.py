@@ -174,16 +174,16 @@ def _validation_errors(source: Source) -> Iterator[str]:
     """What is wrong with the fields of a source."""
     if not _NAME_PATTERN.fullmatch(source.name):
         yield f"name {_single_line(repr(source.name))}: letters a to z, digits and _, at most 32"
-    for field, texts, most in (("label", source.label, MAX_LABEL_CHARS), ("about", source.description, MAX_TEXT_CHARS)):
+    for field, texts, most in (("label", source.label, MAX_LABEL_CHARS), ("description", source.description, MAX_TEXT_CHARS)):
         for tongue in ("zh", "en"):
             if not 0 < len(_single_line(texts.get(tongue, ""))) <= most:
                 yield f"{field}: one line in {tongue}, at most {most} characters"
     if not 0 < len(source.prompt_phrase) <= MAX_TEXT_CHARS:
-        yield f"prompt: at most {MAX_TEXT_CHARS} characters"
+        yield f"prompt_phrase: at most {MAX_TEXT_CHARS} characters"
     for field, value, words in (
         ("kind", source.kind, get_args(EvidenceKind)),
-        ("asked", source.query_type, get_args(QueryType)),
-        ("told", source.result_type, get_args(ResultType)),
+        ("query_type", source.query_type, get_args(QueryType)),
+        ("result_type", source.result_type, get_args(ResultType)),
     ):
         if value not in words:
             yield f"{field}: one of {', '.join(words)}"
@@ -193,6 +193,6 @@ def _validation_errors(source: Source) -> Iterator[str]:
         if not isinstance(setting, Setting) or not _SETTING_PATTERN.fullmatch(setting.name):
             yield "settings: names in capitals"
     if len(source.test_query) > MAX_TEXT_CHARS:
-        yield f"probe: at most {MAX_TEXT_CHARS} characters"
+        yield f"test_query: at most {MAX_TEXT_CHARS} characters"
     if not callable(source.build) or not callable(source.is_default):
-        yield "build and usual: functions"
+        yield "build and is_default: functions"

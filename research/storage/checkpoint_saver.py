@@ -20,17 +20,19 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from research import records as former_records
 from research.core import records
 from research.storage.checkpoints import convert_sqlite_errors
 
 log = logging.getLogger(__name__)
 
-# Checkpoints of earlier versions name the module that held the records then.
+_RECORD_NAMES = [
+    name for name, value in vars(records).items() if isinstance(value, type) and issubclass(value, records.Record)
+]
+# Checkpoints of earlier versions hold the former names of the records and of their module.
 _RECORD_TYPES = [
-    (module, name)
-    for module in ("research.core.records", "research.records")
-    for name, value in vars(records).items()
-    if isinstance(value, type) and issubclass(value, records.Record)
+    *((records.__name__, name) for name in _RECORD_NAMES),
+    *((former_records.__name__, name) for name in (*_RECORD_NAMES, *former_records.FORMER_NAMES)),
 ]
 
 

@@ -321,7 +321,7 @@ class HistoryIndex:
             latest = {found[-1].run.id: found for found in turns.values()}
             told = {f"r{n}": key for n, key in enumerate([*latest, *[""] * (MAX_PAGE_ENTRIES - len(latest))])}
             for key, record in self.database.read(_LIST_ANSWERS, **told):
-                update = {"finding": first_finding(record)}
+                update = {"excerpt": first_finding(record)}
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
         heads = self._entries(owner, ids)
         entries = [

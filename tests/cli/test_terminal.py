@@ -473,7 +473,7 @@ def test_a_format_that_cannot_be_made_leaves_the_report_as_markdown(
     def broken(*_: object) -> bytes:
         raise KeyError("secret detail")
 
-    monkeypatch.setattr("research.report_as", broken)
+    monkeypatch.setattr("research.export_report", broken)
     file = tmp_path / "report.pdf"
     folder = str(tmp_path / "data")
     assert main(["颐和园门票多少钱？", "-o", str(file), "--data-dir", folder]) == FAILED

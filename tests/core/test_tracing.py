@@ -383,14 +383,14 @@ def test_the_headers_are_those_of_http_and_those_that_the_user_set(
 ALONE = """
 import sys
 from pathlib import Path
-from research import Options
-from research.application import Desk
-from research.core.settings import load
-desk = Desk(load(data_dir=Path(sys.argv[1])))
-run = desk.runs.start("How old is the Summer Palace?", options=Options(loops=1))
+from research import RunOptions
+from research.application import Application
+from research.core.settings import load_settings
+desk = Application(load_settings(data_dir=Path(sys.argv[1])))
+run = desk.runs.start("How old is the Summer Palace?", options=RunOptions(loops=1))
 for event in desk.runs.follow(run.id):
     pass
-print(desk.runs.get(run.id).status, "opentelemetry.exporter" in sys.modules)
+print(desk.runs.get_run(run.id).status, "opentelemetry.exporter" in sys.modules)
 desk.close()
 """
 

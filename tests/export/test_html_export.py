@@ -147,10 +147,10 @@ def test_a_link_to_words_names_their_ends(words: str, fragment: str) -> None:
 
 def test_a_sketch_stands_under_the_places() -> None:
     written = named("Palace")
-    (figure,) = page(written, picture=b"\x89PNG\r\n").iter("figure")
+    (figure,) = page(written, map_image=b"\x89PNG\r\n").iter("figure")
     assert figure.getprevious().text_content() == "Places"
     assert figure.find("img").get("src") == "data:image/png;base64,iVBORw0K"
-    (figure,) = page(written, picture=b"<svg/>").iter("figure")
+    (figure,) = page(written, map_image=b"<svg/>").iter("figure")
     assert figure.find("img").get("src").startswith("data:image/svg+xml;base64,")
     assert not [*page(written).iter("figure")]
     assert PALACE.id

@@ -96,7 +96,7 @@ async def test_what_cannot_be_read_is_refused_as_a_mistake_of_the_client(address
 
 async def test_a_session_ends_when_it_is_idle_and_there_are_only_so_many() -> None:
     async with (
-        serving(idle=1.0, sessions=2) as address,
+        serving(session_idle_seconds=1.0, max_sessions=2) as address,
         httpx.AsyncClient(headers=BEARER | ACCEPT, timeout=60) as client,
     ):
         made = [await client.post(address, json=HELLO) for _ in range(3)]

@@ -141,7 +141,7 @@ async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) ->
     told = wire.heard.of("text")
     assert len(told) > 2
     assert "".join(part["text"] for part in told) == found.text
-    assert (found.cut, found.trouble) == (False, None)
+    assert (found.is_cut, found.error) == (False, None)
     assert len(wire.heard.of("usage")) == 1
 
 
@@ -158,7 +158,7 @@ async def test_a_stream_that_breaks_off_begins_anew(wire: Wire) -> None:
     wire.server.fail("write", "midreset", times=1)
     wire.heard.told.clear()
     found = await stream(wire, chat)
-    assert (found.text, found.trouble) == (whole, None)
+    assert (found.text, found.error) == (whole, None)
     told = wire.heard.of("text")
     [restart] = [at for at, part in enumerate(told) if part.get("restart")]
     assert restart > 0
@@ -172,7 +172,7 @@ async def test_a_stream_that_breaks_off_for_good_leaves_what_was_written_and_say
     whole = (await stream(wire, chat)).text
     wire.server.fail("write", fault)
     found = await stream(wire, chat)
-    assert found.trouble is not None
+    assert found.error is not None
     assert whole.startswith(found.text)
     assert 0 < len(found.text) < len(whole)
 
@@ -182,13 +182,13 @@ async def test_of_several_attempts_that_break_off_the_longest_text_is_left(opena
     openai.server.fail("write", "midreset", times=1)
     openai.server.brain.answer = lambda prompt: "short" if openai.server.calls() > 1 else "long " * 9
     found = await stream(openai, chat)
-    assert (found.text, found.trouble) == ("short", None)
+    assert (found.text, found.error) == ("short", None)
     openai.server.reset()
     openai.server.fail("write", "midreset")
     openai.server.brain.answer = lambda prompt: "short" if openai.server.calls() > 1 else "long " * 9
     found = await stream(openai, chat)
     assert found.text.startswith("long long")
-    assert found.trouble is not None
+    assert found.error is not None
 
 
 async def test_a_stream_that_fails_before_its_first_word_has_nothing_to_begin_anew(
@@ -202,7 +202,7 @@ async def test_a_stream_that_fails_before_its_first_word_has_nothing_to_begin_an
 async def test_a_text_at_the_limit_of_output_is_cut_and_not_asked_for_again(wire: Wire) -> None:
     wire.server.fail("any", "maxtokens")
     chat = wire.chat()
-    assert (await stream(wire, chat)).cut
+    assert (await stream(wire, chat)).is_cut
     assert (await chat.ask_text(ASKED, "summarise", wire.heard)).is_cut
     assert wire.server.calls() == 2
 
@@ -434,15 +434,15 @@ async def test_a_stream_may_last_longer_than_one_answer_but_not_for_ever(openai:
     openai.server.fail("write", "slow:0.25")  # for each piece
     openai.server.brain.answer = "word " * 30  # 7 pieces
     start = time.monotonic()
-    assert (await stream(openai, openai.chat(SIGHTLINE_MODEL_TIMEOUT="1"))).trouble is None
+    assert (await stream(openai, openai.chat(SIGHTLINE_MODEL_TIMEOUT="1"))).error is None
     assert time.monotonic() - start > 1
     openai.server.brain.answer = "word " * 100  # 16 pieces
     chat = openai.chat(SIGHTLINE_MODEL_TIMEOUT="0.7")
     await chat.load_client()
     start = time.monotonic()
     found = await stream(openai, chat)
-    assert found.trouble is not None
-    assert found.trouble.reason == "timeout"
+    assert found.error is not None
+    assert found.error.reason == "timeout"
     assert found.text.startswith("word word")
     assert time.monotonic() - start >= 0.7 * STREAM_TIMEOUT_FACTOR
 

@@ -275,7 +275,7 @@ async def test_a_refusal_in_the_middle_of_a_stream_is_understood(openai: Wire) -
     await fresh(openai)
     openai.server.replay("write", body, times=1)
     reply = await asked(openai, "stream")
-    assert (reply.trouble, openai.server.calls()) == (None, 2)
+    assert (reply.error, openai.server.calls()) == (None, 2)
 
 
 async def test_a_prompt_that_is_refused_again_is_given_up_and_nothing_is_learnt(

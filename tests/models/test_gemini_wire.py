@@ -88,20 +88,20 @@ async def test_nothing_in_the_environment_changes_where_a_model_is_asked(
 _PRINTS = """
 import asyncio, sys
 from research.models.chat import Chat
-from research.models.clients import Clients
-from research.models.roles import parse
-from research.core.records import silent
-from research.core.errors import Trouble
+from research.models.clients import ModelClients
+from research.models.roles import parse_spec
+from research.core.records import ignore_event
+from research.core.errors import ServiceError
 from tests.models.conftest import PROMPT, loaded
 
 async def main():
     own = {"GOOGLE_GEMINI_BASE_URL": sys.argv[1], "SIGHTLINE_MODEL_ATTEMPTS": "1"}
-    clients = Clients(loaded(own))
-    chat = Chat(parse("gemini:gemini-3.5-flash-lite"), clients)
-    for ask in (chat.text, chat.stream):
+    clients = ModelClients(loaded(own))
+    chat = Chat(parse_spec("gemini:gemini-3.5-flash-lite"), clients)
+    for ask in (chat.ask_text, chat.stream_text):
         try:
-            await ask(PROMPT, "write", silent)
-        except Trouble as found:
+            await ask(PROMPT, "write", ignore_event)
+        except ServiceError as found:
             print(found.reason)
     await clients.close()
 

@@ -51,7 +51,7 @@ def is_streamed(call: Call) -> bool:
 async def test_a_text_that_is_all_there_is_taken_once(either: Wire, fault: str) -> None:
     either.server.fail("write", fault)
     found = await stream(either)
-    assert (found.text, found.cut, found.trouble) == (TEXT, False, None)
+    assert (found.text, found.is_cut, found.error) == (TEXT, False, None)
     assert told(either) == TEXT
     assert either.server.calls() <= (1 if either.name == "openai" else 2)
 
@@ -75,25 +75,25 @@ async def test_an_end_that_is_a_failure_of_the_server_is_no_end(openai: Wire, re
     openai.server.brain.answer = TEXT
     openai.server.fail("write", f"finish:{reason}", times=1)
     found = await stream(openai)
-    assert (found.text, found.trouble) == (TEXT, None)
+    assert (found.text, found.error) == (TEXT, None)
     assert [is_streamed(call) for call in openai.server.log] == [True, False]
     openai.server.fail("write", f"finish:{reason}")
     found = await stream(openai)
     assert found.text == TEXT
-    assert found.trouble is not None and found.trouble.reason == "unreachable"
+    assert found.error is not None and found.error.reason == "unreachable"
 
 
 async def test_a_text_that_a_filter_has_ended_is_said_to_be_so(openai: Wire) -> None:
     openai.server.brain.answer = TEXT
     openai.server.fail("write", "finish:sensitive")
     found = await stream(openai)
-    assert found.trouble is not None and found.trouble.reason == "blocked"
+    assert found.error is not None and found.error.reason == "blocked"
 
 
 async def test_a_stream_without_any_end_is_asked_for_once_more_in_one_piece(either: Wire) -> None:
     either.server.fail("write", "endless")
     found = await stream(either)
-    assert (found.text, found.trouble) == (TEXT, None)
+    assert (found.text, found.error) == (TEXT, None)
     assert told(either) == TEXT
     assert [is_streamed(call) for call in either.server.log] == [True, False]
 
@@ -102,7 +102,7 @@ async def test_a_stream_without_any_end_is_asked_for_once_more_in_one_piece(eith
 async def test_a_stream_that_cannot_be_read_is_asked_for_once_more_in_one_piece(either: Wire, fault: str) -> None:
     either.server.fail("write", fault, times=1)
     found = await stream(either)
-    assert (found.text, found.trouble) == (TEXT, None)
+    assert (found.text, found.error) == (TEXT, None)
     assert told(either) == TEXT
     assert [is_streamed(call) for call in either.server.log] == [True, False]
 
@@ -114,7 +114,7 @@ async def test_what_a_stream_has_brought_stays_where_the_second_attempt_brings_n
     either.server.fail("write", "endless", times=1)
     found = await stream(either)
     assert found.text == TEXT
-    assert found.trouble is not None and found.trouble.reason == "unreachable"
+    assert found.error is not None and found.error.reason == "unreachable"
 
 
 async def test_text_that_repeats_itself_is_no_stream_that_does(either: Wire) -> None:
@@ -152,17 +152,17 @@ async def test_a_stream_that_is_too_slow_is_said_to_be_so_and_its_text_stays(eit
     either.server.brain.answer = "word " * 100  # 16 pieces
     start = time.monotonic()
     found = await stream(either, SIGHTLINE_MODEL_TIMEOUT="0.5")
-    assert found.text.startswith("word word") and found.trouble is not None
-    assert found.trouble.reason == "timeout"
-    assert found.trouble.message.endswith(f"was still answering after {0.5 * STREAM_TIMEOUT_FACTOR:g} s")
+    assert found.text.startswith("word word") and found.error is not None
+    assert found.error.reason == "timeout"
+    assert found.error.message.endswith(f"was still answering after {0.5 * STREAM_TIMEOUT_FACTOR:g} s")
     assert time.monotonic() - start < 30
 
 
 async def test_a_stream_that_stops_is_said_to_have_begun(either: Wire) -> None:
     either.server.fail("write", "midhang")
     found = await stream(either, SIGHTLINE_MODEL_TIMEOUT="0.7")
-    assert found.text and found.trouble is not None
-    assert found.trouble.message.endswith("sent nothing more for 0.7 s")
+    assert found.text and found.error is not None
+    assert found.error.message.endswith("sent nothing more for 0.7 s")
 
 
 # Nothing to be seen

@@ -13,7 +13,7 @@ from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
-MAKERS = {"file_name", "file"}  # that make names of times, ids and words of ours
+MAKERS = {"export_file_name", "file_stem"}  # that make names of times, ids and words of ours
 PARTS = {"suffix", "n"}  # endings and numbers, out of tables of ours
 
 
@@ -142,8 +142,8 @@ def test_a_name_of_outside_text_is_found(text: str) -> None:
     [
         "st.download_button('x', data, file_name='places.csv')",
         "st.download_button('x', data, file_name=f'all-{made:%Y%m%d}.zip')",
-        "st.download_button('x', data, file_name=file_name(report, one.suffix))",
-        "def f(name):\n    st.download_button('x', data, file_name=f'{name}.md')\nf(file('day'))",
+        "st.download_button('x', data, file_name=export_file_name(report, one.suffix))",
+        "def f(name):\n    st.download_button('x', data, file_name=f'{name}.md')\nf(file_stem('day'))",
     ],
 )
 def test_a_name_of_ours_is_none(text: str) -> None:

@@ -64,14 +64,14 @@ from starlette.testclient import TestClient
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from pages.shared import errors
-from research.core.errors import conceal
+from research.core.errors import register_secrets
 
-conceal([])
+register_secrets([])
 
 def fails(_request):
     raise ZeroDivisionError("secret detail")
 
-app = st.App(Path(sys.argv[1]), on_script_error=errors.caught, routes=[Route("/fails", fails)])
+app = st.App(Path(sys.argv[1]), on_script_error=errors.handle_script_error, routes=[Route("/fails", fails)])
 
 def told(socket):
     found = []

@@ -120,7 +120,7 @@ def test_the_points_are_in_the_system_of_the_tiles_that_lie_under_them() -> None
     spot = seen(lng=WANGFUJING.lng, lat=WANGFUJING.lat)
 
     def shift(base: maps.BaseMap) -> list[float]:
-        data = drawn(spot, centres=(WANGFUJING,), base=base).data
+        data = drawn(spot, search_areas=(WANGFUJING,), base_map=base).data
         at = [data["points"][0], data["circles"][0]]
         return [distance_metres(Point(lng, lat), Point(WANGFUJING.lng, WANGFUJING.lat)) for lat, lng, *_ in at]
 
@@ -131,13 +131,13 @@ def test_the_points_are_in_the_system_of_the_tiles_that_lie_under_them() -> None
 def test_tiles_come_only_where_they_are_wanted_and_over_https() -> None:
     assert drawn(seen()).data["tiles"] is None
     for base in ("osm", "amap"):
-        tiles = drawn(seen(), base=base).data["tiles"]
+        tiles = drawn(seen(), base_map=base).data["tiles"]
         assert tiles["url"].startswith("https://")
         assert tiles["attribution"]
 
 
 def test_the_view_moves_only_for_other_places() -> None:
-    few, same = drawn(seen(1), seen(2)), drawn(seen(2), seen(1), base="amap")
+    few, same = drawn(seen(1), seen(2)), drawn(seen(2), seen(1), base_map="amap")
     assert few.data["view"] == same.data["view"]
     assert few.digest != same.digest
     assert few.data["view"] != drawn(seen(1)).data["view"]
@@ -261,7 +261,7 @@ def test_half_a_surrogate_pair_breaks_nothing() -> None:
 
 def test_the_frame_gets_every_text_unchanged() -> None:
     """Through folium's templates and streamlit-folium's rewriting of names."""
-    one = drawn(*(hostile(n, text) for n, text in enumerate(HOSTILE)), base="osm")
+    one = drawn(*(hostile(n, text) for n, text in enumerate(HOSTILE)), base_map="osm")
     source = _get_feature_group_string(maps.create_layer(one, {"n": 1, "lines": HOSTILE}), maps.create_empty_map())
     (call,) = re.findall(r"sightline\.show\(window\.map, (.*)\);", source)
     decoder = json.JSONDecoder()
@@ -377,7 +377,7 @@ with TestClient(app.app, base_url="http://localhost") as client:
     told = {path: dict(client.get(path).headers) for path in (
         "/component/streamlit_folium.st_folium/index.html", "/component/streamlit_folium.st_foliumx/",
         "/component/other.thing/index.html", "/", "/places", "/x/component/streamlit_folium.st_folium/")}
-print(json.dumps({"told": told, "hosts": headers.TILES}))
+print(json.dumps({"told": told, "hosts": headers.TILE_HOSTS}))
 """
 FRAME = "/component/streamlit_folium.st_folium/index.html"
 

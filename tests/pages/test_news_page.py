@@ -334,7 +334,7 @@ def test_pictures_of_no_web_address_are_left_out() -> None:
 OLD = """
 from tests.pages import test_news_page as here
 from pages.run import coverage
-coverage.head(here.report_of(*here.OLD_STORIES, **here.OLD_MORE))
+coverage.draw_summary(here.report_of(*here.OLD_STORIES, **here.OLD_MORE))
 coverage.draw(here.report_of(*here.OLD_STORIES, **here.OLD_MORE), None)
 """
 OLD_STORIES = (
@@ -448,12 +448,12 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
 CHANGES = """
 from types import SimpleNamespace as N
 from pages.run import watch
-watch.changes([
+watch.draw_changes([
     N(kind="new", headline="A *new* story", before=None, after=None),
     N(kind="figure", headline="Fares", before=N(text="3%", outlet="post"), after=N(text="4%", outlet="")),
     N(kind="gone", headline="<b>Old</b>", before=None, after=None),
 ], "abc")
-watch.changes([], "abc")
+watch.draw_changes([], "abc")
 """
 
 

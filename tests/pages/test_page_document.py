@@ -107,7 +107,7 @@ def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(client: Any, path: 
 def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: Any) -> None:
     before = versioned_url("icon.svg")
     (tmp_path / "icon.svg").write_bytes((ASSETS_FOLDER / "icon.svg").read_bytes() + b" ")
-    monkeypatch.setattr("pages.middleware.document.ASSETS", tmp_path)
+    monkeypatch.setattr("pages.middleware.document.ASSETS_FOLDER", tmp_path)
     assert versioned_url("icon.svg") != before
 
 

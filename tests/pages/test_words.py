@@ -118,7 +118,7 @@ FAMILIES = {
     "spending.": (*spending.MEASURES, *spending.GROUPINGS),
     "holding.": (*get_args(StorageArea),),
     "holding.count_": ("run", "answer", "document", "file"),
-    "wiped.": personal_data.DELETED_PARTS,
+    "wiped.": tuple(personal_data.DELETED_PARTS.values()),
     "duration.": ("second", "minute", "hour"),
 }
 

@@ -131,7 +131,7 @@ def test_who_finds_all_processes_busy_is_told_so() -> None:
     thread.start()
     assert begun.wait(30)
     with pytest.raises(ParserError) as caught:
-        call(pool, "echo", patience=0.05)
+        call(pool, "echo", max_wait_seconds=0.05)
     assert caught.value.fault == "busy"
     pool.close()
     thread.join(30)
@@ -169,11 +169,11 @@ def test_a_parser_sees_no_variable_of_ours(pool: ParserPool, monkeypatch: pytest
 
 PARENT = """
 import sys
-from research.readers.pool import Allowance, ParserPool
+from research.readers.pool import ParserPool, ResourceLimits
 pool = ParserPool(1)
-print(pool.call("tests.readers.tasks:echo", allowance=Allowance(10**8, 60.0))["process"], flush=True)
+print(pool.call("tests.readers.tasks:echo", limits=ResourceLimits(10**8, 60.0))["process"], flush=True)
 if len(sys.argv) > 1:
-    pool.call("tests.readers.tasks:lock", b"", {"note": sys.argv[1]}, allowance=Allowance(10**8, 600.0))
+    pool.call("tests.readers.tasks:lock", b"", {"note": sys.argv[1]}, limits=ResourceLimits(10**8, 600.0))
 """
 
 

@@ -22,10 +22,10 @@ from tests.servers.postgres import Cluster
 
 CHILD = """
 import sys, time
-from research.runtime.engine_lock import joined
+from research.runtime.engine_lock import acquire_engine_lock
 from research.storage.store import Store
-from research.core.settings import load
-engine = joined(Store(load({"STORE_URL": sys.argv[1]}).store).database)
+from research.core.settings import load_settings
+engine = acquire_engine_lock(Store(load_settings({"STORE_URL": sys.argv[1]}).store).database)
 print(engine.id, flush=True)
 time.sleep(600)
 """

@@ -127,10 +127,10 @@ def test_a_table_of_somebody_else_is_not_touched(cluster: Cluster, address: str)
 
 OPEN = """
 import sys
-from research.runtime.local_run_manager import LocalRuns
-from research.core.settings import load
+from research.runtime.local_run_manager import LocalRunManager
+from research.core.settings import load_settings
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
-LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()})).close()
+LocalRunManager(resources(load_settings(), ScriptedReasoner(), {"web": ScriptedSource()})).close()
 print("opened")
 """
 
@@ -160,7 +160,7 @@ store = Store(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(50):
-    store.append("one", [(datetime.now(UTC), "x", {}), (datetime.now(UTC), "y", {})])
+    store.append_events("one", [(datetime.now(UTC), "x", {}), (datetime.now(UTC), "y", {})])
 store.close()
 """
 
@@ -413,14 +413,14 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[1]] = None  # as if it were not installed
 from pathlib import Path
-from research.runtime.local_run_manager import LocalRuns
-from research.core.settings import load
+from research.runtime.local_run_manager import LocalRunManager
+from research.core.settings import load_settings
 from research.storage.sqlite_files import StoreError
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 try:
-    LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()}))
+    LocalRunManager(resources(load_settings(), ScriptedReasoner(), {"web": ScriptedSource()}))
 except StoreError as error:
-    print(error.trouble, error)
+    print(error.problem, error)
 """
 
 

@@ -74,12 +74,12 @@ def test_an_outline_beyond_the_limit_is_cut_and_says_so(shared: Bench) -> None:
 
 def test_sections_that_want_the_same_search_share_it(shared: Bench) -> None:
     class Alike(ScriptedReasoner):
-        async def outline(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+        async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
             plan = await super().plan_report(question, options, emit)
             same = [task.model_copy(update={"query": "same"}) for task in plan.tasks]
             return plan.model_copy(update={"tasks": (*same[:1],)})
 
-        async def reconsider(self, *given: object, **named: object):  # type: ignore[no-untyped-def]
+        async def reflect_on_section(self, *given: object, **named: object):  # type: ignore[no-untyped-def]
             made = await super().reflect_on_section(*given, **named)  # type: ignore[arg-type]
             tasks = [task.model_copy(update={"query": "shared"}) for task in made.follow_ups]
             return made.model_copy(update={"follow_ups": tuple(tasks)})
@@ -135,8 +135,8 @@ def test_sections_do_not_wait_for_each_other(shared: Bench) -> None:
     order: list[str] = []
 
     class Slow(ScriptedReasoner):
-        async def fill(self, question: Question, plan: Plan, section: ReportSection,
-                       findings: Sequence[Finding], options: RunOptions, emit: EventEmitter) -> ReportSection:  # fmt: skip
+        async def write_section(self, question: Question, plan: Plan, section: ReportSection,
+                                findings: Sequence[Finding], options: RunOptions, emit: EventEmitter) -> ReportSection:  # fmt: skip
             if section.part == "s1":
                 await asyncio.sleep(0.3)
             order.append(section.part)

@@ -289,5 +289,5 @@ async def test_tones_belong_to_the_headlines_that_they_were_given_for(wire: Wire
     question = Question(text=TOPIC, language="en")
     for query in ("a", "b", "a"):
         finding = await wire.search(Task(id="1", source="news", query=query), ignore_event)
-        await cover_news(question, [finding], at_work(reasoner, REPORT, notes=notes), ignore_event)
+        await cover_news(question, [finding], at_work(reasoner, REPORT, step_results=notes), ignore_event)
     assert reasoner.rated == [(BRIDGE[1],), (TRAMS[1],)]  # as many, but others; then as before

@@ -20,15 +20,15 @@ from research.core.records import Finding, Readiness
 from research.sources import Setting, Source
 
 class Nothing:
-    turns = 1
-    def ready(self): return Readiness(state="live", detail="")
-    async def search(self, task, say): return Finding(task=task, reason="empty", started=None)
+    max_sequential_calls = 1
+    def readiness(self): return Readiness(state="live", detail="")
+    async def search(self, task, emit): return Finding(task=task, reason="empty", started=None)
 
 def fails(*arguments): raise RuntimeError("<b>boom</b>")
 
 FIELDS = dict(
-    name="extra", kind="web", prompt="more", build=lambda supplies: Nothing(),
-    label={{"zh": "另一个", "en": "Extra"}}, about={{"zh": "另一个。", "en": "One more."}},
+    name="extra", kind="web", prompt_phrase="more", build=lambda dependencies: Nothing(),
+    label={{"zh": "另一个", "en": "Extra"}}, description={{"zh": "另一个。", "en": "One more."}},
 )
 SOURCE = Source(**{{**FIELDS, **dict({more})}})
 """

@@ -388,15 +388,15 @@ SMALL_DISK = """
 import os, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST, fill, names
-from research.storage.sqlite_files import Database
+from research.storage.sqlite_files import SQLiteFile
 folder = Path(sys.argv[1])
 ballast = folder / "ballast"
 ballast.write_bytes(b"x" * 300_000)
-database = Database(folder / "some.db", (FIRST,))
+database = SQLiteFile(folder / "some.db", (FIRST,))
 stored = fill(database)
 assert 0 < stored == len(names(database)), stored
 ballast.unlink()
-with database.write() as connection:
+with database.transaction() as connection:
     connection.execute("insert into thing values ('room again', 0)")
 assert len(names(database)) == stored + 1
 assert database.read("pragma integrity_check") == [("ok",)]
@@ -412,19 +412,19 @@ FULL_DISK = """
 import shutil, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST
-from research.storage.sqlite_files import Database, StoreError, explained
+from research.storage.sqlite_files import SQLiteFile, StoreError
 folder = Path(sys.argv[1])
-Database(folder / "some.db", (FIRST,)).close()
+SQLiteFile(folder / "some.db", (FIRST,)).close()
 for left in (0, 16_384):
     (folder / "ballast").write_bytes(bytes(shutil.disk_usage(folder).free - left))
     for name in ("some.db", "new.db"):
         try:
-            Database(folder / name, (FIRST,))
+            SQLiteFile(folder / name, (FIRST,))
         except StoreError as error:
-            print(left, name, error.trouble)
+            print(left, name, error.problem)
     (folder / "new.db").unlink(missing_ok=True)
     (folder / "ballast").unlink()
-Database(folder / "some.db", (FIRST,)).close()
+SQLiteFile(folder / "some.db", (FIRST,)).close()
 """
 
 
@@ -446,18 +446,18 @@ READ_ONLY_DISK = """
 import subprocess, sys
 from pathlib import Path
 from tests.storage.test_storage import FIRST
-from research.storage.sqlite_files import Database, StoreError, explained
+from research.storage.sqlite_files import SQLiteFile, StoreError
 folder = Path(sys.argv[1])
-database = Database(folder / "some.db", (FIRST,))
-with database.write() as connection:
+database = SQLiteFile(folder / "some.db", (FIRST,))
+with database.transaction() as connection:
     connection.execute("insert into thing values ('kept', 1)")
 database.close()
 subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
 for name in ("some.db", "other.db", "below/other.db"):
     try:
-        Database(folder / name, (FIRST,)).close()
+        SQLiteFile(folder / name, (FIRST,)).close()
     except StoreError as error:
-        print(name, error.trouble in ("read-only", "unusable"), "SIGHTLINE_DATA_DIR" in str(error))
+        print(name, error.problem in ("read-only", "unusable"), "SIGHTLINE_DATA_DIR" in str(error))
 """
 
 
@@ -473,14 +473,14 @@ def test_a_file_that_may_not_grow_gives_a_store_error_and_keeps_what_it_has(tmp_
     child = """
 import resource, signal, sys
 from pathlib import Path
-from research.storage.sqlite_files import Database, StoreError, explained
+from research.storage.sqlite_files import SQLiteFile, StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-database = Database(Path(sys.argv[1]), ("create table thing(name text);",))
+database = SQLiteFile(Path(sys.argv[1]), ("create table thing(name text);",))
 stored = 0
 try:
     while stored < 1000:
-        with database.write() as connection:
+        with database.transaction() as connection:
             connection.execute("insert into thing values (?)", ("x" * 5000,))
         stored += 1
 except StoreError as error:
@@ -502,9 +502,9 @@ except StoreError as error:
 FORKED = """
 import os, sys, threading, time
 from pathlib import Path
-from research.storage.sqlite_files import Database
+from research.storage.sqlite_files import SQLiteFile
 
-db = Database(Path(sys.argv[1]), ("create table t(n integer);",))
+db = SQLiteFile(Path(sys.argv[1]), ("create table t(n integer);",))
 long = "with recursive c(n) as (select 1 union all select n + 1 from c where n < 20000000) select count(*) from c"
 begun = threading.Event()
 
@@ -527,7 +527,7 @@ while os.waitpid(child, os.WNOHANG) == (0, 0):
         sys.exit("the copy of the process never got to its own work")
     time.sleep(0.01)
 thread.join()
-with db.write() as connection:
+with db.transaction() as connection:
     connection.execute("insert into t values(1)")
 print(db.read("select n from t"))
 """

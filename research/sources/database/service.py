@@ -118,7 +118,7 @@ class DatabaseService:
                 "\n".join(filter(None, (choice.description, metrics))),
                 lambda asked: find_similar(asked, pairs),
                 **(
-                    {"more": partial(describe_named_tables, schema, excluded=choice.described_tables)}
+                    {"describe_more": partial(describe_named_tables, schema, excluded=choice.described_tables)}
                     if choice.other_tables
                     else {}
                 ),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp import ClientSession
 
 log = logging.getLogger(__name__)
-SUPERVISOR = Path(__file__).with_name("tether.py")
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 MAX_ERROR_LINES = 20  # lines of a process's error output that go into the log
 MAX_ERROR_LINE_BYTES = 300  # bytes that are kept of each
 MAX_RESPONSE_BYTES = 20_000_000  # bytes of one response over HTTP

@@ -63,7 +63,7 @@ class Article(Record):
         moment = parse_publication_date(text, retrieved=retrieved).timestamp
         update = {
             "published": moment.utc if moment else None,
-            "day_only": bool(moment and moment.is_day_only),
+            "is_day_only": bool(moment and moment.is_day_only),
             "published_text": truncate_text(tidy_text(text), MAX_DATE_CHARS),
         }
         return self.model_copy(update=update)

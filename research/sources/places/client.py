@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 NPM_PACKAGE = "@amap/amap-maps-mcp-server"
 HOSTED_URL = "https://mcp.amap.com/mcp"
 METHOD_BY_TOOL = {  # of a back end, by the names of the tools
-    "maps_geo": "geocode", "maps_regeocode": "regeocode", "maps_around_search": "around",
-    "maps_text_search": "text", "maps_search_detail": "detail", "maps_direction_walking": "walking",
-    "maps_direction_driving": "driving", "maps_bicycling": "bicycling",
-    "maps_direction_transit_integrated": "transit", "maps_distance": "distance",
-    "maps_weather": "weather", "maps_ip_location": "ip",
+    "maps_geo": "geocode", "maps_regeocode": "reverse_geocode", "maps_around_search": "search_around",
+    "maps_text_search": "search_text", "maps_search_detail": "fetch_details", "maps_direction_walking": "fetch_walking_route",
+    "maps_direction_driving": "fetch_driving_route", "maps_bicycling": "fetch_cycling_route",
+    "maps_direction_transit_integrated": "fetch_transit_route", "maps_distance": "measure_distances",
+    "maps_weather": "fetch_forecast", "maps_ip_location": "locate_ip",
 }  # fmt: skip
 _HOSTED_NAMES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted server's name
 

@@ -139,7 +139,7 @@ async def check(
     checker = ModelCitationChecker(llm, llm, can_judge=judges)
     meter = meter or RunBudget(options)
     say = say or Told(meter)
-    context = at_work(options=options, checker=checker, repair=repair, meter=meter, notes=notes or Memo())
+    context = at_work(options=options, checker=checker, repair_mode=repair, budget=meter, step_results=notes or Memo())
     made = await check_answer(EN, given, [found], context, say)
     assert check_numbering(numbered(made, found)) == []
     return made
@@ -382,6 +382,6 @@ async def test_a_model_of_its_own_judges_if_one_is_set(gemini: FakeGemini) -> No
 async def test_where_no_model_writes_none_judges(gemini: FakeGemini, llm: ModelReasoner) -> None:
     given = answer(SURE, " " + DOUBT)
     checker = ModelCitationChecker(None, llm)
-    made = await check_answer(EN, given, [FOUND], at_work(options=WEB, checker=checker, repair="drop"), Told())
+    made = await check_answer(EN, given, [FOUND], at_work(options=WEB, checker=checker, repair_mode="drop"), Told())
     assert made == given
     assert gemini.calls() == 0

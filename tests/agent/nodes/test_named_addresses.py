@@ -66,7 +66,7 @@ async def test_only_a_query_for_the_web_is_given_an_address() -> None:
 
 async def test_an_outline_names_the_pages_of_the_question_too() -> None:
     class Outliner(ScriptedReasoner):
-        async def outline(self, *arguments: object) -> Plan:
+        async def plan_report(self, *arguments: object) -> Plan:
             parts = (Part(id="s1", subject="A", text="A"), Part(id="s2", subject="B", text="B"))
             tasks = (task("a https://evil.example/x", part="s1"), task("b", part="s2"))
             return Plan(parts=parts, tasks=tasks)
@@ -115,10 +115,10 @@ async def test_what_is_said_to_a_run_may_name_pages_too() -> None:
 
 async def test_a_section_is_given_no_page_that_only_a_text_has_named() -> None:
     class Editor(ScriptedReasoner):
-        async def fill(self, *arguments: object) -> ReportSection:
+        async def write_section(self, *arguments: object) -> ReportSection:
             return ReportSection(part="s1")
 
-        async def reconsider(self, *arguments: object) -> Reflection:
+        async def reflect_on_section(self, *arguments: object) -> Reflection:
             follow_ups = (task("more https://evil.example/x"), task(f"more {PAGE}"))
             return Reflection(round=1, sufficient=False, follow_ups=follow_ups)
 

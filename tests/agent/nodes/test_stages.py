@@ -252,15 +252,15 @@ class Notebook:
     def __init__(self):
         self.begun, self.finished = [], []
 
-    async def recall(self, task):
+    async def find(self, task):
         return None
 
-    async def begin(self, task):
+    async def start_search(self, task):
         self.begun.append(task)
         return len(self.begun)
 
-    async def finish(self, search, finding):
-        self.finished.append((search, finding))
+    async def finish_search(self, search_id, finding):
+        self.finished.append((search_id, finding))
 
 
 SEARCH = Task(id="1.1", source="web", query="tower")
@@ -428,7 +428,7 @@ async def test_an_answer_lists_what_failed_at_any_stage_in_the_order_of_the_run(
     answer = await made(Failing())
     assert answer.failures == ALL
     assert (answer.title, answer.language, answer.author) == (TOWER.text, "en", AUTHOR)
-    assert (answer.quotes, answer.cites, answer.unwritten) == (1, 1, False)
+    assert (answer.quote_count, answer.cited_span_count, answer.unwritten) == (1, 1, False)
     assert (answer.suggestions, answer.made) == (("<b>x</b>",), NOW)
 
 

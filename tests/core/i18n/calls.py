@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tests.catalogue import ROOT, identifier, messages
 
-SPEAKERS = {"t", "message", "named"}  # functions that are given a key, in every module
-MAKERS = {"speaker"}  # functions that make such a function for a language and a prefix
+SPEAKERS = {"t", "message", "value_label"}  # functions that are given a key, in every module
+MAKERS = {"translator", "report_translator", "create_translator"}  # functions that make such a function for a language and a prefix
 TYPES = (
     "research.core.i18n",
     "research.export.report_texts",
@@ -67,7 +67,7 @@ class _Module(ast.NodeVisitor):
         imports = [node for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom)]
         self.imported = {node.module for node in imports}
         names = {alias.name for node in imports if node.module in TYPES for alias in node.names}
-        self.speakers = {"say", "_say"} if "Say" in names else set()
+        self.speakers = {"translate", "_translate"} if "Translator" in names else set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign) and _made(node.value):
                 self.speakers |= {
@@ -88,13 +88,13 @@ class _Module(ast.NodeVisitor):
         self.generic_visit(node)
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", "")
         own = isinstance(node.func, ast.Name) and name in SPEAKERS
-        own = own and (name != "named" or "pages.shared.localization" in self.imported)
+        own = own and (name != "value_label" or "pages.shared.localization" in self.imported)
         said = name in self.speakers
         if not node.args or isinstance(node.args[0], ast.Starred) or not (own or said):
             return
         heads = {""} if own else self.prefixes
         keys = self._keys(node.args[0])
-        if name == "named":
+        if name == "value_label":
             keys = [key and rf"{key}\..*" for key in keys]
         patterns = tuple(_pattern(head, key) if key is not None else "" for key in keys for head in heads)
         given = frozenset(k.arg for k in node.keywords if k.arg)
@@ -163,7 +163,7 @@ def prefixes() -> frozenset[str]:
     """The beginnings of keys that are given to makers of speakers, and none."""
     found = {""}
     for path in files():
-        found |= set(re.findall(r'\bspeaker\([^()]*(?:\([^()]*\))?[^()]*, "([a-z]+\.)"\)', path.read_text("utf-8")))
+        found |= set(re.findall(r'\btranslator\([^()]*(?:\([^()]*\))?[^()]*, "([a-z]+\.)"\)', path.read_text("utf-8")))
     return frozenset(found | {"report."})
 
 
@@ -171,7 +171,7 @@ def prefixes() -> frozenset[str]:
 def files() -> tuple[Path, ...]:
     """The modules that ask for texts."""
     found = (path for folder in ("pages", "research") for path in (ROOT / folder).rglob("*.py"))
-    return tuple(sorted(one for one in found if re.search(r"i18n|words", one.read_text("utf-8"))))
+    return tuple(sorted(one for one in found if re.search(r"i18n|localization|report_texts", one.read_text("utf-8"))))
 
 
 def requests() -> Iterator[Request]:
@@ -179,7 +179,7 @@ def requests() -> Iterator[Request]:
         if path.is_relative_to(ROOT / "research" / "linter"):
             continue  # there `message` is that of a flaw
         if path in (
-            ROOT / "pages" / "shared" / "words.py",
+            ROOT / "pages" / "shared" / "localization.py",
             ROOT / "research" / "core" / "i18n" / "__init__.py",
         ):
             continue  # which pass keys on

@@ -25,14 +25,14 @@ def trees(patterns: str = "research/**/*.py") -> Iterator[tuple[Path, ast.Module
 
 
 def said(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    """The keys that are written out: in `message(key, …)`, and in calls of what `speaker` has made."""
+    """The keys that are written out: in `message(key, …)`, and in calls of what `translator` has made."""
     speakers = {
         node.targets[0].id: node.value.args[1].value
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value.func) == "speaker"
+        and ast.unparse(node.value.func) == "translator"
         and len(node.value.args) == 2
         and isinstance(node.value.args[1], ast.Constant)
     }
@@ -111,7 +111,7 @@ def told_twice(tree: ast.Module) -> Iterator[int]:
 def test_no_text_for_people_is_in_python() -> None:
     """But for what the rules have read in a question, which is put in words where it is read."""
     files = [*trees(), *trees("pages/**/*.py")]
-    reading = {ROOT / "research" / "sources" / "database" / name for name in ("rules.py", "statements.py")}
+    reading = {ROOT / "research" / "sources" / "database" / name for name in ("rules.py", "statement_builder.py")}
     told = [(file, line) for file, tree in files for line in told_twice(tree)]
     assert [(file.name, line) for file, line in told if file not in reading] == []
 

@@ -45,7 +45,7 @@ def test_the_table_is_opencc_s() -> None:
 def test_the_table_is_read_at_the_first_need() -> None:
     code = (
         "import research.core.text.tokenizer as text; from research.core.text import hanzi; "
-        "assert not hanzi._table.cache_info().currsize; "
-        "assert hanzi.simplified('萬') == '万' and hanzi._table.cache_info().currsize"
+        "assert not hanzi._load_table.cache_info().currsize; "
+        "assert hanzi.to_simplified('萬') == '万' and hanzi._load_table.cache_info().currsize"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

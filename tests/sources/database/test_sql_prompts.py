@@ -27,11 +27,11 @@ class Chat:
     def __init__(self) -> None:
         self.prompts: list[Prompt] = []
         self.spec = "fake:model"
-        self.room = 100_000
+        self.token_budget = 100_000
 
-    async def json(self, make: PromptBuilder, shape: Any, kind: Any, role: str, say: Any) -> Any:
-        self.prompts.append(make(self.room))
-        return Statement(sql="") if kind is Statement else Intent(answerable=True)
+    async def ask_json(self, prompt: PromptBuilder, schema: Any, output_type: Any, role: str, emit: Any) -> Any:
+        self.prompts.append(prompt(self.token_budget))
+        return Statement(sql="") if output_type is Statement else Intent(answerable=True)
 
     def chat(self, role: str) -> Chat:
         return self
@@ -71,10 +71,10 @@ async def test_where_there_is_little_room_examples_go_first_then_values_then_col
     asking = SQLWriter(chat, "sqlite", "\n".join(["a_sight", *columns]), lambda asked: [("q?", "SELECT 5")])
     shown = []
     for room in (20_000, 0, 0, 0):
-        chat.room = room or chat.prompts[-1].token_count - 1  # a little less than the one before
+        chat.token_budget = room or chat.prompts[-1].token_count - 1  # a little less than the one before
         await asking.write("How many?", [], [], ignore_event)
         prompt = chat.prompts[-1]
-        assert prompt.token_count <= chat.room
+        assert prompt.token_count <= chat.token_budget
         assert "How many?" in prompt.user
         names = re.findall(r"column_\d+", prompt.user)
         shown.append(("SELECT 5" in prompt.user, "[red" in prompt.user, len(names)))
@@ -87,9 +87,9 @@ async def test_where_there_is_little_room_examples_go_first_then_values_then_col
 @pytest.mark.asyncio
 async def test_tables_that_are_not_described_are_as_soon_as_they_are_named() -> None:
     class Needing(Chat):
-        async def json(self, prompt: Prompt, shape: Any, kind: Any, role: str, say: Any) -> Any:
-            made = await super().json(prompt, shape, kind, role, say)
-            return Intent(answerable=True, tables=["b"]) if kind is Intent else made
+        async def ask_json(self, prompt: PromptBuilder, schema: Any, output_type: Any, role: str, emit: Any) -> Any:
+            made = await super().ask_json(prompt, schema, output_type, role, emit)
+            return Intent(answerable=True, tables=["b"]) if output_type is Intent else made
 
     def more(text: str) -> str:
         return "\n".join(f"{name}\n  described" for name in "bc" if name in text.split())

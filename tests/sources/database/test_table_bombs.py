@@ -74,18 +74,18 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from research.readers.table_files import Unreadable, recognise
+from research.readers.table_files import UnreadableTableError, recognise_tables
 out = []
 for name in sys.argv[1:]:
     since = time.monotonic()
     try:
-        recognise(Path(name), Path(name).name)
+        recognise_tables(Path(name), Path(name).name)
         why = ""
-    except Unreadable as error:
-        why = error.why
+    except UnreadableTableError as error:
+        why = error.reason
     out.append((Path(name).name, why, time.monotonic() - since))
-from research.readers.table_files import _PARSERS
-_PARSERS.close()
+from research.readers.table_files import _PARSER_POOL
+_PARSER_POOL.close()
 print(json.dumps([out, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024]))
 """
 

@@ -343,7 +343,7 @@ def test_the_sample_goes_and_comes_at_once_and_lastingly(path: Path) -> None:
     other = Library(path)
     other.set_sample_enabled(True)
     assert library.is_sample_enabled
-    assert len(library.entries()) == everything
+    assert len(library.list_all()) == everything
     assert "en-palace-museum" in found(library, "Palace Museum")
     checked(library, path)
     other.close()
@@ -355,7 +355,7 @@ def test_the_sample_stays_off_in_another_process(path: Path) -> None:
     library.set_sample_enabled(False)
     script = (
         "import sys; from pathlib import Path; from research.sources.library.index import Library; "
-        "library = Library(Path(sys.argv[1])); print(library.sample, len(library.entries()))"
+        "library = Library(Path(sys.argv[1])); print(library.is_sample_enabled, len(library.list_all()))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)],

@@ -14,8 +14,8 @@ def library(tmp_path):
 
 
 def add(library, name, text):
-    (added,) = library.add([(name, text.encode())])
-    assert added.ok, added
+    (added,) = library.add_files([(name, text.encode())])
+    assert added.is_ok, added
 
 
 def task(query, *subject):
@@ -30,7 +30,7 @@ async def test_passages_of_one_document_are_one_piece_of_evidence(library):
     (evidence,) = finding.evidence
     assert len(evidence.passages) == 3
     assert evidence.title == "City Museum"
-    assert all(p.text == library.text(1)[p.start : p.end] for p in evidence.passages)
+    assert all(p.text == library.document_text(1)[p.start : p.end] for p in evidence.passages)
 
 
 async def test_two_documents_with_one_address_are_one_piece_of_evidence(library):
@@ -72,7 +72,7 @@ async def test_the_number_of_passages_is_a_setting(library):
 def test_readiness_tells_own_documents_from_the_sample(library):
     source = LibraryRetriever(library)
     assert source.readiness().state == "missing"
-    library.use_sample(True)
+    library.set_sample_enabled(True)
     assert source.readiness().state == "sample"
     add(library, "a.md", "# A\n\nThe tower is tall.")
     assert source.readiness().state == "live"

@@ -93,7 +93,7 @@ def test_a_page_that_is_damaged_or_missing_costs_no_other() -> None:
 
 def test_the_process_that_reads_connects_nowhere() -> None:
     code = (
-        "import socket, sys; from research.readers.worker import connect_nowhere; sys.addaudithook(connect_nowhere); "
+        "import socket, sys; from research.readers.worker import refuse_connections; sys.addaudithook(refuse_connections); "
         "socket.create_connection(('127.0.0.1', 9))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -208,10 +208,10 @@ from tests.sources.library.test_scans import TEXTS, scanned
 from tests.typist import Typist
 typist = Typist(TEXTS, halt=3)
 library = Library(Path(sys.argv[1]), typist.there)
-list(library.add([("scan.pdf", scanned(4))]))
+list(library.add_files([("scan.pdf", scanned(4))]))
 typist.halted.wait()
 print("here", flush=True)
-library.reading.wait(600)
+library.scan_reader.wait(600)
 """
 
 

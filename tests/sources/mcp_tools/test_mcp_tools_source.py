@@ -87,7 +87,7 @@ async def opened(
     (server,) = found.servers
     session = build_sessions(found.servers, {MARK: mark} if mark else {})[server.source_name]
     try:
-        yield MCPRetriever(server, session, explorer=explore, clock=lambda: NOW, **{"deadline": 30.0, **more}), session  # fmt: skip
+        yield MCPRetriever(server, session, explorer=explore, clock=lambda: NOW, **{"timeout_seconds": 30.0, **more}), session  # fmt: skip
     finally:
         await session.close()
 
@@ -162,7 +162,7 @@ async def test_structured_content_and_resources_are_read_and_pictures_are_left_o
 
 async def test_what_is_endless_is_cut_into_few_passages(tmp_path: Path, mark: str) -> None:
     explore = says([ToolCall("endless", {})])
-    async with opened(tmp_path, towers(), explore, mark, passages=3) as (source, _):
+    async with opened(tmp_path, towers(), explore, mark, max_passages=3) as (source, _):
         (item,) = (await searched(source, "line 7 of the tower")).evidence
     assert len(item.passages) == 3
     assert all(len(passage.text) <= 900 for passage in item.passages)
@@ -246,7 +246,7 @@ async def test_where_the_model_fails_the_tool_of_the_file_is_asked(tmp_path: Pat
 @pytest.mark.slow
 async def test_a_model_that_takes_too_long_keeps_what_it_has(tmp_path: Path, mark: str) -> None:
     explore = says([ToolCall("measure", {"name": "x"}), ToolCall("slow", {})])
-    async with opened(tmp_path, towers(timeout=60), explore, mark, deadline=4.0) as (source, _):
+    async with opened(tmp_path, towers(timeout=60), explore, mark, timeout_seconds=4.0) as (source, _):
         found = await searched(source)
     assert [item.title for item in found.evidence] == ["Towers: measure"]
     assert [failure.reason for failure in found.failures] == ["timeout"]

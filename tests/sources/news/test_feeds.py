@@ -41,7 +41,7 @@ async def read(site):
         guard = AddressValidator(allowed=frozenset({("127.0.0.1", site.port)} if allowed else ()))
         own = [path.startswith("/") and not path.endswith(".opml") for path in paths]
         urls = [site.base_url * mine + path for path, mine in zip(paths, own, strict=True)]
-        client = FeedClient(**{"deadline": 5, "guard": guard, **more.pop("client", {})})
+        client = FeedClient(**{"timeout_seconds": 5, "guard": guard, **more.pop("client", {})})
         opened.append(FeedSearch(urls, client=client, **{"clock": lambda: NOW, **more}))
         return opened[-1]
 
@@ -71,7 +71,7 @@ async def test_an_item_of_rss_is_an_article_of_its_feed(site, read):
     (article,) = (await look(read("/rss"))).articles
     assert (article.url, article.title) == ("https://news.example/cut", "央行宣布降准0.5个百分点")
     assert (article.outlet, article.provider, article.text) == ("财经 & 时报", "feeds", "利率不变")
-    assert (article.published, article.day_only) == (NOW - timedelta(hours=2), False)
+    assert (article.published, article.is_day_only) == (NOW - timedelta(hours=2), False)
 
 
 async def test_atom_is_read(site, read):
@@ -197,7 +197,7 @@ async def test_five_thousand_items_are_read_and_no_more(site, read):
     many = [item(f"第 {n} 条", f"https://news.example/{n}") for n in range(5_001)]
     many[4_999] = CUT
     site.feeds["/rss"] = Given(rss(*many))
-    news = await look(read("/rss", timeout=60))
+    news = await look(read("/rss", timeout_seconds=60))
     assert [article.url for article in news.articles] == ["https://news.example/cut"]
     assert "of 5001 items the first 5000 were read" in news.failures[0].message
 
@@ -374,14 +374,14 @@ async def test_a_status_is_a_reason(site, read, status, reason):
 async def test_a_slow_feed_is_late_and_the_others_are_there(site, read):
     site.feeds |= {"/good": Given(rss(CUT)), "/slow": Given(rss(CUT), waits=30)}
     site.feeds["/drips"] = Given(trickles=True)
-    news = await look(read("/slow", "/good", "/drips", timeout=2))
+    news = await look(read("/slow", "/good", "/drips", timeout_seconds=2))
     assert len(news.articles) == 1
     assert [f.reason for f in news.failures] == ["timeout", "timeout"]
 
 
 async def test_a_feed_that_is_too_long_is_told_as_one(site, read):
     site.feeds["/huge"] = Given(b"<rss>" + b" " * 200_000)
-    trouble = await failure(read("/huge", client={"size": 100_000}))
+    trouble = await failure(read("/huge", client={"max_bytes": 100_000}))
     assert trouble.reason == "too large"
     assert "longer than 100,000 bytes" in trouble.message
 
@@ -410,7 +410,7 @@ async def test_searches_side_by_side_fetch_a_feed_once(site, read):
 async def test_a_feed_that_has_not_changed_is_not_sent_again(site, read, tags, sent):
     site.feeds["/rss"] = Given(rss(CUT), **tags)
     now = [0.0]
-    feeds = read("/rss", fresh=300.0, ticks=lambda: now[0])
+    feeds = read("/rss", cache_seconds=300.0, monotonic=lambda: now[0])
     await look(feeds)
     now[0] = 299.0
     await look(feeds)

@@ -31,7 +31,7 @@ async def gdelt(server):
     opened = []
 
     def gdelt_(**more):
-        settings = {"base_url": server.base_url, "timeout": 5, "pace": RateLimiter(0), "backoff": 0}
+        settings = {"base_url": server.base_url, "timeout_seconds": 5, "rate_limiter": RateLimiter(0), "backoff_seconds": 0}
         opened.append(GDELT(is_enabled=True, clock=lambda: NOW, **{**settings, **more}))
         return opened[-1]
 
@@ -52,7 +52,7 @@ async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdel
     assert (first.title, first.text) == ("Central bank cuts reserve ratio, paper 0", "")
     assert (first.url, first.outlet) == ("https://paper0.example/story", "paper0.example")
     assert (first.published, first.published_text) == (None, "")
-    assert first.seen == datetime(2026, 11, 20, 8, 15, tzinfo=UTC)
+    assert first.seen_at == datetime(2026, 11, 20, 8, 15, tzinfo=UTC)
     assert len(news.articles) == 7
     assert join_notes(news.notes, "en") == ("GDELT gives titles and when it saw them, not when they were published")
 
@@ -60,7 +60,7 @@ async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdel
 async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
     server.results = [seen(0, seendate="20310101T000000Z")]
     (article,) = (await gdelt().search("reserve ratio", BASIC, ignore_event)).articles
-    assert article.seen is None
+    assert article.seen_at is None
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ async def test_each_tool_has_its_own_limits_on_the_wire(gdelt, server, request_,
     assert server.last.query == {
         "query": "reserve ratio", "mode": "artlist", "format": "json", "sort": "hybridrel", **sent,
     }  # fmt: skip
-    assert len(news.articles) == request_.tool.results
-    assert bool(news.pictures) == request_.tool.pictures
+    assert len(news.articles) == request_.tool.max_results
+    assert bool(news.pictures) == request_.tool.has_pictures
 
 
 async def test_days_are_said_to_be_those_of_the_crawler(gdelt):
@@ -99,7 +99,7 @@ async def test_days_are_said_to_be_those_of_the_crawler(gdelt):
 async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):
     news = await gdelt().search("央行 降准", BASIC, ignore_event)
     assert server.last.query["query"] == "央行 降准 sourcelang:chinese"
-    assert news.asked == "央行 降准 sourcelang:chinese"
+    assert news.executed_query == "央行 降准 sourcelang:chinese"
 
 
 @each_row(
@@ -140,7 +140,7 @@ async def test_any_field_may_be_missing(gdelt, server):
         seen(1, seendate=None, domain=None, socialimage="javascript:alert(1)"), seen(1), "row",
     ]  # fmt: skip
     (article,) = (await gdelt().search("x y", BASIC, ignore_event)).articles
-    assert (article.seen, article.outlet, article.image) == (None, "paper1.example", "")
+    assert (article.seen_at, article.outlet, article.image) == (None, "paper1.example", "")
 
 
 async def test_a_control_character_in_the_json_does_no_harm(gdelt, server):
@@ -156,7 +156,7 @@ async def test_a_rate_limit_told_in_plain_text_is_a_quota_and_is_tried_again(gde
         status,
     )
     server.headers = {}
-    trouble = await failure(gdelt(patience=4.9))
+    trouble = await failure(gdelt(max_retry_after_seconds=4.9))
     assert (trouble.reason, len(server.log)) == ("quota", 1)
     assert "possible again in 5 s" in trouble.message
 
@@ -182,14 +182,14 @@ async def test_what_it_does_not_like_is_told_by_its_kind(gdelt, server, says, st
 async def test_no_connection_and_no_end_are_failures(gdelt, server):
     assert (await failure(gdelt(base_url=nowhere()))).reason == "unreachable"
     server.fault = "trickles"
-    assert (await failure(gdelt(timeout=0.2))).reason == "timeout"
+    assert (await failure(gdelt(timeout_seconds=0.2))).reason == "timeout"
 
 
 async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
     pace, said = RateLimiter(0.2, lambda: 0.0), []  # its turns come alike, however long it takes to ask
     tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
     start = time.monotonic()
-    await asyncio.gather(*(gdelt(pace=pace).search("x y", BASIC, tell) for _ in range(3)))
+    await asyncio.gather(*(gdelt(rate_limiter=pace).search("x y", BASIC, tell) for _ in range(3)))
     assert len(server.times) == 3
     assert all(at - start > n * 0.19 for n, at in enumerate(sorted(server.times)))
     assert said.count(("queued", False)) == said.count(("queued", True)) == 2
@@ -197,7 +197,7 @@ async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
 
 async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
     pace = RateLimiter(1.6, lambda: 0.0)
-    one, other = gdelt(pace=pace), gdelt(pace=pace)
+    one, other = gdelt(rate_limiter=pace), gdelt(rate_limiter=pace)
     await one.search("x y", BASIC, ignore_event)
     async with deadline(1.5):
         assert (await other.search("x y", BASIC, ignore_event)).articles

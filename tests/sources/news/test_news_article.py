@@ -23,7 +23,7 @@ def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
     assert made.published
     assert made.published.tzinfo is UTC
     assert Article().moment is None
-    for field in ("published", "seen"):
+    for field in ("published", "seen_at"):
         with pytest.raises(ValueError, match="no time zone"):
             Article.model_validate({field: datetime(2026, 1, 1)})
 

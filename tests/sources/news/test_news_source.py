@@ -75,7 +75,7 @@ async def news(tavily, site, gdelt):
             ),
         }
         providers = [made[name]() if isinstance(name, str) else name for name in names]
-        more = {"deadline": 10.0, "clock": lambda: NOW} | more
+        more = {"timeout_seconds": 10.0, "clock": lambda: NOW} | more
         opened.append(NewsRetriever(providers, **more))
         return opened[-1]
 
@@ -225,7 +225,7 @@ async def test_when_all_fail_the_first_choices_reason_is_the_reason(news, tavily
 
 async def test_one_that_hangs_leaves_time_to_the_others(news, tavily):
     tavily.fault = "hangs"
-    finding = await news("tavily", "feeds", deadline=2.0, timeout=30).search(task(), ignore_event)
+    finding = await news("tavily", "feeds", timeout_seconds=2.0, timeout=30).search(task(), ignore_event)
     assert finding.provider == "feeds"
     assert [(f.source, f.reason) for f in finding.failures] == [("tavily", "timeout")]
 
@@ -244,14 +244,14 @@ async def test_what_hangs_beyond_a_provider_is_a_failure_by_its_name(news):
         async def close(self):
             """There is nothing to close."""
 
-    finding = await news(Hanging(), deadline=0.2).search(task(), ignore_event)
+    finding = await news(Hanging(), timeout_seconds=0.2).search(task(), ignore_event)
     assert finding.reason == "timeout"
     assert finding.message.startswith("hanging did not answer within")
 
 
 async def test_who_is_not_configured_is_not_asked(news, tavily):
     source = news("tavily", "feeds", key="")
-    assert source.ready() == Readiness(state="live", detail="feeds")
+    assert source.readiness() == Readiness(state="live", detail="feeds")
     finding = await source.search(task(), ignore_event)
     assert (finding.provider, finding.failures, tavily.log) == ("feeds", (), [])
 

@@ -28,7 +28,7 @@ def server():
 
 
 def provider(server, **more):
-    more = {"base_url": server.base_url, "timeout": 5, "backoff": 0, "clock": lambda: NOW} | more
+    more = {"base_url": server.base_url, "timeout_seconds": 5, "backoff_seconds": 0, "clock": lambda: NOW} | more
     return TavilyNews(KEY, **more)
 
 
@@ -88,42 +88,42 @@ async def test_an_article_has_its_outlet_its_date_and_the_dates_own_words(tavily
     first = (await tavily.search("降准", BASIC, ignore_event)).articles[0]
     assert first.title == "央行宣布降准，第 0 家媒体报道"
     assert (first.outlet, first.provider, first.score) == ("outlet0.example", "tavily", 0.99)
-    assert (first.published, first.day_only) == (NOW, False)
+    assert (first.published, first.is_day_only) == (NOW, False)
     assert first.published_text == "Sat, 21 Nov 2026 09:30:00 GMT"
     assert first.text.startswith("中国人民银行决定下调")
 
 
 async def test_what_lies_outside_the_last_24_hours_is_kept_and_marked(tavily):
     news = await tavily.search("降准", REQUESTS["search_news_last_24_hours"], ignore_event)
-    assert [article.outside for article in news.articles] == [False] * 5 + [True] * 5
+    assert [article.is_outside_window for article in news.articles] == [False] * 5 + [True] * 5
 
 
 async def test_what_lies_outside_the_last_week_is_kept_and_marked(tavily, server):
     server.results = rows(10, NOW, apart=timedelta(days=1))
     news = await tavily.search("降准", REQUESTS["search_news_last_week"], ignore_event)
-    assert [article.outside for article in news.articles] == [False] * 8 + [True] * 2
+    assert [article.is_outside_window for article in news.articles] == [False] * 8 + [True] * 2
 
 
 async def test_what_lies_outside_the_days_asked_for_is_kept_and_marked(tavily, server):
     server.results = rows(6, NOW, apart=timedelta(days=1))
     news = await tavily.search("降准", REQUESTS["search_news_by_date"], ignore_event)
-    assert [article.outside for article in news.articles] == [True, False, False, False, True, True]
+    assert [article.is_outside_window for article in news.articles] == [True, False, False, False, True, True]
 
 
 @pytest.mark.parametrize("told", [None, "", "05/06/2026", "2031-01-01", 1782723600, {}])
 async def test_an_unknown_date_is_kept_as_unknown(tavily, server, told):
     server.results = [rows(1, NOW)[0] | {"published_date": told}]
     (article,) = (await tavily.search("降准", REQUESTS["search_news_by_date"], ignore_event)).articles
-    assert (article.published, article.outside) == (None, False)
+    assert (article.published, article.is_outside_window) == (None, False)
     assert article.published_text == (told if isinstance(told, str) else "")
 
 
 async def test_the_advanced_answer_is_kept_apart_from_the_articles(tavily, server):
     server.lead = "The central bank cut its ratio.\x00"
     news = await tavily.search("降准", REQUESTS["deep_search_news"], ignore_event)
-    assert news.lead == "The central bank cut its ratio."
-    assert all(news.lead not in article.text for article in news.articles)
-    assert (await tavily.search("降准", BASIC, ignore_event)).lead == ""
+    assert news.provider_summary == "The central bank cut its ratio."
+    assert all(news.provider_summary not in article.text for article in news.articles)
+    assert (await tavily.search("降准", BASIC, ignore_event)).provider_summary == ""
 
 
 @pytest.mark.parametrize(
@@ -184,13 +184,13 @@ async def test_a_long_query_is_cut_at_a_word_and_what_was_sent_is_kept(tavily, s
     (body,) = server.bodies
     assert len(body["query"]) <= 400
     assert set(body["query"].split()) == {"lantern"}
-    assert news.asked == body["query"]
-    assert f"{len(news.asked)} characters" in join_notes(news.notes, "en")
+    assert news.executed_query == body["query"]
+    assert f"{len(news.executed_query)} characters" in join_notes(news.notes, "en")
 
 
 async def test_an_ordinary_query_is_sent_as_it_is(tavily):
     news = await tavily.search("降准", BASIC, ignore_event)
-    assert (news.asked, news.notes) == ("", ())
+    assert (news.executed_query, news.notes) == ("", ())
 
 
 # Failures
@@ -253,10 +253,10 @@ async def test_a_pause_that_is_too_long_is_not_waited_for(server):
 
 async def test_who_has_no_patience_waits_for_no_pause_and_is_told_of_none_that_nobody_wants(server):
     server.status, server.error = 400, {"detail": "Invalid topic."}
-    trouble = await failure(provider(server, patience=0, backoff=1))
+    trouble = await failure(provider(server, max_retry_after_seconds=0, backoff_seconds=1))
     assert trouble.message == "HTTP 400: Invalid topic."
     server.status, server.headers = 429, {"Retry-After": "1"}
-    assert "possible again in 1 s" in (await failure(provider(server, patience=0))).message
+    assert "possible again in 1 s" in (await failure(provider(server, max_retry_after_seconds=0))).message
     assert len(server.log) == 2
 
 
@@ -281,7 +281,7 @@ async def test_an_answer_that_is_no_answer_is_malformed(server, fault):
 @pytest.mark.parametrize("fault", ["hangs", "trickles"])
 async def test_an_answer_that_does_not_end_is_late_twice_and_then_a_failure(server, fault):
     server.fault = fault
-    trouble = await failure(provider(server, timeout=0.2))
+    trouble = await failure(provider(server, timeout_seconds=0.2))
     assert (trouble.reason, len(server.log)) == ("timeout", 2)
 
 

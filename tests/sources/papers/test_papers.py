@@ -72,7 +72,7 @@ async def service(server: FakePapers) -> AsyncIterator[Callable[..., PaperProvid
     opened: list[PaperProvider] = []
 
     def service_(name: str, **more: Any) -> PaperProvider:
-        settings = {"base_url": server.address(name), "timeout": 5.0} | more
+        settings = {"base_url": server.address(name), "timeout_seconds": 5.0} | more
         opened.append(SERVICES[name](ServiceClient(**settings)))
         return opened[-1]
 
@@ -84,7 +84,7 @@ async def service(server: FakePapers) -> AsyncIterator[Callable[..., PaperProvid
 @pytest.fixture
 def papers(service: Callable[..., PaperProvider]) -> Callable[..., PaperRetriever]:
     def papers_(*names: str, **more: Any) -> PaperRetriever:
-        made = {"enabled": True, "results": 8, "deadline": 10.0, "clock": lambda: NOW} | more
+        made = {"is_enabled": True, "max_results": 8, "timeout_seconds": 10.0, "clock": lambda: NOW} | more
         return PaperRetriever([service(name) for name in names or SERVICES], **made)
 
     return papers_
@@ -197,14 +197,14 @@ async def test_they_are_told_who_asks_and_an_address_of_mail_only_if_one_is_set(
     service: Any, server: FakePapers
 ) -> None:
     for name in SERVICES:
-        await service(name).works("open access", 3, ignore_event)
+        await service(name).search("open access", 3, ignore_event)
     assert len(server.log) == 5
     for asked in server.log:
         assert asked.headers["user-agent"].startswith(f"Sightline/{research.__version__} ")
         assert not {"mailto", "email"} & set(asked.query)
     server.log.clear()
     for name in ("openalex", "crossref", "pubmed"):
-        await service(name, contact="me@example.org").works("open access", 3, ignore_event)
+        await service(name, contact="me@example.org").search("open access", 3, ignore_event)
     told = [asked.query.get("mailto") or asked.query.get("email") for asked in server.log]
     assert told == ["me@example.org"] * 4
 
@@ -236,16 +236,16 @@ async def test_the_parts_of_an_abstract_in_jats_stay_on_lines_of_their_own(paper
 
 
 def test_the_year_and_the_day_are_those_of_the_publisher() -> None:
-    preprint = _known(doi="10.1000/a", service="arxiv", year=2017, day=date(2017, 6, 12))
-    article_ = _known(doi="10.1000/a", service="crossref", venue="Journal")
+    preprint = _known(doi="10.1000/a", provider="arxiv", year=2017, published=date(2017, 6, 12))
+    article_ = _known(doi="10.1000/a", provider="crossref", venue="Journal")
     (one,) = merge_works([[preprint], [article_]])
     assert (one.year, one.published, one.venue) == (2018, None, "Journal")
-    (one,) = merge_works([[preprint], [_known(doi="10.1000/a", service="crossref", day=date(2018, 2, 3))]])
+    (one,) = merge_works([[preprint], [_known(doi="10.1000/a", provider="crossref", published=date(2018, 2, 3))]])
     assert one.published == date(2018, 2, 3)
 
 
 def _known(title: str = "On open access", **more: Any) -> Work:
-    return Work(**{"title": title, "service": "openalex", "year": 2018, "page": "https://a.test"} | more)
+    return Work(**{"title": title, "provider": "openalex", "year": 2018, "page_url": "https://a.test"} | more)
 
 
 SMITH, LEE = (Author(name="Ann Smith"),), (Author(family="Lee", given="Bo"),)
@@ -255,7 +255,7 @@ SMITH, LEE = (Author(name="Ann Smith"),), (Author(family="Lee", given="Bo"),)
     ("one", "other", "same"),
     [
         ({"doi": "10.1000/a"}, {"doi": "10.1000/a", "title": "Else", "year": 1999}, True),
-        ({}, {"title": "On Open-Access!", "service": "arxiv"}, True),
+        ({}, {"title": "On Open-Access!", "provider": "arxiv"}, True),
         ({}, {"year": 2019}, False),
         ({"year": None}, {"year": None}, False),
         ({"doi": "10.1000/a"}, {}, True),
@@ -270,8 +270,8 @@ def test_two_descriptions_are_of_one_work(one: dict, other: dict, same: bool) ->
 
 
 def test_what_more_services_found_comes_first_and_citations_order_nothing() -> None:
-    lone = _known("Cited much", doi="10.1000/much", cited=90_000)
-    both = _known("Found twice", doi="10.1000/twice", cited=1)
+    lone = _known("Cited much", doi="10.1000/much", citation_count=90_000)
+    both = _known("Found twice", doi="10.1000/twice", citation_count=1)
     assert [one.title for one in merge_works([[lone, both], [both]])] == ["Found twice", "Cited much"]
 
 
@@ -368,10 +368,10 @@ EMPTY: dict[str, Any] = {"openalex": [], "crossref": [], "arxiv": feed(), "pubme
 
 @pytest.mark.parametrize("name", SERVICES)
 async def test_a_service_finds_works_or_none(service: Any, server: FakePapers, name: str) -> None:
-    (one,) = await service(name).works("open access", 5, ignore_event)
-    assert one.service == name and one.title and one.url and one.year
+    (one,) = await service(name).search("open access", 5, ignore_event)
+    assert one.provider == name and one.title and one.url and one.year
     server.bodies[name] = EMPTY[name]
-    assert await service(name).works("open access", 5, ignore_event) == []
+    assert await service(name).search("open access", 5, ignore_event) == []
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -416,7 +416,7 @@ async def test_a_body_that_does_not_end_and_a_service_that_is_away_are_told(
     assert (await trouble(service(name, base_url=nowhere()))).reason == "unreachable"
     server.fault = "trickles"
     monkeypatch.undo()
-    assert (await trouble(service(name, timeout=0.2))).reason == "timeout"
+    assert (await trouble(service(name, timeout_seconds=0.2))).reason == "timeout"
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -428,7 +428,7 @@ async def test_text_from_outside_is_cleaned_and_no_markup_is_left(service: Any, 
         "arxiv": feed(entry(title=escaped, summary=escaped)),
         "pubmed": records(article(title=escaped, abstract=f"<AbstractText>{escaped}</AbstractText>")),
     }
-    (one,) = await service(name).works("open access", 5, ignore_event)
+    (one,) = await service(name).search("open access", 5, ignore_event)
     assert "open access" in one.title and "<" not in one.title
     for text in (one.title, one.abstract):
         assert not {"\u202e", "\x00"} & set(text)
@@ -440,7 +440,7 @@ async def test_text_from_outside_is_cleaned_and_no_markup_is_left(service: Any, 
 async def test_any_field_may_be_anything(service: Any, server: FakePapers, name: str, value: Any) -> None:
     make = {"openalex": openalex, "crossref": crossref}[name]
     server.bodies[name] = [make(**{key: value}) for key in make()] + [value, make()]
-    found = await service(name).works("open access", 50, ignore_event)
+    found = await service(name).search("open access", 50, ignore_event)
     assert found[-1].title == TITLE
     assert all(isinstance(one.title, str) and one.url for one in found)
 
@@ -459,14 +459,14 @@ async def test_of_very_many_works_and_authors_the_first_are_taken(service: Any, 
         "arxiv": feed(*[entry(more=atom * 300)] * 40),
         "pubmed": records(*[article().replace("</AuthorList>", own * 300 + "</AuthorList>")] * 40),
     }
-    works = await service(name).works("open access", 5, ignore_event)
+    works = await service(name).search("open access", 5, ignore_event)
     assert (len(works), len(works[0].authors)) == (5, work.MAX_AUTHORS)
 
 
 async def test_the_places_of_an_inverted_index_are_numbers_of_any_size(service: Any, server: FakePapers) -> None:
     index = {"second": [10**12], "first": [-5, "x", None], "third": "no", "": [10**13]}
     server.bodies["openalex"] = [openalex(abstract_inverted_index=index)]
-    (one,) = await service("openalex").works("open access", 5, ignore_event)
+    (one,) = await service("openalex").search("open access", 5, ignore_event)
     assert one.abstract == "first second"
 
 
@@ -476,7 +476,7 @@ async def test_what_a_document_declares_is_neither_fetched_nor_put_in(service: A
     body = feed(entry(title="Open access &a8; &f;"))
     server.bodies["arxiv"] = body.replace("?>\n", f"?>\n{declared}", 1)
     try:
-        (one,) = await service("arxiv").works("open access", 5, ignore_event)
+        (one,) = await service("arxiv").search("open access", 5, ignore_event)
     except ServiceError as refused:
         assert refused.reason == "malformed"
     else:
@@ -514,13 +514,13 @@ async def test_if_nobody_answers_the_reason_is_told(papers: Any, server: FakePap
 @pytest.mark.slow
 async def test_a_service_that_does_not_end_leaves_what_the_others_found(papers: Any, server: FakePapers) -> None:
     server.faulty, server.fault = ("arxiv",), "trickles"
-    finding: Finding = await papers(deadline=3.0).search(TASK, ignore_event)
+    finding: Finding = await papers(timeout_seconds=3.0).search(TASK, ignore_event)
     assert [one.source for one in finding.failures] == ["arxiv"]
     assert finding.failures[0].reason == "timeout" and finding.evidence
 
 
 async def test_nothing_found_is_empty_and_no_more_is_kept_than_was_asked_for(papers: Any, server: FakePapers) -> None:
-    assert len(await found(papers(results=2))) == 2
+    assert len(await found(papers(max_results=2))) == 2
     server.bodies = dict(EMPTY)
     finding = await papers().search(TASK, ignore_event)
     assert (finding.reason, finding.failures) == ("empty", ())
@@ -533,10 +533,10 @@ async def test_domains_to_avoid_are_left_out_before_the_best_are_taken(papers: A
     ]  # fmt: skip
     names = ("openalex", "crossref")
     assert len(await found(papers(*names))) == 2
-    finding = await papers(*names, results=1, domains={"mill.example": "avoid"}).search(TASK, ignore_event)
+    finding = await papers(*names, max_results=1, domain_verdicts={"mill.example": "avoid"}).search(TASK, ignore_event)
     assert [item.title for item in finding.evidence] == [TITLE]
     assert finding.message == "1 results of domains that are to be avoided"
-    warned = await found(papers(*names, domains={"mill.example": "warn"}))
+    warned = await found(papers(*names, domain_verdicts={"mill.example": "warn"}))
     assert {item.title: item.standing for item in warned} == {"Elsewhere": "warned", TITLE: ""}
 
 
@@ -573,7 +573,7 @@ def _built(tmp_path: Path, server: FakePapers, **env: str) -> Any:
 
 async def test_a_fresh_desk_connects_nowhere_for_it(tmp_path: Path, server: FakePapers) -> None:
     fresh = _built(tmp_path, server)
-    ready = fresh.ready()
+    ready = fresh.readiness()
     assert (ready.state, ready.detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
     with pytest.raises(ServiceError) as caught:
         await fresh.search(TASK, ignore_event)
@@ -589,9 +589,9 @@ async def test_where_open_sources_are_on_it_is_usual_and_asks_the_addresses_that
     tmp_path: Path, server: FakePapers
 ) -> None:
     opened = _built(tmp_path, server, SIGHTLINE_OPEN_SOURCES="on", SIGHTLINE_CONTACT="me@a.test")
-    assert opened.ready().state == "live"
+    assert opened.readiness().state == "live"
     for models in (False, True):
-        assert SOURCE.is_default(SourceStatus(opened.ready().state, has_model=models, no_remote_default=False))
+        assert SOURCE.is_default(SourceStatus(opened.readiness().state, has_model=models, no_remote_default=False))
     finding = await opened.search(TASK, ignore_event)
     await opened.close()
     assert len(finding.evidence) == 3 and not finding.failures

@@ -79,7 +79,7 @@ class Bench:
 
     def servers(self) -> list[int]:
         """The processes of the server itself, without what starts it and ties it to us."""
-        return marked(self.mark, SERVERS[self.route], but="tether.py")
+        return marked(self.mark, SERVERS[self.route], but="supervisor.py")
 
     def close(self) -> None:
         self.desk.close()

@@ -123,7 +123,7 @@ async def soon(true: Callable[[], object], seconds: float = 60.0) -> None:
 
 def servers(mark: str) -> list[int]:
     """The processes of our own server, without those that tie it to us."""
-    return marked(mark, "-m research.sources.places.server", but="tether.py")
+    return marked(mark, "-m research.sources.places.server", but="supervisor.py")
 
 
 def kill(pids: list[int]) -> None:
@@ -202,7 +202,7 @@ async def test_a_failure_comes_with_its_reason_and_an_unknown_tool_is_refused(
 
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("victim", ["research.sources.places.server", "tether.py"])
+@pytest.mark.parametrize("victim", ["research.sources.places.server", "supervisor.py"])
 async def test_a_server_killed_between_calls_is_started_anew(
     victim: str, fake: FakeAmap, tmp_path: Path, mark: str
 ) -> None:

@@ -78,7 +78,7 @@ def run(*command: str, **env: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def sleeping(mark: str) -> bool:
-    return len(marked(mark, "sleep 1000", but="tether.py")) >= 2
+    return len(marked(mark, "sleep 1000", but="supervisor.py")) >= 2
 
 
 def test_it_ends_the_whole_group_when_its_parent_is_killed(mark: str) -> None:

@@ -103,7 +103,7 @@ async def names(host, port):
 async def fetching(site, *others, **options):
     """A fetcher that may read the site, on a web of which all ports are open."""
     ports = frozenset(other.port for other in (site, *others))
-    given = {"resolve": names, "ports": ports, "today": lambda: TODAY, **options}
+    given = {"resolve": names, "allowed_ports": ports, "today": lambda: TODAY, **options}
     fetcher = PageFetcher(allowed_endpoints=frozenset({site.endpoint}), **given)
     try:
         yield fetcher
@@ -158,7 +158,7 @@ async def test_a_page_is_its_title_its_main_text_and_what_it_states_of_itself(si
 
 async def test_the_site_is_told_who_asks_and_nothing_else(site):
     site.replies["/a"] = replace(TOWER, headers={"Set-Cookie": "id=1; Path=/"})
-    async with fetching(site, agent="Sightline/9 (tests)") as fetcher:
+    async with fetching(site, user_agent="Sightline/9 (tests)") as fetcher:
         await fetcher.fetch(at(site, "/a"))
         await fetcher.fetch(at(site, "/"))
     assert [asked.path for asked in site.requests] == ["/robots.txt", "/a", "/"]
@@ -306,7 +306,7 @@ def secure(tmp_path):
 
 async def test_a_page_is_read_over_tls(secure):
     site, trusting = secure
-    async with fetching(site, tls=trusting) as fetcher:
+    async with fetching(site, tls_context=trusting) as fetcher:
         assert (await fetcher.fetch(at(site, scheme="https"))).title == "The tower"
 
 
@@ -321,7 +321,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_not_taken(secure):
 
 async def test_a_certificate_for_another_name_is_not_taken(secure):
     site, trusting = secure
-    async with fetching(site, tls=trusting) as fetcher:
+    async with fetching(site, tls_context=trusting) as fetcher:
         trouble = await failure(fetcher, at(site, host="other.example", scheme="https"))
     assert "certificate" in trouble.message
     assert site.requests == []
@@ -330,7 +330,7 @@ async def test_a_certificate_for_another_name_is_not_taken(secure):
 async def test_a_redirect_out_of_encryption_is_not_followed(secure, trap):
     site, trusting = secure
     site.replies["/"] = redirect(f"http://site.example:{trap.port}/")
-    async with fetching(site, trap, tls=trusting) as fetcher:
+    async with fetching(site, trap, tls_context=trusting) as fetcher:
         trouble = await failure(fetcher, at(site, scheme="https"))
     assert trouble.message == "site.example redirects from https to http"
     assert trap.connections == 0
@@ -358,7 +358,7 @@ async def test_a_page_that_announces_too_much_is_not_begun(site):
 
 async def test_a_page_without_end_is_left_when_it_is_too_long(site):
     site.replies["/a"] = Reply(b"x" * 50_000, length=-1, times=10_000)
-    async with fetching(site, size=200_000) as fetcher:
+    async with fetching(site, max_bytes=200_000) as fetcher:
         trouble = await failure(fetcher, at(site, "/a"))
     assert trouble.message == "the page is longer than 200,000 bytes"
 
@@ -405,7 +405,7 @@ async def test_half_a_page_is_no_page(site, reply):
 
 async def test_a_site_that_drips_is_left_at_the_deadline(site):
     site.replies["/a"] = Reply(b"<p>", times=1_000, pause=0.05)
-    async with fetching(site, deadline=0.4) as fetcher:
+    async with fetching(site, timeout_seconds=0.4) as fetcher:
         begun = time.monotonic()
         trouble = await failure(fetcher, at(site, "/a"))
         assert time.monotonic() - begun < 30
@@ -416,7 +416,7 @@ async def test_a_site_that_drips_is_left_at_the_deadline(site):
 async def test_redirects_and_waiting_have_one_deadline_together(site):
     site.replies["/a"] = replace(redirect("/b"), waits=0.3)
     site.replies["/b"] = replace(TOWER, waits=0.3)
-    async with fetching(site, deadline=0.5) as fetcher:
+    async with fetching(site, timeout_seconds=0.5) as fetcher:
         assert (await failure(fetcher, at(site, "/a"))).reason == "timeout"
 
 
@@ -424,7 +424,7 @@ async def test_a_name_server_that_says_nothing_is_left_at_the_deadline(site):
     async def resolve(host, port):
         await asyncio.Event().wait()
 
-    async with fetching(site, resolve=resolve, deadline=0.2) as fetcher:
+    async with fetching(site, resolve=resolve, timeout_seconds=0.2) as fetcher:
         assert (await failure(fetcher, at(site))).reason == "timeout"
 
 
@@ -521,14 +521,14 @@ async def test_a_rule_for_us_counts_before_one_for_all(site):
     site.replies["/robots.txt"] = robots(
         "User-agent: *", "Disallow: /", "", "User-agent: Sightline", "Disallow: /inner"
     )
-    async with fetching(site, agent="Sightline/1.0 (research desk)") as fetcher:
+    async with fetching(site, user_agent="Sightline/1.0 (research desk)") as fetcher:
         assert (await fetcher.fetch(at(site))).text
         assert (await failure(fetcher, at(site, "/inner"))).reason == "blocked"
 
 
 async def test_a_rule_for_a_word_of_our_description_is_not_for_us(site):
     site.replies["/robots.txt"] = robots("User-agent: research", "Disallow: /")
-    async with fetching(site, agent="Sightline/1.0 (research desk)") as fetcher:
+    async with fetching(site, user_agent="Sightline/1.0 (research desk)") as fetcher:
         assert (await fetcher.fetch(at(site))).text
 
 
@@ -653,7 +653,7 @@ async def test_a_page_for_which_nobody_waits_is_given_up_and_can_be_asked_for_ag
 
 async def test_the_pages_used_last_are_remembered_and_no_more_of_them(site):
     site.replies |= {f"/{n}": TOWER for n in range(3)}
-    async with fetching(site, pages=2) as fetcher:
+    async with fetching(site, max_cached_pages=2) as fetcher:
         for path in ("/0", "/1", "/0", "/2", "/0", "/1"):
             await fetcher.fetch(at(site, path))
     assert site.paths == ["/0", "/1", "/2", "/1"]

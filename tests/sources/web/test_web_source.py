@@ -353,7 +353,7 @@ async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(
             },
         )
         async with reading(site) as reader:
-            source = web.source(web.google, summarise=web.models.summarise, reader=reader, pages=3)
+            source = web.source(web.google, summarise=web.models.summarise, page_reader=reader, pages_per_search=3)
             finding = await source.search(TASK, ignore_event)
         assert [item.url for item in finding.evidence] == [uri]
         assert (site.requests, site.connections) == ([], 0)
@@ -458,7 +458,7 @@ async def test_pages_are_read_only_if_that_is_turned_on(web: Web, tavily: FakeTa
         tavily.results = rows(site, "/0", "/1", "/2", "/3")
         for pages in (0, 2):
             async with reading(site) as reader, by_tavily(tavily) as only:
-                finding = await web.source(only, reader=reader, pages=pages).search(TASK, ignore_event)
+                finding = await web.source(only, page_reader=reader, pages_per_search=pages).search(TASK, ignore_event)
             assert site.paths == [f"/{n}" for n in range(pages)]
             assert len(finding.evidence) == 4
             assert finding.failures == ()
@@ -470,7 +470,7 @@ async def test_what_a_page_says_stands_before_the_snippet_of_it(
     with Site({"/tower": TOWER}) as site:
         tavily.results = rows(site, "/tower")
         async with reading(site) as reader, by_tavily(tavily) as only:
-            source = web.source(only, reader=reader, pages=1, summarise=web.models.summarise)
+            source = web.source(only, page_reader=reader, pages_per_search=1, summarise=web.models.summarise)
             (item,) = (await source.search(TASK, ignore_event)).evidence
     assert len(item.passages) >= 2
     assert "Paragraph 1" in item.passages[0].text
@@ -489,7 +489,7 @@ async def test_a_page_that_cannot_be_read_is_named_and_its_snippet_stays(
     with Site({"/good": TOWER, "/bad": reply}) as site:
         tavily.results = rows(site, "/good", "/bad")
         async with reading(site) as reader, by_tavily(tavily) as only:
-            source = web.source(only, reader=reader, pages=2, deadline=2.0)
+            source = web.source(only, page_reader=reader, pages_per_search=2, deadline=2.0)
             finding = await source.search(TASK, ignore_event)
     good, bad = finding.evidence
     (failure,) = finding.failures
@@ -504,7 +504,7 @@ async def test_the_text_of_an_application_is_not_taken_for_that_of_a_page_that_i
     with Site({"/": TOWER}) as site:
         tavily.results = rows(site, "/#/a", "/#/b")
         async with reading(site) as reader, by_tavily(tavily) as only:
-            finding = await web.source(only, reader=reader, pages=2).search(TASK, ignore_event)
+            finding = await web.source(only, page_reader=reader, pages_per_search=2).search(TASK, ignore_event)
     texts = [[passage.text for passage in item.passages] for item in finding.evidence]
     assert texts == [["Snippet of /#/a."], ["Snippet of /#/b."]]
     assert [failure.reason for failure in finding.failures] == ["empty", "empty"]
@@ -515,7 +515,7 @@ async def test_a_page_that_two_searches_want_is_fetched_once_and_serves_both(web
     with Site({"/tower": TOWER}) as site:
         tavily.results = rows(site, "/tower")
         async with reading(site) as reader, by_tavily(tavily) as only:
-            source = web.source(only, reader=reader, pages=1)
+            source = web.source(only, page_reader=reader, pages_per_search=1)
             tasks = [Task(id=f"1.{n}", source="web", query=f"门票 {n}") for n in range(3)]
             findings = await asyncio.gather(*(source.search(task, ignore_event) for task in tasks))
             findings.append(await source.search(TASK, ignore_event))
@@ -529,7 +529,7 @@ async def test_a_reader_is_never_given_an_address_that_only_redirects(web: Web, 
         async with reading(site) as reader, by_tavily(tavily) as other:
             first, second = (await other.search("x", ignore_event)).evidence
             stored = Stored(first.model_copy(update={"expires": True}), second)
-            await web.source(stored, reader=reader, pages=2).search(TASK, ignore_event)
+            await web.source(stored, page_reader=reader, pages_per_search=2).search(TASK, ignore_event)
         assert site.paths == ["/1"]
 
 

@@ -255,7 +255,7 @@ async def test_a_long_query_is_cut_at_a_word_and_that_is_said(wikipedia, server)
 
 
 async def test_closing_twice_is_harmless_and_a_later_search_connects_anew(wikipedia):
-    assert wikipedia.ready().state == "live"
+    assert wikipedia.readiness().state == "live"
     await wikipedia.search("lake", ignore_event)
     await wikipedia.close()
     await wikipedia.close()

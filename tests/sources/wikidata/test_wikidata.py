@@ -77,7 +77,7 @@ def source(world: FakeWorld, *, timeout: float = 5.0, address: str = "", **more:
         code: ServiceClient(f"{world.base_url}/wikipedia/{code}", timeout_seconds=timeout) for code in ("zh", "en")
     }
     client = ServiceClient(address or f"{world.base_url}/wikidata", timeout_seconds=timeout)
-    return WikidataRetriever(client, wikis, **({"enabled": True, "deadline": 10.0, "clock": lambda: NOW} | more))
+    return WikidataRetriever(client, wikis, **({"is_enabled": True, "timeout_seconds": 10.0, "clock": lambda: NOW} | more))
 
 
 async def asked(wikidata: WikidataRetriever, query: str) -> Finding:
@@ -258,7 +258,7 @@ async def test_one_that_is_not_there_is_unreachable(world: FakeWorld) -> None:
 
 
 async def test_it_is_asked_only_where_that_is_turned_on(world: FakeWorld) -> None:
-    made = source(world, enabled=False)
+    made = source(world, is_enabled=False)
     assert (made.readiness().state, made.readiness().detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
     with pytest.raises(ServiceError) as caught:
         await asked(made, "Kyoto")
