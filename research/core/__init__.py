@@ -1,1 +1,2 @@
-"""Records, settings, errors, texts and the reading of text: what every other package may import."""
+"""Records, settings, errors, messages and text parsing: the base that every other package may
+import."""
