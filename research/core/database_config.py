@@ -140,7 +140,8 @@ def default_database(url: SecretStr, configs: DatabaseConfigs) -> str:
 
 
 def database_name(url: str) -> str:
-    """Return the name of a database by its URL: its own name, or that of its file without suffix."""
+    """Return the name of a database by its URL: its own name, or that of its file
+    without suffix."""
     name = urlsplit(url).path.rsplit("/", 1)[-1]
     return Path(name).stem if url.startswith(("sqlite", "duckdb")) else name
 

@@ -30,12 +30,14 @@ class Countdown:
         return self._ends_at - (self._paused_at if self._pause_count else _loop_time())
 
     def pause(self) -> None:
+        """Pause the countdown; several pauses may overlap."""
         if not self._pause_count:
             self._paused_at = _loop_time()
             self._reschedule(None)
         self._pause_count += 1
 
     def resume(self) -> None:
+        """End one pause; the countdown runs again after the last one."""
         self._pause_count -= 1
         if not self._pause_count:
             self._ends_at += _loop_time() - self._paused_at

@@ -85,13 +85,15 @@ MAX_QUESTION_CHARS = 2_000  # longer text belongs in the library
 
 
 def fingerprint(*parts: str, digits: int = 12) -> str:
-    """Return a short stable id (`digits` hexadecimal digits) of some strings, whose order matters."""
+    """Return a short stable id (`digits` hexadecimal digits) of some strings, whose
+    order matters."""
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
     return digest.hexdigest()[:digits]
 
 
 def normalise_query(query: str) -> str:
-    """Normalise a query for comparison: NFKC, case-folded, punctuation and white space collapsed."""
+    """Normalise a query for comparison: NFKC, case-folded, punctuation and white
+    space collapsed."""
     folded = unicodedata.normalize("NFKC", query).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
 
@@ -221,8 +223,8 @@ class DistanceMatrix(Record):
 
 
 class Author(Record):
-    """An author as catalogued: family and given names, or one `name` where they cannot be told
-    apart, as for a group."""
+    """An author as catalogued: family and given names, or a single `name` where these are not
+    separated, as for a group."""
 
     family: str = ""
     given: str = ""
@@ -230,6 +232,7 @@ class Author(Record):
 
     @property
     def display_name(self) -> str:
+        """Full name, given name first."""
         return self.name or f"{self.given} {self.family}".strip()
 
 
@@ -409,7 +412,7 @@ class SupportGap(Record):
 
 
 class SupportAssessment(Record):
-    """How well the cited passages support a claim: a hint, never a verdict.
+    """Assessment of a claim against its cited passages: a hint, never a verdict.
 
     `passage` is the index of the closest passage, `start` to `end` its closest sentence; `score` (0
     to 1) is the probability that the passages support the claim.
@@ -494,7 +497,8 @@ class Column(Record):
 
 
 class Row(Record):
-    """A row of a table. `about` distinguishes it from others with the same name, such as by city."""
+    """A row of a table. `about` distinguishes it from others with the same name, such as
+    by city."""
 
     id: str
     name: str
@@ -503,6 +507,7 @@ class Row(Record):
 
     @property
     def full_name(self) -> str:
+        """Name with the distinguishing part."""
         return f"{self.name} {self.about}".strip()
 
 
@@ -564,6 +569,7 @@ class Cell(Record):
 
     @property
     def value(self) -> CellValue | None:
+        """The best value; None if the cell is empty."""
         return self.readings[0].value if self.readings else None
 
 
@@ -998,10 +1004,12 @@ class Run(Record):
 
     @property
     def is_active(self) -> bool:
+        """True while the run is queued or running."""
         return self.status in ("queued", "running")
 
     @property
     def is_resumable(self) -> bool:
+        """True if the run ended early and can be continued."""
         return self.status in ("stopped", "interrupted", "failed")
 
 

@@ -66,6 +66,7 @@ class _OpenSpan:
     totals: dict[str, float] = field(default_factory=dict)
 
     def start_child(self, name: str, attributes: Mapping[str, Any], *, is_client_call: bool = False) -> _OpenSpan:
+        """Start a span below this one."""
         from opentelemetry.trace import SpanKind, set_span_in_context
 
         kind = SpanKind.CLIENT if is_client_call else SpanKind.INTERNAL
@@ -333,7 +334,8 @@ def _finding_attributes(finding: Finding) -> dict[str, Any]:
 
 
 def _error_type(error: BaseException) -> str:
-    """Return the type of an error: the reason of a `ServiceError`, "cancelled", or the class name."""
+    """Return the type of an error: the reason of a `ServiceError`, "cancelled", or the
+    class name."""
     reason = getattr(error, "reason", None)
     if isinstance(reason, str) and reason in _FAILURE_REASONS:
         return reason
@@ -347,7 +349,8 @@ def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class Ids(RandomIdGenerator):
-        """Generates trace ids by hashing the run id. Only the event loop of the runs starts traces."""
+        """Generates trace ids by hashing the run id. Only the event loop of the runs
+        starts traces."""
 
         run = ""
 

@@ -53,7 +53,8 @@ async def _forward_valid_messages(
 
 
 def _request_error(message: IncomingMessage) -> types.JSONRPCError | None:
-    """Return the error response to a request that no server can handle; None for any other message."""
+    """Return the error response to a request that no server can handle; None for any
+    other message."""
     request = message.message.root if isinstance(message, SessionMessage) else None
     if not isinstance(request, types.JSONRPCRequest):
         return None

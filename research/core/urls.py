@@ -383,7 +383,8 @@ def _desktop_host(host: str, *, is_article: bool) -> str:
 
 
 def _is_single_site(host: str) -> bool:
-    """Return whether a host belongs to one site; .com.cn, .bj.cn and github.io are shared by many."""
+    """Return whether a host belongs to one site; .com.cn, .bj.cn and github.io are shared
+    by many."""
     *_, second, top = ["", *host.split(".")]
     if not second or host in _SHARED_HOSTS or not re.fullmatch("[^0-9:]+", top):
         return False

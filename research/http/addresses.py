@@ -137,7 +137,8 @@ def _table_reason(address: IPAddress, table: Any) -> str:
 
 
 def _embedded_ipv4(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that an IPv6 address wraps (RFC 3056, 4291, 4380, 5214, 6052, 7915)."""
+    """Yield the IPv4 addresses that an IPv6 address wraps (RFC 3056, 4291, 4380, 5214,
+    6052, 7915)."""
     bits = int(address)
     if any(address in network for network in _NETWORKS_ENDING_IN_IPV4):
         yield _ipv4_from_bits(bits)

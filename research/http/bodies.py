@@ -24,6 +24,7 @@ class ValidatingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
+        """Return the checked addresses of a host."""
         return [
             ResolveResult(
                 hostname=host,
@@ -51,6 +52,7 @@ class _GzipDecoder:
         self._member_count = 1
 
     def __call__(self, data: bytes, max_bytes: int) -> bytes:
+        """Decompress the next piece to at most `max_bytes` bytes."""
         out = self._member.decompress(data, max_bytes)
         while self._member.eof and self._member.unused_data.startswith(_GZIP_MAGIC) and len(out) < max_bytes:
             rest = self._member.unused_data
@@ -63,6 +65,7 @@ class _GzipDecoder:
 
     @property
     def is_complete(self) -> bool:
+        """True after the end of a gzip member."""
         return self._member.eof
 
 

@@ -72,6 +72,7 @@ class ServiceClient:
         return root
 
     async def close(self) -> None:
+        """Close the connections."""
         client, self._client = self._client, None
         if client:
             await client.aclose()

@@ -41,6 +41,7 @@ class TavilyClient:
         self._client: AsyncTavilyClient | None = None
 
     def readiness(self) -> Readiness:
+        """Return whether a key is set."""
         return Readiness(state="live") if self._key else Readiness(state="missing", detail=KEY_SETTING)
 
     async def search(self, query: str, **parameters: Any) -> dict[str, Any]:
@@ -66,6 +67,7 @@ class TavilyClient:
             raise timeout_error("Tavily", self._timeout_seconds) from error
 
     async def close(self) -> None:
+        """Close the connections."""
         http, self._http_client, self._client = self._http_client, None, None
         if http:
             await http.aclose()

@@ -44,7 +44,7 @@ def _same_kind_values(claim: Measure, exact: Sequence[Measure]) -> list[float]:
 def _sums(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
     """Yield the sums of two values, and of three or more consecutive ones."""
     values = _same_kind_values(claim, exact)
-    yield from (one + other for one, other in combinations(values, 2))
+    yield from (first + second for first, second in combinations(values, 2))
     for start, end in combinations(range(len(values) + 1), 2):
         if end - start > 2:
             yield sum(values[start:end])
@@ -53,7 +53,7 @@ def _sums(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float
 def _differences(claim: Measure, exact: Sequence[Measure], measures: Sequence[Measure]) -> Iterator[float]:
     """Yield differences, remainders of a whole, and values before a change."""
     values = _same_kind_values(claim, exact)
-    yield from (abs(one - other) for one, other in combinations(values, 2))
+    yield from (abs(first - second) for first, second in combinations(values, 2))
     ratios = [m.low for m in measures if m.kind == "ratio"]
     points = [m.low for m in measures if m.kind == "points"]
     years = [m.date_parts[0] for m in measures if m.is_date and m.date_parts[0]]
@@ -61,9 +61,9 @@ def _differences(claim: Measure, exact: Sequence[Measure], measures: Sequence[Me
         yield from (100 - ratio for ratio in ratios if ratio < 100)
         yield from (ratio + change for ratio in ratios for p in points for change in (p, -p))
     elif claim.kind == "points":
-        yield from (abs(one - other) for one, other in combinations(ratios, 2) if one != other)
+        yield from (abs(first - second) for first, second in combinations(ratios, 2) if first != second)
     elif claim.kind == "duration":
-        yield from (abs(one - other) * _YEAR_SECONDS for one, other in combinations(years, 2) if one != other)
+        yield from (abs(first - second) * _YEAR_SECONDS for first, second in combinations(years, 2) if first != second)
     else:
         changes = [1 + sign * ratio / 100 for ratio in ratios if ratio < 100 for sign in (1, -1)]
         yield from (value / change for value in values for change in changes)
@@ -80,7 +80,7 @@ def _fractions(claim: Measure, exact: Sequence[Measure], measures: Sequence[Meas
 
 def _ratios(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
     """Yield the ratio of two figures, or its percentage and the percentage of change."""
-    for one, other in permutations((m for m in exact if m.low > 0), 2):
-        if one.low != other.low and (one.kind == other.kind or {one.kind, other.kind} <= _COUNT_KINDS):
-            share = one.low / other.low
+    for first, second in permutations((m for m in exact if m.low > 0), 2):
+        if first.low != second.low and (first.kind == second.kind or {first.kind, second.kind} <= _COUNT_KINDS):
+            share = first.low / second.low
             yield from (share,) if claim.kind == "times" else (100 * share, 100 * abs(share - 1))

@@ -194,7 +194,8 @@ def _ambiguous_date_measure(match: re.Match[str]) -> Measure | None:
 
 
 def _has_chinese_unit(text: str, end: int) -> bool:
-    """Return whether an apparent year has a Chinese unit: 2000点, 1800户; not 2022届, 2024款, 2023部署."""
+    """Return whether an apparent year has a Chinese unit: 2000点, 1800户; not 2022届,
+    2024款, 2023部署."""
     spelling, after = match_unit(text, end)
     is_han = "\u4e00" <= spelling[:1] <= "\u9fff" and spelling not in ("届", "级", "款", "期", "年")
     return is_han and not is_word_start(text, after, spelling)

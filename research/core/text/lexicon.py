@@ -1,4 +1,5 @@
-"""Reader of `research/data/lexicon.tsv`: synonyms in both languages. The file explains its columns."""
+"""Reader of `research/data/lexicon.tsv`: synonyms in both languages. The file explains
+its columns."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ class LexiconEntry(NamedTuple):
         return self.uses[0]
 
     def spellings(self, language: Language) -> tuple[str, ...]:
+        """Return the spellings in a language."""
         return self.zh if language == "zh" else self.en
 
 

@@ -61,7 +61,8 @@ class Measure:
 
     @property
     def family(self) -> str:
-        """The group of kinds it can be compared with: money of any currency, any form of a share."""
+        """The group of kinds it can be compared with: money of any currency, any form of
+        a share."""
         return _FAMILIES.get(self.kind, self.kind)
 
     @property

@@ -266,7 +266,8 @@ def _parse_han_digits(digits: str, decimals: str, has_scale: bool) -> _Range | N
 
 
 def _sum_terms(terms: list[_Range | str], bound_index: int) -> float | None:
-    """Return the value of coefficients and scales at one bound; None if they do not fit together."""
+    """Return the value of coefficients and scales at one bound; None if they do not
+    fit together."""
     total = section = 0.0
     pending: float | None = None
     small = great = math.inf
@@ -344,7 +345,8 @@ _VAGUE_PLURAL_PATTERN = re.compile(
 
 
 def _find_spoken_numerals(text: str) -> Iterator[Numeral]:
-    """Yield numbers in English words: thirty-two, three hundred and five, two and a half million."""
+    """Yield numbers in English words: thirty-two, three hundred and five, two and a
+    half million."""
     at = 0
     while match := _SPOKEN_NUMBER_PATTERN.search(text, at):
         numeral = _parse_spoken(match)

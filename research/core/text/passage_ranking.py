@@ -36,7 +36,8 @@ def _make_passage(text: str, origin: str, start: int, end: int) -> Passage:
 
 
 def _bm25_scores(texts: list[str], query: str) -> list[float]:
-    """Return the BM25 score of each text, with the usual constants; light words have a low weight."""
+    """Return the BM25 score of each text, with the usual constants; light words have a
+    low weight."""
     query_weights = {word: 0.3 if word in LIGHT_WORDS else 1.0 for word in tokenize(query) if not is_stop_word(word)}
     counts = [Counter(tokenize(text)) for text in texts]
     sizes = [count.total() for count in counts]

@@ -50,7 +50,7 @@ _FEET_INCHES_PATTERN = re.compile(
 )
 _NOT_BEFORE_NUMBER = tuple("第初星其之万统唯周每某")  # 第三, 星期三, 其一: not a count of what follows
 _CERTAIN_UNITS = frozenset(data.words("figures")["counted"].split("|"))
-_APPROXIMATE_PREFIXES = tuple("近约逾超达过上")  # 近百人, 逾百万: before a scale that has no number of its own
+_APPROXIMATE_PREFIXES = tuple("近约逾超达过上")  # stand before a bare scale: 近百人, 逾百万
 _NOT_AFTER_UNIT = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def _is_number(text: str, sized: _NumeralWithUnits) -> bool:
 
 def _is_number_without_unit(sized: _NumeralWithUnits, numeral_text: str, before: str, following: str) -> bool:
     """Return the same for a Chinese numeral without a unit."""
-    if "几" in numeral_text:  # 十几, 几十: never a part of a word
+    if "几" in numeral_text:  # 十几, 几十 are never part of a word
         return True
     scales, numeral = set(numeral_text), sized.numeral
     if numeral.low != numeral.high and not scales & set("百千万亿"):
@@ -242,7 +242,7 @@ def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _Numeral
     unit_source = one if one.has_prefix_unit or not other.units else other
     low, high = first.low, last.high
     if not (one.units and not one.has_prefix_unit):
-        low *= next((by for by in _range_scales(last.scale) if first.scale == 1 and low * by < high), 1.0)
+        low *= next((factor for factor in _range_scales(last.scale) if first.scale == 1 and low * factor < high), 1.0)
     bare = Measure("", low, high, one.start, other.end)
     if unit_source.units:
         unit, *others = _order_units(text, unit_source)

@@ -1,4 +1,5 @@
-"""Scanner of a text for measures: records the characters that are used up and the measures found."""
+"""Scanner of a text for measures: records the characters that are used up and the
+measures found."""
 
 from __future__ import annotations
 
@@ -36,14 +37,15 @@ class MeasureScanner:
         self.measures: list[Measure] = []
 
     def is_free(self, start: int, end: int) -> bool:
+        """Return whether no character of a span is used."""
         return not any(self.taken_positions[start:end])
 
     def add(self, start: int, end: int, *measures: Measure | None) -> None:
         """Record measures and mark their span as used, unless part of it is. None is ignored."""
-        found = [measure for measure in measures if measure]
-        if found and end > start and self.is_free(start, end):
+        present = [measure for measure in measures if measure]
+        if present and end > start and self.is_free(start, end):
             self.taken_positions[start:end] = b"\x01" * (end - start)
-            self.measures += found
+            self.measures += present
 
     def skip(self, start: int, end: int) -> None:
         """Mark a span that only looks like a figure as used."""

@@ -79,8 +79,8 @@ def scan_shares(scanner: MeasureScanner) -> None:
 
 def _scan_chinese_shares(scanner: MeasureScanner) -> None:
     for match in _SHARE_ZH_PATTERN.finditer(scanner.text):
-        said = match["base"]
-        base = parse_number(f"一{said}" if said[0] in "十百千万" else said)
+        written = match["base"]
+        base = parse_number(f"一{written}" if written[0] in "十百千万" else written)
         top = parse_number(match["top"])
         if not base or top is None:
             continue
@@ -98,14 +98,14 @@ def _scan_chinese_shares(scanner: MeasureScanner) -> None:
         more = 0.5 if match["more"] == "半" else (parse_number(match["more"] or "零") or 0) / 10
         scanner.add(*match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))  # fmt: skip
     for match in _DISCOUNT_PATTERN.finditer(scanner.text):
-        said = parse_number(match["said"]) if match["said"] else 5.0
-        if said:
-            value = said if said > 10 else said * 10
+        written = parse_number(match["said"]) if match["said"] else 5.0
+        if written:
+            value = written if written > 10 else written * 10
             scanner.add(*match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))
     for match in _ONE_IN_MANY_PATTERN.finditer(scanner.text):
-        one, of = parse_number(match["one"]), parse_number(match["of"])
-        if one and of and one < of:
-            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * one / of, 5.0, "part", "about"))
+        count, total = parse_number(match["one"]), parse_number(match["of"])
+        if count and total and count < total:
+            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * count / total, 5.0, "part", "about"))
 
 
 def _scan_english_shares(scanner: MeasureScanner) -> None:
@@ -145,8 +145,8 @@ def _english_percentage(match: re.Match[str]) -> float | None:
             if match["top"] or part == "half"
             else None
         )
-    of = _parse_numerator(match["of"] or match["each"])
-    return 100 * _parse_numerator(match["one"]) / of if of else None
+    total = _parse_numerator(match["of"] or match["each"])
+    return 100 * _parse_numerator(match["one"]) / total if total else None
 
 
 def scan_growth(scanner: MeasureScanner) -> None:

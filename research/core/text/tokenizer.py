@@ -44,6 +44,7 @@ stem = lru_cache(200_000)(Stemmer.Stemmer("english").stemWord)
 
 
 def has_han(text: str) -> bool:
+    """Return whether a text contains Han characters."""
     return _HAN_PATTERN.search(text) is not None
 
 

@@ -120,7 +120,8 @@ def is_word_start(text: str, end: int, spelling: str) -> bool:
 
 @lru_cache(4_096)
 def _first_word(text: str) -> str:
-    """Return the first word of a text behind a number; "" if its beginning belongs to the number."""
+    """Return the first word of a text behind a number; "" if its beginning belongs to
+    the number."""
     first, *words = cut(f"几{text}", False)
     return words[0] if first == "几" and words else ""
 
