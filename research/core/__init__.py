@@ -1,2 +1,1 @@
-"""Records, settings, errors, messages and text parsing: the base that every other package may
-import."""
+"""Records, settings, errors, messages and text parsing: what every other package may import."""

@@ -32,9 +32,8 @@ MAX_ITERATIONS = 20
 # Codes of the mainland's provinces begin with 11 to 65, Hong Kong's with 81, Macau's with 82;
 # Taiwan's is 71 (GB/T 2260).
 _GCJ02_ADCODE_PATTERN = re.compile(r"(?:[1-6]\d|8[12])\d{4}")
-_CHINESE_PROVINCE_PATTERN = re.compile(
-    r"[省市区]$|^(?:北京|天津|上海|重庆|香港|澳门)$"
-)  # endings and names of Chinese provinces
+# Endings and names of Chinese provinces.
+_CHINESE_PROVINCE_PATTERN = re.compile(r"[省市区]$|^(?:北京|天津|上海|重庆|香港|澳门)$")
 _CHINA_NAMES = ("中国", "中华人民共和国", "china", "cn", "hk", "mo")
 
 
@@ -95,10 +94,8 @@ def _gcj02_offset(point: Point) -> tuple[float, float]:
     east += (150 * sin(pi * x / 12) + 300 * sin(pi * x / 30)) * 2 / 3
     latitude = radians(point.lat)
     bulge = 1 - ECCENTRICITY_SQUARED * sin(latitude) ** 2
-    metres_per_radian_lng = SEMI_MAJOR_AXIS_METRES / sqrt(bulge) * cos(latitude)  # metres in a radian of longitude
-    metres_per_radian_lat = (
-        SEMI_MAJOR_AXIS_METRES * (1 - ECCENTRICITY_SQUARED) / bulge**1.5
-    )  # metres in a radian of latitude
+    metres_per_radian_lng = SEMI_MAJOR_AXIS_METRES / sqrt(bulge) * cos(latitude)
+    metres_per_radian_lat = SEMI_MAJOR_AXIS_METRES * (1 - ECCENTRICITY_SQUARED) / bulge**1.5
     return east * 180 / (metres_per_radian_lng * pi), north * 180 / (metres_per_radian_lat * pi)
 
 

@@ -83,8 +83,7 @@ class DatabaseConfigs(NamedTuple):
 
 
 def load_databases(setting_value: str, folder: Path, env: Mapping[str, str]) -> DatabaseConfigs:
-    """Load the databases of a configuration file: `setting_value`, or else `databases.toml` of the
-    folder.
+    """Load the databases of the file `setting_value`, or else of `databases.toml` in the folder.
 
     Raises:
         ValueError: The file cannot be used; the message names it and the reason.
@@ -140,8 +139,7 @@ def default_database(url: SecretStr, configs: DatabaseConfigs) -> str:
 
 
 def database_name(url: str) -> str:
-    """Return the name of a database by its URL: its own name, or that of its file
-    without suffix."""
+    """Return the name of a database by its URL, for a file its name without suffix."""
     name = urlsplit(url).path.rsplit("/", 1)[-1]
     return Path(name).stem if url.startswith(("sqlite", "duckdb")) else name
 

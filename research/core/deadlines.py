@@ -48,8 +48,7 @@ class Countdown:
             self._timeout.reschedule(when)
 
     def detach_timeout(self) -> None:
-        """Detach the timeout after its block has ended; background tasks may still pause and
-        resume."""
+        """Detach the ended timeout; background tasks may still pause and resume."""
         self._timeout = None
 
 
@@ -59,8 +58,7 @@ def _loop_time() -> float:
 
 @contextmanager
 def count_down(seconds: float, timeout: asyncio.Timeout | None = None) -> Iterator[Countdown]:
-    """Count down `seconds` for the block. The countdown reports the remaining time and cancels
-    nothing."""
+    """Run a countdown for the block. It reports the remaining time and cancels nothing."""
     countdown = Countdown(seconds, timeout)
     token = _countdowns.set((*_countdowns.get(), countdown))
     try:
@@ -72,8 +70,7 @@ def count_down(seconds: float, timeout: asyncio.Timeout | None = None) -> Iterat
 
 @asynccontextmanager
 async def deadline(seconds: float) -> AsyncIterator[Countdown]:
-    """Cancel the block with a TimeoutError after `seconds`, as `asyncio.timeout` does, not counting
-    pauses."""
+    """Cancel the block with a TimeoutError after `seconds`, not counting pauses."""
     async with asyncio.timeout(seconds) as timeout:
         with count_down(seconds, timeout) as countdown:
             yield countdown

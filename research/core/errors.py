@@ -79,8 +79,7 @@ _TLS_MESSAGE_PATTERN = re.compile(r"certificate|\bssl\b|\btls\b|CERT_", re.I)
 
 
 def connection_hint(error: BaseException) -> FailureHint:
-    """Return whether a connection error is a DNS failure ("dns") or a TLS failure ("tls");
-    else ""."""
+    """Return "dns" or "tls" for a connection error of that kind, else ""."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:

@@ -85,15 +85,13 @@ MAX_QUESTION_CHARS = 2_000  # longer text belongs in the library
 
 
 def fingerprint(*parts: str, digits: int = 12) -> str:
-    """Return a short stable id (`digits` hexadecimal digits) of some strings, whose
-    order matters."""
+    """Return a short stable id of some strings in order, as `digits` hexadecimal digits."""
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
     return digest.hexdigest()[:digits]
 
 
 def normalise_query(query: str) -> str:
-    """Normalise a query for comparison: NFKC, case-folded, punctuation and white
-    space collapsed."""
+    """Normalise a query for comparison: NFKC, case-folded, only words and single spaces."""
     folded = unicodedata.normalize("NFKC", query).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
 
@@ -328,8 +326,7 @@ class Question(Record):
 
     @property
     def memory_findings(self) -> tuple[Finding, ...]:
-        """The evidence of earlier turns as a finding, which is read, cited and checked like any
-        other."""
+        """The evidence of earlier turns as a finding, which is read, cited and checked as usual."""
         if not self.before.evidence:
             return ()
         last = self.before.turns[-1].question if self.before.turns else self.text
@@ -368,8 +365,7 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """A key that is equal for tasks with the same result, whether or not the default tool is
-        named."""
+        """A key that is equal for tasks with the same result. The default tool may be named or not."""
         subjects = sorted(normalise_query(name) for name in self.subject)
         tool = "" if self.tool == "basic_search_news" else self.tool
         filters = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no subject contains these characters
@@ -497,8 +493,7 @@ class Column(Record):
 
 
 class Row(Record):
-    """A row of a table. `about` distinguishes it from others with the same name, such as
-    by city."""
+    """A row of a table. `about` distinguishes rows of the same name, for example by city."""
 
     id: str
     name: str
@@ -512,8 +507,7 @@ class Row(Record):
 
 
 class Grid(Record):
-    """A requested table: one cell for each row and column. Results from before `since` are searched
-    again."""
+    """A requested table of rows and columns. Results from before `since` are searched again."""
 
     title: str = ""
     rows: tuple[Row, ...]

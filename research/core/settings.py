@@ -313,8 +313,7 @@ class Settings(BaseModel):
 
     @property
     def verdicts(self) -> Mapping[str, DomainStatus]:
-        """Domain statuses of the data folder's file, overridden by those of the setting or the
-        user."""
+        """Domain statuses of the data folder's file, overridden by the setting or the user."""
         return merge_domain_lists((self.desk_domains, self.domains))
 
     @property
@@ -351,8 +350,7 @@ class Settings(BaseModel):
         return self.provider_value(self.providers[provider].key)
 
     def url(self, provider: str) -> str:
-        """Return the URL of a provider; "" if it is unknown here, or built into the provider's
-        library."""
+        """Return the URL of a provider; "" if unknown, or built into the provider's library."""
         details = self.providers[provider]
         address = self.provider_value(details.address)
         if not address or address.endswith(details.path):
@@ -647,8 +645,7 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
 
 
 def _token(env: Mapping[str, str], name: str) -> SecretStr:
-    """Read a secret of the operator's own making, with a minimum length so that it cannot be
-    guessed."""
+    """Read a self-chosen secret, with a minimum length so that it cannot be guessed."""
     value = _key(env, name)
     if 0 < len(value.get_secret_value()) < TOKEN:
         raise SettingError(

@@ -334,8 +334,7 @@ def _finding_attributes(finding: Finding) -> dict[str, Any]:
 
 
 def _error_type(error: BaseException) -> str:
-    """Return the type of an error: the reason of a `ServiceError`, "cancelled", or the
-    class name."""
+    """Return the reason of a `ServiceError`, "cancelled", or the class name of an error."""
     reason = getattr(error, "reason", None)
     if isinstance(reason, str) and reason in _FAILURE_REASONS:
         return reason
@@ -349,8 +348,7 @@ def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class Ids(RandomIdGenerator):
-        """Generates trace ids by hashing the run id. Only the event loop of the runs
-        starts traces."""
+        """Hashes the run id to a trace id. Only the event loop of the runs starts traces."""
 
         run = ""
 

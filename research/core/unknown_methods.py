@@ -25,8 +25,7 @@ IncomingMessage = SessionMessage | Exception
 async def reject_unknown_requests(
     incoming: MemoryObjectReceiveStream[IncomingMessage], outgoing: MemoryObjectSendStream[SessionMessage]
 ) -> AsyncIterator[MemoryObjectReceiveStream[IncomingMessage]]:
-    """Filter a stream of incoming messages: unanswerable requests get an error response and are
-    dropped."""
+    """Answer unanswerable requests of a message stream with an error and filter them out."""
     send_stream, receive_stream = anyio.create_memory_object_stream[IncomingMessage](0)
     async with anyio.create_task_group() as group:
         group.start_soon(_forward_valid_messages, incoming, send_stream, outgoing)
@@ -53,8 +52,7 @@ async def _forward_valid_messages(
 
 
 def _request_error(message: IncomingMessage) -> types.JSONRPCError | None:
-    """Return the error response to a request that no server can handle; None for any
-    other message."""
+    """Return the error response to a request that no server can handle, else None."""
     request = message.message.root if isinstance(message, SessionMessage) else None
     if not isinstance(request, types.JSONRPCRequest):
         return None

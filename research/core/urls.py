@@ -35,13 +35,8 @@ _WIKI_HOST_PATTERN = re.compile(
     r"(?:(?P<subdomain>(?!m\.)[a-z-]+)\.)?(?:m\.)?(?P<project>(?:wikipedia|wikimedia|wiktionary|wikivoyage"
     r"|wikinews|wikisource|wikibooks|wikiquote|wikiversity|wikidata)\.org)"
 )
-_WIKI_DISPLAY_PARAMETERS = (
-    "variant",
-    "uselang",
-    "useskin",
-    "useformat",
-    "mobileaction",
-)  # display only
+# Parameters that change the display of an article, never the article.
+_WIKI_DISPLAY_PARAMETERS = ("variant", "uselang", "useskin", "useformat", "mobileaction")
 # Subdomains of these are separate sites: m.github.io and m.com.cn are no mobile versions.
 _SHARED_HOSTS = frozenset(data.words("addresses")["shared hosts"].split("|"))
 _SECOND_LEVEL_DOMAINS = frozenset(data.words("addresses")["second level"].split("|"))
@@ -76,8 +71,7 @@ _UNESCAPED_IN_QUERY = _UNRESERVED | frozenset("!$'()*,:@/?[]")
 
 
 def find_urls(text: str) -> tuple[str, ...]:
-    """Return the http and https URLs in a text, in order and as written, without trailing
-    punctuation."""
+    """Return the http and https URLs in a text, in order, without trailing punctuation."""
     return tuple(dict.fromkeys(filter(None, (_trim_url(match[0]) for match in _URL_IN_TEXT_PATTERN.finditer(text)))))
 
 
@@ -92,8 +86,7 @@ def replace_urls(text: str, replacement: Callable[[str], str] = lambda address: 
 
 
 def _trim_url(url: str) -> str:
-    """Remove trailing punctuation and an unbalanced closing bracket from a URL; "" if it is
-    unusable."""
+    """Remove trailing punctuation and an unbalanced closing bracket; "" for an unusable URL."""
     while url[-1] in ".,;:!?'*_~" or (url[-1] == ")" and url.count(")") > url.count("(")):
         url = url[:-1]
     return url if canonical_url(url) else ""
@@ -101,8 +94,8 @@ def _trim_url(url: str) -> str:
 
 @lru_cache(20_000)
 def canonical_url(url: str) -> str:
-    """Return a URL in its canonical form for display and links; "" if it is not a plain http or
-    https URL.
+    """Return a URL in canonical form for display and links; "" unless it is a plain http or https
+    URL.
 
     Scheme and host are lower-case. The default port, tracking parameters and a fragment that names
     a place within the page (not a page of its own, as #/news/1 does) are removed. A bare host gets
@@ -165,8 +158,7 @@ def _remove_dot_segments(path: str) -> str:
 
 
 def _page_fragment(parts: SplitResult) -> str:
-    """Return the fragment if it names a page drawn by a script, stripped until it is stable; else
-    ""."""
+    """Return the fragment of a page drawn by a script, stripped until stable; else ""."""
     fragment = parts.fragment.partition(":~:")[0]
     for _ in range(_MAX_HOPS):
         if (stripped := _strip_fragment(parts.path, fragment)) == fragment:
@@ -200,8 +192,7 @@ def _strip_fragment(place: str, fragment: str) -> str:
 
 
 def _wrapped_url(parts: SplitResult) -> str:
-    """Return the URL that a canonical URL redirects to; "" if it is no redirect or hides its
-    target."""
+    """Return the URL that a canonical URL redirects to; "" if there is none or it is hidden."""
     host = strip_www(parts.netloc)
     is_google = bool(_GOOGLE_HOST_PATTERN.fullmatch(host))
     if host == "cdn.ampproject.org" or host.endswith((".cdn.ampproject.org", ".bing-amp.com")):
@@ -225,8 +216,7 @@ def _amp_cache_target(match: re.Match[str] | None, query: str) -> str:
 
 
 def _single_parameter(query: str, names: tuple[str, ...]) -> str:
-    """Return the decoded value of the parameters with these names; "" unless there is exactly one
-    value."""
+    """Return the decoded value of parameters with these names; "" unless it is unique."""
     pairs = (pair.partition("=") for pair in query.split("&"))
     values = {value for name, _, value in pairs if value and name in names}
     try:
@@ -383,8 +373,7 @@ def _desktop_host(host: str, *, is_article: bool) -> str:
 
 
 def _is_single_site(host: str) -> bool:
-    """Return whether a host belongs to one site; .com.cn, .bj.cn and github.io are shared
-    by many."""
+    """Return whether a host is one site's; .com.cn, .bj.cn and github.io are shared by many."""
     *_, second, top = ["", *host.split(".")]
     if not second or host in _SHARED_HOSTS or not re.fullmatch("[^0-9:]+", top):
         return False

@@ -137,8 +137,7 @@ def _table_reason(address: IPAddress, table: Any) -> str:
 
 
 def _embedded_ipv4(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that an IPv6 address wraps (RFC 3056, 4291, 4380, 5214,
-    6052, 7915)."""
+    """Yield the IPv4 addresses wrapped by an IPv6 one (RFC 3056, 4291, 4380, 5214, 6052, 7915)."""
     bits = int(address)
     if any(address in network for network in _NETWORKS_ENDING_IN_IPV4):
         yield _ipv4_from_bits(bits)
@@ -176,8 +175,7 @@ async def resolve_host(host: str, port: int) -> list[IPAddress]:
 
 
 class AddressValidator:
-    """Decides which addresses pages may be read from. Each refusal is a `ServiceError` with the
-    reason.
+    """Decides which addresses pages may be read from; a refusal is a `ServiceError`.
 
     `allowed` are exact endpoints that pass although they are not public. Only tests, whose servers
     run on this machine, set any.
@@ -253,7 +251,7 @@ class AddressValidator:
 
 
 def _parse_url(url: str) -> URL:
-    """Parse a URL; refuse one that urllib and yarl read differently, or that could mislead another
+    """Parse a URL; refuse one that urllib and yarl read differently, or that could mislead a
     parser."""
     if len(url) > MAX_URL_CHARS:
         raise _refusal_error(f"an address of more than {MAX_URL_CHARS} characters")

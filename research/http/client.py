@@ -18,8 +18,7 @@ MAX_BODY_BYTES = 5_000_000  # Crossref sends the references of every work
 
 
 class ServiceClient:
-    """Client of the service at `base_url`. `timeout_seconds` is per request; no redirect is
-    followed.
+    """Client of the service at `base_url`, with a time-out per request and without redirects.
 
     `contact` is an e-mail address for the User-Agent header; "" leaves it out. A 403 from these
     services means that the client is blocked, since there is no key that could be wrong.

@@ -32,8 +32,7 @@ def remove_control_characters(text: object) -> str:
 
 
 def tidy_text(text: object) -> str:
-    """Return readable text: no superfluous white space, also inside decimals, one paragraph per
-    line."""
+    """Return readable text: no superfluous white space, decimals joined, one paragraph per line."""
     lines = (" ".join(line.split()) for line in join_decimals(remove_control_characters(text)).split("\n"))
     return "\n".join(line for line in lines if line)
 

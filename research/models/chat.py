@@ -123,8 +123,8 @@ class Chat:
         stage: Stage,
         emit: EventEmitter,
     ) -> _M:
-        """Return an object that fits `schema`, parsed as `output_type`. Asks a second time if the
-        first answer does not fit.
+        """Return an object that fits `schema`, parsed as `output_type`; ask again once if it does
+        not fit.
 
         Raises:
             ServiceError: No answer fits.
@@ -160,10 +160,10 @@ class Chat:
                 return parsed
             except OutputFormatError as unfit:
                 problem = str(unfit)
-            except ServiceError as parsed:
-                if parsed.reason != "cut off" or last:
+            except ServiceError as error:
+                if error.reason != "cut off" or last:
                     raise
-                problem = parsed.message
+                problem = error.message
         raise ServiceError("malformed", f"{self.spec}: {problem}")
 
     async def ask_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
@@ -234,8 +234,7 @@ class Chat:
         stage: Stage,
         emit: EventEmitter,
     ) -> AIMessage:
-        """Return the model's next message in a conversation with tools; one without calls is its
-        last.
+        """Return the model's next message in a conversation with tools. One without calls is final.
 
         `messages` is the conversation so far, or builds it for a given number of tokens.
 
@@ -309,9 +308,8 @@ class Chat:
                 if index + 1 == len(modes):
                     raise
                 continue
-            capabilities.json_modes = min(
-                capabilities.json_modes, modes[index:], key=len
-            )  # another call may have removed more
+            # Another call may have removed more modes.
+            capabilities.json_modes = min(capabilities.json_modes, modes[index:], key=len)
             text = _complete_text(message, self.spec)
             if _finish_reason(message) in _CUT_REASONS:
                 raise ServiceError("cut off", f"{self.spec} reached its limit of output in the JSON")
@@ -522,8 +520,7 @@ async def retry(
     stage: Stage,
     emit: EventEmitter,
 ) -> _T:
-    """Call until a call succeeds and its answer can be parsed, within the configured attempts and
-    waits.
+    """Call until a call succeeds and its answer can be parsed, within the configured limits.
 
     Only retryable errors are repeated. The answer is parsed after the rate-limiter slot has been
     released and waiting calls have sent their requests. A delay that the service demands is

@@ -90,8 +90,7 @@ class ModelClients:
         self._clients_in_charge(spec)._token_budgets[str(spec), spec.is_report_server] = token_budget
 
     def _clients_in_charge(self, spec: ModelSpec) -> ModelClients:
-        """Return the clients that hold a model's state: the shared ones if the quota account is the
-        same."""
+        """Return the clients with a model's state: the shared ones for the same quota account."""
         shared = self._shared
         if shared and (
             spec.is_report_server or _quota_account(self, spec.provider) == _quota_account(shared, spec.provider)

@@ -103,8 +103,7 @@ def _default_length(spec: ModelSpec, settings: Settings) -> int:
 
 
 def _table_names(spec: ModelSpec) -> set[str]:
-    """Return the keys of a model in the table, with and without its maker's prefix
-    (`Qwen/Qwen3-8B`)."""
+    """Return a model's keys in the table, with and without its maker (`Qwen/Qwen3-8B`)."""
     name = spec.name.lower()
     return {f"{spec.provider}:{name}", f"{spec.provider}:{name.rpartition('/')[2]}"}
 

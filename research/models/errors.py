@@ -1,8 +1,8 @@
-"""Conversion of the failures of model services to `ServiceError`, by exception class, status and
-body.
+"""Conversion of the failures of model services to `ServiceError`.
 
-Three libraries and four transports raise errors of their own, which are told apart here and nowhere
-else. Sources: the error tables of the Gemini API, of OpenAI's and of Ollama's.
+Three libraries and four transports raise errors of their own; exception class, status and body are
+told apart here and nowhere else. Sources: the error tables of the Gemini API, of OpenAI's and of
+Ollama's.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ _PARSE_ERRORS = {
 
 
 class PromptTooLongError(ServiceError):
-    """The prompt is longer than the model accepts; `overflow` holds the limits that the server
-    reported."""
+    """The prompt is too long for the model; `overflow` holds the limits that the server reported."""
 
     def __init__(self, message: str, overflow: PromptOverflow) -> None:
         super().__init__("refused", message, hint="context")
@@ -80,17 +79,15 @@ def classify_error(error: Exception, spec: ModelSpec) -> ServiceError:
         return ServiceError("unreachable", f"{spec} broke off ({type(error).__name__})", is_retryable=True)
     if any(class_names & _CONNECTION_ERRORS for class_names in names):
         error_text = _OBJECT_REPR.sub("", str(error))
-        setting_hint = (
-            "" if spec.protocol == "gemini" else f" ({spec.address_setting})"
-        )  # only Gemini's errors name the host
+        # Only Gemini's errors name the host.
+        setting_hint = "" if spec.protocol == "gemini" else f" ({spec.address_setting})"
         text = f"{summary}: {error_text}{setting_hint}"
         return ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
     is_bare = _is_bare_error_body(error)
     if not is_bare and any(class_names & _PARSE_ERRORS for class_names in names):
         return ServiceError("malformed", f"{spec} answered something that is not its JSON", is_retryable=True)
-    if is_bare or any(
-        class_names & _API_ERRORS for class_names in names
-    ):  # sent in place of an answer, or in its middle
+    # Errors sent in place of an answer, or in its middle.
+    if is_bare or any(class_names & _API_ERRORS for class_names in names):
         body = _response_body(error)
         message = f"{spec}: {_first_message_line(body)}"
         if overflow := detect_overflow(0, body, str(error)):
@@ -188,8 +185,7 @@ def _response_headers(error: BaseException) -> Mapping[str, str]:
 
 
 def _is_bare_error_body(error: BaseException) -> bool:
-    """Return whether an exception holds just the error object that a server sent in place of an
-    answer."""
+    """Return whether an exception holds just the error object that replaced an answer."""
     return len(error.args) == 1 and isinstance(error.args[0], dict)
 
 

@@ -55,8 +55,7 @@ def parse_single(text: str) -> Any:
 
 
 def _load(text: str) -> list[Any]:
-    """Return the value of a text that is JSON, also if it is JSON within a JSON string; [] if it is
-    not."""
+    """Return the value of a JSON text, also of JSON within a JSON string, as a list; [] if invalid."""
     try:
         value = json.loads(text, strict=False)
         return [json.loads(value, strict=False) if isinstance(value, str) else value]
@@ -77,8 +76,7 @@ def _scan(text: str, read_piece: Callable[[str, int], tuple[str, int]]) -> list[
 
 
 def _read_strict(text: str, start: int) -> tuple[str, int]:
-    """Return the piece from an opening bracket to its closing one, and its end; 0 if it is
-    unclosed."""
+    """Return the piece from an opening bracket to its closing one, and its end; 0 if unclosed."""
     depth = 0
     for step in _BRACKETS[text[start]].finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(step[0], 0)
@@ -129,15 +127,13 @@ def _tokenize(text: str, start: int) -> Iterator[tuple[str, str, int]]:
 
 
 def _normalise_word(word: str) -> str:
-    """Return a constant or number as in JSON; another word with a NUL before it, which no
-    JSON has."""
+    """Return a constant or number as in JSON; another word with a NUL, invalid in JSON, before it."""
     constant = _CONSTANTS.get(word.lower())
     return constant or (word if _NUMBER.fullmatch(word) else "\0" + word)
 
 
 def _normalise_string(text: str) -> str:
-    """Return a string in JSON's quotes. Escapes unknown to JSON, as in Markdown and formulas, are
-    literal."""
+    """Return a string in JSON's quotes. Escapes unknown to JSON (Markdown, formulas) are literal."""
 
     def replacement(escape: re.Match[str]) -> str:
         if escape["known"]:

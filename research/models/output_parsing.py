@@ -67,8 +67,7 @@ def _strip_leading_thoughts(text: str) -> str:
 
 
 def _final_channel(text: str) -> str:
-    """Return the final channel of a text in Harmony format; "" while it has not begun. Other texts
-    are unchanged."""
+    """Return the final channel of a Harmony text, "" before it begins; other texts unchanged."""
     if finals := list(_FINAL_CHANNEL.finditer(text)):
         return _HARMONY_TOKEN.split(text[finals[-1].end() :], 1)[0]
     if _HARMONY_START.match(text):
@@ -189,8 +188,7 @@ def _parse_values(
 
 
 def _validate(value: Any, output_type: type[_M], omitted: list[str]) -> _M:
-    """Validate a value; invalid items of its lists are left out, unless a list would lose all its
-    items.
+    """Validate a value; leave out invalid items of its lists, unless a list would lose all of them.
 
     Raises:
         ValidationError: The value is invalid otherwise.

@@ -30,8 +30,7 @@ def prices_as_of() -> date:
 
 
 def add_cost(usage: Usage, day: date) -> Usage:
-    """Return the usage with its estimated cost on a day; `cost` stays None for a model without a
-    price."""
+    """Return the usage with its estimated cost on a day; `cost` stays None without a price."""
     if agent := agent_task_price(usage.model):
         return usage.model_copy(update={"cost": agent.usd * usage.calls})
     price = _price_entry(usage.model, day)
@@ -60,15 +59,13 @@ class AgentTaskPrice(Record):
 
 
 def agent_task_price(agent: str) -> AgentTaskPrice | None:
-    """Return the price of an agent's task ("gemini:deep-research-preview-04-2026"); None if
-    unknown."""
+    """Return the price of an agent's task ("gemini:deep-research-preview-04-2026") or None."""
     entry = _load_table()["tasks"].get(agent)
     return AgentTaskPrice.model_validate(entry) if isinstance(entry, dict) else None
 
 
 def _price_entry(model: str, day: date) -> dict[str, Any] | None:
-    """Return the price entry of the model that answers on a day: the first one that has
-    not ended."""
+    """Return the price entry of the model that answers on a day: the first not yet ended."""
     provider, _, name = model.partition(":")
     name = resolve_name(name, day) if provider == "gemini" else name
     periods = _load_table()["models"].get(f"{provider}:{name}", ())

@@ -1,5 +1,4 @@
-"""Detects refusals because the prompt is too long, for any provider, and reads the limits from
-them.
+"""Detection of refusals of too long prompts, for any provider, and of the limits in them.
 
 Every provider words them differently, and only some send a code, so they are recognised by what
 such sentences have in common: they mention the prompt, and that it exceeds something.
@@ -26,8 +25,7 @@ _MIN_TOKENS = 2_048  # tokens; smaller numbers are codes or unrelated
 
 
 class PromptOverflow(NamedTuple):
-    """The maximum number of tokens and the counted ones according to a server; 0 where it gives
-    none."""
+    """The tokens that a server accepts, and its count of the prompt; 0 where it gives none."""
 
     max_tokens: int = 0
     prompt_tokens: int = 0
@@ -86,8 +84,7 @@ def _field_texts(body: Any, name: str = "") -> Iterator[str]:
 
 
 def _read_limits(text: str) -> PromptOverflow:
-    """Read the maximum and the actual length from a text: by the words before a number, else by
-    size."""
+    """Read the maximum and the actual length: by the words before a number, else by size."""
     numbers = sorted({n for match in _NUMBER.findall(text) if (n := _parse_tokens(match)) >= _MIN_TOKENS})
     if not numbers:
         return PromptOverflow()

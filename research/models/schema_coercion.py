@@ -23,6 +23,7 @@ _TRUE_WORDS = frozenset({"true", "yes", "y", "1", "是", "对", "真"})
 _FALSE_WORDS = frozenset({"false", "no", "n", "0", "否", "不是", "假"})
 _EMPTY_WORDS = frozenset({"none", "null", "n/a", "nothing", "无", "没有", "-"})
 _BULLET = re.compile(r"\s*(?:[-*•·]\s+|\(?\d{1,2}[.)、．]\s*)?")
+# Members that hold the text itself.
 _TEXT_MEMBERS = (
     "text",
     "value",
@@ -31,7 +32,7 @@ _TEXT_MEMBERS = (
     "question",
     "name",
     "description",
-)  # members that hold the text itself
+)
 
 
 def coerce(value: Any, schema: Schema, on_omission: OmissionHandler) -> Any:
@@ -65,8 +66,7 @@ def _coerce(value: Any, schema: Schema, path: str, on_omission: OmissionHandler)
 
 
 def _strip_schema(value: Any, schema_type: object) -> Any:
-    """Unwrap the value from an object that repeats the schema; unreadable if it is just
-    the schema."""
+    """Unwrap the value from an object that repeats the schema; unreadable without a value."""
     if not isinstance(value, dict) or str(value.get("type")) not in _SCHEMA_TYPES:
         return value
     if "value" in value:
@@ -206,8 +206,7 @@ def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
 
 
 def _split_list_text(text: str) -> list[str]:
-    """Split a list written as one text: by lines, else by semicolons. Commas may belong to
-    an item."""
+    """Split a list written as one text: by lines, else by semicolons; items may contain commas."""
     parts = text.strip().splitlines()
     if len(parts) == 1:
         parts = re.split("[;；]", text)

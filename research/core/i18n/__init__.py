@@ -69,8 +69,7 @@ def has_shipped_message(key: str) -> bool:
 
 
 def set_plugin_messages(messages: Mapping[str, Mapping[Language, str]]) -> None:
-    """Replace the plug-in texts, given by key in both languages. They never override a shipped
-    text."""
+    """Replace the plug-in texts, by key and language. They never override a shipped text."""
     global _plugin_messages
     added = {key: text for key, text in messages.items() if not has_shipped_message(key)}
     _plugin_messages = {key.translate(_KEY_TO_IDENTIFIER): text for key, text in added.items()}
@@ -94,8 +93,7 @@ def _fluent_value(value: object) -> object:
 
 @cache
 def _bundle(language: Language) -> FluentBundle:
-    """Return the bundle to which messages are added on first use: parsing all takes a quarter of a
-    second."""
+    """Return the bundle, which gets messages on first use: parsing all takes a quarter of a second."""
     return FluentBundle([LOCALES[language]], use_isolating=False)
 
 

@@ -107,8 +107,7 @@ _HALF_YEAR_PATTERN = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) h
 
 
 def _find_with_cues(pattern: re.Pattern[str], text: str, *cues: str) -> Iterator[re.Match[str]]:
-    """Find the matches of a pattern that needs one of a few substrings; skip the search if there is
-    none."""
+    """Find the matches of a pattern, skipping the search if none of its cue substrings occurs."""
     return pattern.finditer(text) if any(cue in text for cue in cues) else iter(())
 
 
@@ -194,8 +193,7 @@ def _ambiguous_date_measure(match: re.Match[str]) -> Measure | None:
 
 
 def _has_chinese_unit(text: str, end: int) -> bool:
-    """Return whether an apparent year has a Chinese unit: 2000点, 1800户; not 2022届,
-    2024款, 2023部署."""
+    """Return whether a Chinese unit follows a "year": 2000点, 1800户; not 2022届, 2023部署."""
     spelling, after = match_unit(text, end)
     is_han = "\u4e00" <= spelling[:1] <= "\u9fff" and spelling not in ("届", "级", "款", "期", "年")
     return is_han and not is_word_start(text, after, spelling)

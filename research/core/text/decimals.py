@@ -70,8 +70,7 @@ def _is_decimal(match: re.Match[str]) -> bool:
 
 
 def _following_unit(text: str, position: int) -> tuple[str, str]:
-    """Return the unit or scale behind a number and its kind; ("", "") for units that are counted in
-    integers."""
+    """Return the unit or scale behind a number and its kind; ("", "") if it counts whole things."""
     rest = fold_text(text[position : position + _CONTEXT_CHARS]).removeprefix("\\")
     if scale := _SCALE_PATTERN.match(rest):
         return scale[0], "scale"

@@ -1,5 +1,4 @@
-"""Reader of `research/data/lexicon.tsv`: synonyms in both languages. The file explains
-its columns."""
+"""Reader of `research/data/lexicon.tsv`, synonyms in both languages. It explains its columns."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ UNCONVERTED_KINDS = frozenset(("count", "people", "ratio", ""))
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure from `low` to `high` in base units of its kind, or a date as `date_parts` (year,
-    month, day).
+    """A figure from `low` to `high` in base units of its kind, or a date in `date_parts`.
 
     `resolution` is the value of its last digit, `coarse_resolution` of its last digit other than 0.
+    `date_parts` are year, month and day, None where not given.
 
     An ambiguous measure holds the most likely interpretation and the alternatives: `other_units`
     (¥, pounds) or `swapped_date_parts` (3/4/2026 as another day).
@@ -61,8 +61,7 @@ class Measure:
 
     @property
     def family(self) -> str:
-        """The group of kinds it can be compared with: money of any currency, any form of
-        a share."""
+        """The kinds it is comparable with: money of any currency, any form of a share."""
         return _FAMILIES.get(self.kind, self.kind)
 
     @property
@@ -234,8 +233,7 @@ def _ranges_agree(claim: Measure, source: Measure) -> bool:
 
 
 def _family_kinds_agree(claim: Measure, source: Measure) -> bool:
-    """Compare kinds of one family: twice is 200 % or a growth by 100 %; percentage points are not
-    per cent."""
+    """Compare kinds of one family: twice is 200 %, or a growth by 100 %; points are not per cent."""
     by_kind = {claim.kind: claim.low, source.kind: source.low}
     kinds = by_kind.keys()
     if kinds == {"times", "ratio"}:

@@ -24,7 +24,6 @@ def shingles(text: str) -> frozenset[int]:
 
 
 def is_near_duplicate(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Return whether most of the shorter text is in the longer one (containment of shingles, Broder
-    1997)."""
+    """Return whether most shingles of the shorter text are in the longer one (Broder 1997)."""
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) >= MIN_CONTAINMENT * smaller

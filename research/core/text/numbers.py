@@ -106,8 +106,7 @@ class Numeral:
 
 
 def coarse_resolution(value: float, resolution: float = 1.0) -> float:
-    """Return the value of a number's last digit other than 0; `resolution` is that of its last
-    digit."""
+    """Return the value of the last digit other than 0; `resolution` is that of the last digit."""
     if not value or value != value // 1 or value > 1e300:
         return resolution
     digits = f"{value:.0f}"
@@ -190,8 +189,7 @@ def _decimal_product(value: float, scale: float) -> float:
 
 
 def _is_million_suffix(text: str, start: int, end: int) -> bool:
-    """Return whether m behind a figure means million: $5 m, 5m people; 5 m and "5m wide" are
-    lengths."""
+    """Return whether m behind a figure is a million: $5 m, 5m people; not 5 m, "5m wide"."""
     if match_prefix_unit(text, start)[1]:
         return True
     is_length = _METRES_PATTERN.match(text, end) or _LENGTH_BEFORE_PATTERN.search(text, max(0, start - 30), start)
@@ -266,8 +264,7 @@ def _parse_han_digits(digits: str, decimals: str, has_scale: bool) -> _Range | N
 
 
 def _sum_terms(terms: list[_Range | str], bound_index: int) -> float | None:
-    """Return the value of coefficients and scales at one bound; None if they do not
-    fit together."""
+    """Return the sum of coefficients times scales at one bound; None if malformed."""
     total = section = 0.0
     pending: float | None = None
     small = great = math.inf
@@ -345,8 +342,7 @@ _VAGUE_PLURAL_PATTERN = re.compile(
 
 
 def _find_spoken_numerals(text: str) -> Iterator[Numeral]:
-    """Yield numbers in English words: thirty-two, three hundred and five, two and a
-    half million."""
+    """Yield numbers in English words: thirty-two, two and a half million."""
     at = 0
     while match := _SPOKEN_NUMBER_PATTERN.search(text, at):
         numeral = _parse_spoken(match)
@@ -389,8 +385,7 @@ def _make_spoken_numeral(low: float, high: float, start: int, end: int, scale: f
 
 
 def _parse_coefficient(text: str) -> _Range:
-    """Parse a coefficient of a scale or a small number: three hundred and five, two and a half,
-    several."""
+    """Parse a coefficient or a small number: three hundred and five, two and a half, several."""
     if "few" in text or "several" in text:
         return 2.0, 10.0
     if "couple" in text:

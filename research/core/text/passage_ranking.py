@@ -36,8 +36,7 @@ def _make_passage(text: str, origin: str, start: int, end: int) -> Passage:
 
 
 def _bm25_scores(texts: list[str], query: str) -> list[float]:
-    """Return the BM25 score of each text, with the usual constants; light words have a
-    low weight."""
+    """Return the BM25 score of each text, with usual constants; light words count less."""
     query_weights = {word: 0.3 if word in LIGHT_WORDS else 1.0 for word in tokenize(query) if not is_stop_word(word)}
     counts = [Counter(tokenize(text)) for text in texts]
     sizes = [count.total() for count in counts]
@@ -57,8 +56,7 @@ def _bm25_scores(texts: list[str], query: str) -> list[float]:
 
 
 def _split_windows(text: str, row_starts: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of windows of whole paragraphs, or of whole sentences if a paragraph is
-    too long.
+    """Yield start and end of windows of whole paragraphs, or of sentences of a long paragraph.
 
     A short line without a full stop counts as a heading and stays with the text below it.
     """
@@ -87,8 +85,7 @@ def _is_heading(text: str, start: int, end: int) -> bool:
 
 
 def _split_paragraphs(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and start of the line for each paragraph, split if it is too long for a
-    passage."""
+    """Yield start, end and start of the line for each paragraph, or part of a long one."""
     for line in re.finditer(r"[^\n]+", text):
         start, end = line.span()
         while end - start > MAX_PASSAGE_CHARS:

@@ -118,8 +118,7 @@ def _attach_units(scanner: MeasureScanner, numeral: Numeral) -> _NumeralWithUnit
 
 
 def _is_unit(numeral: Numeral, spelling: str, has_hyphen: bool) -> bool:
-    """Return False for apparent units: 5g is a network, 3点 a time of day, "57 millisecond pulsars"
-    a count."""
+    """Return False for apparent units: 5g (a network), 3点 (a time), "57 millisecond pulsars"."""
     if f"{spelling}s" in UNITS and len(spelling) > 3 and numeral.low > 1:
         return has_hyphen
     return numeral.low > {"g": 9, "点": 24}.get(spelling, -math.inf)
@@ -133,8 +132,7 @@ def _is_part_of_name(text: str, numeral: Numeral, units: tuple[Unit, ...]) -> bo
 
 
 def _is_number(text: str, sized: _NumeralWithUnits) -> bool:
-    """Return whether a numeral is a number: nearly always in digits; in words with a unit or if it
-    is long."""
+    """Return whether a numeral is a number: in words only with a unit or if it is long."""
     numeral = sized.numeral
     numeral_text = text[numeral.start : numeral.end]
     if numeral.style == "words":
@@ -222,8 +220,7 @@ def _is_below_zero(text: str, sized: _NumeralWithUnits) -> bool:
 
 
 def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _NumeralWithUnits) -> Measure | None:
-    """Return the range between two figures, which may share a unit or scale; None if they are no
-    range."""
+    """Return the range between two figures, which may share a unit or scale; None for no range."""
     text, first, last = scanner.text, one.numeral, other.numeral
     range_start = _RANGE_START_PATTERN.search(text, max(0, one.start - 9), one.start)
     joint = _RANGE_JOINT_PATTERN.fullmatch(text, one.end, other.start) or (
@@ -260,8 +257,7 @@ def _is_change(text: str, start: int, before: str) -> bool:
 
 
 def _range_scales(scale: float) -> Iterator[float]:
-    """Yield possible scales of the first end of a range if only the last has one: 3至5万; 120至300万
-    share 万."""
+    """Yield scales for the first end of a range if only the last has one: 3至5万, 120至300万."""
     yield scale
     if scale >= 1e4:
         yield 1e8 if scale >= 1e8 else 1e4

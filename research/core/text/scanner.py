@@ -1,5 +1,4 @@
-"""Scanner of a text for measures: records the characters that are used up and the
-measures found."""
+"""Scanner of a text for measures: records the used characters and the measures found."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ CLAUSE_END_PATTERN = re.compile(r"[，。；？！;?!\n]+|,(?!\d)|\.(?=\s|$)")
 
 @lru_cache(4096)
 def split_sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """Return start and end (characters) of each sentence, in order, without surrounding white
-    space.
+    """Return start and end (characters) of each sentence, in order, without outer white space.
 
     A line break ends a sentence unless a layout made it; within a line pysbd decides.
     """
@@ -129,7 +128,7 @@ def _display_width(line: str) -> int:
 
 
 def _line_joiner(before: str, after: str, typical_width: int, is_full: bool) -> str | None:
-    """Return the text that joins two lines: "" or " " if a sentence continues, None if the break is
+    """Return what joins two lines: "" or " " if a sentence continues, None if the break is
     intended.
 
     `typical_width` (columns) is that of the lines around; `is_full`: `before` has no space for the

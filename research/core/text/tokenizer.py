@@ -55,8 +55,7 @@ def is_blank(text: str) -> bool:
 
 
 def detect_language(text: str) -> Language:
-    """Return `zh` if Han characters dominate, else `en`. One Han character counts as much as a
-    word."""
+    """Return `zh` if Han characters dominate, else `en`. A Han character counts as a word."""
     han = len(_HAN_PATTERN.findall(text))
     latin = len(re.findall(r"[A-Za-z]{2,}", text))
     return "zh" if han and han >= latin else "en"
@@ -77,14 +76,12 @@ def format_distance(metres: int) -> str:
 
 
 def normalise_quote(text: str) -> str:
-    """Normalise a text for comparing quotes: NFKC, simplified, without white space and invisible
-    characters."""
+    """Normalise a quote for comparison: NFKC, simplified, no white space or invisible characters."""
     return _UNMATCHED_CHARS.sub("", to_simplified(unicodedata.normalize("NFKC", text)))
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Return start and end of a quote in a text, compared by `normalise_quote`; None if it does not
-    occur.
+    """Return start and end of a quote in a text, compared by `normalise_quote`; None if absent.
 
     If the text has words hyphenated at line breaks (inter-⏎national), hyphens within words are
     ignored, since the original word may or may not have one.
@@ -112,8 +109,7 @@ def _normalise_with_offsets(text: str, ignore_hyphens: bool) -> tuple[str, list[
 
 
 def _character_pairs(run: str) -> list[str]:
-    """Return overlapping pairs of characters that the dictionary left single, so that 遛娃 can be
-    found."""
+    """Return overlapping pairs of characters missing in the dictionary: 遛娃 can be found."""
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
@@ -142,7 +138,7 @@ def _split_han_runs(runs: list[str], *, include_subwords: bool) -> Iterator[list
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the search terms in order: lower case, English stemmed, without single letters and
+    """Return the search terms in order: lower case, English stemmed, no single letters or
     punctuation.
 
     A long Chinese word also yields the words inside it, so that 博物 finds 博物院. All are in simplified
@@ -197,8 +193,7 @@ def _extract_terms(text: str, *, include_subwords: bool) -> list[str]:
 
 @lru_cache(20_000)
 def _stem_other_script(word: str) -> str:
-    """Return a word in another script unchanged; strip the accents of a Latin word and stem it
-    (café, cafe)."""
+    """Strip the accents of a Latin word and stem it (café, cafe); keep other scripts."""
     letters = unicodedata.normalize("NFKD", word)
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return stem(bare) if bare.isascii() else word

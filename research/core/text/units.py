@@ -1,8 +1,5 @@
-"""Reader of `research/data/units.tsv`, the table of units, currencies and scales with their
-spellings.
-
-A spelling may have several units (pounds, ¥, kr, degrees): the first is the default, the others are
-alternatives.
+"""Reader of `research/data/units.tsv`, the table of units, currencies and scales. A spelling may
+have several units (pounds, ¥, kr, degrees): the first is the default, the others are alternatives.
 """
 
 from __future__ import annotations
@@ -58,14 +55,13 @@ _LATIN_SPELLINGS = [word for word in UNITS if word.isascii() and word[0].isalpha
 
 
 def alternation_pattern(words: Iterable[str]) -> str:
-    """Return a regular expression for one of several words, the longest first; a space may be a
-    hyphen."""
+    """Return a pattern for one of several words, the longest first; a space may be a hyphen."""
     ordered = sorted(set(words), key=lambda word: (-len(word), word))
     return "|".join(re.escape(word).replace(r"\ ", r"[\s-]") for word in ordered)
 
 
 def unit_pattern(*names_or_kinds: str) -> str:
-    """Return a regular expression for the spellings of units with one of some names or kinds."""
+    """Return a pattern for the spellings of units with one of some names or kinds."""
     return alternation_pattern(
         word
         for word, units in UNITS.items()
@@ -74,8 +70,7 @@ def unit_pattern(*names_or_kinds: str) -> str:
 
 
 def unit_factor(spelling: str, kind: str) -> float:
-    """Return a unit's factor to the base unit of a kind, by its spelling; 0 if it is not of that
-    kind."""
+    """Return a unit's factor to the base unit of a kind, by spelling; 0 for another kind."""
     units = UNITS.get(fold_text(spelling).replace("-", " "), ())
     return next((unit.factor for unit in units if unit.kind == kind), 0.0)
 
@@ -120,15 +115,13 @@ def is_word_start(text: str, end: int, spelling: str) -> bool:
 
 @lru_cache(4_096)
 def _first_word(text: str) -> str:
-    """Return the first word of a text behind a number; "" if its beginning belongs to
-    the number."""
+    """Return the first word behind a number; "" if its beginning belongs to the number."""
     first, *words = cut(f"几{text}", False)
     return words[0] if first == "几" and words else ""
 
 
 def match_prefix_unit(text: str, end: int) -> tuple[int, tuple[Unit, ...]]:
-    """Match a unit before a number that begins at `end`. Return the unit's start and the possible
-    units."""
+    """Match a unit before a number that begins at `end`. Return its start and possible units."""
     if text[end - 1 : end].strip()[-1:] not in _PREFIX_LAST_CHARS and text[end - 2 : end - 1] not in _PREFIX_LAST_CHARS:  # fmt: skip
         return end, ()
     match = _PREFIX_PATTERN.search(text, max(0, end - 8), end)
