@@ -365,7 +365,8 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """A key that is equal for tasks with the same result. The default tool may be named or not."""
+        """A key that is equal for tasks with the same result, with or without the default tool's
+        name."""
         subjects = sorted(normalise_query(name) for name in self.subject)
         tool = "" if self.tool == "basic_search_news" else self.tool
         filters = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no subject contains these characters
@@ -383,8 +384,7 @@ class PassageReference(Record):
 
 
 class Span(Record):
-    """A stretch of the answer. A `quote` is verbatim from a source; `part` is the id of the part it
-    answers.
+    """A stretch of the answer. A `quote` is verbatim from a source; `part` is the id of its part.
 
     The text of `text` spans is Markdown: consecutive ones form one document, and a span ends where
     its citations stand.

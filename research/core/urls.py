@@ -94,8 +94,7 @@ def _trim_url(url: str) -> str:
 
 @lru_cache(20_000)
 def canonical_url(url: str) -> str:
-    """Return a URL in canonical form for display and links; "" unless it is a plain http or https
-    URL.
+    """Return a URL in canonical form for display and links; "" unless it is plain http or https.
 
     Scheme and host are lower-case. The default port, tracking parameters and a fragment that names
     a place within the page (not a page of its own, as #/news/1 does) are removed. A bare host gets

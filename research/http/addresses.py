@@ -251,8 +251,7 @@ class AddressValidator:
 
 
 def _parse_url(url: str) -> URL:
-    """Parse a URL; refuse one that urllib and yarl read differently, or that could mislead a
-    parser."""
+    """Parse a URL; refuse one that parsers read differently or that could mislead one."""
     if len(url) > MAX_URL_CHARS:
         raise _refusal_error(f"an address of more than {MAX_URL_CHARS} characters")
     for char in url:

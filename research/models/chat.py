@@ -123,8 +123,7 @@ class Chat:
         stage: Stage,
         emit: EventEmitter,
     ) -> _M:
-        """Return an object that fits `schema`, parsed as `output_type`; ask again once if it does
-        not fit.
+        """Return an object that fits `schema`, parsed as `output_type`; ask once more if needed.
 
         Raises:
             ServiceError: No answer fits.
@@ -154,16 +153,16 @@ class Chat:
                     emit,
                 )
                 left_out: list[str] = []
-                parsed = parse_object(text, output_type, schema, left_out.append)
+                found = parse_object(text, output_type, schema, left_out.append)
                 if left_out:
                     emit("parts_unreadable", stage=stage, what=str(self.spec), parts=left_out[:MAX_LISTED_PARTS])
-                return parsed
+                return found
             except OutputFormatError as unfit:
                 problem = str(unfit)
-            except ServiceError as error:
-                if error.reason != "cut off" or last:
+            except ServiceError as found:
+                if found.reason != "cut off" or last:
                     raise
-                problem = error.message
+                problem = found.message
         raise ServiceError("malformed", f"{self.spec}: {problem}")
 
     async def ask_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:

@@ -36,7 +36,7 @@ _PARSE_ERRORS = {
 
 
 class PromptTooLongError(ServiceError):
-    """The prompt is too long for the model; `overflow` holds the limits that the server reported."""
+    """The prompt is too long for the model; `overflow` holds the limits it reported."""
 
     def __init__(self, message: str, overflow: PromptOverflow) -> None:
         super().__init__("refused", message, hint="context")

@@ -55,7 +55,7 @@ def parse_single(text: str) -> Any:
 
 
 def _load(text: str) -> list[Any]:
-    """Return the value of a JSON text, also of JSON within a JSON string, as a list; [] if invalid."""
+    """Return the value of a JSON text (also JSON within a JSON string) as a list; [] if invalid."""
     try:
         value = json.loads(text, strict=False)
         return [json.loads(value, strict=False) if isinstance(value, str) else value]
@@ -127,13 +127,13 @@ def _tokenize(text: str, start: int) -> Iterator[tuple[str, str, int]]:
 
 
 def _normalise_word(word: str) -> str:
-    """Return a constant or number as in JSON; another word with a NUL, invalid in JSON, before it."""
+    """Return a constant or number as in JSON; put a NUL, invalid in JSON, before others."""
     constant = _CONSTANTS.get(word.lower())
     return constant or (word if _NUMBER.fullmatch(word) else "\0" + word)
 
 
 def _normalise_string(text: str) -> str:
-    """Return a string in JSON's quotes. Escapes unknown to JSON (Markdown, formulas) are literal."""
+    """Return a string in JSON's quotes. Escapes unknown to JSON are literal."""
 
     def replacement(escape: re.Match[str]) -> str:
         if escape["known"]:

@@ -24,7 +24,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def minimum_tokens(text: str) -> int:
-    """Return a lower bound of a text's tokens for any tokeniser; a lower count misses part of it."""
+    """Return a lower bound of a text's tokens for any tokeniser."""
     han = sum(map(len, _HAN_RUN.findall(text)))
     return (len(text) - han) // MAX_CHARS_PER_TOKEN + han // MAX_HAN_CHARS_PER_TOKEN
 

@@ -93,7 +93,7 @@ def _fluent_value(value: object) -> object:
 
 @cache
 def _bundle(language: Language) -> FluentBundle:
-    """Return the bundle, which gets messages on first use: parsing all takes a quarter of a second."""
+    """Return the bundle. Messages are added on first use: parsing all takes 0.25 seconds."""
     return FluentBundle([LOCALES[language]], use_isolating=False)
 
 

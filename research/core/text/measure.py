@@ -233,7 +233,7 @@ def _ranges_agree(claim: Measure, source: Measure) -> bool:
 
 
 def _family_kinds_agree(claim: Measure, source: Measure) -> bool:
-    """Compare kinds of one family: twice is 200 %, or a growth by 100 %; points are not per cent."""
+    """Compare kinds of one family: twice is 200 % or +100 %; points are not per cent."""
     by_kind = {claim.kind: claim.low, source.kind: source.low}
     kinds = by_kind.keys()
     if kinds == {"times", "ratio"}:

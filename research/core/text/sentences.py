@@ -128,8 +128,7 @@ def _display_width(line: str) -> int:
 
 
 def _line_joiner(before: str, after: str, typical_width: int, is_full: bool) -> str | None:
-    """Return what joins two lines: "" or " " if a sentence continues, None if the break is
-    intended.
+    """Return what joins two lines: "" or " " if a sentence continues, None for an intended break.
 
     `typical_width` (columns) is that of the lines around; `is_full`: `before` has no space for the
     next word.

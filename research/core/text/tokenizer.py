@@ -76,7 +76,7 @@ def format_distance(metres: int) -> str:
 
 
 def normalise_quote(text: str) -> str:
-    """Normalise a quote for comparison: NFKC, simplified, no white space or invisible characters."""
+    """Normalise a quote for comparison: NFKC, simplified, only visible characters."""
     return _UNMATCHED_CHARS.sub("", to_simplified(unicodedata.normalize("NFKC", text)))
 
 
@@ -138,8 +138,7 @@ def _split_han_runs(runs: list[str], *, include_subwords: bool) -> Iterator[list
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the search terms in order: lower case, English stemmed, no single letters or
-    punctuation.
+    """Return the search terms in order: lower case, English stemmed, no single letters.
 
     A long Chinese word also yields the words inside it, so that 博物 finds 博物院. All are in simplified
     characters.

@@ -1,5 +1,7 @@
-"""Reader of `research/data/units.tsv`, the table of units, currencies and scales. A spelling may
-have several units (pounds, ¥, kr, degrees): the first is the default, the others are alternatives.
+"""Reader of `research/data/units.tsv`, the table of units, currencies and scales.
+
+A spelling may have several units (pounds, ¥, kr, degrees): the first is the default, the others are
+alternatives.
 """
 
 from __future__ import annotations
