@@ -35,15 +35,15 @@ FailureReason = Literal[
     "quota",  # the allowance is used up
     "timeout",  # no answer within the deadline
     "unreachable",  # no connection
-    "blocked",  # the content or this client is barred
+    "blocked",  # the content or this client is blocked
     "empty",  # it answered without results
     "malformed",  # it answered something that cannot be read
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
     "unclear",  # the question is ambiguous; the message asks back
     "no model",  # only a model can turn the query into a search; the message names alternatives
-    "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
-    "internal",  # our own fault; the log has the details
+    "left out",  # not done or cut off: the run reached a limit, or its search was ended
+    "internal",  # a bug of ours; the log has the details
 ]
 RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
@@ -70,7 +70,7 @@ FailureHint = Literal[
     "minute",  # too many requests in a short time; more are possible soon
     "day",  # the quota of the day is used up
     "location",  # the service refuses this region
-    "model",  # the model is not there (any more)
+    "model",  # the model does not exist (any more)
     "context",  # the input is too long for the model
     "endpoint",  # the address answers, but it is not this service
     "dns",  # the name of the server cannot be looked up
@@ -263,9 +263,9 @@ class Evidence(Record):
     retrieved: datetime
     published: date | None = None
     moment: datetime | None = None  # time of publication, if more than the day is known
-    standing: Literal["", "preferred", "warned"] = ""  # by the lists of domains
+    standing: Literal["", "preferred", "warned"] = ""  # by the domain lists
     sample: bool = False
-    expires: bool = False  # its address is a redirect that works for some weeks only
+    expires: bool = False  # its address is a redirect that expires after some weeks
     opening: str = ""  # its first words, which show its subject
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
@@ -322,7 +322,7 @@ class Question(Record):
     language: Language
     asked: str = ""
     before: Memory = Memory()
-    added: tuple[str, ...] = ()  # instructions added during the run
+    added: tuple[str, ...] = ()  # clarifications and instructions added during the run
 
     @property
     def memory_findings(self) -> tuple[Finding, ...]:
@@ -365,8 +365,7 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """A key that is equal for tasks with the same result, with or without the default tool's
-        name."""
+        """A key that is equal for tasks with the same result, even if the default tool is named."""
         subjects = sorted(normalise_query(name) for name in self.subject)
         tool = "" if self.tool == "basic_search_news" else self.tool
         filters = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no subject contains these characters
@@ -467,7 +466,7 @@ MissingReason = Literal[
     "not found",  # no source has it
     "differs",  # sources differ; `readings` has each value
     "which one",  # the row's name is ambiguous; `choices` lists the candidates
-    "limit",  # a limit of the run was reached, or its searching was ended
+    "limit",  # the run reached a limit, or its search was ended
     "failed",  # the search or the model failed
 ]
 

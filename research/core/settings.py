@@ -147,7 +147,7 @@ class Settings(BaseModel):
     database_rows: int = 1_000  # maximum of a result
     queries: int = 3
     loops: int = 2
-    capped: tuple[str, ...] = ()  # which of these two the operator has set: a cap for MCP clients
+    capped: tuple[str, ...] = ()  # which of the two the operator has set: a cap for quickstart clients
     sections: int = 5
     reflections: int = 2
     usual_sources: str = ""  # default for questions; "" is every available source

@@ -489,7 +489,7 @@ class Chat:
             return ServiceError("timeout", f"{self.spec} did not answer within {limit:g} s")
         return converted
 
-    # Attempts and the account
+    # Retries and usage
 
     async def _retry(self, call: Callable[[], Awaitable[_T]], stage: Stage, emit: EventEmitter) -> _T:
         return await retry(call, _identity, self.spec, self._clients, stage, emit)
