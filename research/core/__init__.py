@@ -1,1 +1,1 @@
-"""Records, settings, errors, texts and the reading of text: what every other package may import."""
+"""Records, settings, errors, messages and text parsing: what every other package may import."""

@@ -1,9 +1,9 @@
-"""Which databases there are to ask: `databases.toml` of the data folder, or the file that is named instead.
+"""Configured databases: `databases.toml` of the data folder, or the file that the setting names.
 
-An entry is a table `[name]` with `url`, and, where wanted, `description` (a text, or one each in `zh`
-and `en`), `schemas`, `leave_out` and `semantic`. A `url` of `env:NAME` is that of a variable of our
-environment, so that no password has to stand in the file. `default`, above all entries, names the one
-that is asked where none is chosen.
+An entry is a table `[name]` with `url` and optionally `description` (one text, or one each in `zh`
+and `en`), `schemas`, `leave_out` and `semantic`. A `url` of `env:NAME` is read from that
+environment variable, so that no password has to stand in the file. The top-level key `default`
+names the database that is queried when none is chosen.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from research.core.records import Language
 
 FILE_NAME = "databases.toml"
-OFF = "off"  # instead of a file: no database but that of DATABASE_URL
-SHIPPED_DATABASE = "scenic-areas"  # what the database that ships is called
-UPLOADED_FILES_PREFIX = "files:"  # before the id of somebody's own files
+OFF = "off"  # setting value for no databases but that of DATABASE_URL
+SHIPPED_DATABASE = "scenic-areas"  # name of the shipped database
+UPLOADED_FILES_PREFIX = "files:"  # prefix of the id of uploaded files
 MAX_ENTRIES = 100  # entries of a file
 URL_HELP = (
     "an address such as postgresql://user:password@host/database, sqlite:////folder/file.db or "
@@ -34,9 +34,12 @@ ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class DatabaseConfig(BaseModel):
-    """A database that can be chosen by its name. Of `schemas` none are all that may be read; what
-    `leave_out` names, as `table` or `schema.table`, with * for any letters, is never read.
-    `semantic` is the file that describes it."""
+    """A database that can be chosen by name.
+
+    All schemas may be read unless `schemas` lists some. Tables in `leave_out`, as `table` or
+    `schema.table` with * as a wildcard, are never read. `semantic` is the file that describes the
+    database.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,26 +56,26 @@ class DatabaseConfig(BaseModel):
         return {"zh": value, "en": value} if isinstance(value, str) else value
 
     def description_in(self, language: Language) -> str:
-        """What it is, in a language, or in the other one."""
+        """Return the description in a language, or else in the other one."""
         return self.description.get(language) or next(iter(self.description.values()), "")
 
     def can_read(self, schema: str, table: str) -> bool:
-        """Whether a table may be read, by its schema and its name there."""
+        """Return whether a table may be read."""
         if self.schemas and schema not in self.schemas:
             return False
         names = (table.lower(), f"{schema}.{table}".lower())
-        return not any(fnmatchcase(name, one.lower()) for one in self.leave_out for name in names)
+        return not any(fnmatchcase(name, pattern.lower()) for pattern in self.leave_out for name in names)
 
 
 class InvalidDatabase(NamedTuple):
-    """An entry that cannot be used, and why."""
+    """An unusable entry and the reason."""
 
     name: str
     reason: str
 
 
 class DatabaseConfigs(NamedTuple):
-    """What a file has. `default` is "" where it names none."""
+    """Contents of a configuration file. `default` is "" where the file names none."""
 
     entries: tuple[DatabaseConfig, ...] = ()
     invalid: tuple[InvalidDatabase, ...] = ()
@@ -80,10 +83,10 @@ class DatabaseConfigs(NamedTuple):
 
 
 def load_databases(setting_value: str, folder: Path, env: Mapping[str, str]) -> DatabaseConfigs:
-    """The databases of a file, which is `databases.toml` of a folder where no other is `named`.
+    """Load the databases of the file `setting_value`, or else of `databases.toml` in the folder.
 
     Raises:
-        ValueError: the file cannot be used; it says which and why.
+        ValueError: The file cannot be used; the message names it and the reason.
     """
     if setting_value.lower() == OFF:
         return DatabaseConfigs()
@@ -103,47 +106,47 @@ def load_databases(setting_value: str, folder: Path, env: Mapping[str, str]) -> 
     default = entries.pop("default", "")
     if len(entries) > MAX_ENTRIES:
         raise ValueError(f"{file}: there are {len(entries)} databases; at most {MAX_ENTRIES} can be used")
-    found: dict[str, DatabaseConfig] = {}
-    wrong: list[InvalidDatabase] = []
+    valid: dict[str, DatabaseConfig] = {}
+    invalid: list[InvalidDatabase] = []
     for name, entry in entries.items():
         try:
-            found[name] = _parse_entry(name, entry, file.parent, env)
+            valid[name] = _parse_entry(name, entry, file.parent, env)
         except ValueError as error:
-            wrong.append(InvalidDatabase(" ".join(name.split())[:40], str(error)))
-    if default and default not in (SHIPPED_DATABASE, *found):
-        wrong.append(InvalidDatabase("default", "it names none of the databases that can be used"))
+            invalid.append(InvalidDatabase(" ".join(name.split())[:40], str(error)))
+    if default and default not in (SHIPPED_DATABASE, *valid):
+        invalid.append(InvalidDatabase("default", "it names none of the databases that can be used"))
         default = ""
-    return DatabaseConfigs(tuple(found.values()), tuple(wrong), default)
+    return DatabaseConfigs(tuple(valid.values()), tuple(invalid), default)
 
 
 def list_databases(url: SecretStr, configs: DatabaseConfigs) -> tuple[DatabaseConfig, ...]:
-    """All that can be chosen besides the database that ships. `url` is that of `DATABASE_URL`, "" for
-    none; it comes first."""
+    """Return the databases that can be chosen besides the shipped one. The one of `DATABASE_URL`
+    comes first; an empty `url` means there is none."""
     if not url.get_secret_value():
         return configs.entries
     name = database_name(url.get_secret_value())
-    taken = {"", SHIPPED_DATABASE, *(one.name for one in configs.entries)}
+    taken = {"", SHIPPED_DATABASE, *(entry.name for entry in configs.entries)}
     return DatabaseConfig(name="DATABASE_URL" if name in taken else name, url=url), *configs.entries
 
 
 def default_database(url: SecretStr, configs: DatabaseConfigs) -> str:
-    """The name of the database that is asked where none is chosen: that of `DATABASE_URL`, else the
-    one that the file says, else its first one, else the one that ships."""
-    known = [one.name for one in list_databases(url, configs)]
+    """Return the name of the database that is queried when none is chosen: that of `DATABASE_URL`,
+    else the file's default, else the first entry of the file, else the shipped one."""
+    names = [entry.name for entry in list_databases(url, configs)]
     if url.get_secret_value() or not configs.default:
-        return known[0] if known else SHIPPED_DATABASE
+        return names[0] if names else SHIPPED_DATABASE
     return configs.default
 
 
 def database_name(url: str) -> str:
-    """What a database is called by its address: its own name, or that of its file."""
+    """Return the name of a database by its URL, for a file its name without suffix."""
     name = urlsplit(url).path.rsplit("/", 1)[-1]
     return Path(name).stem if url.startswith(("sqlite", "duckdb")) else name
 
 
 def parse_database_url(text: str, file_schemes: Sequence[str] = ("sqlite", "duckdb")) -> SecretStr | None:
-    """An address of a database as the engines read it; None if it is none. `files` are the kinds of
-    files that may be named."""
+    """Normalise the URL of a database for SQLAlchemy; None if it is not one. `file_schemes` are the
+    accepted kinds of file."""
     scheme, _, rest = text.partition("://")
     scheme = scheme.lower()
     if scheme in file_schemes and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
@@ -154,19 +157,20 @@ def parse_database_url(text: str, file_schemes: Sequence[str] = ("sqlite", "duck
 
 
 def _is_well_formed(rest: str) -> bool:
-    """Whether an address is in one piece: a stray character of a password takes it apart."""
+    """Return whether a URL parses into one host and one database: a stray character of a password
+    breaks it up."""
     try:
         parts = urlsplit(f"//{rest}")
         port = parts.port
     except ValueError:
         return False
-    one = parts.netloc.count("@") < 2 and parts.netloc.rpartition("@")[0].count(":") < 2
-    named = re.fullmatch(r"/[^/@]+", parts.path)
-    return bool(one and named) and port != 0 and not parts.fragment and "@" not in parts.query
+    has_one_login = parts.netloc.count("@") < 2 and parts.netloc.rpartition("@")[0].count(":") < 2
+    has_database = re.fullmatch(r"/[^/@]+", parts.path)
+    return bool(has_one_login and has_database) and port != 0 and not parts.fragment and "@" not in parts.query
 
 
 def _parse_entry(name: str, entry: object, folder: Path, env: Mapping[str, str]) -> DatabaseConfig:
-    """A database as its entry says. What is wrong is said without any value: it may be a password."""
+    """Parse one entry. Errors never contain a value, which may be a password."""
     if not _NAME_PATTERN.fullmatch(name):
         raise ValueError("a name has letters, digits, spaces and . _ -, at most 40")
     if name == SHIPPED_DATABASE:
@@ -183,14 +187,14 @@ def _parse_entry(name: str, entry: object, folder: Path, env: Mapping[str, str])
         url = env.get(variable, "")
         if not url.strip():
             raise ValueError(f"the variable {variable} is not set")
-    found = parse_database_url(url.strip())
-    if found is None:
+    parsed_url = parse_database_url(url.strip())
+    if parsed_url is None:
         raise ValueError(f"url must be {URL_HELP}; in a user or password write %40 for @, %2F for /, %3A for :, %23 for # and %3F for ?")  # fmt: skip
-    given = {key: value for key, value in entry.items() if key != "name"} | {"url": found}
-    if isinstance(given.get("semantic"), str):
-        given["semantic"] = folder / Path(given["semantic"]).expanduser()
+    fields = {key: value for key, value in entry.items() if key != "name"} | {"url": parsed_url}
+    if isinstance(fields.get("semantic"), str):
+        fields["semantic"] = folder / Path(fields["semantic"]).expanduser()
     try:
-        return DatabaseConfig(name=name, **given)
+        return DatabaseConfig(name=name, **fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -1,8 +1,8 @@
-"""Deadlines that run only while somebody else is waited for.
+"""Deadlines that pause while the application itself holds a request back.
 
-A desk that holds its own requests back, to keep to a quota, must not call that a time-out of the
-service: `uncounted` stops every clock around it. The clocks of a task are those of its context, so
-that whoever waits need not know who set a deadline.
+Waiting for a rate limit of our own must not count as a time-out of the service: `pause_deadlines`
+stops every countdown around it. The countdowns of a task are held in its context, so that the
+waiting code need not know who set a deadline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _countdowns: ContextVar[tuple[Countdown, ...]] = ContextVar("clocks", default=()
 
 
 class Countdown:
-    """Seconds that run down, and stand still while any part of the work waits for its turn."""
+    """A countdown in seconds that can be paused, by several callers at once."""
 
     def __init__(self, seconds: float, timeout: asyncio.Timeout | None = None) -> None:
         self._ends_at = _loop_time() + seconds
@@ -26,16 +26,18 @@ class Countdown:
 
     @property
     def remaining_seconds(self) -> float:
-        """How many are left; less than 0 when they are over."""
+        """Seconds left; negative after the end."""
         return self._ends_at - (self._paused_at if self._pause_count else _loop_time())
 
     def pause(self) -> None:
+        """Pause the countdown; several pauses may overlap."""
         if not self._pause_count:
             self._paused_at = _loop_time()
             self._reschedule(None)
         self._pause_count += 1
 
     def resume(self) -> None:
+        """End one pause; the countdown runs again after the last one."""
         self._pause_count -= 1
         if not self._pause_count:
             self._ends_at += _loop_time() - self._paused_at
@@ -46,7 +48,7 @@ class Countdown:
             self._timeout.reschedule(when)
 
     def detach_timeout(self) -> None:
-        """Its deadline is over with; whoever was left behind may still stop and start it."""
+        """Detach the ended timeout; background tasks may still pause and resume."""
         self._timeout = None
 
 
@@ -56,32 +58,32 @@ def _loop_time() -> float:
 
 @contextmanager
 def count_down(seconds: float, timeout: asyncio.Timeout | None = None) -> Iterator[Countdown]:
-    """A clock for what happens inside. It tells how much is left and ends nothing by itself."""
-    clock = Countdown(seconds, timeout)
-    token = _countdowns.set((*_countdowns.get(), clock))
+    """Run a countdown for the block. It reports the remaining time and cancels nothing."""
+    countdown = Countdown(seconds, timeout)
+    token = _countdowns.set((*_countdowns.get(), countdown))
     try:
-        yield clock
+        yield countdown
     finally:
-        clock.detach_timeout()
+        countdown.detach_timeout()
         _countdowns.reset(token)
 
 
 @asynccontextmanager
 async def deadline(seconds: float) -> AsyncIterator[Countdown]:
-    """As `asyncio.timeout`: what is not done after these seconds is cancelled with a TimeoutError."""
-    async with asyncio.timeout(seconds) as alarm:
-        with count_down(seconds, alarm) as clock:
-            yield clock
+    """Cancel the block with a TimeoutError after `seconds`, not counting pauses."""
+    async with asyncio.timeout(seconds) as timeout:
+        with count_down(seconds, timeout) as countdown:
+            yield countdown
 
 
 @contextmanager
 def pause_deadlines() -> Iterator[None]:
-    """What is waited for in here counts against no deadline around it."""
-    clocks = _countdowns.get()
-    for clock in clocks:
-        clock.pause()
+    """Pause every enclosing deadline for the duration of the block."""
+    countdowns = _countdowns.get()
+    for countdown in countdowns:
+        countdown.pause()
     try:
         yield
     finally:
-        for clock in clocks:
-            clock.resume()
+        for countdown in countdowns:
+            countdown.resume()

@@ -1,7 +1,7 @@
-"""The shipped database as people read it: headings for its columns, English names for its regions.
+"""Display names of the shipped database: headings of its columns, English names of its regions.
 
-Statements, and files for programs, keep the names of the database. A database of the analyst's own is
-shown as it is. The words are `data/headings.tsv` and `data/regions.tsv`.
+SQL statements and files for programs keep the names of the database. An analyst's own database is
+shown as it is. The names are in `data/headings.tsv` and `data/regions.tsv`.
 """
 
 from __future__ import annotations
@@ -24,25 +24,28 @@ _AMBIGUOUS_NAMES = {en for en, n in Counter(_REGIONS_EN.values()).items() if n >
 
 
 def english_region(name: str) -> str:
-    """A province or a city as an English sentence has it, its own name if that is not known."""
+    """Return the English name of a province or city; the name itself if that is unknown."""
     return _REGIONS_EN.get(name, name)
 
 
 def region_label(name: str, language: Language) -> str:
-    """`english` for a cell of a table, in which cities of one English name have to be told apart."""
-    told = english_region(name) if language == "en" else name
-    return f"{told} ({name})" if told in _AMBIGUOUS_NAMES else told
+    """Return the name of a region for a table cell; cities with the same English name get the
+    Chinese one in brackets."""
+    label = english_region(name) if language == "en" else name
+    return f"{label} ({name})" if label in _AMBIGUOUS_NAMES else label
 
 
 def column_heading(column: str, language: Language) -> str:
-    """What a column of the shipped database is called above a table, or its own name."""
+    """Return the heading of a column of the shipped database; the column's name if it has none."""
     return _COLUMN_HEADINGS.get(column.lower(), (column, column))[language == "en"]
 
 
 def localise_rows(rows: QueryResult, language: Language) -> QueryResult:
-    """The rows of a statement on the shipped database with headings for names, and with regions in
-    the reader's language; others with the headings that they bring along. Types and the order of rows and
-    columns stay."""
+    """Translate the column names and regions of a query result for display.
+
+    Applies to queries on the shipped database; other results get the headings that they carry.
+    Types and the order of rows and columns stay.
+    """
     if rows.headings:
         return _apply_own_headings(rows, language)
     if not _SHIPPED_TABLE_PATTERN.search(rows.sql):
@@ -52,17 +55,17 @@ def localise_rows(rows: QueryResult, language: Language) -> QueryResult:
             "names": _column_headings(rows.names, language),
             "rows": tuple(tuple(_localise_value(value, language) for value in row) for row in rows.rows),
             "coverage": tuple(
-                each.model_copy(update={"columns": _column_headings(each.columns, language)}) for each in rows.coverage
+                coverage.model_copy(update={"columns": _column_headings(coverage.columns, language)})
+                for coverage in rows.coverage
             ),
         }
     )
 
 
 def _apply_own_headings(rows: QueryResult, language: Language) -> QueryResult:
-    """The rows with the headings that they bring along, each of them once: a name that two columns would
-    have is that of neither."""
-    told = [rows.headings.get(name, {}).get(language, name) for name in rows.names]
-    names = tuple(told[n] if told.count(told[n]) == 1 else name for n, name in enumerate(rows.names))
+    """Apply the headings that a result carries. A heading of two columns is used for neither."""
+    headings = [rows.headings.get(name, {}).get(language, name) for name in rows.names]
+    names = tuple(headings[n] if headings.count(headings[n]) == 1 else name for n, name in enumerate(rows.names))
     return rows.model_copy(update={"names": names})
 
 

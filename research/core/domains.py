@@ -1,12 +1,12 @@
-"""Whose pages are wanted first, with a warning, or not at all: lists of domains.
+"""Domain lists: sites to prefer, to show with a warning, or to leave out.
 
-A list has one entry a line, or several with semicolons between them; `#` begins a comment:
+A list has one entry per line, or several separated by semicolons; `#` begins a comment:
 
     prefer gov.cn
     avoid content-farm.example   # left out before anything of it is read
     warn tabloid.example
 
-A domain stands for itself and all below it; the longest that fits counts, and of two lists the later.
+A domain includes its subdomains. The longest match counts; of two lists the later one wins.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _DOMAIN_PATTERN = re.compile(r"(?:[\w-]{1,63}\.)+[\w-]{2,63}")
 
 
 def parse_domain_list(text: str) -> dict[str, DomainStatus]:
-    """The verdicts of a list, by domain.
+    """Parse a domain list into a status for each domain.
 
     Raises:
-        ValueError: an entry is none; it says which.
+        ValueError: An entry is invalid; the message quotes it.
     """
-    found: dict[str, DomainStatus] = {}
+    statuses: dict[str, DomainStatus] = {}
     for line in text.splitlines():
         for entry in line.partition("#")[0].split(";"):
             words = entry.lower().split()
@@ -35,12 +35,12 @@ def parse_domain_list(text: str) -> dict[str, DomainStatus]:
                 continue
             if len(words) != 2 or words[0] not in get_args(DomainStatus) or not _DOMAIN_PATTERN.fullmatch(words[1]):
                 raise ValueError(f"{entry.strip()!r}: write prefer, warn or avoid, then a domain")
-            found[_to_idna(words[1])] = cast(DomainStatus, words[0])
-    return found
+            statuses[_to_idna(words[1])] = cast(DomainStatus, words[0])
+    return statuses
 
 
 def url_status(url: str, statuses: Mapping[str, DomainStatus]) -> DomainStatus | None:
-    """What is said of the host of an address; None if nothing is."""
+    """Return the status of a URL's host; None if no entry matches."""
     try:
         host = _to_idna((urlsplit(url).hostname or "").lower())
     except ValueError:
@@ -50,11 +50,11 @@ def url_status(url: str, statuses: Mapping[str, DomainStatus]) -> DomainStatus |
 
 
 def merge_domain_lists(texts: Iterable[str]) -> dict[str, DomainStatus]:
-    """The verdicts of several lists; of two on one domain the later counts."""
-    found: dict[str, DomainStatus] = {}
+    """Merge several domain lists; for the same domain the later one wins."""
+    statuses: dict[str, DomainStatus] = {}
     for text in texts:
-        found |= parse_domain_list(text)
-    return found
+        statuses |= parse_domain_list(text)
+    return statuses
 
 
 def _to_idna(domain: str) -> str:

@@ -1,8 +1,8 @@
-"""Who can be asked for a model or a search of the web, as tables: what ships, and what `models.toml` of
-the data folder adds.
+"""Tables of model providers and search services: those shipped, and those that `models.toml` of the
+data folder adds.
 
-The tables are `data/providers.toml` and `data/searches.toml`, where each field is explained. An entry of
-the desk's own file that has the name of a shipped one takes its place.
+The tables are `data/providers.toml` and `data/searches.toml`, which explain each field. An entry of
+`models.toml` replaces a shipped one of the same name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Provider(BaseModel):
-    """A server of models: how it is reached, and what it takes. `context` is in tokens."""
+    """A model server: how it is reached and what it supports. `context` is in tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,12 +46,12 @@ class Provider(BaseModel):
 
     @property
     def required_setting(self) -> str:
-        """The setting without which it cannot be asked."""
+        """Name of the setting without which the provider cannot be used."""
         return self.key if self.key and not self.keyless else self.address
 
 
 class ResultFields(BaseModel):
-    """Where the parts of a result stand."""
+    """Paths of the fields of a search result in the service's JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +62,7 @@ class ResultFields(BaseModel):
 
 
 class SearchService(BaseModel):
-    """A search service that takes a key: what it is asked, and where its answer has what."""
+    """A search service with a key: its request, and where its response holds the results."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -83,26 +83,27 @@ class SearchService(BaseModel):
 
 @cache
 def search_services() -> Mapping[str, SearchService]:
-    """The search services of the table, by name."""
+    """Return the shipped search services by name."""
     table = tomllib.loads(data.text("searches.toml"))
     return {name: SearchService(name=name, **entry) for name, entry in table.items()}
 
 
 @cache
 def shipped_providers() -> Mapping[str, Provider]:
-    """The providers of the table, by name."""
+    """Return the shipped model providers by name."""
     return _parse_providers(data.text("providers.toml"))
 
 
 def load_providers(folder: Path) -> Mapping[str, Provider]:
-    """The providers of the table and those of a data folder, by name.
+    """Return the shipped providers and those of a data folder, by name.
 
     Raises:
-        ValueError: the folder's file cannot be read, or an entry cannot be used; it says which.
+        ValueError: The folder's file cannot be read, or an entry cannot be used; the message
+            names it.
     """
     try:
         text = (folder / FILE_NAME).read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):  # of the folder itself others tell
+    except (FileNotFoundError, NotADirectoryError):  # a missing data folder is reported elsewhere
         return shipped_providers()
     except OSError as error:
         raise ValueError(f"{folder / FILE_NAME} cannot be read: {error.strerror}") from None
@@ -120,19 +121,19 @@ def _parse_providers(text: str) -> Mapping[str, Provider]:
         entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(str(error)) from None
-    found = {}
+    providers = {}
     for name, entry in entries.items():
         if not _NAME_PATTERN.fullmatch(name):
             raise ValueError(f"[{name}] is no name of a provider: lower-case letters, digits, - and _")
         if not isinstance(entry, dict):
             raise ValueError(f"{name} stands outside of any provider: begin with a line such as [lab]")
         try:
-            found[name] = Provider(**({"title": name} | entry | {"name": name}))
+            providers[name] = Provider(**({"title": name} | entry | {"name": name}))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"]))
             raise ValueError(f"[{name}] {field}: {first['msg']}") from None
-    return found
+    return providers
 
 
 def _is_http_url(url: str) -> bool:

@@ -1,8 +1,8 @@
-"""The nouns of the house, frozen.
+"""The immutable records of the application.
 
-Every record is an immutable value: it knows nothing of storage, of drawing or of the graph. Offsets
-are characters, times are UTC, dates are real dates or ``None``. Records are pydantic models, so
-that they survive JSON and the graph's checkpoints unchanged (tuples stay tuples).
+A record knows nothing of storage, display or the graph. Offsets are characters, times are UTC,
+dates are real dates or ``None``. Records are pydantic models, so that they survive JSON and the
+graph's checkpoints unchanged (tuples stay tuples).
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Date = date  # where a field has that name
+Date = date  # alias for classes with a field named date
 Language = Literal["zh", "en"]
 EvidenceKind = Literal["library", "web", "news", "place", "database", "paper"]
-TravelMode = Literal["walking", "bicycling", "driving", "transit", "straight"]  # of getting somewhere
+TravelMode = Literal["walking", "bicycling", "driving", "transit", "straight"]
 PublicationNotice = Literal[
     "",
-    "corrected",  # what was wrong in it has been put right elsewhere
-    "concern",  # an expression of concern: whether it can be relied on is being looked into
-    "retracted",  # in whole or in part, also if it was withdrawn or removed
+    "corrected",  # an error in it has been corrected elsewhere
+    "concern",  # an expression of concern: its reliability is under investigation
+    "retracted",  # in whole or in part, or withdrawn or removed
 ]
 FailureReason = Literal[
     "no key",  # the source needs a key that is not set
     "refused",  # the key or the request was turned down
-    "redirected",  # it sends on to another address, where nothing of ours is taken
-    "too many redirects",  # it sends on and on, perhaps in a circle
-    "not found",  # nothing lies at the address
-    "too large",  # it is longer than what is read
+    "redirected",  # it redirects to another address, which is not followed
+    "too many redirects",  # it redirects again and again, perhaps in a circle
+    "not found",  # nothing exists at the address
+    "too large",  # it exceeds the size limit
     "quota",  # the allowance is used up
     "timeout",  # no answer within the deadline
     "unreachable",  # no connection
-    "blocked",  # the content or this client is barred
-    "empty",  # it answered: there is nothing
+    "blocked",  # the content or this client is blocked
+    "empty",  # it answered without results
     "malformed",  # it answered something that cannot be read
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
-    "unclear",  # it has to be said more exactly what is meant; the message asks
-    "no model",  # only a model can turn the query into a search; the message says what else can be done
-    "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
-    "internal",  # our own fault; the log has the details
+    "unclear",  # the question is ambiguous; the message asks back
+    "no model",  # only a model can turn the query into a search; the message names alternatives
+    "left out",  # not done or cut off: the run reached a limit, or its search was ended
+    "internal",  # a bug of ours; the log has the details
 ]
 RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
@@ -53,24 +53,24 @@ SupportStatus = Literal["quoted", "supported", "unclear", "unsupported", "differ
 Verdict = Literal["supported", "partly", "contradicted", "absent"]
 SupportGapKind = Literal["figure", "date", "words", "language"]
 DatabaseStepKind = Literal[
-    "tables",  # those that a model is told of, where they are not all
-    "understand",  # what is asked for, and who has understood it
-    "link",  # names of the question as the database has them
-    "write",  # a statement and why it is written so
-    "refused",  # by the guard or the engine; the reason goes back to whoever wrote it
+    "tables",  # those shown to a model, if not all
+    "understand",  # interpretation of the question, and its author
+    "link",  # values of the database that match names of the question
+    "write",  # a statement and its rationale
+    "refused",  # by the guard or the engine; the reason goes back to the statement's author
     "run",  # rows
-    "judge",  # whether they are what was asked for
-    "supplement",  # cells that were NULL and are not any more
-    "missing",  # what stays NULL
+    "judge",  # whether the rows answer the question
+    "supplement",  # cells that were NULL and have been filled
+    "missing",  # cells that stay NULL
 ]
 FailureHint = Literal[
     "",
     "key",  # the key is wrong or missing
-    "billing",  # the account has no money, or the key no billing, and this needs it
+    "billing",  # the account has no credit, or the key no billing, and the request needs it
     "minute",  # too many requests in a short time; more are possible soon
     "day",  # the quota of the day is used up
     "location",  # the service refuses this region
-    "model",  # the model is not there (any more)
+    "model",  # the model does not exist (any more)
     "context",  # the input is too long for the model
     "endpoint",  # the address answers, but it is not this service
     "dns",  # the name of the server cannot be looked up
@@ -78,46 +78,51 @@ FailureHint = Literal[
     "package",  # a package that this needs is not installed
 ]
 
-# Reasons whose message tells the person what to do: nothing has failed.
+# Reasons whose message asks the user for something: nothing has failed.
 ASKS_BACK: frozenset[FailureReason] = frozenset(("unclear", "no model"))
-MEMORY_SOURCE = "memory"  # the source of what earlier turns have found
-MAX_QUESTION_CHARS = 2_000  # characters; longer text belongs into the library
+MEMORY_SOURCE = "memory"  # source name of evidence from earlier turns
+MAX_QUESTION_CHARS = 2_000  # longer text belongs in the library
 
 
 def fingerprint(*parts: str, digits: int = 12) -> str:
-    """A short stable id (hex, `size` digits) of some strings; order matters."""
+    """Return a short stable id of some strings in order, as `digits` hexadecimal digits."""
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
     return digest.hexdigest()[:digits]
 
 
 def normalise_query(query: str) -> str:
-    """A query as it is compared: NFKC, case-folded, punctuation and white space collapsed."""
+    """Normalise a query for comparison: NFKC, case-folded, only words and single spaces."""
     folded = unicodedata.normalize("NFKC", query).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
 
 
 class Record(BaseModel):
-    """Base of all records: frozen, strict about names."""
+    """Base of all records: frozen, without extra fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class EventEmitter(Protocol):
-    """How a stage, a reasoner or a source tells what happens while it happens."""
+    """Callback with which stages, reasoners and sources report progress."""
 
     def __call__(self, kind: str, /, **data: Any) -> None:
-        """`data` has to survive JSON. Kinds: text, waiting, queued (for a turn of our
-        own), tool, usage and those of the graph."""
+        """Emit an event. `data` must survive JSON.
+
+        Kinds: text, waiting, queued (for a rate limit of our own), tool, usage and those of the
+        graph.
+        """
 
 
 def ignore_event(kind: str, /, **data: Any) -> None:
-    """A `Say` that nobody hears."""
+    """Discard an event."""
 
 
 class Passage(Record):
-    """A piece of a source. With the origin `source`, `text` is verbatim: the document's text from
-    `start` to `end`. With the origin `grounding` it is a sentence of a search model that names the
-    source as what supports it; the source may say it in other words.
+    """A piece of a source.
+
+    With the origin `source`, `text` is verbatim: the document's text from `start` to `end`. With
+    the origin `grounding` it is a sentence of a search model that cites the source as support; the
+    source may word it differently.
     """
 
     id: str
@@ -128,17 +133,19 @@ class Passage(Record):
     heading: str = ""
     page: int | None = None
     title: str = ""
-    made: bool = False  # by rules, of the source's data: a statement in words
-    ocr: bool = False  # read from the picture of its page: may have mistakes
+    made: bool = False  # generated by rules from the source's data, as a sentence
+    ocr: bool = False  # recognised from an image of the page; may have errors
 
 
-# What has to be said wherever places of a provider are shown, and the page on their licence.
+# Attribution to show with places of a provider, and its licence page.
 ATTRIBUTIONS = {"osm": ("© OpenStreetMap contributors, ODbL", "https://www.openstreetmap.org/copyright")}
 
 
 class Place(Record):
-    """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever system it came in. Its texts are
-    the provider's own; `english` says beside them what they mean."""
+    """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever the provider's system.
+
+    The texts are the provider's own; the fields `*_en` hold English translations.
+    """
 
     id: str
     name: str
@@ -146,13 +153,13 @@ class Place(Record):
     lat: float
     provider: str  # amap, offline, osm
     category: str = ""  # food, sight, family, shop, hotel, transport, culture, other
-    type: str = ""  # the provider's own words for what it is
+    type: str = ""  # the provider's own category
     address: str = ""
     district: str = ""
     city: str = ""
-    distance: int | None = None  # metres from the centre that was searched around
-    rating: float | None = None  # of 5
-    cost: float | None = None  # yuan a person
+    distance: int | None = None  # metres from the centre of the search
+    rating: float | None = None  # out of 5
+    cost: float | None = None  # yuan per person
     hours: str = ""
     phone: str = ""
     photos: tuple[str, ...] = ()
@@ -163,14 +170,17 @@ class Place(Record):
 
     @property
     def attribution(self) -> str:
-        """Who has to be named where it is shown or exported, and where its licence is; "" for nobody."""
+        """The attribution and licence URL to show wherever the place is displayed or exported; ""
+        if none is required."""
         return " ".join(ATTRIBUTIONS.get(self.provider, ()))
 
 
 class SearchArea(Record):
-    """What was searched around: a point in WGS-84 degrees and a radius in metres, 0 for an area that
-    was searched as a whole, such as a city. `asked` is the radius that was asked for where nothing
-    was within it and `radius` is wider, else 0."""
+    """The area of a place search: a centre in WGS-84 degrees and a radius in metres.
+
+    A radius of 0 means an area searched as a whole, such as a city. `asked` is the requested radius
+    if nothing was within it and `radius` was widened, else 0.
+    """
 
     name: str
     lng: float
@@ -180,10 +190,10 @@ class SearchArea(Record):
 
 
 class Route(Record):
-    """The way between two places, by their names.
+    """A route between two places, given by name.
 
-    `line` are WGS-84 points, longitude first; it leads straight from end to end with `direct`, where
-    the map service gave no line of its own. What is not known is None.
+    `line` are WGS-84 points, longitude first. With `direct` it is a straight line, because the map
+    service returned no geometry. Unknown values are None.
     """
 
     origin: str
@@ -197,8 +207,11 @@ class Route(Record):
 
 
 class DistanceMatrix(Record):
-    """How far some places are from one another: the row is where a way begins, the column where it
-    ends. None on the diagonal, and where nobody knows; `failure` says why nothing was measured."""
+    """Distances between places: rows are origins, columns destinations.
+
+    None on the diagonal and where the distance is unknown; `failure` is the reason why nothing was
+    measured.
+    """
 
     names: tuple[str, ...]
     means: TravelMode = "straight"
@@ -208,8 +221,8 @@ class DistanceMatrix(Record):
 
 
 class Author(Record):
-    """Who has written something, as a catalogue gives it: a family name and given names, or a whole
-    `name` where nobody knows which is which, as of a group."""
+    """An author as catalogued: family and given names, or a single `name` where these are not
+    separated, as for a group."""
 
     family: str = ""
     given: str = ""
@@ -217,12 +230,16 @@ class Author(Record):
 
     @property
     def display_name(self) -> str:
+        """Full name, given name first."""
         return self.name or f"{self.given} {self.family}".strip()
 
 
 class Paper(Record):
-    """What catalogues know of a scholarly work beside its title and address. `cited` counts the works
-    that cite it, as `counted` (openalex, crossref) has it; None if nobody has counted."""
+    """Catalogue data of a scholarly work beside its title and address.
+
+    `cited` counts the works that cite it according to `counted` (openalex, crossref); None if
+    unknown.
+    """
 
     authors: tuple[Author, ...] = ()
     year: int | None = None
@@ -233,32 +250,32 @@ class Paper(Record):
 
 
 class Evidence(Record):
-    """Something that can be cited. One canonical URL (or one document) is one evidence id."""
+    """Something that can be cited. Each canonical URL or document has one evidence id."""
 
     id: str
     kind: EvidenceKind
     title: str
     publisher: str = ""
     url: str = ""
-    also: str = ""  # an address where more is to be read; the words are not from there
+    also: str = ""  # an address for further reading; the passages are not from it
     locator: str = ""
     language: str = ""
     retrieved: datetime
     published: date | None = None
-    moment: datetime | None = None  # of its publication, if more than the day is known
-    standing: Literal["", "preferred", "warned"] = ""  # by the lists of domains
+    moment: datetime | None = None  # time of publication, if more than the day is known
+    standing: Literal["", "preferred", "warned"] = ""  # by the domain lists
     sample: bool = False
-    expires: bool = False  # its address is a redirect that works for some weeks only
-    opening: str = ""  # how it begins, which tells what it is about
+    expires: bool = False  # its address is a redirect that expires after some weeks
+    opening: str = ""  # its first words, which show its subject
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
     way: Route | None = None
     paper: Paper | None = None
-    notice: PublicationNotice = ""  # what has become of it since it was published
+    notice: PublicationNotice = ""  # status since publication
 
 
 class RecordedPlace(Record):
-    """A place and the runs that found it, the newest first; none if it was looked up by itself."""
+    """A place and the runs that found it, the newest first; none if it was looked up separately."""
 
     place: Place
     url: str = ""
@@ -268,8 +285,8 @@ class RecordedPlace(Record):
 
 
 class Itinerary(Record):
-    """Places in the order of a day, and the way from each to the next. `failure` says why some ways
-    are straight lines, if they had to be."""
+    """Places in the order of a day, and the route from each to the next. `failure` is the reason
+    why some routes had to be straight lines."""
 
     places: tuple[Place, ...]
     legs: tuple[Route, ...] = ()
@@ -277,18 +294,17 @@ class Itinerary(Record):
 
 
 class Turn(Record):
-    """An earlier turn of a conversation: what it asked, so that it stands alone, and how it was
-    answered, shortened."""
+    """An earlier turn of a conversation: its self-contained question and its shortened answer."""
 
     question: str
     answer: str = ""
 
 
 class Memory(Record):
-    """What a turn knows of those before it: bounded, whichever turn it is.
+    """The bounded context of earlier turns.
 
-    `turns` are the last ones, the latest last, `asked` the questions before them; `evidence` is what
-    the last answers cite, with the cited passages alone.
+    `turns` are the last ones in order, `asked` the questions before them; `evidence` is what the
+    last answers cite, reduced to the cited passages.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -297,20 +313,20 @@ class Memory(Record):
 
 
 class Question(Record):
-    """What is researched; `language` decides the language of the answer.
+    """The research question; `language` is that of the answer.
 
-    `text` stands alone. If it had to be rewritten for that, `asked` is what was typed.
+    `text` is self-contained. If it had to be rewritten for that, `asked` is the original input.
     """
 
     text: str
     language: Language
     asked: str = ""
     before: Memory = Memory()
-    added: tuple[str, ...] = ()  # what its person has said since
+    added: tuple[str, ...] = ()  # clarifications and instructions added during the run
 
     @property
     def memory_findings(self) -> tuple[Finding, ...]:
-        """The evidence of earlier turns as a finding: it is read, cited and checked as any is."""
+        """The evidence of earlier turns as a finding, which is read, cited and checked as usual."""
         if not self.before.evidence:
             return ()
         last = self.before.turns[-1].question if self.before.turns else self.text
@@ -320,7 +336,7 @@ class Question(Record):
 
 
 class Part(Record):
-    """One thing the question wants to know about `subject`."""
+    """One aspect of the question, about `subject`."""
 
     id: str
     subject: str
@@ -328,11 +344,11 @@ class Part(Record):
 
 
 class Task(Record):
-    """One query for one source. `subject` lists names, one of which every hit has to mention.
+    """One query for one source. Each result has to mention one of the names in `subject`.
 
-    `tool` is a way of searching that the source has, "" its usual one; `start` and `end` are the
-    first and the last day that such a way is limited to. `language` is that of the report: what is said
-    of the search is said in it, or, where it is not known, in the language of the query.
+    `tool` is a search mode of the source, "" its default; `start` and `end` limit such a mode to
+    the days from the first to the last. `language` is that of the report and of messages about the
+    search; None means that of the query.
     """
 
     id: str
@@ -349,16 +365,16 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """Equal for tasks that would bring back the same. The usual tool may be named or not."""
+        """A key that is equal for tasks with the same result, even if the default tool is named."""
         subjects = sorted(normalise_query(name) for name in self.subject)
         tool = "" if self.tool == "basic_search_news" else self.tool
-        way = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no name has such signs
-        more = way if tool or self.start or self.end else []
+        filters = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no subject contains these characters
+        more = filters if tool or self.start or self.end else []
         return fingerprint(self.source, normalise_query(self.query), *subjects, *more)
 
 
 class PassageReference(Record):
-    """Points at a stretch of a passage of a registered piece of evidence."""
+    """A reference to a stretch of a passage of a registered piece of evidence."""
 
     evidence: str
     passage: str
@@ -367,23 +383,23 @@ class PassageReference(Record):
 
 
 class Span(Record):
-    """A stretch of the answer. `quote` text is verbatim from outside; `part` is the part it serves.
+    """A stretch of the answer. A `quote` is verbatim from a source; `part` is the id of its part.
 
-    The text of `text` spans is Markdown: put together, those that follow each other are one
-    document, and a span ends where its citations stand.
+    The text of `text` spans is Markdown: consecutive ones form one document, and a span ends where
+    its citations stand.
     """
 
     kind: SpanKind
     text: str
     cites: tuple[PassageReference, ...] = ()
     part: str = ""
-    unsourced: bool = False  # it claims a source that does not exist
-    made: bool = False  # by rules, of the rows, places or statements that it cites
+    unsourced: bool = False  # it cites a source that does not exist
+    made: bool = False  # generated by rules from the rows, places or statements it cites
 
 
 class SupportGap(Record):
-    """What a claim says and its passage does not: in the claim's own words, and what stands there
-    instead, if anything does."""
+    """Something that a claim states and its passage does not. `text` is in the claim's words;
+    `found` is the passage's differing statement, if any."""
 
     kind: SupportGapKind
     text: str
@@ -391,10 +407,10 @@ class SupportGap(Record):
 
 
 class SupportAssessment(Record):
-    """How a claim stands to the passages that it cites: a hint, never a verdict.
+    """Assessment of a claim against its cited passages: a hint, never a verdict.
 
-    `passage` is the place of the one that comes nearest, `start` to `end` its sentence that does;
-    `score` (0 to 1) is the probability that the passages support it.
+    `passage` is the index of the closest passage, `start` to `end` its closest sentence; `score` (0
+    to 1) is the probability that the passages support the claim.
     """
 
     status: SupportStatus
@@ -406,7 +422,7 @@ class SupportAssessment(Record):
 
 
 class Failure(Record):
-    """Something that failed on the way, as the answer lists it."""
+    """A failed step, as the answer lists it."""
 
     stage: Stage = "search"
     source: str = ""
@@ -417,8 +433,8 @@ class Failure(Record):
 
 
 class Clarification(Record):
-    """What is asked back before anything is searched, since the question can be meant in different
-    ways. `answer` is "" if it was skipped, None as long as nobody has answered."""
+    """A question to the user about an ambiguous question, before any search. `answer` is "" if it
+    was skipped, None while it is open."""
 
     question: str
     choices: tuple[str, ...] = ()
@@ -426,10 +442,10 @@ class Clarification(Record):
 
 
 class Plan(Record):
-    """What to look up: the parts of the question and the first round's tasks.
+    """The research plan: the parts of the question and the first round's tasks.
 
-    `question` is the question rewritten to stand alone, if it did not; `recalled` says that the
-    conversation's own evidence answers it, and nothing is searched.
+    `question` is the question rewritten to be self-contained, if it was not; with `recalled`, the
+    conversation's own evidence answers it and nothing is searched.
     """
 
     question: str = ""
@@ -439,26 +455,26 @@ class Plan(Record):
     edited: bool = False
     notes: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
-    outline: bool = False  # its parts are the sections of a report, each worked on by itself
-    grid: Grid | None = None  # a table, each row of which is worked on by itself
-    unclear: Clarification | None = None  # what would have to be known to plan better
+    outline: bool = False  # the parts are sections of a report, each researched separately
+    grid: Grid | None = None  # a table, each row of which is researched separately
+    unclear: Clarification | None = None  # what the user should clarify for a better plan
 
 
 ColumnType = Literal["text", "number", "date", "yes or no", "choice"]
 MissingReason = Literal[
     "",
-    "not found",  # it was looked for, and nothing says it
-    "differs",  # sources say different things; the readings have each
-    "which one",  # several things have the row's name; `choices` tells them apart
-    "limit",  # a limit of the run was reached, or its searching was ended
-    "failed",  # what should have told it failed
+    "not found",  # no source has it
+    "differs",  # sources differ; `readings` has each value
+    "which one",  # the row's name is ambiguous; `choices` lists the candidates
+    "limit",  # the run reached a limit, or its search was ended
+    "failed",  # the search or the model failed
 ]
 
 
 class Column(Record):
-    """What a table asks of each of its rows. `question` says in a sentence what its name does not;
-    `unit` is that of its numbers, "" for the one that most sources use; `choices` are the values of a
-    choice. `sources` limits where it is looked for, () leaves that to the run."""
+    """A column of a table. `question` explains a name that is not self-explanatory; `unit` is that
+    of its numbers, "" for the most common one among sources; `choices` are the permitted values of
+    a choice. `sources` limits the search; () leaves the sources to the run."""
 
     id: str
     name: str
@@ -471,12 +487,12 @@ class Column(Record):
 
     @property
     def full_question(self) -> str:
-        """What is asked, in words."""
+        """The question with its hint, in words."""
         return " ".join(filter(None, (self.question or self.name, self.hint)))
 
 
 class Row(Record):
-    """What a table asks about. `about` tells it from others of its name, as a city does."""
+    """A row of a table. `about` distinguishes rows of the same name, for example by city."""
 
     id: str
     name: str
@@ -485,12 +501,12 @@ class Row(Record):
 
     @property
     def full_name(self) -> str:
+        """Name with the distinguishing part."""
         return f"{self.name} {self.about}".strip()
 
 
 class Grid(Record):
-    """A table that is asked for: each column of each row is a cell. What was found before `since` is looked
-    for anew."""
+    """A requested table of rows and columns. Results from before `since` are searched again."""
 
     title: str = ""
     rows: tuple[Row, ...]
@@ -499,10 +515,10 @@ class Grid(Record):
 
 
 class CellValue(Record):
-    """What a cell says, by type. `text` are the words that say it, as the source has them.
+    """The value of a cell, by type. `text` is its wording in the source.
 
-    A number is `number` `unit`s, up to `high` where it is a range; `bound` says that it is about, at least
-    or at most that ("" exactly). A date is `day` as precise as `precision` says.
+    A number is `number` `unit`s, up to `high` for a range; `bound` qualifies it ("" means exact). A
+    date is `day` with the given `precision`.
     """
 
     type: ColumnType
@@ -518,8 +534,8 @@ class CellValue(Record):
 
 
 class CellReading(Record):
-    """What one source, or several that agree, say in a cell: the value, the sentence as it stands in the
-    first passage cited, and how far the passages bear it out."""
+    """The value of a cell according to one source, or several that agree, with the verbatim
+    sentence in the first cited passage and how well the passages support it."""
 
     value: CellValue
     quote: str
@@ -528,8 +544,11 @@ class CellReading(Record):
 
 
 class Cell(Record):
-    """One small question with its own evidence. `readings` has the best first, and more than one only where
-    sources differ; without one, `lack` says why there is none and `message` tells it in words."""
+    """One cell of a table with its own evidence.
+
+    `readings` has the best first, and more than one only if sources differ. Without any, `lack` is
+    the reason and `message` explains it.
+    """
 
     row: str
     column: str
@@ -543,13 +562,14 @@ class Cell(Record):
 
     @property
     def value(self) -> CellValue | None:
+        """The best value; None if the cell is empty."""
         return self.readings[0].value if self.readings else None
 
 
 class ReportSection(Record):
-    """A section of a report: its text as it stands after the last of its rounds.
+    """A section of a report after the last of its rounds.
 
-    `part` is the id of the part of the plan that it fills, `gap` what it still lacks.
+    `part` is the id of the part of the plan that it covers, `gap` lists what is still missing.
     """
 
     part: str
@@ -558,11 +578,11 @@ class ReportSection(Record):
     gap: tuple[str, ...] = ()
     author: str = ""
     failures: tuple[Failure, ...] = ()
-    kept: bool = False  # from the report before, to which nothing new was found
+    kept: bool = False  # copied from the previous report, since nothing new was found
 
 
 class Picture(Record):
-    """A picture that a search found: its address, what is said of it, and the page it belongs to."""
+    """A picture that a search found: its address, caption and page."""
 
     url: str
     caption: str = ""
@@ -570,8 +590,8 @@ class Picture(Record):
 
 
 class DatabaseStep(Record):
-    """A step on the way from a question to rows of a database; `sql` is the text that was run, if one
-    was, `rows` how many it found, `seconds` how long that took."""
+    """A step from a question to the rows of a database. `sql` is the statement that was run, if
+    any, `rows` the number of rows it returned, `seconds` its duration."""
 
     kind: DatabaseStepKind
     text: str = ""
@@ -581,9 +601,8 @@ class DatabaseStep(Record):
 
 
 class ColumnCoverage(Record):
-    """For how many rows columns are known that a statement filters, aggregates or ranks by: `known`
-    of the `rows` that it looks at, None where it could not be counted. `part`: the rows are those of a
-    subquery."""
+    """Number of rows in which the columns of a filter, aggregate or ranking are not NULL: `known`
+    of `rows`, None if they could not be counted. With `part`, the rows are those of a subquery."""
 
     columns: tuple[str, ...]
     known: int | None
@@ -592,32 +611,33 @@ class ColumnCoverage(Record):
 
 
 class QueryResult(Record):
-    """What a statement has found: `names` of the columns, values as JSON knows them.
+    """The result of a statement: `names` of the columns, values as JSON types.
 
-    `types` are told by the values: integer, number, text, boolean, date, datetime, bytes, empty.
+    `types` are derived from the values: integer, number, text, boolean, date, datetime, bytes,
+    empty.
     """
 
-    sql: str  # as it was run
+    sql: str  # as executed
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     types: tuple[str, ...] = ()
-    truncated: bool = False  # there were more
-    cut: int = 0  # cells that were shortened
+    truncated: bool = False  # more rows existed
+    cut: int = 0  # number of shortened cells
     seconds: float = 0.0
-    missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
-    coverage: tuple[ColumnCoverage, ...] = ()  # of columns that are unknown in some rows
-    most: int | None = None  # the statement's own LIMIT; the one in its text may be ours
-    headings: dict[str, dict[Language, str]] = Field(default_factory=dict)  # of columns, for people
+    missed: tuple[str, ...] = ()  # filters that match no value, with similar values
+    coverage: tuple[ColumnCoverage, ...] = ()  # of columns that are NULL in some rows
+    most: int | None = None  # the statement's own LIMIT; the one in `sql` may be ours
+    headings: dict[str, dict[Language, str]] = Field(default_factory=dict)  # display names of columns
 
 
 class Finding(Record):
-    """What one task brought back, or the reason why it brought back nothing.
+    """The result of one task, or the reason why it has none.
 
-    `summary` is what a model wrote about this query, cited; `asked` are the queries that the search
-    engine ran for it; `suggestions` is HTML that the engine's terms want shown with the answer.
-    `lead` is what the search service itself wrote about the query: its own text, which cites
-    nothing and is no evidence. `outside` names the evidence that was published on other days than
-    those asked for, `undated` that of which nobody knows.
+    `summary` is a model's cited text about the query; `asked` are the queries that the search
+    engine ran for it; `suggestions` is HTML that the engine's terms require with the answer. `lead`
+    is the search service's own text about the query, which has no citations and is no evidence.
+    `outside` are ids of evidence published outside the requested days, `undated` those without a
+    known date.
     """
 
     task: Task
@@ -628,21 +648,21 @@ class Finding(Record):
     started: datetime
     seconds: float = 0.0
     reused: bool = False
-    cached: bool = False  # reused from another run: `started` tells when it was searched
+    cached: bool = False  # reused from another run: `started` is the time of that search
     provider: str = ""
     summary: tuple[Span, ...] = ()
     asked: tuple[str, ...] = ()
     suggestions: str = ""
     centre: SearchArea | None = None  # of a search for places
-    along: tuple[SearchArea, ...] = ()  # of a search for places along a way, by name of nothing
+    along: tuple[SearchArea, ...] = ()  # of a search for places along a route
     lead: str = ""
     pictures: tuple[Picture, ...] = ()
     outside: tuple[str, ...] = ()  # ids
     undated: tuple[str, ...] = ()  # ids
-    meant: str = ""  # what a database was asked for, as it was understood
+    meant: str = ""  # the database question as interpreted
     rows: QueryResult | None = None  # of a database
-    steps: tuple[DatabaseStep, ...] = ()  # on the way to them
-    failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
+    steps: tuple[DatabaseStep, ...] = ()  # that led to the rows
+    failures: tuple[Failure, ...] = ()  # additional failures: another provider, a page, a summary
 
     @property
     def passage_count(self) -> int:
@@ -654,7 +674,7 @@ class Finding(Record):
 
 
 class Reflection(Record):
-    """The judgement after a round: what is missing and what to look up next."""
+    """The judgement after a round: what is missing and what to search next."""
 
     round: int
     sufficient: bool
@@ -665,10 +685,10 @@ class Reflection(Record):
 
 
 class Draft(Record):
-    """What a reasoner has written: an answer's spans, who wrote them, what failed on the way.
+    """The answer that a reasoner has written: spans, author and failures.
 
-    `unwritten` is set if what is there only stands in for an answer that failed: the run has failed
-    then, and going on with it tries to write again.
+    `unwritten`: the spans are a stand-in for a failed answer. The run has then failed, and resuming
+    it writes again.
     """
 
     spans: tuple[Span, ...]
@@ -678,30 +698,31 @@ class Draft(Record):
 
 
 class Usage(Record):
-    """What a paid call used, by the provider's own count, or `estimated` where it gave none.
+    """Usage of a paid call, by the provider's own count, or `estimated` without one.
 
-    `input` includes what was `cached`, `output` what the model thought. `cost` is an estimate in US
-    dollars; None if the price is not known.
+    `input` includes the `cached` tokens, `output` the thinking tokens. `cost` is an estimate in US
+    dollars; None if the price is unknown.
     """
 
     stage: Stage
-    model: str  # "gemini:gemini-3.8-flash"; of a search service its name alone
+    model: str  # "gemini:gemini-3.8-flash"; for a search service just its name
     calls: int = 1
     input: int = 0
     cached: int = 0
     output: int = 0
     searches: int = 0
     cost: float | None = None
-    estimated: bool = False  # whether tokens were taken from the length of the text
-    task: str = ""  # the id of the search that it was used for
+    estimated: bool = False  # whether tokens were estimated from the text's length
+    task: str = ""  # id of the task it was used for
 
 
 class Story(Record):
     """One event in the news: `evidence` are its pieces, one for each address, the earliest first.
 
-    `independent` counts the pieces that are no copies of each other. `day` is when it was first told,
-    `latest` when last; both are None if no piece is dated. It is `stale` if nothing was told of it
-    for a week. The tone is `rough` if words were counted because no model has judged it.
+    `independent` counts the pieces that are not copies of each other. `day` is the first date of
+    publication, `latest` the last; both are None if no piece is dated. It is `stale` after a week
+    without a new piece. The tone is `rough` if it was counted from words, because no model has
+    judged it.
     """
 
     id: str
@@ -717,7 +738,7 @@ class Story(Record):
 
 
 class OutletSummary(Record):
-    """What one outlet has published: pieces, the stories they belong to, the first day."""
+    """The coverage by one outlet: pieces, their stories, the first day."""
 
     name: str  # "" if unknown
     items: int
@@ -726,7 +747,7 @@ class OutletSummary(Record):
 
 
 class Figure(Record):
-    """A figure as one piece of evidence gives it, and the words around it."""
+    """A figure in a piece of evidence, with the words around it."""
 
     text: str
     clause: str
@@ -735,7 +756,7 @@ class Figure(Record):
 
 
 class StoryConflict(Record):
-    """Figures for one thing that cannot all be true; `story` is the id of the story they are of."""
+    """Figures for the same thing that cannot all be true; `story` is the id of their story."""
 
     story: str
     subject: str
@@ -744,8 +765,8 @@ class StoryConflict(Record):
 
 
 class CitedFigure(Record):
-    """A figure as one source gives it, and the sentence that gives it. `number` is that of its
-    citation, `date` the day of publication; `copies` counts the other sources with the same text."""
+    """A figure in a source, with its sentence. `number` is that of its citation, `date` the day of
+    publication; `copies` counts the other sources with the same text."""
 
     text: str
     clause: str
@@ -756,7 +777,7 @@ class CitedFigure(Record):
 
 
 class FigureDisagreement(Record):
-    """Figures of different sources for one thing that cannot all be true."""
+    """Figures of different sources for the same thing that cannot all be true."""
 
     subject: str
     unit: str
@@ -764,26 +785,26 @@ class FigureDisagreement(Record):
 
 
 class StoryChange(Record):
-    """What is otherwise than in the report before.
+    """A difference to the previous report.
 
-    A story is `new`, has `grown` by pieces that were not known, or is `gone`: the search that had found
-    it was made again and finds it no more. A `figure` of a story was one and is another.
+    A story is `new`, has `grown` by new pieces, or is `gone`: the search that found it was repeated
+    and no longer does. A `figure` of a story has changed from `before` to `after`.
     """
 
     kind: Literal["new", "grown", "gone", "figure"]
     story: str  # its id
     headline: str
-    evidence: tuple[str, ...] = ()  # ids: of the pieces that are new, or of those that are gone
+    evidence: tuple[str, ...] = ()  # ids of the new pieces, or of those that are gone
     before: Figure | None = None
     after: Figure | None = None
 
 
 class NewsCoverage(Record):
-    """What the news of a run come to when they are put together: stories, the latest first.
+    """The news of a run, grouped into stories, the latest first.
 
-    Ages count from `as_of`; `days` has how many pieces were published on each day that had any.
-    `author` has judged the tones, "" if nobody did and words were counted. `changes` are those since
-    the report of the run `compared`.
+    Ages count from `as_of`; `days` has the number of pieces for each day of publication. `author`
+    has judged the tones, "" if words were counted. `changes` are relative to the report of the run
+    `compared`.
     """
 
     as_of: date
@@ -799,18 +820,18 @@ class NewsCoverage(Record):
 
     @property
     def latest_day(self) -> date | None:
-        """The day of the latest piece."""
+        """Day of the latest piece."""
         return self.days[-1][0] if self.days else None
 
     @property
     def is_stale(self) -> bool:
-        """Whether every story that has a day is."""
+        """True if there are dated stories and all of them are stale."""
         dated = [story for story in self.stories if story.latest]
         return bool(dated) and all(story.stale for story in dated)
 
 
 class HeadlineTones(Record):
-    """How headlines sound, in their order; None where whoever judged them said nothing."""
+    """Tones of headlines in their order; None where the model gave none."""
 
     tones: tuple[Tone | None, ...] = ()
     author: str = ""
@@ -818,9 +839,12 @@ class HeadlineTones(Record):
 
 
 class ModelVerdict(Record):
-    """What a model has ruled of a cited sentence. `key` names the sentence with what it cites (see
-    `research.citations.support.sentence_key`); `quote` is verbatim in a passage, `start` to `end` of it. Without
-    one, "supported" is an opinion that supports nothing."""
+    """A model's verdict on a cited sentence.
+
+    `key` identifies the sentence and its citations (see `research.citations.support.sentence_key`);
+    `quote` is verbatim in a passage, from `start` to `end`. Without a quote, "supported" is an
+    opinion that supports nothing.
+    """
 
     key: str
     verdict: Verdict
@@ -833,21 +857,21 @@ class ModelVerdict(Record):
 
 
 class ModelVerdicts(Record):
-    """What a model has ruled of some sentences; of those it said nothing usable of, nothing."""
+    """A model's verdicts on some sentences; those without a usable verdict are left out."""
 
     rulings: tuple[ModelVerdict, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
 class RewrittenSentences(Record):
-    """Sentences as a model has rewritten them, each with the key of what it was."""
+    """Sentences rewritten by a model, each with the key of the original."""
 
     texts: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
 class SentenceRepair(Record):
-    """A sentence without support as it was, and as it is; "" if it was dropped."""
+    """An unsupported sentence before and after its repair; "" if it was dropped."""
 
     before: str
     after: str = ""
@@ -855,9 +879,9 @@ class SentenceRepair(Record):
 
 
 class AnswerReview(Record):
-    """What became of the sentences of an answer that the rules are not sure of: how `author`, a model, has ruled, and what was
-    put right. `unchecked` counts the sentences that got no usable ruling, `kept` those that
-    could not be taken out."""
+    """Review of the sentences that the rules are unsure of: the verdicts of `author`, a model, and
+    the repairs. `unchecked` counts the sentences without a usable verdict, `kept` those that could
+    not be taken out."""
 
     author: str = ""
     rulings: tuple[ModelVerdict, ...] = ()
@@ -889,47 +913,47 @@ class Answer(Record):
 
     @property
     def cited_span_count(self) -> int:
-        """How many stretches of the answer cite something."""
+        """Number of spans with citations."""
         return sum(bool(span.cites) for span in self.spans)
 
 
 class RunOptions(Record):
-    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing.
+    """The limits of one run. `loops` counts search rounds, the first included; 0 searches nothing.
 
-    Of `searches`, `tokens`, `cost` (US dollars) and `seconds` (of work) 0 is no limit.
+    For `searches`, `tokens`, `cost` (US dollars) and `seconds` (of work), 0 means no limit.
     """
 
     queries: int = Field(default=3, ge=1, le=10)
-    sections: int = Field(default=0, ge=0, le=12)  # of a report, at most; 0 is an answer, no report
+    sections: int = Field(default=0, ge=0, le=12)  # maximum for a report; 0 writes an answer, not a report
     reflections: int = Field(default=2, ge=0, le=10)  # of each section
-    table: bool = False  # things by what is asked of each, every cell cited
+    table: bool = False  # write a table whose every cell is cited
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
-    model: str = ""  # reflects and writes instead of the models that are set; "" leaves them
-    models: tuple[tuple[str, str], ...] = ()  # the same of single roles, each with its model
+    model: str = ""  # replaces the configured models for reflecting and writing
+    models: tuple[tuple[str, str], ...] = ()  # overrides for single roles, as (role, model)
     searches: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
     cost: float = Field(default=0.0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
-    approve: bool = False  # the plan, before anything is searched
-    clarify: bool = False  # a question that can be meant in different ways is asked back, once
-    updates: str = ""  # the id of a run whose report this one brings up to date
-    database: str = Field(default="", max_length=200)  # that is asked; "" is the usual one
-    notebook: str = Field(default="", max_length=80)  # whose documents alone the library quotes
+    approve: bool = False  # require approval of the plan before any search
+    clarify: bool = False  # ask back once about an ambiguous question
+    updates: str = ""  # id of the run whose report this one updates
+    database: str = Field(default="", max_length=200)  # name of the database to query; "" is the default
+    notebook: str = Field(default="", max_length=80)  # the library quotes only its documents
 
     def model_for(self, role: str) -> str:
-        """The model that a role has in this run alone; "" if it has the one that is set."""
+        """Return the model chosen for a role in this run; "" for the configured one."""
         both = self.model.strip() if role in ("reflect", "write") else ""
         return both or dict(self.models).get(role, "")
 
     def selection_for(self, source: str) -> str:
-        """Which of the things that a source stands for is searched; "" for the usual one, or all."""
+        """Return the database or notebook that a source searches; "" for the default, or all."""
         return {"database": self.database, "library": self.notebook}.get(source, "")
 
 
 class RunEstimate(Record):
-    """What a run is likely to use, told before it starts. `cost` is None where a price is not known;
-    `runs` are the earlier ones that it draws on."""
+    """Expected usage of a run, shown before it starts. `cost` is None if a price is unknown; `runs`
+    counts the earlier runs that it is based on."""
 
     searches: int
     tokens: int
@@ -939,7 +963,7 @@ class RunEstimate(Record):
 
 
 class Instruction(Record):
-    """What a person said to a run under way; `heeded` once a stage has read it."""
+    """A user's instruction to a run in progress; `heeded` once a stage has read it."""
 
     text: str
     time: datetime
@@ -947,17 +971,17 @@ class Instruction(Record):
 
 
 class Remark(Record):
-    """What somebody has noted of an answer of theirs, or of a `passage` of its `evidence`, both by id.
-    It is theirs: no stage reads it."""
+    """A user's note on their answer, or on a `passage` of its `evidence`, both by id. It is
+    private: no stage reads it."""
 
     evidence: str = ""
     passage: str = ""
     text: str
-    made: datetime  # when it was written last
+    made: datetime  # time of the last edit
 
 
 class Run(Record):
-    """One turn: a question on its way to an answer. One that is waiting needs its plan approved."""
+    """One question and its processing. A waiting run needs an approval or a clarification."""
 
     id: str
     conversation: str
@@ -969,19 +993,21 @@ class Run(Record):
     finished: datetime | None = None
     error: str = ""
     based_on: str = ""
-    follows: str = ""  # the run whose answer this one's question continues
+    follows: str = ""  # the run that this one's question follows up
 
     @property
     def is_active(self) -> bool:
+        """True while the run is queued or running."""
         return self.status in ("queued", "running")
 
     @property
     def is_resumable(self) -> bool:
+        """True if the run ended early and can be continued."""
         return self.status in ("stopped", "interrupted", "failed")
 
 
 class Conversation(Record):
-    """A series of runs. Its title is its first question unless the analyst gave it another."""
+    """A series of runs. Its title is the first question unless the user has renamed it."""
 
     id: str
     title: str
@@ -993,11 +1019,10 @@ class Conversation(Record):
 
 
 class WatchedTopic(Record):
-    """A topic whose report is brought up to date from time to time.
+    """A topic whose report is updated from time to time.
 
-    `latest` is the last run whose report is written, `changed` whether that one has told of
-    anything new; None before there was a second one. Of a watch whose run cannot be read only the id
-    and the topic are known.
+    `latest` is the last run with a written report, `changed` whether it reported anything new; None
+    before the second one. If the run cannot be read, only the id and the topic are known.
     """
 
     id: str
@@ -1009,7 +1034,7 @@ class WatchedTopic(Record):
 
 
 class Report(Record):
-    """Everything one run has to show: what pages draw and exports write."""
+    """Everything about one run that pages display and exports write."""
 
     run: Run
     plan: Plan | None = None
@@ -1020,13 +1045,13 @@ class Report(Record):
     usage: tuple[Usage, ...] = ()
     clarification: Clarification | None = None
     instructions: tuple[Instruction, ...] = ()
-    remarks: tuple[Remark, ...] = ()  # that of the answer first, then the earliest
+    remarks: tuple[Remark, ...] = ()  # the answer's first, then by time
 
     @property
     def is_awaiting_clarification(self) -> bool:
-        """Whether the run waits for its person to say what is meant."""
-        asked = self.clarification
-        return self.run.status == "waiting" and asked is not None and asked.answer is None
+        """True while the run waits for the user's clarification."""
+        clarification = self.clarification
+        return self.run.status == "waiting" and clarification is not None and clarification.answer is None
 
 
 class Event(Record):
@@ -1040,8 +1065,8 @@ class Event(Record):
 
 
 class Readiness(Record):
-    """State of a source: live, offline, limited to sample data or missing a requirement, with the
-    detail of what to add.
+    """Availability of a source: live, offline, limited to sample data, or missing a requirement,
+    which `detail` names.
 
     `withheld` names the tools of a server that cannot be offered to any model.
     """
@@ -1052,7 +1077,7 @@ class Readiness(Record):
 
 
 class ConnectionCheck(Record):
-    """What a test connection has shown: `name` is a role (plan, write) or a search provider."""
+    """Result of a connection test: `name` is a role (plan, write) or a search provider."""
 
     name: str
     setting: str = ""

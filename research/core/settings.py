@@ -1,8 +1,8 @@
-"""The only reader of the environment.
+"""Settings of the application: the only reader of the environment.
 
-Explicit values beat the environment, the environment beats the default, and a blank value is unset.
-`Settings` is a frozen value; nothing is read at import. Keys are `SecretStr`, so that no print, log
-or traceback of a setting shows them.
+Explicit values override the environment, the environment overrides the default, and a blank value
+is unset. `Settings` is a frozen value; nothing is read at import. Keys are `SecretStr`, so that no
+print, log or traceback of a setting shows them.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from research.sources.base import Setting
 
 APP_NAME = "sightline"
-SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
+SERVERS = ("memory", "stdio", "npm", "hosted")  # transports of Amap's MCP tools
 TILES = ("osm", "off")
-# Who can search the web.
+# Providers of web search.
 PROVIDERS = ("gemini", "tavily", *search_services(), "searxng", "wikipedia", "deep-research")
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
-LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini model takes
-REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
+LEVELS = ("low", "medium", "high")  # thinking levels that every current Gemini model supports
+REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # setting of the model for reports
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
-CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
-REPORTS = "query_engine_streamlit_reports"  # the folder of reports, in the data folder
+CHECK_MODEL = "CHECK_MODEL"  # setting of the model that judges sentences
+REPORTS = "query_engine_streamlit_reports"  # default folder of reports in the data folder
 MCP_CONFIG = "SIGHTLINE_MCP_CONFIG"
 DATABASES = "SIGHTLINE_DATABASES"
 CHECKS = ("rules", "model")
-TOKEN = 16  # characters of a token, at least
+TOKEN = 16  # minimum length in characters
 REPAIRS = ("off", "drop", "rewrite")
-_FIELDS = {  # the keys and addresses that have a field of their own
+_FIELDS = {  # keys and addresses with a field of their own
     "GEMINI_API_KEY": "gemini_key",
     "GOOGLE_GEMINI_BASE_URL": "gemini_url",
     "TAVILY_API_KEY": "tavily_key",
@@ -57,13 +57,13 @@ _FIELDS = {  # the keys and addresses that have a field of their own
     "OPENAI_BASE_URL": "openai_url",
     "OLLAMA_BASE_URL": "ollama_url",
 }
-# Addresses that a person may bring along: of servers at home, and where each customer has one.
+# Addresses that a user may supply: of servers at home, and of providers with one per customer.
 ADDRESSES = tuple(
     one.address
     for one in shipped_providers().values()
     if one.wire != "gemini" and (one.keyless or not one.url or one.name == "openai")
 )
-KEYS = (  # what a person may bring along
+KEYS = (  # keys and addresses that a user may supply
     "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY",
     *(one.key for one in shipped_providers().values() if one.key and one.wire != "gemini"),
     *(one.key for one in search_services().values()),
@@ -72,7 +72,7 @@ KEYS = (  # what a person may bring along
 
 
 class Outlet(NamedTuple):
-    """An outlet whose feed may be picked."""
+    """A news outlet whose feed can be selected."""
 
     name: str
     language: str
@@ -81,7 +81,7 @@ class Outlet(NamedTuple):
 
 
 OUTLETS = {row[0]: Outlet(*row) for row in data.rows("outlet_feeds.tsv")}
-CHOICES = {  # what a person may choose otherwise than the environment says
+CHOICES = {  # settings that a user may override
     "NUMBER_OF_INITIAL_QUERIES": "queries",
     "MAX_RESEARCH_LOOPS": "loops",
     "SIGHTLINE_SOURCES": "usual_sources",
@@ -114,58 +114,59 @@ _ROLE_SETTINGS: dict[Role, str] = {
     "search": "WEB_SEARCH_MODEL",
 }
 
-# What a process that serves tools may need of our environment to reach the internet.
+# Environment variables that a tool server process may need to reach the internet.
 _CHILD = re.compile(
     r"(?:https?|no|all)_proxy|node_options|node_extra_ca_certs|ssl_cert_(?:file|dir)|npm_config_\w+",
     re.I,
 )
-# LangChain's first way to trace: with one of them set, and LangSmith off, it refuses every call.
+# Variables of LangChain's legacy tracing: if one is set while LangSmith is off, LangChain refuses
+# every call.
 _REFUSED = re.compile(r"langchain_(?:tracing|handler)", re.I)
-# A comma may be part of an address.
+# A comma separates only before a blank, a URL or the end: it may be part of a URL.
 _PARTS = re.compile(r"\s+|,+(?=\s|https?://|$)")
 _NAME_AND_PASSWORD = re.compile(r"//[^/]*@")
 _NO_KEY = SecretStr("")
 
 
 class SettingError(ValueError):
-    """A setting has a value that cannot be used; the message names it, the value and the remedy."""
+    """An unusable setting; the message names it, its value and the remedy."""
 
 
 class Settings(BaseModel):
-    """Everything that can be set from outside. Times are seconds; "" is "not set"."""
+    """All external settings. Times are in seconds; "" means unset."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data_dir: Path
     store_url: SecretStr = _NO_KEY
-    database_url: SecretStr = _NO_KEY  # of the database that questions are put to
-    database_file: str = ""  # of several; "" is the one in the data folder
-    listed: DatabaseConfigs = DatabaseConfigs()  # those of the file
-    database_samples: str = "on"  # values of its cells are read beforehand
-    database_timeout: float = 5.0  # seconds of a statement
-    database_rows: int = 1_000  # of a result, at most
+    database_url: SecretStr = _NO_KEY  # queried in addition to the shipped database
+    database_file: str = ""  # configuration file; "" is the one in the data folder
+    listed: DatabaseConfigs = DatabaseConfigs()  # entries of that file
+    database_samples: str = "on"  # sample cell values are read in advance
+    database_timeout: float = 5.0  # per statement
+    database_rows: int = 1_000  # maximum of a result
     queries: int = 3
     loops: int = 2
-    capped: tuple[str, ...] = ()  # which of these two the operator has set: clients get no more
+    capped: tuple[str, ...] = ()  # which of the two the operator has set: a cap for quickstart clients
     sections: int = 5
     reflections: int = 2
-    usual_sources: str = ""  # of a question that names none; "" is whatever there is
-    report_sources: str = ""  # the same of a report
+    usual_sources: str = ""  # default for questions; "" is every available source
+    report_sources: str = ""  # default for reports
     max_searches: int = 0
     max_tokens: int = 0
     max_cost: float = 0.0
     max_seconds: float = 0.0
     runs_url: str = ""
     runs_key: SecretStr = _NO_KEY
-    mcp_token: SecretStr = _NO_KEY  # that clients send over HTTP
+    mcp_token: SecretStr = _NO_KEY  # bearer token of MCP clients over HTTP
     runs_at_once: int = 100
     runs_each: int = 20
     starts_per_minute: int = 30
-    workers: str = "auto"  # processes that work on runs beside that of the pages
+    workers: str = "auto"  # worker processes beside that of the pages
     approve_plan: str = "off"
-    clarify: str = "on"  # a question that can be meant in different ways is asked back
-    check: str = "rules"  # who judges the doubtful sentences of an answer
-    repair: str = "off"  # what becomes of those without support
+    clarify: str = "on"  # ask back about an ambiguous question
+    check: str = "rules"  # judge of the doubtful sentences of an answer
+    repair: str = "off"  # treatment of unsupported sentences
     check_model: str = ""
     search_timeout: float = 60.0
     search_delay: float = 0.0
@@ -178,7 +179,7 @@ class Settings(BaseModel):
     openai_url: str = Field(default="", repr=False)
     ollama_url: str = Field(default="", repr=False)
     providers: Mapping[str, Provider] = Field(default_factory=shipped_providers)
-    more: Mapping[str, SecretStr] = Field(default_factory=dict)  # their other keys and addresses
+    more: Mapping[str, SecretStr] = Field(default_factory=dict)  # keys and addresses without a field
     ollama_context: int = 32_768
     context_length: str = ""
     plan_model: str = ""
@@ -194,9 +195,9 @@ class Settings(BaseModel):
     model_concurrency: int = 200
     requests_per_minute: int = 0
 
-    gemini_thinking: str = ""  # a level, or levels of roles
-    gemini_pages: str = "on"  # Google opens the pages that a query names
-    deep_research: str = "deep-research-preview-04-2026"  # the agent
+    gemini_thinking: str = ""  # one level, or role=level pairs
+    gemini_pages: str = "on"  # Google opens the pages named in a query
+    deep_research: str = "deep-research-preview-04-2026"  # agent name
     deep_research_timeout: float = 1_800.0
     web_search: str = "auto"
     tavily_key: SecretStr = _NO_KEY
@@ -204,13 +205,13 @@ class Settings(BaseModel):
     searxng_url: str = Field(default="", repr=False)
     wikipedia_url: str = "https://{language}.wikipedia.org"
     news_feeds: str = Field(default="", repr=False)
-    outlets: str = ""  # of data/outlet_feeds.tsv, with commas between them
+    outlets: str = ""  # comma-separated names from data/outlet_feeds.tsv
     news_gdelt: str = "off"
-    domains: str = ""  # which are wanted first, with a warning, or not at all
-    desk_domains: str = ""  # the same, of the file in the data folder
-    open_sources: str = "off"  # services without a key: nothing is sent to them unasked
+    domains: str = ""  # domain list of the setting or the user
+    desk_domains: str = ""  # domain list in the data folder
+    open_sources: str = "off"  # services without a key, used only if switched on
     gdelt_url: str = Field(default="", repr=False)
-    contact: str = Field(default="", repr=False)  # an address of mail for those services
+    contact: str = Field(default="", repr=False)  # e-mail address for those services
     wikidata_url: str = Field(default="", repr=False)
     openalex_key: SecretStr = _NO_KEY
     openalex_url: str = Field(default="", repr=False)
@@ -232,34 +233,34 @@ class Settings(BaseModel):
     otlp_traces_url: str = Field(default="", repr=False)
     traces_exporter: str = "otlp"
     otel_disabled: str = "false"
-    child_env: tuple[tuple[str, SecretStr], ...] = ()  # for processes that serve tools
+    child_env: tuple[tuple[str, SecretStr], ...] = ()  # environment of tool server processes
     results_per_search: int = 8
     pages_per_search: int = 0
     report_content: int = 1_500
-    output_dir: Path | None = Path(REPORTS)  # None saves no report unasked
+    output_dir: Path | None = Path(REPORTS)  # None saves no report automatically
     save_states: str = "on"
-    mcp_config: str = ""  # the file of the servers; "" is the one in the data folder
-    servers: tuple[ToolServer, ...] = ()  # of tools
-    unusable: tuple[InvalidToolServer, ...] = ()  # those of the file that cannot be used
-    of_sources: tuple[tuple[str, SecretStr], ...] = ()  # what sources of packages read
+    mcp_config: str = ""  # MCP configuration file; "" is the one in the data folder
+    servers: tuple[ToolServer, ...] = ()  # MCP servers
+    unusable: tuple[InvalidToolServer, ...] = ()  # unusable entries of that file
+    of_sources: tuple[tuple[str, SecretStr], ...] = ()  # settings of plug-in sources
 
     @property
     def databases(self) -> tuple[DatabaseConfig, ...]:
-        """The databases that can be asked besides the one that ships."""
+        """The databases that can be queried besides the shipped one."""
         return database_config.list_databases(self.database_url, self.listed)
 
     @property
     def default_database(self) -> str:
-        """The name of the one that is asked where none is chosen."""
+        """Name of the database that is queried when none is chosen."""
         return database_config.default_database(self.database_url, self.listed)
 
     def source_setting(self, name: str) -> str:
-        """The value of a setting that a source of a package reads; "" if it is none of these."""
+        """Return the value of a setting that a plug-in source declares; "" for any other name."""
         return dict(self.of_sources).get(name, _NO_KEY).get_secret_value()
 
     @property
     def store(self) -> Path | str:
-        """Where the runs are kept: a SQLite file, or the address of a PostgreSQL database."""
+        """The storage of the runs: path of a SQLite file, or URL of a PostgreSQL database."""
         url = self.store_url.get_secret_value()
         if not url:
             return self.data_dir / "runs.db"
@@ -268,13 +269,16 @@ class Settings(BaseModel):
 
     @property
     def reports_folder(self) -> Path | None:
-        """The folder in which every report is saved; None if they are not."""
+        """The folder in which every report is saved; None if reports are not saved."""
         return self.data_dir / self.output_dir if self.output_dir else None
 
     @property
     def processes(self) -> int:
-        """How many worker processes there may be. By itself it is one a core where there are several,
-        but none where a service may be asked only so often: that limit is one process's."""
+        """Number of worker processes.
+
+        With `auto` it is one per core if there are several, but none with a request limit, which is
+        enforced within one process.
+        """
         if self.runs_url:
             return 0
         if self.workers != "auto":
@@ -284,7 +288,7 @@ class Settings(BaseModel):
 
     @property
     def options(self) -> RunOptions:
-        """The limits a run has unless the form says otherwise."""
+        """Default options of a run."""
         return RunOptions(
             queries=self.queries,
             loops=self.loops,
@@ -297,8 +301,8 @@ class Settings(BaseModel):
 
     @property
     def web_providers(self) -> tuple[str, ...]:
-        """Who is asked to search the web, the first choice first; `auto` leaves out agents, and
-        Wikipedia unless the open sources are on."""
+        """Providers of web search in order of preference. `auto` excludes agents, and Wikipedia
+        unless the open sources are on."""
         names = [name.strip() for name in self.web_search.split(",") if name.strip()]
         if names == ["off"]:
             return ()
@@ -309,58 +313,58 @@ class Settings(BaseModel):
 
     @property
     def verdicts(self) -> Mapping[str, DomainStatus]:
-        """What is said of domains: by the desk's file, then by the setting or the person."""
+        """Domain statuses of the data folder's file, overridden by the setting or the user."""
         return merge_domain_lists((self.desk_domains, self.domains))
 
     @property
     def opened(self) -> bool:
-        """Whether services that need no key may be asked."""
+        """True if services without a key may be used."""
         return self.open_sources == "on"
 
     @property
     def known_outlets(self) -> Mapping[str, Outlet]:
-        """The outlets that may be picked, by name."""
+        """The selectable outlets by name."""
         return OUTLETS
 
     @property
     def feeds(self) -> tuple[str, ...]:
-        """Where news is looked for: addresses of feeds or of lists of them, or a list's path."""
+        """Sources of news: URLs of feeds or feed lists, or the path of a list."""
         picked = [OUTLETS[name].url for name in self.outlets.split(",") if name]
         return tuple(dict.fromkeys([*_listed(self.news_feeds), *picked]))
 
     @property
     def traces_url(self) -> str:
-        """Where traces of runs are sent, in full; "" if nowhere, which is the default."""
+        """The full URL to which traces are exported; "" (the default) exports none."""
         if self.otel_disabled == "true" or self.traces_exporter == "none":
             return ""
         return self.otlp_traces_url or (self.otlp_url and f"{self.otlp_url}/v1/traces")
 
     def provider_value(self, name: str) -> str:
-        """A key or an address of a provider by the name of its setting; "" if it is not set."""
+        """Return the key or address of a provider by the name of its setting; "" if unset."""
         field = _FIELDS.get(name)
         value = getattr(self, field) if field else self.more.get(name, "")
         return value.get_secret_value() if isinstance(value, SecretStr) else value
 
     def key(self, provider: str) -> str:
-        """The key of a provider; "" if none is set."""
+        """Return the key of a provider; "" if none is set."""
         return self.provider_value(self.providers[provider].key)
 
     def url(self, provider: str) -> str:
-        """The address at which a provider is asked; "" if none is known, or its library knows it."""
-        one = self.providers[provider]
-        own = self.provider_value(one.address)
-        if not own or own.endswith(one.path):
-            return own or one.url
-        return own + one.path
+        """Return the URL of a provider; "" if unknown, or built into the provider's library."""
+        details = self.providers[provider]
+        address = self.provider_value(details.address)
+        if not address or address.endswith(details.path):
+            return address or details.url
+        return address + details.path
 
     @property
     def services(self) -> Sequence[Provider | SearchService]:
-        """Who has keys and addresses of the tables: models, then searches."""
+        """Model providers, then search services: everything with a key or address in the tables."""
         return [*self.providers.values(), *search_services().values()]
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys themselves, to be kept out of everything."""
+        """All secret values, to be masked everywhere."""
         keys = (self.gemini_key, self.openai_key, self.report_key, self.tavily_key,
                 self.amap_key, self.openalex_key, self.runs_key, self.mcp_token)  # fmt: skip
         urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
@@ -369,22 +373,22 @@ class Settings(BaseModel):
                 self.openalex_url, self.crossref_url, self.arxiv_url, self.pubmed_url,
                 self.nominatim_url, self.overpass_url,
                 *self.feeds]  # fmt: skip
-        found = [key.get_secret_value() for key in keys]
+        secrets = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
-        addresses = {one.address for one in self.services}
+        addresses = {entry.address for entry in self.services}
         for name, secret in self.more.items():
-            (urls if name in addresses else found).append(secret.get_secret_value())
+            (urls if name in addresses else secrets).append(secret.get_secret_value())
         urls += map(self.source_setting, _brought())
-        found += [self.source_setting(name) for name, one in _brought().items() if one.is_secret]
-        found += [_password(url) for url in urls]
-        found += toolservers.server_secrets(self.servers)
-        for url in (self.store_url, self.database_url, *(one.url for one in self.databases)):
-            found += _passwords(url.get_secret_value())
-        return tuple(filter(None, found))
+        secrets += [self.source_setting(name) for name, entry in _brought().items() if entry.is_secret]
+        secrets += [_password(url) for url in urls]
+        secrets += toolservers.server_secrets(self.servers)
+        for url in (self.store_url, self.database_url, *(entry.url for entry in self.databases)):
+            secrets += _passwords(url.get_secret_value())
+        return tuple(filter(None, secrets))
 
     def display_values(self) -> list[tuple[str, str]]:
-        """Every setting by its name with its value as text; of a key only "set", or "" without."""
-        ours = [
+        """Return every setting by name with its value as text; for a key only "set" or ""."""
+        values = [
             ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
             ("SIGHTLINE_REPORT_SECTIONS", str(self.sections)),
@@ -479,7 +483,9 @@ class Settings(BaseModel):
             ("OTEL_TRACES_EXPORTER", self.traces_exporter),
             ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
-        return ours + [(n, self._shown(one)) for n, one in _brought().items() if n not in dict(ours)]
+        return values + [
+            (name, self._shown(setting)) for name, setting in _brought().items() if name not in dict(values)
+        ]
 
     def _shown(self, setting: Setting) -> str:
         value = self.source_setting(setting.name)
@@ -488,26 +494,26 @@ class Settings(BaseModel):
         return _NAME_AND_PASSWORD.sub("//", value)
 
     def _shown_providers(self) -> Iterator[tuple[str, str]]:
-        for one in self.services:
-            if one.key and one.key not in _FIELDS:
-                yield one.key, "set" if self.provider_value(one.key) else ""
-            if one.address and one.address not in _FIELDS:
-                yield one.address, strip_credentials(self.provider_value(one.address))
+        for service in self.services:
+            if service.key and service.key not in _FIELDS:
+                yield service.key, "set" if self.provider_value(service.key) else ""
+            if service.address and service.address not in _FIELDS:
+                yield service.address, strip_credentials(self.provider_value(service.address))
 
     @property
     def contexts(self) -> dict[str, int]:
-        """The tokens of context that are set for models, by their names; "" is for all others."""
+        """Configured context lengths in tokens by model name; "" applies to all others."""
         parts = (part.rpartition("=") for part in self.context_length.split(", ") if part)
         return {name: int(number) for name, _, number in parts}
 
     def thinking_level(self, role: Role) -> str:
-        """How much a Gemini model is to think in a role; "" leaves that to the model."""
+        """Return the thinking level of a Gemini model in a role; "" leaves it to the model."""
         parts = (part.rpartition("=") for part in self.gemini_thinking.split(", "))
         levels = {name: level for name, _, level in parts}
         return levels.get(role, levels.get("", ""))
 
     def model(self, role: Role) -> str:
-        """The model that is set for a role; "" if none is."""
+        """Return the configured model of a role; "" if none is set."""
         return {
             "plan": self.plan_model,
             "reflect": self.reflect_model,
@@ -517,25 +523,25 @@ class Settings(BaseModel):
 
 
 def model_setting_name(role: Role) -> str:
-    """The name of the setting for a role's model."""
+    """Return the name of the setting for a role's model."""
     return _ROLE_SETTINGS[role]
 
 
 def _password(url: str) -> str:
     try:
         return urlsplit(url).password or ""
-    except ValueError:  # no address
+    except ValueError:  # not a URL
         return ""
 
 
 def strip_credentials(url: str) -> str:
-    """An address without the name and password that it may hold."""
+    """Remove the user name and password from a URL."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _passwords(url: str) -> list[str]:
-    """Those of a database's address, as they are and as they are written there."""
+    """Return the passwords in a database URL, both decoded and as written there."""
     parts = urlsplit(url)
     written = [parts.password or ""]
     for pair in parts.query.split("&"):
@@ -545,19 +551,19 @@ def _passwords(url: str) -> list[str]:
 
 
 def _bare(url: str) -> str:
-    """A database's address without the name, the password and the options that it may hold."""
+    """Remove the user name, password and options from a database URL."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("?")[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if url else ""
 
 
 def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
-    """The address of a database; `instead` is what is used without it. What is wrong is said without
-    repeating it: it may be a password."""
+    """Read the URL of a database; "" if unset. `instead` names what is used without it. The error
+    does not repeat the value, which may be a password."""
     value = _text(env, name)
-    files = ("sqlite", "duckdb") if name == "DATABASE_URL" else ("sqlite",)  # runs are in no DuckDB
-    if found := database_config.parse_database_url(value, files):
-        return found
+    files = ("sqlite", "duckdb") if name == "DATABASE_URL" else ("sqlite",)  # DuckDB cannot store runs
+    if url := database_config.parse_database_url(value, files):
+        return url
     if value:
         raise SettingError(
             f"{name} must be an address such as postgresql://user:password@host/database or "
@@ -568,7 +574,7 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
 
 
 def _databases(env: Mapping[str, str], folder: Path) -> DatabaseConfigs:
-    """The databases of the file."""
+    """Load the databases of the configuration file."""
     try:
         return database_config.load_databases(_text(env, DATABASES), folder, env)
     except ValueError as error:
@@ -610,21 +616,21 @@ def _workers(env: Mapping[str, str]) -> str:
 
 
 def child_environment() -> dict[str, str]:
-    """Return the environment variables that a child process needs, none of which holds a key: none
-    at all except on Windows."""
+    """Return the environment variables that a child process needs: none except on Windows. They
+    contain no key."""
     needed = "SYSTEMROOT SYSTEMDRIVE TEMP TMP" if os.name == "nt" else ""
     return {name: os.environ[name] for name in needed.split() if name in os.environ}
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _text(env: Mapping[str, str], *names: str) -> str:
-    """The first of some settings that is not blank."""
+    """Return the first of some settings that is not blank."""
     return next((value for name in names if (value := env.get(name, "").strip())), "")
 
 
@@ -639,7 +645,7 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
 
 
 def _token(env: Mapping[str, str], name: str) -> SecretStr:
-    """A secret that somebody makes up, and that nobody is to guess."""
+    """Read a self-chosen secret, with a minimum length so that it cannot be guessed."""
     value = _key(env, name)
     if 0 < len(value.get_secret_value()) < TOKEN:
         raise SettingError(
@@ -657,12 +663,12 @@ def _models(folder: Path) -> Mapping[str, Provider]:
 
 
 def _more(env: Mapping[str, str], known: Mapping[str, Provider]) -> dict[str, SecretStr]:
-    """The keys and addresses of providers that have no field of their own, by their settings."""
-    all_: list[Provider | SearchService] = [*known.values(), *search_services().values()]
-    keys = {one.key: _key(env, one.key) for one in all_ if one.key}
-    urls = {one.address: SecretStr(_address(env, one.address)) for one in all_ if one.address}
-    found = keys | urls
-    return {name: value for name, value in found.items() if name not in _FIELDS and value.get_secret_value()}
+    """Read the keys and addresses of providers without a field of their own, by setting name."""
+    services: list[Provider | SearchService] = [*known.values(), *search_services().values()]
+    keys = {service.key: _key(env, service.key) for service in services if service.key}
+    urls = {service.address: SecretStr(_address(env, service.address)) for service in services if service.address}
+    values = keys | urls
+    return {name: value for name, value in values.items() if name not in _FIELDS and value.get_secret_value()}
 
 
 def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
@@ -670,7 +676,7 @@ def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:  # half of an IPv6 address
+    except ValueError:  # half an IPv6 address
         usable = False
     if value and not usable:
         raise SettingError(
@@ -681,19 +687,19 @@ def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
 
 
 def _traces_address(env: Mapping[str, str]) -> str:
-    """The address of traces alone, which OpenTelemetry takes as it is, to the last slash."""
+    """Read the URL for traces, which OpenTelemetry uses unchanged, including a final slash."""
     _address(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     return _text(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 def _traces_exporter(env: Mapping[str, str]) -> str:
-    """Sightline knows one exporter; where others alone are named, there is none."""
+    """Return "otlp", the one supported exporter, or "none" if the setting names others only."""
     names = (_text(env, "OTEL_TRACES_EXPORTER") or "otlp").lower().split(",")
     return "otlp" if "otlp" in [name.strip() for name in names] else "none"
 
 
 def _server(env: Mapping[str, str]) -> str:
-    """Who serves Amap's tools: one of `SERVERS`, or the address of a server."""
+    """Read the server of Amap's tools: one of `SERVERS`, or a URL."""
     value = env.get("AMAP_MCP", "").strip()
     if "://" in value:
         return _address(env, "AMAP_MCP")
@@ -701,7 +707,7 @@ def _server(env: Mapping[str, str]) -> str:
 
 
 def _one(env: Mapping[str, str], name: str, known: Sequence[str], more: str = "") -> str:
-    """One of some words; the first if nothing is set."""
+    """Read one of several words; the first is the default."""
     value = env.get(name, "").strip().lower() or known[0]
     if value not in known:
         raise SettingError(
@@ -712,7 +718,7 @@ def _one(env: Mapping[str, str], name: str, known: Sequence[str], more: str = ""
 
 
 def _switch(env: Mapping[str, str], name: str, default: str) -> str:
-    """`on` or `off`, which may be written as other programs write it."""
+    """Read `on` or `off`, also in the spellings of other programs."""
     value = env.get(name, "").strip().lower() or default
     known = {"on": "on", "true": "on", "yes": "on", "1": "on"}
     known |= {"off": "off", "false": "off", "no": "off", "0": "off"}
@@ -724,11 +730,11 @@ def _switch(env: Mapping[str, str], name: str, default: str) -> str:
 
 
 def _folder(env: Mapping[str, str], name: str, default: str) -> Path | None:
-    """A folder, which need not exist yet. Unlike other settings, one that is set to nothing is off."""
+    """Read a folder, which need not exist yet. Unlike other settings, a blank value means off."""
     value = env.get(name, default).strip()
     try:
         return Path(value).expanduser() if value else None
-    except RuntimeError as error:  # ~ of somebody who has no home here
+    except RuntimeError as error:  # ~ of a user without a home folder
         raise SettingError(f"{name} is {value!r}: {error} Correct it or remove it.") from error
 
 
@@ -753,19 +759,19 @@ def _wikipedia(env: Mapping[str, str]) -> str:
 
 
 def _listed(value: str) -> list[str]:
-    """The parts of a list of addresses and paths; without an address it is one path."""
+    """Split a list of URLs and paths; a value without a URL is one path."""
     if "://" not in value:
         return [value] if value else []
     return [part for part in _PARTS.split(value) if part]
 
 
 def _feeds(env: Mapping[str, str]) -> str:
-    """Where feeds are: addresses, or the path of a list of them."""
+    """Read the sources of feeds: URLs, or the path of a list of feeds."""
     parts = _listed(_text(env, "NEWS_FEEDS"))
     for part in parts:
         try:
-            found = urlsplit(part)
-            usable = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+            parsed = urlsplit(part)
+            usable = parsed.scheme in ("http", "https") and bool(parsed.hostname) and parsed.port != 0
         except ValueError:  # half of an IPv6 address, or no port
             usable = False
         if "://" in part and not usable:
@@ -782,9 +788,9 @@ def _providers(env: Mapping[str, str]) -> str:
     names = [name.strip() for name in value.split(",") if name.strip()]
     known = {("auto",), ("off",)}
     if tuple(names) not in known and (not names or not set(names) <= set(PROVIDERS)):
-        wrong = next((name for name in names if name not in PROVIDERS), value)
+        unknown = next((name for name in names if name not in PROVIDERS), value)
         raise SettingError(
-            f"WEB_SEARCH is {value!r}: there is no {wrong!r}. Name one or several of "
+            f"WEB_SEARCH is {value!r}: there is no {unknown!r}. Name one or several of "
             f"{', '.join(PROVIDERS)}, or auto, or off."
         )
     return ",".join(names)
@@ -800,7 +806,7 @@ def _file(path: Path) -> str:
 
 
 def _outlets(env: Mapping[str, str]) -> str:
-    """The names of outlets that have been picked."""
+    """Read the names of the selected outlets."""
     names = [name for name in re.split(r"[\s,]+", _text(env, "SIGHTLINE_OUTLETS").lower()) if name]
     if unknown := next((name for name in names if name not in OUTLETS), ""):
         raise SettingError(
@@ -818,9 +824,8 @@ def _domains(text: str, name: str) -> str:
 
 
 def _levels(env: Mapping[str, str]) -> str:
-    """How much models are to think: a level for all roles, or one for each role, with commas
-    between them."""
-    found = []
+    """Read thinking levels: one for all roles, or a comma-separated list of role=level."""
+    levels = []
     for part in filter(None, (part.strip() for part in _text(env, "GEMINI_THINKING").split(","))):
         role, sign, level = (text.strip().lower() for text in part.rpartition("="))
         if level not in LEVELS or (sign and role not in ROLES):
@@ -829,14 +834,13 @@ def _levels(env: Mapping[str, str]) -> str:
                 f"levels of roles ({', '.join(ROLES)}) such as plan=low, write=high. Correct it or "
                 "remove it to leave that to the models."
             )
-        found.append(f"{role}={level}" if role else level)
-    return ", ".join(found)
+        levels.append(f"{role}={level}" if role else level)
+    return ", ".join(levels)
 
 
 def _contexts(env: Mapping[str, str]) -> str:
-    """The context lengths of models: a number for all, or a number for each name, with commas
-    between them."""
-    found = []
+    """Read context lengths: one for all models, or a comma-separated list of name=tokens."""
+    lengths = []
     for part in filter(None, (part.strip() for part in _text(env, CONTEXT).split(","))):
         name, _, number = part.rpartition("=")
         name, number = name.strip().lower(), number.strip()
@@ -846,12 +850,12 @@ def _contexts(env: Mapping[str, str]) -> str:
                 "10000000, or numbers of single models such as openai:qwen3-8b=32768, with commas "
                 "between them. Correct it or remove it."
             )
-        found.append(f"{name}={number}" if name else number)
-    return ", ".join(found)
+        lengths.append(f"{name}={number}" if name else number)
+    return ", ".join(lengths)
 
 
 def _servers(env: Mapping[str, str], folder: Path) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
-    """The servers of tools, and those that cannot be used."""
+    """Load the MCP servers, and the unusable entries of the file."""
     try:
         return toolservers.load_servers(_text(env, MCP_CONFIG), folder, env)
     except ValueError as error:
@@ -859,54 +863,54 @@ def _servers(env: Mapping[str, str], folder: Path) -> tuple[tuple[ToolServer, ..
 
 
 def _sources(env: Mapping[str, str], name: str, servers: Sequence[ToolServer]) -> str:
-    """Names of sources, with commas between them; "" where none are named."""
+    """Read a comma-separated list of source names; "" if none are named."""
     value = env.get(name, "").strip().lower()
     names = list(dict.fromkeys(filter(None, (part.strip() for part in value.split(",")))))
     if not names:
         return ""
     from research.sources import registry
 
-    known = dict.fromkeys([*registry.sources_by_name(), *(one.source_name for one in servers)])
-    if wrong := [part for part in names if part not in known]:
+    known = dict.fromkeys([*registry.sources_by_name(), *(server.source_name for server in servers)])
+    if unknown := [part for part in names if part not in known]:
         raise SettingError(
-            f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
+            f"{name} is {value!r}: there is no {unknown[0]!r}. Name one or several of "
             f"{', '.join(known)}, or remove it to use every available source."
         )
     return ",".join(names)
 
 
 def _brought() -> dict[str, Setting]:
-    """The settings that sources of packages read, by name."""
+    """Return the settings that plug-in sources declare, by name."""
     from research.sources import registry
 
-    every = (one for source in registry.sources_by_name().values() for one in source.settings)
-    return {one.name: one for one in every}
+    declared = (setting for source in registry.sources_by_name().values() for setting in source.settings)
+    return {setting.name: setting for setting in declared}
 
 
 def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """The settings with what a person has chosen (`CHOICES`) and brought along (`KEYS`) in the places
-    of the environment's values. A blank choice is none.
+    """Override settings with a user's choices (`CHOICES`), keys and addresses (`KEYS`). A blank
+    choice is ignored.
 
-    A key of the environment is never sent to an address that somebody has entered, and tiles that
-    are off for all stay off: the server's pages let none of them in.
+    A key from the environment is never sent to an address that a user has entered. Map tiles that
+    are off for everyone stay off, since the pages' content security policy blocks them.
 
     Raises:
-        SettingError: a choice is not usable, by the rules of the environment.
+        SettingError: A choice is unusable by the rules for the environment.
     """
     if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
-    given = {name: text for name, text in choices.items() if text.strip()}
-    read = load_settings(
-        {**given, MCP_CONFIG: toolservers.OFF, DATABASES: database_config.OFF}, data_dir=settings.data_dir
+    nonblank = {name: text for name, text in choices.items() if text.strip()}
+    chosen = load_settings(
+        {**nonblank, MCP_CONFIG: toolservers.OFF, DATABASES: database_config.OFF}, data_dir=settings.data_dir
     )
     fields = CHOICES | _FIELDS
-    update: dict[str, Any] = {f: getattr(read, f) for name in given if (f := fields.get(name))}
-    more = {**settings.more, **{name: read.more[name] for name in given if name in read.more}}
-    for one in settings.providers.values():
-        if one.address in given and one.key not in given and one.key:
-            if one.key in _FIELDS:
-                update[_FIELDS[one.key]] = _NO_KEY
-            more.pop(one.key, None)
+    update: dict[str, Any] = {field: getattr(chosen, field) for name in nonblank if (field := fields.get(name))}
+    more = {**settings.more, **{name: chosen.more[name] for name in nonblank if name in chosen.more}}
+    for provider in settings.providers.values():
+        if provider.address in nonblank and provider.key not in nonblank and provider.key:
+            if provider.key in _FIELDS:
+                update[_FIELDS[provider.key]] = _NO_KEY
+            more.pop(provider.key, None)
     update["more"] = more
     if settings.map_tiles == "off":
         update.pop("map_tiles", None)
@@ -914,45 +918,45 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
 
 
 def remove_legacy_tracing_variables() -> None:
-    """Takes out of the process's environment what LangChain would refuse to work with."""
+    """Remove the variables of LangChain's legacy tracing from the process environment."""
     for name in filter(_REFUSED.fullmatch, list(os.environ)):
         del os.environ[name]
 
 
 def _data_folder(chosen: Path | str) -> Path:
-    """Return the data folder: the chosen one, or the usual one of this system in the home folder.
+    """Return the data folder: the chosen one, or the system's default in the home folder.
 
     Raises:
-        SettingError: it is in a home folder, and this user has none.
+        SettingError: The folder is in a home folder and this user has none.
     """
     try:
-        usual = chosen or platformdirs.user_data_dir(APP_NAME, appauthor=False)
-        return Path(usual).expanduser().absolute()
+        folder = chosen or platformdirs.user_data_dir(APP_NAME, appauthor=False)
+        return Path(folder).expanduser().absolute()
     except RuntimeError as error:
-        place = f"SIGHTLINE_DATA_DIR={chosen}" if chosen else "SIGHTLINE_DATA_DIR is not set"
+        cause = f"SIGHTLINE_DATA_DIR={chosen}" if chosen else "SIGHTLINE_DATA_DIR is not set"
         raise SettingError(
-            f"{place}, and no home folder of this user is known. "
+            f"{cause}, and no home folder of this user is known. "
             "Set SIGHTLINE_DATA_DIR to the path of a folder that can be written."
         ) from error
 
 
 def load_settings(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
-    """Reads the settings from `env` (the process's environment unless given).
+    """Load the settings from `env`, by default the environment of the process.
 
     Raises:
-        SettingError: a value is not usable.
+        SettingError: A value is unusable.
     """
     env = os.environ if env is None else env
     folder = _data_folder(data_dir or _text(env, "SIGHTLINE_DATA_DIR"))
-    known = _models(folder)
+    providers = _models(folder)
     servers, unusable = _servers(env, folder)
     return Settings(
         mcp_config=_text(env, MCP_CONFIG),
         servers=servers,
         unusable=unusable,
         data_dir=folder,
-        providers=known,
-        more=_more(env, known),
+        providers=providers,
+        more=_more(env, providers),
         store_url=_database(env, "STORE_URL", "a file in SIGHTLINE_DATA_DIR"),
         database_url=_database(env, "DATABASE_URL", "the scenic areas that ship with Sightline"),
         database_file=_text(env, DATABASES),
@@ -1050,5 +1054,7 @@ def load_settings(env: Mapping[str, str] | None = None, *, data_dir: Path | None
         report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 1_500, 0, 1_000_000),
         output_dir=_folder(env, "OUTPUT_DIR", REPORTS),
         save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
-        of_sources=tuple((name, SecretStr(_text(env, name) or one.default)) for name, one in _brought().items()),
+        of_sources=tuple(
+            (name, SecretStr(_text(env, name) or setting.default)) for name, setting in _brought().items()
+        ),
     )

@@ -1,8 +1,8 @@
-"""Which servers of tools there are: `mcp.json` of the data folder, or the file that is named instead.
+"""Configured MCP servers: `mcp.json` of the data folder, or the file that the setting names.
 
-The form is the one that other clients of MCP read: an object `mcpServers` with an entry for each
-server, of `command`, `args` and `env`, or of `url` and `headers`. `${NAME}` in a value of `env` or
-`headers` stands for a variable of our environment. What is ours beside that is in docs/mcp.md.
+The format is that of other MCP clients: an object `mcpServers` with an entry for each server, of
+`command`, `args` and `env`, or of `url` and `headers`. `${NAME}` in a value of `env` or `headers`
+stands for an environment variable. Our additional fields are in docs/mcp.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 FILE_NAME = "mcp.json"
-OFF = "off"  # instead of a file: no server at all
-MAX_SERVERS = 50  # servers of a file
+OFF = "off"  # setting value for no servers
+MAX_SERVERS = 50
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
 _VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME_PATTERN = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie")
@@ -28,8 +28,8 @@ ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class SearchTool(BaseModel):
-    """The tool that a query is put to where no model chooses, the argument that takes the query, and
-    what else it is given."""
+    """The tool that receives the query when no model chooses one, the argument that takes the
+    query, and fixed further arguments."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,7 +39,7 @@ class SearchTool(BaseModel):
 
 
 class ToolServer(BaseModel):
-    """A server as it is reached, and what of it may be used. Times are seconds."""
+    """Connection and permitted tools of an MCP server. Times are in seconds."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -52,7 +52,7 @@ class ToolServer(BaseModel):
     headers: Mapping[str, SecretStr] = Field(default_factory=dict)
     title: str = Field(default="", max_length=40)
     about: str = Field(default="", max_length=250)
-    tools: tuple[ShortText, ...] | None = None  # None: those that say that they only read
+    tools: tuple[ShortText, ...] | None = None  # None: the tools annotated as read-only
     search: SearchTool | None = None
     timeout: float = Field(default=30.0, ge=0.05, le=300)
     calls: int = Field(default=8, ge=1, le=40)
@@ -71,17 +71,17 @@ class ToolServer(BaseModel):
 
     @property
     def source_name(self) -> str:
-        """The name of the source that it is."""
+        """Name of the server as a source."""
         return f"mcp_{_NON_ALPHANUMERIC_PATTERN.sub('_', self.name.lower()).strip('_')}"[:32]
 
     @property
     def label(self) -> str:
-        """What people are shown for a name."""
+        """Display name."""
         return self.title or self.name
 
 
 class InvalidToolServer(NamedTuple):
-    """A server of a file that cannot be used, and why."""
+    """An unusable entry and the reason."""
 
     name: str
     reason: str
@@ -90,10 +90,13 @@ class InvalidToolServer(NamedTuple):
 def load_servers(
     setting_value: str, folder: Path, env: Mapping[str, str]
 ) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
-    """The servers of a file, which is `mcp.json` of a folder where no other is `named`.
+    """Load the MCP servers of `setting_value`, or else of `mcp.json` in the folder.
+
+    Returns:
+        The usable servers that are not disabled, and the invalid entries.
 
     Raises:
-        ValueError: the file cannot be used; it says which and why.
+        ValueError: The file cannot be used; the message names it and the reason.
     """
     if setting_value.lower() == OFF:
         return (), ()
@@ -110,27 +113,27 @@ def load_servers(
         raise ValueError(f"{file} is not UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: {error}") from None
-    found: dict[str, ToolServer] = {}
-    wrong: list[InvalidToolServer] = []
+    servers: dict[str, ToolServer] = {}
+    invalid: list[InvalidToolServer] = []
     for name, entry in entries.items():
         try:
-            one = _parse_server(name, entry, env)
-            if one.source_name in found:
-                raise ValueError(f"its name is too much like {found[one.source_name].name}")
+            server = _parse_server(name, entry, env)
+            if server.source_name in servers:
+                raise ValueError(f"its name is too much like {servers[server.source_name].name}")
         except ValueError as error:
-            wrong.append(InvalidToolServer(name[:40], str(error)))
+            invalid.append(InvalidToolServer(name[:40], str(error)))
             continue
-        if not one.disabled:
-            found[one.source_name] = one
-    return tuple(found.values()), tuple(wrong)
+        if not server.disabled:
+            servers[server.source_name] = server
+    return tuple(servers.values()), tuple(invalid)
 
 
 def _parse_entries(text: str) -> Mapping[str, Any]:
     try:
-        told = json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
-    entries = told.get("mcpServers") if isinstance(told, dict) else None
+    entries = parsed.get("mcpServers") if isinstance(parsed, dict) else None
     if not isinstance(entries, dict):
         raise ValueError('there is no object "mcpServers"')
     if len(entries) > MAX_SERVERS:
@@ -139,21 +142,21 @@ def _parse_entries(text: str) -> Mapping[str, Any]:
 
 
 def _parse_server(name: str, entry: object, env: Mapping[str, str]) -> ToolServer:
-    """A server as its entry says. What is wrong is said without any value: it may be a secret."""
+    """Parse one entry. Errors never contain a value, which may be a secret."""
     if not _NAME_PATTERN.fullmatch(name):
         raise ValueError("a name has letters, digits, spaces and . _ -, at most 40")
     if not isinstance(entry, dict):
         raise ValueError("its entry is no object")
-    given = {key: value for key, value in entry.items() if key not in ("name", "secrets")}
+    fields = {key: value for key, value in entry.items() if key not in ("name", "secrets")}
     secrets: list[str] = []
     for field in ("env", "headers"):
-        if isinstance(values := given.get(field), dict):
-            given[field] = dict(_substitute_variables(field, values, env, secrets))
-    url = given.get("url")
+        if isinstance(values := fields.get(field), dict):
+            fields[field] = dict(_substitute_variables(field, values, env, secrets))
+    url = fields.get("url")
     if isinstance(url, str) and _is_http_url(url):
         secrets.append(urlsplit(url).password or "")
     try:
-        return ToolServer(**given, name=name, secrets=tuple(map(SecretStr, filter(None, secrets))))
+        return ToolServer(**fields, name=name, secrets=tuple(map(SecretStr, filter(None, secrets))))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -164,7 +167,7 @@ def _parse_server(name: str, entry: object, env: Mapping[str, str]) -> ToolServe
 def _substitute_variables(
     field: str, values: Mapping[str, Any], env: Mapping[str, str], secrets: list[str]
 ) -> Iterator[tuple[str, Any]]:
-    """Values with the variables that they name; what must not be told goes into `secrets`."""
+    """Yield the values with their variables filled in; add those to mask to `secrets`."""
     for name, value in values.items():
         if not isinstance(value, str):
             yield name, value
@@ -175,7 +178,7 @@ def _substitute_variables(
             secrets.append(env[variable])
         filled = _VARIABLE_PATTERN.sub(lambda found: env[found[1]], value)
         if field == "headers" or _SECRET_NAME_PATTERN.search(name):
-            secrets += [filled, *filled.split()[1:]]  # "Bearer KEY" is KEY as well
+            secrets += [filled, *filled.split()[1:]]  # of "Bearer KEY" mask KEY as well
         yield name, filled
 
 
@@ -188,5 +191,5 @@ def _is_http_url(url: str) -> bool:
 
 
 def server_secrets(servers: Iterable[ToolServer]) -> Iterator[str]:
-    """What of servers is shown nowhere."""
-    return (value.get_secret_value() for one in servers for value in one.secrets)
+    """Yield the secrets of servers, which are masked everywhere."""
+    return (value.get_secret_value() for server in servers for value in server.secrets)

@@ -1,13 +1,13 @@
-"""Traces of runs, by OpenTelemetry, for whoever has set a collector to receive them.
+"""Traces of runs by OpenTelemetry, exported if a collector is configured.
 
-A run is a trace. Below its root are a span for each stage, for each search, and for each attempt at
-a call of a model, wherever it was made. A span holds ids, names, reasons, counts, tokens, money and
-times, under the names of OpenTelemetry's conventions for generative AI where there are such:
-https://opentelemetry.io/docs/specs/semconv/gen-ai/. What goes into one is named here, attribute by
-attribute, so that no question, answer, document, message of a failure or key can get there.
+A run is a trace. Below its root span are spans for each stage, each search and each attempt at a
+model call. A span holds ids, names, reasons, counts, tokens, costs and times, named by
+OpenTelemetry's conventions for generative AI where they apply:
+https://opentelemetry.io/docs/specs/semconv/gen-ai/. Attributes are listed here one by one, so that
+no question, answer, document, failure message or key can get into a span.
 
-The provider is ours alone, not the global one of the process: other libraries, whose spans would
-hold prompts, find none. Without a collector nothing of OpenTelemetry is imported here.
+The tracer provider is private, not the global one of the process: other libraries, whose spans
+would contain prompts, do not find it. Without a collector nothing of OpenTelemetry is imported.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The extra `traces`.
+# Packages of the extra `traces`.
 INSTALL_COMMAND = "pip install 'opentelemetry-sdk>=1.45' 'opentelemetry-exporter-otlp-proto-http>=1.45'"
-FLUSH_SECONDS = 2.0  # seconds, at the end, for what was not sent yet
-_PROVIDER_NAMES = {"gemini": "gcp.gemini"}  # as the conventions call it; others are called the same
+FLUSH_SECONDS = 2.0  # time for unsent spans at the end
+_PROVIDER_NAMES = {"gemini": "gcp.gemini"}  # name in the conventions; other names are equal
 _FAILURE_REASONS = frozenset(get_args(FailureReason))
-_UNFAILED_REASONS = (None, "empty", "left out")  # of a search: it is over as it should be
+_UNFAILED_REASONS = (None, "empty", "left out")  # search reasons that are not errors
 _LIBRARY_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk", "opentelemetry.util")
 _StateUpdate = dict[str, Any]
 
 
 @dataclass
 class _OpenSpan:
-    """A span that has begun, and what was used below it."""
+    """A span in progress, and the usage recorded below it."""
 
     tracer: otel.Tracer
     span: otel.Span
@@ -66,6 +66,7 @@ class _OpenSpan:
     totals: dict[str, float] = field(default_factory=dict)
 
     def start_child(self, name: str, attributes: Mapping[str, Any], *, is_client_call: bool = False) -> _OpenSpan:
+        """Start a span below this one."""
         from opentelemetry.trace import SpanKind, set_span_in_context
 
         kind = SpanKind.CLIENT if is_client_call else SpanKind.INTERNAL
@@ -73,14 +74,14 @@ class _OpenSpan:
         return _OpenSpan(self.tracer, span, self)
 
     def mark_failed(self, error_type: str) -> None:
-        """Marks it as failed. The kind is a word of ours or the name of a class, never a message."""
+        """Mark the span as failed. `error_type` is a reason or a class name, never a message."""
         from opentelemetry.trace import StatusCode
 
         self.span.set_attribute("error.type", error_type)
         self.span.set_status(StatusCode.ERROR)
 
     def add_amounts(self, amounts: Mapping[str, float]) -> None:
-        """Adds to what was used here; a span shows the sum."""
+        """Add usage to the totals that the span shows."""
         for name, amount in amounts.items():
             self.totals[name] = self.totals.get(name, 0) + amount
         self.span.set_attributes({name: self.totals[name] for name in amounts})
@@ -90,18 +91,18 @@ _current_span: ContextVar[_OpenSpan | None] = ContextVar("research.core.tracing"
 
 
 class RunTrace:
-    """The trace of one run, until it ends; without a span it is none."""
+    """The trace of one run until it ends; a no-op without a root span."""
 
     def __init__(self, root: _OpenSpan | None = None) -> None:
         self._root = root
 
     def activate(self) -> None:
-        """What the current task starts from here on belongs to the run."""
+        """Make this trace the parent of the spans that the current task starts from now on."""
         if self._root is not None:
             _current_span.set(self._root)
 
     def end(self, status: RunStatus, error: BaseException | None = None) -> None:
-        """Ends the run's span."""
+        """End the root span."""
         if self._root is None:
             return
         self._root.span.set_attribute("sightline.run.status", status)
@@ -111,18 +112,17 @@ class RunTrace:
 
 
 class TraceExporter:
-    """Sends the traces of runs to a collector by OTLP over HTTP; without an address it does nothing.
+    """Exports traces to a collector by OTLP over HTTP; a no-op without a URL.
 
-    Everything but the address is read from the environment by OpenTelemetry itself, the headers of
-    a request among it. A collector that is out of reach costs one line of the log, and at the end
-    `FLUSH` seconds.
+    OpenTelemetry itself reads everything but the URL from the environment, such as request headers.
+    An unreachable collector costs one log line, and `FLUSH_SECONDS` at the end.
     """
 
     def __init__(self, url: str = "") -> None:
         self._provider: TracerProvider | None = None
         self._exporter: SpanExporter | None = None
         self._id_generator: Any = None
-        self.failure: Failure | None = None  # why there are no traces, although there is an address
+        self.failure: Failure | None = None  # reason why a configured export does not work
         if url:
             try:
                 self._connect(url)
@@ -135,7 +135,7 @@ class TraceExporter:
                 self._record_failure("it refuses an OTEL_* variable; the log of the server says which")
 
     def _record_failure(self, message: str, hint: FailureHint = "") -> None:
-        """Keep the reason for the test of connections."""
+        """Record the reason for the connection test."""
         text = f"OpenTelemetry: {message}"
         self.failure = Failure(stage="check", source="traces", reason="refused", hint=hint, message=text)
 
@@ -145,7 +145,7 @@ class TraceExporter:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        for name in _LIBRARY_LOGGERS:  # it tells of each attempt, and of wrong headers with their keys
+        for name in _LIBRARY_LOGGERS:  # it logs each attempt, and invalid headers with their keys
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         resource = Resource.create()
         if str(resource.attributes["service.name"]).startswith("unknown_service"):
@@ -157,9 +157,9 @@ class TraceExporter:
         self._provider = provider
 
     def start_trace(self, run: Run, engine: str, is_resumed: bool) -> RunTrace:
-        """Begins the trace of a run: what is started from here on belongs to it.
+        """Start the trace of a run, the parent of all spans that follow.
 
-        The trace's id follows from the run's, so that a run that goes on is in the same trace.
+        The trace id is derived from the run's id, so that a resumed run continues the same trace.
         """
         if self._provider is None:
             return RunTrace()
@@ -172,66 +172,67 @@ class TraceExporter:
         return RunTrace(root)
 
     def close(self) -> None:
-        """Sends what is left, for `FLUSH` seconds at most."""
+        """Export the remaining spans, within `FLUSH_SECONDS`."""
         if self._provider is None or self._exporter is None:
             return
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(FLUSH_SECONDS)
         if closing.is_alive():
-            self._exporter.shutdown()  # ends its waiting for the next attempt
+            self._exporter.shutdown()  # ends its wait for the next attempt
         self._provider = None
 
 
 def disable_langsmith() -> None:
-    """LangChain and LangGraph send nothing to LangSmith from now on, whatever the environment says:
-    LANGSMITH_TRACING alone would send every prompt to its servers, even without a key.
+    """Stop LangChain and LangGraph from sending anything to LangSmith, whatever the environment
+    says: LANGSMITH_TRACING=true would send every prompt to its servers, even without a key.
 
-    Of the names that LangSmith's client reads, this one comes first; it reads them once."""
+    LangSmith's client checks this variable first, and reads the variables once.
+    """
     os.environ["LANGSMITH_TRACING_V2"] = "false"
-    if "langsmith" in sys.modules:  # it is heavy, and loaded with the graph
+    if "langsmith" in sys.modules:  # heavy; imported together with the graph
         from langsmith import configure
 
         configure(enabled=False)
 
 
-# What the stages and the models say
+# Spans of stages and model calls
 
 
 @contextmanager
 def _child_span(name: str, attributes: Mapping[str, Any], *, is_client_call: bool = False) -> Iterator[_OpenSpan]:
-    above = _current_span.get()
-    assert above is not None
-    opened = above.start_child(name, attributes, is_client_call=is_client_call)
-    token = _current_span.set(opened)
+    parent = _current_span.get()
+    assert parent is not None
+    child = parent.start_child(name, attributes, is_client_call=is_client_call)
+    token = _current_span.set(child)
     try:
-        yield opened
+        yield child
     except BaseException as error:
-        opened.mark_failed(_error_type(error))
+        child.mark_failed(_error_type(error))
         raise
     finally:
         _current_span.reset(token)
-        opened.span.end()
+        child.span.end()
 
 
 def trace_node(name: str, node: Callable[..., Awaitable[_StateUpdate]]) -> Callable[..., Awaitable[_StateUpdate]]:
-    """A node of the graph as it is, with a span around it where its run is traced."""
+    """Wrap a graph node in a span if its run is traced."""
 
     @functools.wraps(node)
-    async def within(*args: Any, **kwargs: Any) -> _StateUpdate:
+    async def traced_node(*args: Any, **kwargs: Any) -> _StateUpdate:
         if _current_span.get() is None:
             return await node(*args, **kwargs)
-        with _child_span(name, {}) as opened:
+        with _child_span(name, {}) as span:
             update = await node(*args, **kwargs)
-            _set_result_attributes(opened, update)
+            _set_result_attributes(span, update)
             return update
 
-    return within
+    return traced_node
 
 
 @contextmanager
 def trace_model_call(provider: str, model: str, stage: Stage, attempt: int) -> Iterator[None]:
-    """One attempt at a call of a model."""
+    """Wrap one attempt at a model call in a span."""
     if _current_span.get() is None:
         yield
         return
@@ -247,8 +248,8 @@ def trace_model_call(provider: str, model: str, stage: Stage, attempt: int) -> I
 
 
 def record_usage(usage: Usage) -> None:
-    """What was used just now: shown at the call or the search that used it, and summed at the run."""
-    if (here := _current_span.get()) is None:
+    """Add usage to the current call or search span, and to the root span of the run."""
+    if (current := _current_span.get()) is None:
         return
     amounts: dict[str, float] = {}
     if usage.input or usage.output:
@@ -259,19 +260,19 @@ def record_usage(usage: Usage) -> None:
         }
     money: dict[str, float] = {} if usage.cost is None else {"sightline.cost.usd": usage.cost}
     paid = {"sightline.paid_searches": usage.searches} if usage.searches else {}
-    here.add_amounts({**amounts, **paid, **money})
-    root = here
+    current.add_amounts({**amounts, **paid, **money})
+    root = current
     while root.parent:
         root = root.parent
-    if root is not here:  # by names of our own: who adds up all spans must not count twice
+    if root is not current:  # under our own names: a sum over all spans must not count twice
         root.add_amounts({"sightline.tokens": usage.input + usage.output, **paid, **money})
 
 
-# What is told of them
+# Attributes
 
 
 def _run_attributes(run: Run) -> dict[str, Any]:
-    told = {
+    attributes = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.workflow.name": "sightline",
         "gen_ai.conversation.id": run.conversation,
@@ -283,29 +284,29 @@ def _run_attributes(run: Run) -> dict[str, Any]:
         "sightline.queries": run.options.queries,
         "sightline.loops": run.options.loops,
     }
-    return {name: value for name, value in told.items() if value != ""}
+    return {name: value for name, value in attributes.items() if value != ""}
 
 
 def _set_result_attributes(span: _OpenSpan, update: _StateUpdate) -> None:
-    """What a stage came to, from what it hands to the graph."""
-    told: dict[str, Any] = {}
+    """Set the attributes of a stage's span from its state update."""
+    attributes: dict[str, Any] = {}
     plan, answer = update.get("plan"), update.get("answer")
     if isinstance(plan, Plan):
-        told["sightline.plan.parts"] = len(plan.parts)
-        told["sightline.plan.tasks"] = len(plan.tasks)
-        told["sightline.failures"] = [failure.reason for failure in plan.failures]
+        attributes["sightline.plan.parts"] = len(plan.parts)
+        attributes["sightline.plan.tasks"] = len(plan.tasks)
+        attributes["sightline.failures"] = [failure.reason for failure in plan.failures]
     if isinstance(answer, Answer):
-        told["sightline.answer.quotes"] = answer.quote_count
-        told["sightline.answer.cites"] = answer.cited_span_count
-        told["sightline.answer.written"] = not answer.unwritten
-        told["sightline.failures"] = [failure.reason for failure in answer.failures]
+        attributes["sightline.answer.quotes"] = answer.quote_count
+        attributes["sightline.answer.cites"] = answer.cited_span_count
+        attributes["sightline.answer.written"] = not answer.unwritten
+        attributes["sightline.failures"] = [failure.reason for failure in answer.failures]
     for reflection in update.get("reflections", ()):
-        told |= _reflection_attributes(reflection)
+        attributes |= _reflection_attributes(reflection)
     for finding in update.get("findings", ()):
-        told |= _finding_attributes(finding)
+        attributes |= _finding_attributes(finding)
         if finding.reason not in _UNFAILED_REASONS:
             span.mark_failed(finding.reason)
-    span.span.set_attributes(told)
+    span.span.set_attributes(attributes)
 
 
 def _reflection_attributes(reflection: Reflection) -> dict[str, Any]:
@@ -333,21 +334,21 @@ def _finding_attributes(finding: Finding) -> dict[str, Any]:
 
 
 def _error_type(error: BaseException) -> str:
-    """Why something failed, in a word: the reason of a trouble, or the class."""
+    """Return the reason of a `ServiceError`, "cancelled", or the class name of an error."""
     reason = getattr(error, "reason", None)
     if isinstance(reason, str) and reason in _FAILURE_REASONS:
         return reason
     return "cancelled" if isinstance(error, asyncio.CancelledError) else type(error).__name__
 
 
-# What OpenTelemetry needs of us
+# OpenTelemetry components
 
 
 def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class Ids(RandomIdGenerator):
-        """The id of a trace is the hash of its run's. Only the loop of the runs begins traces."""
+        """Hashes the run id to a trace id. Only the event loop of the runs starts traces."""
 
         run = ""
 
@@ -359,8 +360,9 @@ def _make_id_generator() -> Any:
 
 
 def _session_without_redirects() -> Any:
-    """Connections to which a redirect is a failure: what is sent has keys in its headers, and the
-    exporter takes a redirect that it does not follow for a success.
+    """Return an HTTP session in which a redirect is an error.
+
+    The request headers contain keys, and the exporter takes an unfollowed redirect for a success.
     """
     import requests
 
@@ -375,7 +377,7 @@ def _session_without_redirects() -> Any:
 
 
 def _warn_once(exporter: SpanExporter) -> SpanExporter:
-    """The exporter, which says once that nothing arrives instead of at each attempt."""
+    """Wrap an exporter so that a series of failures is logged once instead of at each attempt."""
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 

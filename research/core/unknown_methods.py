@@ -1,8 +1,8 @@
-"""Requests that no server here knows, answered before the SDK sees them.
+"""Rejects requests of unknown MCP methods before the SDK sees them.
 
-The SDK answers a method that it does not know with "invalid parameters", and logs a line for each of
-the types that the request is not. A client that speaks a newer version of the protocol asks for such
-methods to find out what it talks to; JSON-RPC's own answer (-32601) tells it.
+The SDK answers an unknown method with "invalid parameters" and logs a line for each request type
+that it tried. Clients of newer protocol versions call such methods to detect what the server
+supports, and need the JSON-RPC error -32601.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ IncomingMessage = SessionMessage | Exception
 async def reject_unknown_requests(
     incoming: MemoryObjectReceiveStream[IncomingMessage], outgoing: MemoryObjectSendStream[SessionMessage]
 ) -> AsyncIterator[MemoryObjectReceiveStream[IncomingMessage]]:
-    """What is received, without requests that cannot be answered: their errors are sent instead."""
-    into, out = anyio.create_memory_object_stream[IncomingMessage](0)
+    """Answer unanswerable requests of a message stream with an error and filter them out."""
+    send_stream, receive_stream = anyio.create_memory_object_stream[IncomingMessage](0)
     async with anyio.create_task_group() as group:
-        group.start_soon(_forward_valid_messages, incoming, into, outgoing)
+        group.start_soon(_forward_valid_messages, incoming, send_stream, outgoing)
         try:
-            yield out
+            yield receive_stream
         finally:
             group.cancel_scope.cancel()
 
@@ -52,27 +52,26 @@ async def _forward_valid_messages(
 
 
 def _request_error(message: IncomingMessage) -> types.JSONRPCError | None:
-    """The error that answers a request, if no server can answer it otherwise."""
+    """Return the error response to a request that no server can handle, else None."""
     request = message.message.root if isinstance(message, SessionMessage) else None
     if not isinstance(request, types.JSONRPCRequest):
         return None
     if request.method not in _known_methods():
-        code, told = types.METHOD_NOT_FOUND, "Method not found"
+        code, text = types.METHOD_NOT_FOUND, "Method not found"
     elif not _is_valid(types.ClientRequest, request):
-        code, told = types.INVALID_PARAMS, f"Invalid parameters of {request.method}"
+        code, text = types.INVALID_PARAMS, f"Invalid parameters of {request.method}"
     else:
         return None
-    error = types.ErrorData(code=code, message=told)
+    error = types.ErrorData(code=code, message=text)
     return types.JSONRPCError(jsonrpc="2.0", id=request.id, error=error)
 
 
 def _should_forward(message: IncomingMessage) -> bool:
-    """Whether anything is to be done about a message: nothing is about one that is no JSON-RPC, and
-    about a notification of a kind that is unknown."""
+    """Return False for messages that are not JSON-RPC and for notifications of unknown type."""
     if isinstance(message, Exception):
         return False
-    told = message.message.root
-    return not isinstance(told, types.JSONRPCNotification) or _is_valid(types.ClientNotification, told)
+    content = message.message.root
+    return not isinstance(content, types.JSONRPCNotification) or _is_valid(types.ClientNotification, content)
 
 
 def _is_valid(message_type: Any, message: Any) -> bool:
@@ -85,6 +84,6 @@ def _is_valid(message_type: Any, message: Any) -> bool:
 
 @lru_cache(1)
 def _known_methods() -> frozenset[str]:
-    """The methods of requests that the SDK knows."""
-    kinds = get_args(types.ClientRequestType)
-    return frozenset(get_args(kind.model_fields["method"].annotation)[0] for kind in kinds)
+    """Return the request methods that the SDK knows."""
+    request_types = get_args(types.ClientRequestType)
+    return frozenset(get_args(request_type.model_fields["method"].annotation)[0] for request_type in request_types)

@@ -1,4 +1,4 @@
-"""How web addresses are shown and compared. Fetches nothing and follows no redirect."""
+"""Normalisation and comparison of URLs. Sends no request and follows no redirect."""
 
 from __future__ import annotations
 
@@ -13,70 +13,70 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlsplit
 
 from research import data
 
-# Parameters that say where a click came from or how a page is drawn, never what it shows.
+# Parameters that record a click's origin or control the layout, never the content.
 TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "matomo_", "piwik_", "bsft_")
 TRACKING_NAMES = frozenset(data.words("addresses")["tracking"].split("|"))
-# These names also carry meaning elsewhere, so only the pair is dropped.
+# These names may also affect the content, so only the pair is dropped.
 TRACKING_PAIRS = re.compile(data.words("addresses")["tracking pairs"])
-_DESTINATION_PARAMETER = "to"  # beside it an origin is content: ?fr=USD&to=CNY
+_DESTINATION_PARAMETER = "to"  # with it, an origin parameter is content: ?fr=USD&to=CNY
 
-# Pages that do nothing but lead to the address in one of their parameters.
+# Pages that only redirect to the URL in one of their parameters.
 _GOOGLE_HOST_PATTERN = re.compile(r"(?:[a-z]+\.)?google\.(?:[a-z]{2,3}|com?\.[a-z]{2})")
 _WRAPPER_PARAMETERS = {place: tuple(names.split("|")) for place, names in data.rows("wrappers.tsv")}
-_MAX_HOPS = 5  # wrappers within wrappers; an address with more of them is left as it is
+_MAX_HOPS = 5  # nested wrappers; a URL with more is left unchanged
 _AMP_CACHE_PATH_PATTERN = re.compile(r"/(?:c|v|wp/s|wp)/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 _AMP_VIEWER_PATH_PATTERN = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 
-# Names of hosts that show the pages of a site to phones. Others (mobile., touch.) are also the names
-# of sections about phones, so that of these only known ones count.
+# Hosts of mobile pages. Other prefixes (mobile., touch.) also name sections about phones, so for
+# these only known hosts count.
 _PHONE_PREFIXES = ("m.", "wap.", "3g.")
 _PHONE_HOSTS = frozenset(data.words("addresses")["phone hosts"].split("|"))
 _WIKI_HOST_PATTERN = re.compile(
     r"(?:(?P<subdomain>(?!m\.)[a-z-]+)\.)?(?:m\.)?(?P<project>(?:wikipedia|wikimedia|wiktionary|wikivoyage"
     r"|wikinews|wikisource|wikibooks|wikiquote|wikiversity|wikidata)\.org)"
 )
-_WIKI_DISPLAY_PARAMETERS = ("variant", "uselang", "useskin", "useformat", "mobileaction")  # never the article
-# What stands below these is a site of its own: m.github.io and m.com.cn are no other site's.
+# Parameters that change the display of an article, never the article.
+_WIKI_DISPLAY_PARAMETERS = ("variant", "uselang", "useskin", "useformat", "mobileaction")
+# Subdomains of these are separate sites: m.github.io and m.com.cn are no mobile versions.
 _SHARED_HOSTS = frozenset(data.words("addresses")["shared hosts"].split("|"))
 _SECOND_LEVEL_DOMAINS = frozenset(data.words("addresses")["second level"].split("|"))
 _PROVINCE_DOMAINS = frozenset(data.words("addresses")["provinces"].split("|"))
 _FILE_OR_NUMBER_PATTERN = re.compile(r"\.(?:s?html?|php|aspx?|jsp)$|[0-9]{5}")
-_WEIXIN_PARAMETERS = ("__biz", "mid", "idx", "sn")  # what names an article there
+_WEIXIN_PARAMETERS = ("__biz", "mid", "idx", "sn")  # these identify an article
 _ARXIV_PATH_PATTERN = re.compile(
     r"/(?:abs|pdf|html|ps)/(?P<id>[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z.-]+/[0-9]{7}(?:v[0-9]+)?)(?:\.pdf)?",
     re.IGNORECASE,
 )
-_NCBI_PATH_PATTERN = re.compile(r"/(?:(?P<pubmed>pubmed)(?=/[0-9])|pmc(?=/articles/))(?P<rest>/.+)")  # moved
-# Files have places, never pages of their own: report.pdf#page=3, talk.mp4#t=90.
+_NCBI_PATH_PATTERN = re.compile(r"/(?:(?P<pubmed>pubmed)(?=/[0-9])|pmc(?=/articles/))(?P<rest>/.+)")  # moved hosts
+# A fragment of a file is a position, never a page: report.pdf#page=3, talk.mp4#t=90.
 _FILE_PATH_PATTERN = re.compile(rf"\.(?:{data.words('addresses')['files']})$", re.IGNORECASE)
 _PDF_WORD_PATTERN = re.compile(r"(?<![a-z])pdf(?![a-z])", re.IGNORECASE)
 _PDF_FRAGMENT_PATTERN = re.compile(r"(?:page|nameddest|zoom|view|viewrect|search|toolbar)=")  # RFC 8118
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_UNSAFE_CHARS = re.compile(r'[<>"{}|\\^`]')  # RFC 3986 has no place for them in an address
+_UNSAFE_CHARS = re.compile(r'[<>"{}|\\^`]')  # illegal by RFC 3986
 _DOT_SEGMENT_PATTERN = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 _PERCENT_ESCAPE_PATTERN = re.compile(r"%[0-9A-Fa-f]{2}")
-# An address in a text: up to a blank, a bracket or a mark of Chinese, or to Chinese right after a
-# letter or digit of ASCII, as in https://example.org/a讲了什么.
+# A URL in a text: up to a blank, a bracket or Chinese punctuation, or to Chinese right after an
+# ASCII letter or digit, as in https://example.org/a讲了什么.
 _URL_IN_TEXT_PATTERN = re.compile(
     r"https?://(?:(?<![A-Za-z0-9])[\u3400-\u9fff]+|[^\s<>\"“”‘’`|\\^{}（）【】［］「」『』《》，。；：！？、\[\]\u3400-\u9fff])+",
     re.IGNORECASE,
 )
-# Characters that mean the same with and without percent-encoding: those that RFC 3986 does not
-# reserve, and those that no server takes for a delimiter in that part of an address.
+# Characters that mean the same with and without percent-encoding: those unreserved by RFC 3986, and
+# those that no server treats as a delimiter in that part of a URL.
 _UNRESERVED = frozenset(ascii_letters + digits + "-._~")
 _UNESCAPED_IN_PATH = _UNRESERVED | frozenset("!$&'()*,:=@")
 _UNESCAPED_IN_QUERY = _UNRESERVED | frozenset("!$'()*,:@/?[]")
 
 
 def find_urls(text: str) -> tuple[str, ...]:
-    """The http and https addresses in a text, in order and as they are written there, without the
-    marks after them."""
-    return tuple(dict.fromkeys(filter(None, (_trim_url(m[0]) for m in _URL_IN_TEXT_PATTERN.finditer(text)))))
+    """Return the http and https URLs in a text, in order, without trailing punctuation."""
+    return tuple(dict.fromkeys(filter(None, (_trim_url(match[0]) for match in _URL_IN_TEXT_PATTERN.finditer(text)))))
 
 
 def replace_urls(text: str, replacement: Callable[[str], str] = lambda address: " ") -> str:
-    """A text with something else in the place of each address, by default a blank."""
+    """Replace each URL in a text, by default with a blank."""
 
     def replaced(match: re.Match[str]) -> str:
         address = _trim_url(match[0])
@@ -86,7 +86,7 @@ def replace_urls(text: str, replacement: Callable[[str], str] = lambda address: 
 
 
 def _trim_url(url: str) -> str:
-    """An address without the marks that end a sentence or close a bracket around it."""
+    """Remove trailing punctuation and an unbalanced closing bracket; "" for an unusable URL."""
     while url[-1] in ".,;:!?'*_~" or (url[-1] == ")" and url.count(")") > url.count("(")):
         url = url[:-1]
     return url if canonical_url(url) else ""
@@ -94,17 +94,17 @@ def _trim_url(url: str) -> str:
 
 @lru_cache(20_000)
 def canonical_url(url: str) -> str:
-    """The address as it is shown and linked; "" if it is not a plain http or https address.
+    """Return a URL in canonical form for display and links; "" unless it is plain http or https.
 
-    Scheme and host are lower-case; the default port, a fragment that names a place within the page
-    (not a page of its own, as #/news/1 does) and tracking parameters are gone; a bare host gets its
-    slash, and several slashes at the end of the path are one. Credentials, control characters and line ends make an address unusable. Blanks
-    within it, other characters that have no place in an address, and invisible ones are
-    percent-encoded; blanks around it are no part of it.
+    Scheme and host are lower-case. The default port, tracking parameters and a fragment that names
+    a place within the page (not a page of its own, as #/news/1 does) are removed. A bare host gets
+    a slash, and several slashes at the end of the path become one. Credentials, control characters
+    and line breaks make a URL unusable. Blanks within it, other illegal characters and invisible
+    ones are percent-encoded; surrounding blanks are dropped.
 
-    Of a page that only leads to the address in it (google.com/url?q=…, a cache of AMP) that address
-    is taken, if it is a plain one itself. A redirect that does not tell its target stays as it is,
-    and so does an archived copy, which is a document of its own.
+    For a page that only redirects to the URL in it (google.com/url?q=…, an AMP cache), the result
+    is that URL, if it is a plain one. A redirect that hides its target stays as it is, and so does
+    an archived copy, which is a document of its own.
     """
     outer = address = _normalise_url(url)
     for _ in range(_MAX_HOPS + 1):
@@ -116,19 +116,19 @@ def canonical_url(url: str) -> str:
 
 
 def is_wrapper_url(url: str) -> bool:
-    """Whether an address does nothing but lead to another that it tells."""
+    """Return whether a URL only redirects to another URL that it contains."""
     return canonical_url(url) != _normalise_url(url)
 
 
 def _normalise_url(url: str) -> str:
-    """The address in its canonical form, whatever it wraps."""
+    """Return the canonical form of a URL without unwrapping it; "" if it is unusable."""
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in url):
         return ""
     url = url.strip()
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:  # a port or an IPv6 address that is none, or a host that hides a "/"
+    except ValueError:  # an invalid port or IPv6 address, or a host with a hidden "/"
         return ""
     host = _normalise_host(parts)
     if parts.scheme not in _DEFAULT_PORTS or not host:
@@ -142,77 +142,80 @@ def _normalise_url(url: str) -> str:
 
 
 def _remove_dot_segments(path: str) -> str:
-    """A path without its steps . and .., which no server is sent (RFC 3986, 5.2.4)."""
-    kept: list[str] = []
-    steps = [re.sub("(?i)%2e", ".", step) if _DOT_SEGMENT_PATTERN.fullmatch(step) else step for step in path.split("/")]
-    for step in steps:
-        if step == "..":
-            kept = kept[:-1] or [""]
-        elif step != ".":
-            kept.append(step)
-    return "/".join(kept) + ("/" if steps[-1] in (".", "..") else "")
+    """Resolve the segments . and .. of a path (RFC 3986, 5.2.4)."""
+    resolved: list[str] = []
+    segments = [
+        re.sub("(?i)%2e", ".", segment) if _DOT_SEGMENT_PATTERN.fullmatch(segment) else segment
+        for segment in path.split("/")
+    ]
+    for segment in segments:
+        if segment == "..":
+            resolved = resolved[:-1] or [""]
+        elif segment != ".":
+            resolved.append(segment)
+    return "/".join(resolved) + ("/" if segments[-1] in (".", "..") else "")
 
 
 def _page_fragment(parts: SplitResult) -> str:
-    """Return the fragment if it names a page that a script draws, as it stays however often it is read."""
+    """Return the fragment of a page drawn by a script, stripped until stable; else ""."""
     fragment = parts.fragment.partition(":~:")[0]
     for _ in range(_MAX_HOPS):
-        if (shown := _strip_fragment(parts.path, fragment)) == fragment:
-            return shown
-        fragment = shown
+        if (stripped := _strip_fragment(parts.path, fragment)) == fragment:
+            return stripped
+        fragment = stripped
     return ""
 
 
 def _strip_fragment(place: str, fragment: str) -> str:
-    """Return the fragment if it names a page that a script draws, "" if it names a place in one.
+    """Return the fragment if it names a page drawn by a script, "" if it names a place within one.
 
     Routes begin with / or ! (#/news/1, #!/a), have a path (#news/1) or parameters (#id=5). A text
     directive (:~:text=, https://wicg.github.io/scroll-to-text-fragment/), an anchor after a route
-    and tracking parameters are no part of them.
+    and tracking parameters are removed.
     """
     if _FILE_PATH_PATTERN.search(place) or (_PDF_WORD_PATTERN.search(place) and _PDF_FRAGMENT_PATTERN.match(fragment)):
         return ""
     route, _, anchor = fragment.partition("#")
     path, mark, query = route.partition("?")
-    rooted = unquote(path[:3]).startswith(("/", "!"))
-    if not rooted and not mark and "=" in path:
+    is_rooted = unquote(path[:3]).startswith(("/", "!"))
+    if not is_rooted and not mark and "=" in path:
         path, query = "", path
     query = "&".join(_content_parameters(query))
     if not mark and "=" not in query:
         query = ""
-    named = path.strip("/!") if rooted else "/" in unquote(path)
-    further = f"#{anchor}" if re.search("[/=]", anchor) else ""
-    if not (named or query or further):
+    has_path = path.strip("/!") if is_rooted else "/" in unquote(path)
+    suffix = f"#{anchor}" if re.search("[/=]", anchor) else ""
+    if not (has_path or query or suffix):
         return ""
-    return path + (mark if query else "") + query + further
+    return path + (mark if query else "") + query + suffix
 
 
 def _wrapped_url(parts: SplitResult) -> str:
-    """The address that a canonical address leads to; "" if it is none that does or tells."""
+    """Return the URL that a canonical URL redirects to; "" if there is none or it is hidden."""
     host = strip_www(parts.netloc)
-    google = bool(_GOOGLE_HOST_PATTERN.fullmatch(host))
+    is_google = bool(_GOOGLE_HOST_PATTERN.fullmatch(host))
     if host == "cdn.ampproject.org" or host.endswith((".cdn.ampproject.org", ".bing-amp.com")):
         return _amp_cache_target(_AMP_CACHE_PATH_PATTERN.fullmatch(parts.path), parts.query)
-    if google and parts.path.startswith("/amp/"):
+    if is_google and parts.path.startswith("/amp/"):
         return _amp_cache_target(_AMP_VIEWER_PATH_PATTERN.fullmatch(parts.path), parts.query)
     if host.endswith(".safelinks.protection.outlook.com"):
         return _single_parameter(parts.query, ("url",))
-    place = "google" if google else host
+    site = "google" if is_google else host
     path = parts.path.rstrip("/").lower() or "/"
-    names = _WRAPPER_PARAMETERS.get(place + path) or _WRAPPER_PARAMETERS.get(place + "/*") or ()
+    names = _WRAPPER_PARAMETERS.get(site + path) or _WRAPPER_PARAMETERS.get(site + "/*") or ()
     target = _single_parameter(parts.query, names)
     return _decode_bing_target(target) if host == "bing.com" else target
 
 
 def _amp_cache_target(match: re.Match[str] | None, query: str) -> str:
-    """The address of a page that a cache of AMP holds."""
+    """Return the URL of a page in an AMP cache."""
     if not match:
         return ""
     return f"http{'s' if match['safe'] else ''}://{match['rest']}" + (f"?{query}" if query else "")
 
 
 def _single_parameter(query: str, names: tuple[str, ...]) -> str:
-    """The one value that the parameters of these names have, decoded; else ""."""
+    """Return the decoded value of parameters with these names; "" unless it is unique."""
     pairs = (pair.partition("=") for pair in query.split("&"))
     values = {value for name, _, value in pairs if value and name in names}
     try:
@@ -222,7 +225,7 @@ def _single_parameter(query: str, names: tuple[str, ...]) -> str:
 
 
 def _decode_bing_target(text: str) -> str:
-    """What Bing writes for an address: "a1" and the address in Base64, without its padding."""
+    """Decode a Bing redirect target: "a1" and the URL in unpadded Base64; "" if malformed."""
     try:
         return urlsafe_b64decode(text[2:] + "=" * (-len(text[2:]) % 4)).decode() if text[:2] == "a1" else ""
     except ValueError:
@@ -230,7 +233,7 @@ def _decode_bing_target(text: str) -> str:
 
 
 def _normalise_host(parts: SplitResult) -> str:
-    """The host in lower case, IPv6 in brackets; "" with credentials or anything that is no host."""
+    """Return the host in lower case, IPv6 in brackets; "" with credentials or if it is invalid."""
     if "@" in parts.netloc:
         return ""
     host = (parts.hostname or "").lower()
@@ -239,8 +242,8 @@ def _normalise_host(parts: SplitResult) -> str:
     host = host.removesuffix(".")
     if "[" in parts.netloc or not all(host.split(".")):
         return ""
-    fit = all(char in "-._" or unicodedata.category(char)[0] in "LMN" for char in host)
-    return host if fit else ""
+    is_valid = all(char in "-._" or unicodedata.category(char)[0] in "LMN" for char in host)
+    return host if is_valid else ""
 
 
 def _is_ipv6(host: str) -> bool:
@@ -251,37 +254,37 @@ def _is_ipv6(host: str) -> bool:
 
 
 def _content_parameters(query: str) -> Iterator[str]:
-    """The parameters of a query, as they stand, without those that only track."""
+    """Yield the query parameters unchanged, without those that only track."""
     pairs = [(pair, *map(unquote_plus, pair.lower().partition("="))) for pair in query.split("&")]
-    travels = any(name == _DESTINATION_PARAMETER for _, name, _, _ in pairs)
+    has_destination = any(name == _DESTINATION_PARAMETER for _, name, _, _ in pairs)
     for pair, name, equals, value in pairs:
-        tracks = name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
-        if not travels:
-            tracks = tracks or bool(TRACKING_PAIRS.fullmatch(name + equals + value))
-        if pair and not tracks:
+        is_tracking = name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
+        if not has_destination:
+            is_tracking = is_tracking or bool(TRACKING_PAIRS.fullmatch(name + equals + value))
+        if pair and not is_tracking:
             yield pair
 
 
 def _encode_unsafe(text: str) -> str:
-    """Percent-encodes what RFC 3986 forbids and what cannot be seen."""
+    """Percent-encode characters that RFC 3986 forbids or that are invisible."""
     return encode_invisible(_UNSAFE_CHARS.sub(lambda match: quote(match[0]), text))
 
 
 def encode_invisible(url: str) -> str:
-    """An address with its blanks, joiners and direction marks percent-encoded."""
-    unseen = ("Cf", "Zs")
-    return "".join(quote(char) if unicodedata.category(char) in unseen else char for char in url)
+    """Percent-encode the blanks, joiners and direction marks in a URL."""
+    categories = ("Cf", "Zs")
+    return "".join(quote(char) if unicodedata.category(char) in categories else char for char in url)
 
 
 @lru_cache(20_000)
 def url_identity(url: str) -> str:
-    """The key under which two addresses are one source; "" if the address is unusable.
+    """Return a key that is equal for URLs of the same source; "" if the URL is unusable.
 
-    It is the canonical address without scheme, `www.` and closing slash, the parameters sorted, and
-    needless percent-encoding undone: /wiki/故宫 and /wiki/%E6%95%85… are one page. The page for phones
-    and the AMP page of an article are that article; a host in Punycode is what it means. Sites that
-    show one thing under several addresses are known: DOIs, arXiv, the wikis of Wikimedia, articles
-    of WeChat and videos of YouTube.
+    It is the canonical URL without scheme, `www.` and final slash, with sorted parameters and
+    without needless percent-encoding: /wiki/故宫 and /wiki/%E6%95%85… are one page. The mobile and
+    AMP versions of an article count as the article; a Punycode host is decoded. Sites with several
+    URLs for one thing have rules: DOIs, arXiv, the wikis of Wikimedia, WeChat articles and YouTube
+    videos.
     """
     address = canonical_url(url)
     if not address:
@@ -296,22 +299,22 @@ def url_identity(url: str) -> str:
 
 
 def _sorted_parameters(query: str) -> list[str]:
-    """The parameters of a query in order, each in its one spelling; a blank may be %20 or +."""
+    """Return the query parameters sorted, in normal form; a blank may be %20 or +."""
     pairs = (_normalise_escapes(pair, _UNESCAPED_IN_QUERY).replace("%20", "+") for pair in query.split("&"))
     return sorted(filter(None, pairs))
 
 
 def _normalise_fragment(fragment: str) -> str:
-    """A fragment that names a page in its one spelling."""
+    """Return a page fragment in normal form."""
     path, mark, query = fragment.partition("?")
     return _normalise_escapes(path, _UNESCAPED_IN_PATH).rstrip("/") + mark + "&".join(_sorted_parameters(query))
 
 
-# Sites that show one thing under several addresses
+# Sites with several URLs for one thing
 
 
 def _apply_site_rules(host: str, path: str, parameters: list[str]) -> tuple[str, str, list[str]]:
-    """The one form of an address on a site that has several for a page."""
+    """Map the URL forms of a known site to one."""
     if host in ("doi.org", "dx.doi.org"):
         return "doi.org", _normalise_doi_path(path), parameters
     if host in ("arxiv.org", "export.arxiv.org") and (paper := _ARXIV_PATH_PATTERN.fullmatch(path)):
@@ -332,7 +335,7 @@ def _apply_site_rules(host: str, path: str, parameters: list[str]) -> tuple[str,
 
 
 def _normalise_doi_path(path: str) -> str:
-    """The path of a DOI, whose letters are the same in both cases (ISO 26324) if they are ASCII."""
+    """Return the path of a DOI in lower case; DOIs ignore the case of ASCII letters (ISO 26324)."""
     name = re.sub("(?i)^/(?:doi:)?", "", unquote(path))
     if not name.startswith("10."):
         return path
@@ -341,7 +344,7 @@ def _normalise_doi_path(path: str) -> str:
 
 
 def _wiki_article(language: str, path: str, parameters: list[str]) -> tuple[str, list[str]]:
-    """The path and parameters of an article of a wiki, whatever script it is shown in.
+    """Return the path and parameters of a wiki article, independent of the script it is shown in.
 
     /zh-hant/X and /wiki/X?variant=zh-tw show the article X. Source:
     https://www.mediawiki.org/wiki/Writing_systems.
@@ -359,32 +362,32 @@ def _wiki_article(language: str, path: str, parameters: list[str]) -> tuple[str,
 
 
 def _desktop_host(host: str, *, is_article: bool) -> str:
-    """A host without `www.` or what makes it the host for phones, or for AMP if it shows an article."""
+    """Remove `www.` and mobile prefixes from a host, and for an article also `amp.`."""
     bare = strip_www(host)
     if wiki := _WIKI_HOST_PATTERN.fullmatch(bare):
         return ".".join(filter(None, (wiki["subdomain"], wiki["project"])))
     front, _, rest = bare.partition(".")
-    phone = f"{front}." in _PHONE_PREFIXES or bare in _PHONE_HOSTS
-    return rest if (phone or (is_article and front == "amp")) and _is_single_site(rest) else bare
+    is_mobile = f"{front}." in _PHONE_PREFIXES or bare in _PHONE_HOSTS
+    return rest if (is_mobile or (is_article and front == "amp")) and _is_single_site(rest) else bare
 
 
 def _is_single_site(host: str) -> bool:
-    """Whether a host is that of one site; .com.cn, .bj.cn and github.io are those of many."""
+    """Return whether a host is one site's; .com.cn, .bj.cn and github.io are shared by many."""
     *_, second, top = ["", *host.split(".")]
     if not second or host in _SHARED_HOSTS or not re.fullmatch("[^0-9:]+", top):
         return False
-    many = second in _SECOND_LEVEL_DOMAINS or (top == "cn" and second in _PROVINCE_DOMAINS)
-    return not (len(top) == 2 and many) or host.count(".") > 1
+    is_shared = second in _SECOND_LEVEL_DOMAINS or (top == "cn" and second in _PROVINCE_DOMAINS)
+    return not (len(top) == 2 and is_shared) or host.count(".") > 1
 
 
 def _is_article_path(path: str) -> bool:
-    """Whether a path ends like that of an article: with a file, a long number or four words."""
+    """Return whether a path ends like an article's: with a file, a long number or four words."""
     last = path.rpartition("/")[2]
     return bool(_FILE_OR_NUMBER_PATTERN.search(last)) or last.count("-") >= 3
 
 
 def _remove_amp(path: str) -> str:
-    """The path of the article that an AMP page shows, as far as its form is beyond doubt."""
+    """Remove AMP markers from an article path where they are unambiguous."""
     path = re.sub(r"\.amp(?=\.s?html?$)", "", path)
     folder, _, last = path.rpartition("/")
     if last == "amp" and _is_article_path(folder):
@@ -393,13 +396,13 @@ def _remove_amp(path: str) -> str:
 
 
 def _weixin_article_parameters(parameters: list[str]) -> list[str]:
-    """What names the article in the parameters of a link to it, if they name one."""
-    kept = [pair for pair in parameters if pair.partition("=")[0] in _WEIXIN_PARAMETERS]
-    return kept if {pair.partition("=")[0] for pair in kept} >= {"__biz", "mid"} else parameters
+    """Return the parameters that identify a WeChat article; all of them if those are missing."""
+    identifying = [pair for pair in parameters if pair.partition("=")[0] in _WEIXIN_PARAMETERS]
+    return identifying if {pair.partition("=")[0] for pair in identifying} >= {"__biz", "mid"} else parameters
 
 
 def _decode_punycode(host: str) -> str:
-    """A host with the letters that its Punycode stands for."""
+    """Decode the Punycode labels of a host."""
     return ".".join(unicodedata.normalize("NFC", _decode_label(label)) for label in host.split("."))
 
 
@@ -410,19 +413,19 @@ def _decode_label(label: str) -> str:
         letters = label[4:].encode("ascii").decode("punycode")
     except UnicodeError:
         return label
-    same = letters == letters.lower() and letters.encode("punycode").decode() == label[4:]
-    fit = all(char == "-" or unicodedata.category(char)[0] in "LMN" for char in letters)
-    return letters if same and fit and not letters.isascii() else label
+    round_trips = letters == letters.lower() and letters.encode("punycode").decode() == label[4:]
+    is_valid = all(char == "-" or unicodedata.category(char)[0] in "LMN" for char in letters)
+    return letters if round_trips and is_valid and not letters.isascii() else label
 
 
 def strip_www(host: str) -> str:
-    """A host without `www.`, unless that leaves no more than a top-level domain, as of www.com."""
+    """Remove `www.` from a host, unless only a top-level domain would remain, as of www.com."""
     bare = host.removeprefix("www.")
     return bare if "." in bare else host
 
 
 def _normalise_escapes(text: str, unescaped: frozenset[str]) -> str:
-    """Percent-encoding in its one normal form, undone for the characters in `plain`."""
+    """Normalise percent-encoding, and decode the characters in `unescaped`."""
 
     def normal(match: re.Match[str]) -> str:
         char = chr(int(match[0][1:], 16))

@@ -1,3 +1,3 @@
-"""The version of the program, as CHANGELOG.md has it."""
+"""The program's version, as in CHANGELOG.md."""
 
 VERSION = "0.23.0"

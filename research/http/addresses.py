@@ -1,9 +1,9 @@
-"""Which addresses a page may be read from: public ones only, however they are spelled.
+"""Checks that a page is read from a public address only, in whatever form the address is written.
 
-Links in search results are written by strangers, and from where this program runs more can be
-reached than from outside: the machine itself, its neighbours, a cloud's keys. So every number and
-every answer of the name server is judged here, and only what was judged is connected to. Knows
-names and numbers (the registries of IANA), nothing of HTTP and nothing of pages.
+Links in search results are written by strangers, and this program can reach more than the public
+internet: its own machine, the neighbouring ones, the key service of a cloud. So every IP address,
+written in a URL or returned by the resolver, is checked here, and only checked addresses are
+connected to. Knows host names and IP addresses (the registries of IANA), nothing of HTTP or pages.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ IPAddress = IPv4Address | IPv6Address
 Resolver = Callable[[str, int], Awaitable[list[IPAddress]]]
 
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
-MAX_URL_CHARS = 2_000  # characters of an address
+MAX_URL_CHARS = 2_000
 
-# Names that have a meaning on one network only, with everything below them.
+# Names that are valid on a single network only, with all their subdomains.
 _LOCAL_NAMES = (
     "localhost", "localdomain", "local", "internal", "intranet", "private", "lan", "home", "corp",
     "arpa", "onion",
 )  # fmt: skip
 _HOST_NAME_PATTERN = re.compile(r"(?=.{4,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+")
-# By its last label a browser tells a number from a name.
+# A browser treats a host as a number by its last label.
 _NUMERIC_LABEL_PATTERN = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z", re.ASCII)
-# Hosts whose owner allows people to follow a link, and no program.
+# Hosts whose owner permits people, but no program, to follow a link.
 _HUMAN_ONLY_HOSTS = {
     "vertexaisearch.cloud.google.com": "Google's search links are for people to open: "
     "its terms forbid that a program follows them"
 }
 
-# Some of them lie in ranges that count as public.
+# Some of these addresses lie in ranges that count as public.
 _METADATA_ADDRESSES = frozenset(
     map(
         ip_address,
@@ -112,9 +112,9 @@ _ISATAP_PREFIXES = (0x5EFE, 0x0200_5EFE)
 
 
 def non_public_reason(address: IPAddress) -> str:
-    """What speaks against an address, in words: "a loopback address"; "" if it is public.
+    """Return why an address is not public, such as "a loopback address"; "" if it is.
 
-    An IPv6 address that only wraps an IPv4 address is judged by that.
+    An IPv6 address that wraps an IPv4 address is judged by the IPv4 address.
     """
     if isinstance(address, IPv4Address):
         return _table_reason(address, _SPECIAL_IPV4) or ("" if address.is_global else "not a public address")
@@ -137,7 +137,7 @@ def _table_reason(address: IPAddress, table: Any) -> str:
 
 
 def _embedded_ipv4(address: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that an IPv6 address wraps (RFC 3056, 4291, 4380, 5214, 6052, 7915)."""
+    """Yield the IPv4 addresses wrapped by an IPv6 one (RFC 3056, 4291, 4380, 5214, 6052, 7915)."""
     bits = int(address)
     if any(address in network for network in _NETWORKS_ENDING_IN_IPV4):
         yield _ipv4_from_bits(bits)
@@ -155,19 +155,19 @@ def _ipv4_from_bits(bits: int) -> IPv4Address:
 
 
 async def resolve_host(host: str, port: int) -> list[IPAddress]:
-    """What the system's resolver says.
+    """Return the addresses of a host by the system's resolver.
 
     Raises:
-        Trouble: the name is not known, or nobody could be asked.
+        ServiceError: The name is unknown, or no resolver answers.
     """
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        passing = isinstance(error, OSError) and error.errno == socket.EAI_AGAIN
+        is_temporary = isinstance(error, OSError) and error.errno == socket.EAI_AGAIN
         text = f"{host} cannot be found"
-        raise ServiceError("unreachable", text, hint="dns", is_retryable=passing) from error
-    numbers = (item[4][0] for item in found if item[0] in (socket.AF_INET, socket.AF_INET6))
+        raise ServiceError("unreachable", text, hint="dns", is_retryable=is_temporary) from error
+    numbers = (item[4][0] for item in results if item[0] in (socket.AF_INET, socket.AF_INET6))
     return [ip_address(str(number)) for number in dict.fromkeys(numbers)]
 
 
@@ -175,10 +175,10 @@ async def resolve_host(host: str, port: int) -> list[IPAddress]:
 
 
 class AddressValidator:
-    """Decides where a page may come from. Everything that is refused is a `Trouble` saying why.
+    """Decides which addresses pages may be read from; a refusal is a `ServiceError`.
 
-    `allowed` are exact endpoints that are let through although they are not public; only tests,
-    whose servers are on this machine, have any.
+    `allowed` are exact endpoints that pass although they are not public. Only tests, whose servers
+    run on this machine, set any.
     """
 
     def __init__(
@@ -193,16 +193,17 @@ class AddressValidator:
         self._ports = ports | {port for _, port in allowed}
 
     def check_url(self, url: str) -> URL:
-        """The address as it is asked for: host in lower-case ASCII, no fragment. Asks nobody.
+        """Return the URL to request: host in lower-case ASCII, no fragment. Sends no request.
 
-        What is judged is what the client will connect to, in its own reading of the address.
+        The check uses the HTTP client's own parser, so that the checked host is the one it connects
+        to.
 
         Raises:
-            Trouble: a page must not be read from there.
+            ServiceError: No page may be read from there.
         """
-        seen = _parse_url(url)
-        host = (seen.raw_host or "").lower().removesuffix(".")
-        port = seen.port or 0
+        parsed = _parse_url(url)
+        host = (parsed.raw_host or "").lower().removesuffix(".")
+        port = parsed.port or 0
         number = _parse_ip(host)
         if number is None:
             _check_host_name(host)
@@ -210,29 +211,30 @@ class AddressValidator:
             raise _refusal_error(f"port {port} is none that pages are read from")
         if number is not None:
             self._check_address(number, port, str(number))
-        return seen.with_host(str(number or host)).with_fragment(None)
+        return parsed.with_host(str(number or host)).with_fragment(None)
 
     async def resolve(self, host: str, port: int) -> list[IPAddress]:
-        """The addresses of a name. One that is not public is enough to refuse them all.
+        """Return the addresses of a host. A single non-public address refuses them all.
 
         Raises:
-            Trouble: the name is not known, or leads where nothing may be read.
+            ServiceError: The name is unknown, or one of its addresses may not be read from.
         """
-        found = await self._resolver(host, port)
-        if not found:
+        addresses = await self._resolver(host, port)
+        if not addresses:
             raise ServiceError("unreachable", f"{host} has no address")
-        for address in found:
+        for address in addresses:
             self._check_address(address, port, f"{host} leads to {address}, which")
-        return found
+        return addresses
 
     def open_socket(self, address_info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
-        """A socket for a connection, if it may be made.
+        """Return a socket for a connection, unless its address is not allowed.
 
-        This is the one place that every connection passes, with a name or without. What fails here
-        was let through before, so it is a fault of ours, and is told as the system tells faults.
+        Every connection passes here, by name or by IP address. An address that fails here has
+        passed an earlier check, so the failure is a bug of ours and is an OSError like those of the
+        system.
 
         Raises:
-            OSError: nothing may be read from there.
+            OSError: Nothing may be read from that address.
         """
         family, type_, proto, _, (number, port, *_) = address_info
         address = ip_address(number)
@@ -249,7 +251,7 @@ class AddressValidator:
 
 
 def _parse_url(url: str) -> URL:
-    """The address, if two readers agree that it is one and nothing in it could mislead a third."""
+    """Parse a URL; refuse one that parsers read differently or that could mislead one."""
     if len(url) > MAX_URL_CHARS:
         raise _refusal_error(f"an address of more than {MAX_URL_CHARS} characters")
     for char in url:
@@ -263,19 +265,19 @@ def _parse_url(url: str) -> URL:
             raise _refusal_error("an address with a user name or a password in it")
         if "\\" in parts.netloc or "%" in parts.netloc:
             raise _refusal_error("a host with a backslash, a percent sign or a zone in it")
-        stated, seen = parts.port, URL(url)
+        stated_port, parsed = parts.port, URL(url)
     except ValueError as error:
         raise _refusal_error("this is no address of a page") from error
-    if not parts.hostname or seen.raw_user is not None or stated not in (None, seen.port):
+    if not parts.hostname or parsed.raw_user is not None or stated_port not in (None, parsed.port):
         raise _refusal_error("this is no address of a page")
-    return seen
+    return parsed
 
 
 def _parse_ip(host: str) -> IPAddress | None:
-    """The address that a host is, None if it is a name.
+    """Return the IP address that a host is written as; None for a host name.
 
     Of the many spellings of an IPv4 address (decimal, octal, hexadecimal, shortened) only the usual
-    one is taken: nobody writes a page's address in another, except to hide where it leads.
+    one is accepted: a page's address has another only to hide its target.
     """
     if ":" in host:
         try:
@@ -291,7 +293,7 @@ def _parse_ip(host: str) -> IPAddress | None:
 
 
 def _describe_numeric_host(host: str) -> str:
-    """What the system would take a number for, and what speaks against that."""
+    """Describe how the system would read an unusual IPv4 spelling, and why that is not public."""
     try:
         address = IPv4Address(socket.inet_aton(host))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What comes from an address that was judged first: connections that keep to it, bodies that end."""
+"""Reads response bodies: connections go to checked addresses only, and bodies have a size limit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from research.core.errors import ServiceError
 from research.http.addresses import AddressValidator
 
-_MAX_GZIP_MEMBERS = 100  # parts that one gzip stream may have
+_MAX_GZIP_MEMBERS = 100  # members of one gzip stream
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class ValidatingResolver(AbstractResolver):
-    """Gives the client no address but those that the guard let through."""
+    """A resolver for aiohttp that returns checked addresses only."""
 
     def __init__(self, validator: AddressValidator) -> None:
         self._validator = validator
@@ -24,6 +24,7 @@ class ValidatingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
+        """Return the checked addresses of a host."""
         return [
             ResolveResult(
                 hostname=host,
@@ -37,13 +38,13 @@ class ValidatingResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there are no resources to release."""
 
 
 class _GzipDecoder:
-    """Undoes gzip piece by piece, never more than there is room for.
+    """Decompresses gzip piece by piece, up to a size limit.
 
-    The client's own would fill the memory first and let us count afterwards.
+    The decoder of aiohttp would fill the memory before the size could be checked.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,7 @@ class _GzipDecoder:
         self._member_count = 1
 
     def __call__(self, data: bytes, max_bytes: int) -> bytes:
+        """Decompress the next piece to at most `max_bytes` bytes."""
         out = self._member.decompress(data, max_bytes)
         while self._member.eof and self._member.unused_data.startswith(_GZIP_MAGIC) and len(out) < max_bytes:
             rest = self._member.unused_data
@@ -63,32 +65,37 @@ class _GzipDecoder:
 
     @property
     def is_complete(self) -> bool:
+        """True after the end of a gzip member."""
         return self._member.eof
 
 
 async def read_body(
     response: aiohttp.ClientResponse, max_bytes: int, *, truncate: bool = False, content_name: str = "page"
 ) -> bytes:
-    """The body, unpacked, of at most `size` bytes. `cut` keeps that much of a longer one.
+    """Return the decompressed body of a response, of at most `max_bytes`.
+
+    Args:
+        truncate: Return the first `max_bytes` of a longer body instead of raising.
+        content_name: Name of the content in error messages.
 
     Raises:
-        Trouble: it is longer, or packed in another way than was asked for.
+        ServiceError: The body is too long, broken, or in an encoding that was not requested.
     """
-    packed = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if packed not in ("", "identity", "gzip", "x-gzip"):
-        raise ServiceError("malformed", f"{response.url.host} sent the {content_name} packed as {packed[:40]}")
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip"):
+        raise ServiceError("malformed", f"{response.url.host} sent the {content_name} packed as {encoding[:40]}")
     too_long = ServiceError("too large", f"the {content_name} is longer than {max_bytes:,} bytes")
     if not truncate and (response.content_length or 0) > max_bytes:
         raise too_long
-    unpack = _GzipDecoder() if packed.endswith("gzip") else None
-    body, came = bytearray(), 0
+    decode = _GzipDecoder() if encoding.endswith("gzip") else None
+    body, received = bytearray(), 0
     async for chunk in response.content.iter_any():
-        came += len(chunk)
-        body += unpack(chunk, max_bytes + 1 - len(body)) if unpack else chunk
-        if max(came, len(body)) > max_bytes:
+        received += len(chunk)
+        body += decode(chunk, max_bytes + 1 - len(body)) if decode else chunk
+        if max(received, len(body)) > max_bytes:
             if truncate:
                 return bytes(body[:max_bytes])
             raise too_long
-    if unpack and came and not unpack.is_complete:
+    if decode and received and not decode.is_complete:
         raise ServiceError("malformed", f"{response.url.host} broke off in the middle of the {content_name}")
     return bytes(body)

@@ -1,4 +1,4 @@
-"""A client of public services without a key: polite requests, bodies that end, no redirect."""
+"""HTTP client for public services without a key: a polite user agent, size limits, no redirects."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import httpx
 
 USER_AGENT = f"Sightline/{VERSION} (research desk{{contact}}) httpx/{{library}}"
-MAX_BODY_BYTES = 5_000_000  # bytes of an answer; Crossref sends the references of every work along
+MAX_BODY_BYTES = 5_000_000  # Crossref sends the references of every work
 
 
 class ServiceClient:
-    """Asks the service at `base_url`; `timeout` (seconds) is for each request. No redirect is
-    followed. `contact` is the address of mail that services are told, "" tells none.
+    """Client of the service at `base_url`, with a time-out per request and without redirects.
 
-    A service without a key that answers 403 bars whoever asks: there is no key to set right.
+    `contact` is an e-mail address for the User-Agent header; "" leaves it out. A 403 from these
+    services means that the client is blocked, since there is no key that could be wrong.
     """
 
     def __init__(self, base_url: str, *, timeout_seconds: float = 30.0, contact: str = "") -> None:
@@ -31,30 +31,30 @@ class ServiceClient:
         self._client: httpx.AsyncClient | None = None
 
     async def get_json(self, service: str, path: str, parameters: dict[str, str]) -> dict[str, Any]:
-        """The JSON object that the service answers.
+        """Return the JSON object that the service answers with.
 
         Raises:
-            Trouble: it answers something else, or not in time.
+            ServiceError: The answer is something else, or late.
         """
         response, body = await self._get(service, path, parameters)
         return parse_json_object(body, response, service)
 
     async def get_rows(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
-        """The objects in the JSON list that the service answers.
+        """Return the objects of the JSON list that the service answers with.
 
         Raises:
-            Trouble: it answers something else, or not in time.
+            ServiceError: The answer is something else, or late.
         """
         response, body = await self._get(service, path, parameters)
         return parse_json_list(body, response, service)
 
     async def get_xml(self, service: str, path: str, parameters: dict[str, str], root_tag: str) -> Any:
-        """The element `root` (with its namespace) that the service answers.
+        """Return the root element of the XML that the service answers with.
 
-        Nothing that the document declares is looked up or put in.
+        `root_tag` is its tag with the namespace. No entity or DTD of the document is loaded.
 
         Raises:
-            Trouble: it answers something else, or not in time.
+            ServiceError: The answer is something else, or late.
         """
         response, body = await self._get(service, path, parameters)
         parser = etree.XMLParser(
@@ -62,24 +62,25 @@ class ServiceClient:
             remove_comments=True, remove_pis=True,
         )  # fmt: skip
         try:
-            found = etree.fromstring(body, parser)
+            root = etree.fromstring(body, parser)
         except (etree.XMLSyntaxError, ValueError):
-            found = None
-        if found is None or found.tag != root_tag:
+            root = None
+        if root is None or root.tag != root_tag:
             text = f"{service}: HTTP {response.status_code} without the XML asked for"
             raise ServiceError("malformed", text, hint="endpoint")
-        return found
+        return root
 
     async def close(self) -> None:
+        """Close the connections."""
         client, self._client = self._client, None
         if client:
             await client.aclose()
 
     async def _get(self, service: str, path: str, parameters: dict[str, str]) -> tuple[httpx.Response, bytes]:
-        asked = {name: value for name, value in parameters.items() if value}
+        query = {name: value for name, value in parameters.items() if value}
         async with (
             convert_errors(service, self._timeout_seconds),
-            self._http_client().stream("GET", f"{self._base_url}{path}", params=asked) as response,
+            self._http_client().stream("GET", f"{self._base_url}{path}", params=query) as response,
         ):
             if response.status_code == 403:
                 raise ServiceError("blocked", f"HTTP 403: {service} bars this client")
@@ -88,7 +89,7 @@ class ServiceClient:
             return response, await read_streamed_body(response, service, MAX_BODY_BYTES)
 
     def _http_client(self) -> httpx.AsyncClient:
-        """The connections, made at the first search."""
+        """The HTTP client, created at the first request."""
         if self._client is None:
             import httpx
 

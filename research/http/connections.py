@@ -1,9 +1,9 @@
 """Closes connections on which no request arrives.
 
-uvicorn waits without limit for the first byte of a request, for the rest of its head and for its body,
-so that whoever opens connections and sends little holds one of them, and a file descriptor, for each.
-uvicorn has no setting for that, and Streamlit none for the class of its connections; therefore methods
-of uvicorn's own class are wrapped.
+uvicorn waits without limit for the first byte of a request, for the rest of its head and for its
+body: a client that opens connections and sends little holds one connection and one file descriptor
+each. uvicorn has no setting for that, and Streamlit none for the connection class; therefore
+methods of uvicorn's own class are wrapped.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-CHECK_INTERVAL_SECONDS = 10.0  # seconds between two looks at a connection: it is closed at the second one
-MIN_BODY_BYTES = 10_000  # bytes of a body that have to arrive between two looks
-MAX_IDLE_CONNECTIONS = 200  # connections on which there is no request; of more, the oldest is closed
+CHECK_INTERVAL_SECONDS = 10.0  # between two checks of a connection; it is closed at the second
+MIN_BODY_BYTES = 10_000  # bytes of a body that must arrive between two checks
+MAX_IDLE_CONNECTIONS = 200  # connections without a request; beyond that the oldest is closed
 _WATCHER_ATTRIBUTE = "_sightline_watch"
 
 
 class _ConnectionWatcher:
-    """Looks at one connection from time to time."""
+    """Checks one connection at regular intervals."""
 
     def __init__(self, protocol: Any, interval_seconds: float) -> None:
-        self.received_bytes = 0  # bytes since the last look
+        self.received_bytes = 0  # since the last check
         self._protocol, self._interval_seconds = protocol, interval_seconds
         self._loop = asyncio.get_running_loop()
         self._previous: tuple[str, object] = ("", None)
@@ -29,14 +29,14 @@ class _ConnectionWatcher:
 
     @property
     def state(self) -> str:
-        """ "idle" without a request, "receiving" while its body comes, "answering" then, and "over"
-        once the connection is closed or has become a websocket."""
+        """State of the connection: "idle" without a request, "receiving" while a body arrives,
+        "answering" after that, "over" once the connection is closed or has become a websocket."""
         protocol, cycle = self._protocol, self._protocol.cycle
         if protocol.transport.is_closing() or protocol.transport.get_protocol() is not protocol:
             return "over"
         if cycle is None or cycle.response_complete:
             return "idle"
-        if cycle.more_body and not protocol.flow.read_paused:  # else it is we who read no more
+        if cycle.more_body and not protocol.flow.read_paused:  # otherwise it is our side that has paused reading
             return "receiving"
         return "answering"
 
@@ -57,7 +57,7 @@ class _ConnectionWatcher:
         self._protocol.transport.abort()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Cancel all further checks."""
         self._timer.cancel()
 
 
@@ -67,41 +67,47 @@ def limit_connections(
     interval_seconds: float = CHECK_INTERVAL_SECONDS,
     max_idle: int = MAX_IDLE_CONNECTIONS,
 ) -> None:
-    """Limit the time and the number of connections without a request, for all servers of this
-    process that use uvicorn's usual class, or a class that is given. `wait` is in seconds; a
-    connection is closed after one to two of them."""
+    """Limit the time and the number of connections without a request.
+
+    Applies to all servers of this process that use uvicorn's default class or `protocol_class`. An
+    idle connection is closed after one to two intervals.
+    """
     if protocol_class is None:
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
         protocol_class = AutoHTTPProtocol
     if _WATCHER_ATTRIBUTE in vars(protocol_class):
         return
-    made, received, lost = protocol_class.connection_made, protocol_class.data_received, protocol_class.connection_lost
-    open_: dict[_ConnectionWatcher, None] = {}  # the oldest first; those with a request leave when it is full
+    original_made, original_received, original_lost = (
+        protocol_class.connection_made,
+        protocol_class.data_received,
+        protocol_class.connection_lost,
+    )
+    open_watchers: dict[_ConnectionWatcher, None] = {}  # oldest first; busy ones are removed when it is full
 
     def connection_made(self: Any, transport: Any) -> None:
-        made(self, transport)
-        if not hasattr(self, "cycle"):  # a class of another build: it is left as it is
+        original_made(self, transport)
+        if not hasattr(self, "cycle"):  # a class of another uvicorn version is left as it is
             return
-        watch = _ConnectionWatcher(self, interval_seconds)
-        setattr(self, _WATCHER_ATTRIBUTE, watch)
-        open_[watch] = None
-        if len(open_) > max_idle:
-            for one in [one for one in open_ if one.state != "idle"]:
-                del open_[one]
-            if len(open_) > max_idle:
-                next(iter(open_)).abort()
+        watcher = _ConnectionWatcher(self, interval_seconds)
+        setattr(self, _WATCHER_ATTRIBUTE, watcher)
+        open_watchers[watcher] = None
+        if len(open_watchers) > max_idle:
+            for other in [other for other in open_watchers if other.state != "idle"]:
+                del open_watchers[other]
+            if len(open_watchers) > max_idle:
+                next(iter(open_watchers)).abort()
 
     def data_received(self: Any, data: bytes) -> None:
-        if watch := getattr(self, _WATCHER_ATTRIBUTE, None):
-            watch.received_bytes += len(data)
-        received(self, data)
+        if watcher := getattr(self, _WATCHER_ATTRIBUTE, None):
+            watcher.received_bytes += len(data)
+        original_received(self, data)
 
     def connection_lost(self: Any, error: Exception | None) -> None:
-        if watch := getattr(self, _WATCHER_ATTRIBUTE, None):
-            watch.stop()
-            open_.pop(watch, None)
-        lost(self, error)
+        if watcher := getattr(self, _WATCHER_ATTRIBUTE, None):
+            watcher.stop()
+            open_watchers.pop(watcher, None)
+        original_lost(self, error)
 
     protocol_class.connection_made, protocol_class.data_received = connection_made, data_received
     protocol_class.connection_lost = connection_lost

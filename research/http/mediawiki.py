@@ -1,5 +1,7 @@
-"""The API of MediaWiki (https://www.mediawiki.org/wiki/API:Errors_and_warnings), which Wikipedia and
-Wikidata share."""
+"""Client of the MediaWiki API, which Wikipedia and Wikidata share.
+
+Errors: https://www.mediawiki.org/wiki/API:Errors_and_warnings.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,13 @@ _BUSY_CODES = ("maxlag", "readonly", "internal_api_error")
 
 
 async def query_api(client: ServiceClient, service: str, parameters: dict[str, str]) -> dict[str, Any]:
-    """What the API answers.
+    """Return the API's answer to a query.
 
     Raises:
-        Trouble: it cannot serve now or does not understand; its errors come with the status of
-            success.
+        ServiceError: The API reports an error, which it does with an HTTP status of success.
     """
-    own = {"format": "json", "formatversion": "2"}
-    answer = await client.get_json(service, "/w/api.php", own | parameters)
+    format_parameters = {"format": "json", "formatversion": "2"}
+    answer = await client.get_json(service, "/w/api.php", format_parameters | parameters)
     if not (error := as_object(answer.get("error"))):
         return answer
     code = str(error.get("code"))
@@ -33,11 +34,11 @@ async def query_api(client: ServiceClient, service: str, parameters: dict[str, s
 
 
 def search_rank(page: dict[str, Any]) -> float:
-    """Pages come in the order of their ids; the index is the place that the search gave them."""
+    """Return the rank of a page in the search results; pages are listed by id instead."""
     index = page.get("index")
     return index if isinstance(index, int) else float("inf")
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """An object of the JSON; an empty one where there is something else."""
+    """Return a JSON value that is an object; {} for any other value."""
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""How often a service may be asked: whoever asks waits for a turn, which counts against no deadline."""
+"""Rate limiter: requests to a service wait for a slot, and waiting counts against no deadline."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from research.core.deadlines import pause_deadlines
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter
 
-process_count = 1  # processes that ask at the same time: each waits for as many intervals
+process_count = 1  # processes that share the limit; each waits that many intervals
 
 
 @dataclass
 class RateLimiter:
-    """Lets one request begin in an interval (seconds), whichever thread or loop asks: one for the
-    process and a service. Where several processes ask, each takes its part of the turns."""
+    """Starts one request per interval (seconds), across the threads and event loops of the process.
+
+    Use one limiter for each service. With several processes the interval is multiplied by their
+    number.
+    """
 
     interval_seconds: float
     clock: Callable[[], float] = time.monotonic
@@ -27,25 +30,25 @@ class RateLimiter:
     _next_slot: float = float("-inf")
 
     def reserve(self, max_wait_seconds: float, service: str = "the service") -> float:
-        """Seconds until the turn that is taken herewith.
+        """Reserve the next slot and return the seconds until it.
 
         Raises:
-            Trouble: that would be more than `most`; no turn is taken.
+            ServiceError: The wait would exceed `max_wait_seconds`; no slot is reserved.
         """
         with self._lock:
             now = self.clock()
-            begin = max(now, self._next_slot)
-            if begin - now > max_wait_seconds:
-                text = f"{service}: too many searches wait for their turn ({begin - now:.0f} s)"
+            slot = max(now, self._next_slot)
+            if slot - now > max_wait_seconds:
+                text = f"{service}: too many searches wait for their turn ({slot - now:.0f} s)"
                 raise ServiceError("quota", text)
-            self._next_slot = begin + self.interval_seconds * process_count
-            return begin - now
+            self._next_slot = slot + self.interval_seconds * process_count
+            return slot - now
 
     async def acquire(self, service: str, emit: EventEmitter, max_wait_seconds: float) -> None:
-        """Waits for our own turn.
+        """Wait for the next slot and emit "queued" events before and after the wait.
 
         Raises:
-            Trouble: that would take more than `most` seconds.
+            ServiceError: The wait would exceed `max_wait_seconds`.
         """
         if (wait := self.reserve(max_wait_seconds, service)) > 0:
             emit("queued", stage="search", what=service, over=False)

@@ -1,4 +1,4 @@
-"""A conversation over HTTP, and the ways in which it fails; knows no service."""
+"""HTTP responses: TLS context, conversion of errors, size limit and JSON. Knows no service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @lru_cache(1)
 def ssl_context() -> ssl.SSLContext:
-    """Whose certificates count: read once for all providers, since reading them takes a while."""
+    """Return the TLS context with the trusted certificates, loaded once because loading is slow."""
     import httpx
 
     return httpx.create_ssl_context()
@@ -27,10 +27,10 @@ def ssl_context() -> ssl.SSLContext:
 
 @asynccontextmanager
 async def convert_errors(service: str, timeout_seconds: float) -> AsyncIterator[None]:
-    """Whatever goes wrong with the connection inside becomes a `Trouble` of its kind.
+    """Convert connection errors inside the block into `ServiceError`.
 
-    The deadline is one for the whole exchange: a service that sends a byte now and then would
-    outlast any limit on the time between two bytes.
+    The timeout covers the whole exchange: a service that sends a byte now and then would outlast a
+    limit on the time between two bytes.
     """
     import httpx
 
@@ -42,7 +42,7 @@ async def convert_errors(service: str, timeout_seconds: float) -> AsyncIterator[
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         text = f"{service}: the address cannot be used"
         raise ServiceError("refused", text, hint="endpoint") from error
-    except httpx.LocalProtocolError as error:  # its words may hold a header, and so a key
+    except httpx.LocalProtocolError as error:  # its message may contain a header, and so a key
         raise ServiceError("refused", f"{service}: the request cannot be sent") from error
     except httpx.DecodingError as error:
         raise ServiceError("malformed", f"{service}: {error}", hint="endpoint") from error
@@ -52,15 +52,15 @@ async def convert_errors(service: str, timeout_seconds: float) -> AsyncIterator[
 
 
 def timeout_error(service: str, timeout_seconds: float) -> ServiceError:
-    """No answer in time."""
+    """Return the error for an answer that did not arrive in time."""
     return ServiceError("timeout", f"{service}: no answer within {timeout_seconds:g} s", is_retryable=True)
 
 
 async def read_streamed_body(response: httpx.Response, service: str, max_bytes: int) -> bytes:
-    """The body of a response that is being streamed, unpacked.
+    """Return the decoded body of a streamed response.
 
     Raises:
-        Trouble: it has more than `most` bytes.
+        ServiceError: It has more than `max_bytes` bytes.
     """
     body = bytearray()
     async for chunk in response.aiter_bytes():
@@ -71,29 +71,29 @@ async def read_streamed_body(response: httpx.Response, service: str, max_bytes: 
 
 
 def parse_json_response(response: httpx.Response, service: str) -> dict[str, Any]:
-    """The JSON object that a response holds.
+    """Return the JSON object in a response.
 
     Raises:
-        Trouble: it holds something else, a web page for instance.
+        ServiceError: It holds something else, such as a web page.
     """
     return parse_json_object(response.content, response, service)
 
 
 def parse_json_object(body: bytes, response: httpx.Response, service: str) -> dict[str, Any]:
-    """The JSON object that a body of a response is.
+    """Return the JSON object that the body of a response is.
 
     Raises:
-        Trouble: it is something else.
+        ServiceError: It is something else.
     """
-    found: dict[str, Any] = _parse_json(body, response, service, dict)
-    return found
+    parsed: dict[str, Any] = _parse_json(body, response, service, dict)
+    return parsed
 
 
 def parse_json_list(body: bytes, response: httpx.Response, service: str) -> list[dict[str, Any]]:
-    """The objects in the JSON list that a body of a response is.
+    """Return the objects of the JSON list that the body of a response is.
 
     Raises:
-        Trouble: it is something else.
+        ServiceError: It is something else.
     """
     return keep_objects(_parse_json(body, response, service, list))
 

@@ -1,6 +1,6 @@
-"""Text that comes from outside, made fit to be shown and stored.
+"""Cleans text from outside for display and storage.
 
-Nothing that a service sends is taken on trust: any field may be missing, of another type, or full of
+Nothing that a service sends is trusted: any field may be missing, of another type, or full of
 mark-up.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 from research.core.text.decimals import join_decimals
 from research.core.text.tokenizer import has_han
 
-MAX_SNIPPET_CHARS = 4_000  # characters of a result's text that are kept
+MAX_SNIPPET_CHARS = 4_000  # characters of a result's text that are used
 
-# Tags that may stand in the middle of a word; any other tag parts words.
+# Tags that may occur inside a word; any other tag separates words.
 _INLINE_TAG_PATTERN = re.compile(
     r"</?(?:a|b|em|i|mark|r(?:bc?|p|tc?|uby)|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.I
 )
@@ -26,31 +26,29 @@ _CONTROL_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u2
 
 
 def remove_control_characters(text: object) -> str:
-    """Text without what cannot be shown or stored: control characters, halves of surrogate pairs,
-    and marks that turn the direction of reading. Line breaks and tabs stay.
-    """
+    """Remove control characters, lone surrogates and marks that change the text direction. Line
+    breaks and tabs stay."""
     return _CONTROL_CHARS.sub("", text) if isinstance(text, str) else ""
 
 
 def tidy_text(text: object) -> str:
-    """Legible text without idle white space, also inside decimals; paragraphs stay on lines of their
-    own."""
+    """Return readable text: no superfluous white space, decimals joined, one paragraph per line."""
     lines = (" ".join(line.split()) for line in join_decimals(remove_control_characters(text)).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
 def strip_html(text: object) -> str:
-    """Plain text of a snippet of HTML: no tags, entities as the characters they stand for."""
+    """Return the plain text of an HTML snippet: no tags, entities decoded."""
     source = text[:MAX_SNIPPET_CHARS] if isinstance(text, str) else ""
-    bare = _TAG_PATTERN.sub(
+    without_tags = _TAG_PATTERN.sub(
         " ", _INLINE_TAG_PATTERN.sub("", _RUBY_READING_PATTERN.sub("", _HIDDEN_ELEMENT_PATTERN.sub(" ", source)))
     )
-    return " ".join(remove_control_characters(html.unescape(bare)).split())
+    return " ".join(remove_control_characters(html.unescape(without_tags)).split())
 
 
 def truncate_text(text: str, limit: int) -> str:
-    """The text cut to `limit` characters, at the end of a word where words are written apart; a word
-    that is most of it is cut itself."""
+    """Cut a text to `limit` characters, at the end of a word where the script separates words. A
+    word longer than half of the limit is cut itself."""
     if len(text) <= limit:
         return text
     cut = text[:limit]
@@ -65,5 +63,5 @@ def _is_word_character(char: str) -> bool:
 
 
 def keep_objects(value: object) -> list[dict[str, Any]]:
-    """What of a list of results is a result at all."""
+    """Return the objects of a JSON list; [] for any other value."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Tavily's wire: its own client, with every way in which it fails told apart. Needs a key."""
+"""Client of Tavily's search API with typed errors. Needs a key."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from tavily import AsyncTavilyClient
 
 KEY_SETTING = "TAVILY_API_KEY"
-MAX_QUERY_CHARS = 400  # characters of a query; Tavily refuses more
-MAX_RESULTS = 20  # results that Tavily gives to one query
+MAX_QUERY_CHARS = 400  # Tavily refuses longer queries
+MAX_RESULTS = 20  # Tavily's maximum for one query
 
-_KEY_PATTERN = re.compile(r"[!-~]+")  # what can be sent in a header
+_KEY_PATTERN = re.compile(r"[!-~]+")  # characters that a header can carry
 _LIMIT_MESSAGES = {432: "the plan's limit is reached", 433: "the pay-as-you-go limit is reached"}
 _LIMIT_WORDS_PATTERN = re.compile(r"(?i)\b(?:limits?|quota|credits?|exceed\w*)\b")
 
 
 class TavilyClient:
-    """Asks Tavily. Belongs to the loop on which it is first used.
+    """Client of Tavily, bound to the event loop of its first use.
 
-    The client would search without a key as well, on an allowance nobody knows; so the key is
-    asked for here.
+    Tavily's own client would also search without a key, on an undocumented allowance; so the key is
+    required here.
     """
 
     def __init__(self, key: str, *, base_url: str = "", timeout_seconds: float = 30.0) -> None:
@@ -41,13 +41,14 @@ class TavilyClient:
         self._client: AsyncTavilyClient | None = None
 
     def readiness(self) -> Readiness:
+        """Return whether a key is set."""
         return Readiness(state="live") if self._key else Readiness(state="missing", detail=KEY_SETTING)
 
     async def search(self, query: str, **parameters: Any) -> dict[str, Any]:
-        """What Tavily answers to one query.
+        """Return Tavily's answer to a query.
 
         Raises:
-            Trouble: it answers nothing that can be used; without a key it is not even asked.
+            ServiceError: The answer is unusable, or no key is set and no request is sent.
         """
         if not self._key:
             raise ServiceError("no key", f"{KEY_SETTING} is not set", hint="key")
@@ -66,15 +67,16 @@ class TavilyClient:
             raise timeout_error("Tavily", self._timeout_seconds) from error
 
     async def close(self) -> None:
+        """Close the connections."""
         http, self._http_client, self._client = self._http_client, None, None
         if http:
             await http.aclose()
 
     def _tavily_client(self) -> AsyncTavilyClient:
-        """The client, made at the first search.
+        """The client, created at the first search.
 
-        It is given a connection that judges each response first: the client's own exceptions
-        lose the status and the time to wait, and for some statuses it raises none.
+        Its connection checks each response first: the library's own exceptions lose the status and
+        the retry delay, and for some statuses it raises none.
         """
         if self._client is None:
             import httpx
@@ -88,10 +90,10 @@ class TavilyClient:
 
 
 async def _check_response(response: httpx.Response) -> None:
-    """Lets a response pass that holds an answer.
+    """Raise an error for a response without an answer.
 
     Raises:
-        Trouble: it holds none.
+        ServiceError: The response holds no answer.
     """
     await response.aread()
     status = response.status_code
@@ -109,7 +111,7 @@ async def _check_response(response: httpx.Response) -> None:
 
 
 def _error_detail(response: httpx.Response) -> str:
-    """What a refusal says, in any of the shapes it comes in."""
+    """Return the message of an error response, in any of Tavily's formats."""
     try:
         body = response.json()
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""The ways to ask a server for what it may not take: JSON in a form, the count of a stream's tokens, a
-level of thinking, pages to open."""
+"""Optional features that a model server may not support: JSON output modes, token counts of
+streams, thinking levels, and opening pages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from research.core.settings import Role, Settings
 from research.models.roles import ModelSpec
 
 JSON_MODES = ("schema", "object", "words")
-THINKING, PAGES = "thinking", "pages"  # what a model may not take
-_THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # names of models have "thinking"
+THINKING, PAGES = "thinking", "pages"  # features that a model may refuse
+_THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # model names also contain "thinking"
 _ROLE_BY_STAGE: dict[Stage, Role] = {
     "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "check": "reflect",
     "write": "write",
@@ -24,50 +24,52 @@ _ROLE_BY_STAGE: dict[Stage, Role] = {
 
 @dataclass
 class ServerCapabilities:
-    """How a server lets itself be asked; what it has refused is gone from then on."""
+    """Features that a server supports; refused ones are removed."""
 
-    json_modes: tuple[str, ...] = JSON_MODES  # of asking for JSON, the best first
-    has_stream_usage: bool = True  # streams are asked for the number of their tokens
+    json_modes: tuple[str, ...] = JSON_MODES  # supported JSON modes, the best first
+    has_stream_usage: bool = True  # token counts are requested with streams
 
 
 def thinking_level(spec: ModelSpec, settings: Settings, stage: Stage) -> str:
-    """How much a model is to think at a stage; "" if nothing is said of it."""
+    """Return the thinking level of a model at a stage; "" to send none."""
     return settings.thinking_level(_ROLE_BY_STAGE[stage]) if spec.protocol == "gemini" else ""
 
 
 def thinking_arguments(level: str) -> dict[str, Any]:
-    """What a request for a level carries."""
+    """Return the request arguments for a thinking level."""
     return {"thinking_level": level}
 
 
 def find_refused_feature(message: str, features: Container[str]) -> str:
-    """Which of the `extras` of a call a refusal is about: thinking if it names that, else pages; "" if
-    there was none such."""
+    """Return which of a call's optional `features` a refusal is about: thinking if the message
+    names it, else pages; "" if that feature was not used."""
     if _THINKING_WORDS.search(message):
         return THINKING if THINKING in features else ""
     return PAGES if PAGES in features else ""
 
 
 def default_capabilities(provider: Provider) -> ServerCapabilities:
-    """The ways that a server is known to take."""
+    """Return the capabilities known for a provider."""
     return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.counted)
 
 
 def json_arguments(spec: ModelSpec, json_mode: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request for JSON carries. `extra_body` goes to the server as it is: LangChain's own
-    parameter would turn a cut answer into an exception without the text and the count of tokens.
+    """Return the request arguments for JSON output.
+
+    `extra_body` is passed to the server unchanged: LangChain's own parameter would turn a cut-off
+    answer into an exception without the text and the token counts.
     """
     if json_mode == "words":
         return {}
     if spec.protocol == "gemini":
-        wish: dict[str, Any] = {"response_mime_type": "application/json"}
-        return {**wish, "response_json_schema": schema} if json_mode == "schema" else wish
+        arguments: dict[str, Any] = {"response_mime_type": "application/json"}
+        return {**arguments, "response_json_schema": schema} if json_mode == "schema" else arguments
     if spec.protocol == "ollama":
         return {"format": schema if json_mode == "schema" else "json"}
     if json_mode == "object":
         return {"extra_body": {"response_format": {"type": "json_object"}}}
-    named = {"name": "answer", "schema": _strip_lengths(schema), "strict": True}
-    return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
+    schema_format = {"name": "answer", "schema": _strip_lengths(schema), "strict": True}
+    return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": schema_format}}}
 
 
 def _strip_lengths(schema: Any) -> Any:
@@ -84,5 +86,5 @@ def _strip_lengths(schema: Any) -> Any:
 
 
 def json_instructions(schema: str) -> str:
-    """The wish for JSON as a part of a prompt, with its schema as text."""
+    """Return the part of a prompt that asks for JSON, with the schema as text."""
     return "\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n" + schema

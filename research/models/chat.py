@@ -1,9 +1,9 @@
-"""Asking a chat model: with a deadline, a turn, a bounded number of attempts, and an account of it.
+"""Calls of a chat model, with a deadline, a rate limit, bounded retries and usage events.
 
-Three ways: JSON that fits a schema, a text, a text as it is written. Whatever goes wrong is a
-`Trouble`; a text that broke off says so. A prompt that can be made for any length is made anew, and
-asked once more, if the server finds it too long. LangChain's own retries are off, because it would repeat
-what cannot help and wait without a word.
+There are three kinds of output: JSON by a schema, a text, and a streamed text. Every failure is a
+`ServiceError`; an interrupted text carries its error. A prompt that can be built for any length is
+rebuilt and sent once more if the server finds it too long. LangChain's own retries are off, because
+they repeat hopeless requests and wait without any event.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.runnables import RunnableConfig
 
-BACKOFF_SECONDS = 0.5  # seconds before the second attempt; doubled for each further one
-EMIT_INTERVAL_SECONDS = 0.05  # seconds between two stretches of a text that are told: chunks come faster
-MAX_LISTED_PARTS = 10  # parts of an answer that are named because they could not be read
+BACKOFF_SECONDS = 0.5  # before the second attempt; doubled for each further one
+EMIT_INTERVAL_SECONDS = 0.05  # minimum interval between two text events; chunks arrive faster
+MAX_LISTED_PARTS = 10  # maximum number of unreadable parts to report
 _NO_CALLBACKS: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
 _A = TypeVar("_A")
@@ -61,32 +61,33 @@ _BLOCK_REASONS = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
     "refusal", "sensitive",
 }  # fmt: skip
-# Ends that are none of the text: of Zhipu, DeepSeek, OpenRouter, and of vLLM and SGLang.
+# Finish reasons of interrupted texts: of Zhipu, DeepSeek, OpenRouter, vLLM and SGLang.
 _BROKEN_REASONS = {"network_error", "insufficient_system_resource", "error", "abort", "aborted"}
 
 
 class Prompt(NamedTuple):
-    """What a model is told: our rules, and the task with all outside text."""
+    """A prompt: our rules, and the task with all outside text."""
 
     system: str
     user: str
 
     def with_suffix(self, text: str) -> Prompt:
+        """Return the prompt with text appended to the task."""
         return Prompt(self.system, self.user + text)
 
     @property
     def token_count(self) -> int:
-        """About as many tokens as it has."""
+        """Estimated number of tokens."""
         return estimate_tokens(self.system) + estimate_tokens(self.user)
 
 
-PromptBuilder = Callable[[int], Prompt]  # makes a prompt of at most so many tokens
-MessagesBuilder = Callable[[int], Sequence["BaseMessage"]]  # the same of a conversation
+PromptBuilder = Callable[[int], Prompt]  # builds a prompt of at most so many tokens
+MessagesBuilder = Callable[[int], Sequence["BaseMessage"]]  # the same for a conversation
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """A text. `cut` if the model reached its limit of output; `trouble` if it broke off."""
+    """A text. `is_cut`: the model reached its output limit; `error`: the text was interrupted."""
 
     text: str
     is_cut: bool = False
@@ -94,11 +95,11 @@ class ModelReply:
 
 
 class UnfinishedStreamError(ServiceError):
-    """A stream that could not be read to its end, and may be had in one piece."""
+    """A stream that could not be read to its end; a request without streaming may succeed."""
 
 
 class Chat:
-    """One model in one role. Belongs to the loop of its clients."""
+    """One model in one role, bound to the event loop of its clients."""
 
     def __init__(self, spec: ModelSpec, clients: ModelClients) -> None:
         self.spec = spec
@@ -107,11 +108,11 @@ class Chat:
 
     @property
     def token_budget(self) -> int:
-        """Tokens that a prompt may have."""
+        """Maximum number of tokens of a prompt."""
         return self._clients.token_budget(self.spec)
 
     async def load_client(self) -> None:
-        """Loads the client, which takes a second the first time."""
+        """Load the client, which takes a second the first time."""
         await self._load_model()
 
     async def ask_json(
@@ -122,10 +123,10 @@ class Chat:
         stage: Stage,
         emit: EventEmitter,
     ) -> _M:
-        """An object that fits `schema`, read as `shape`; asked for a second time if it does not.
+        """Return an object that fits `schema`, parsed as `output_type`; ask once more if needed.
 
         Raises:
-            Trouble: there is no such object.
+            ServiceError: No answer fits.
         """
 
         async def ask(prompt: Prompt, whole: bool) -> _M:
@@ -165,10 +166,10 @@ class Chat:
         raise ServiceError("malformed", f"{self.spec}: {problem}")
 
     async def ask_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
-        """A text in one piece.
+        """Return a text, without streaming.
 
         Raises:
-            Trouble: there is none.
+            ServiceError: The model returned no text.
         """
 
         async def ask(prompt: Prompt, whole: bool) -> ModelReply:
@@ -181,11 +182,13 @@ class Chat:
         return ModelReply(_complete_text(message, self.spec), is_cut=_finish_reason(message) in _CUT_REASONS)
 
     async def stream_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
-        """A text as it is written: `say("text", text=...)` for each stretch that is new, and with
-        `restart=True` when it begins anew. A text that broke off comes back with its `trouble`.
+        """Stream a text and return it whole.
+
+        Emits `emit("text", text=...)` for each new stretch, and `restart=True` when the text begins
+        again. An interrupted text is returned with its `error`.
 
         Raises:
-            Trouble: not a word was written.
+            ServiceError: There is no text at all.
         """
 
         async def ask(prompt: Prompt, whole: bool) -> ModelReply:
@@ -196,7 +199,7 @@ class Chat:
     async def _stream_with_fallback(
         self, prompt: Prompt, stage: Stage, emit: EventEmitter, can_shrink: bool
     ) -> ModelReply:
-        best, readable = ModelReply(""), True  # else the text is asked for in one piece
+        best, readable = ModelReply(""), True  # if not readable, the text is requested without streaming
 
         async def ask() -> ModelReply:
             nonlocal best, readable
@@ -207,19 +210,19 @@ class Chat:
                 reply = await self._ask_text(prompt, stage, emit, can_shrink)
                 emit("text", text=reply.text)
                 return reply
-            except ServiceError as found:
-                readable = readable and not isinstance(found, UnfinishedStreamError)
+            except ServiceError as error:
+                readable = readable and not isinstance(error, UnfinishedStreamError)
                 text = clean_output(join_chunks(written))
                 if not is_blank(text):
                     if len(text) > len(best.text):
-                        best = ModelReply(text, error=found)
+                        best = ModelReply(text, error=error)
                     emit("text", text="", restart=True)
                 raise
 
         try:
             return await self._retry(ask, stage, emit)
-        except ServiceError as found:
-            if best.text and not (can_shrink and isinstance(found, PromptTooLongError)):
+        except ServiceError as error:
+            if best.text and not (can_shrink and isinstance(error, PromptTooLongError)):
                 return best
             raise
 
@@ -230,17 +233,18 @@ class Chat:
         stage: Stage,
         emit: EventEmitter,
     ) -> AIMessage:
-        """The model's next message where it may call tools; one without calls is its last. `messages`
-        are the conversation so far, or make it of at most so many tokens.
+        """Return the model's next message in a conversation with tools. One without calls is final.
+
+        `messages` is the conversation so far, or builds it for a given number of tokens.
 
         Raises:
-            Trouble: there is none.
+            ServiceError: The model returned no usable message.
         """
 
         async def ask(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
-            return await self._retry(lambda: once(messages, whole), stage, emit)
+            return await self._retry(lambda: attempt(messages, whole), stage, emit)
 
-        async def once(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
+        async def attempt(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
             message = await self._invoke(list(messages), {}, stage, emit, tools, can_shrink=whole)
             finish = _finish_reason(message)
             if finish.startswith("malformed"):
@@ -249,9 +253,9 @@ class Chat:
                 raise ServiceError("blocked", f"{self.spec} stopped ({finish})")
             return _parse_invalid_calls(message)
 
-        told = estimate_tokens(json.dumps(list(tools), ensure_ascii=False))
-        turns = (lambda room: messages(room - told)) if callable(messages) else messages
-        return await self._ask_within_budget(turns, ask)
+        tool_tokens = estimate_tokens(json.dumps(list(tools), ensure_ascii=False))
+        build = (lambda room: messages(room - tool_tokens)) if callable(messages) else messages
+        return await self._ask_within_budget(build, ask)
 
     # One attempt
 
@@ -260,49 +264,51 @@ class Chat:
         build: _P | Callable[[int], _P],
         ask: Callable[[_P, bool], Awaitable[_T]],
     ) -> _T:
-        """Asks with a prompt that has as much room as the model gives, and once more with a smaller
-        one if that was too long; what is learnt of the room is remembered.
+        """Ask with a prompt of the largest size that the model takes, and once more with a smaller
+        one if it was too long; the limit found is remembered.
 
-        `ask` is told whether the prompt has to be read whole: one that can be made smaller has.
+        The second argument of `ask` is whether the prompt can be shrunk, in which case the server
+        has to read all of it.
         """
         if not callable(build):
             return await ask(build, False)
         prompt = build(self.token_budget)
         try:
             return await ask(prompt, True)
-        except PromptTooLongError as found:
+        except PromptTooLongError as error:
             if (sent := _count_tokens(prompt)) < MIN_CONTEXT_TOKENS:
                 raise
-            room = reduce_token_budget(found.overflow.max_tokens, found.overflow.prompt_tokens, sent)
+            budget = reduce_token_budget(error.overflow.max_tokens, error.overflow.prompt_tokens, sent)
             try:
-                prompt = build(room)
-            except ServiceError:  # nothing is left of it
-                raise found from None
+                prompt = build(budget)
+            except ServiceError:  # the smaller prompt would be empty
+                raise error from None
             if _count_tokens(prompt) >= sent:
                 raise
         answer = await ask(prompt, False)
-        self._clients.limit_token_budget(self.spec, room)
+        self._clients.limit_token_budget(self.spec, budget)
         return answer
 
     async def _request_json(
         self, prompt: Prompt, schema: Mapping[str, Any], stage: Stage, emit: EventEmitter, can_shrink: bool
     ) -> str:
-        """JSON text, asked for in the best way that this server takes."""
-        told = json.dumps(schema, ensure_ascii=False)
-        ways = self._clients.capabilities(self.spec, told)
-        forms = ways.json_modes
-        for at, form in enumerate(forms):
-            more = "" if form == "schema" else json_instructions(told)
-            wish = json_arguments(self.spec, form, schema)
+        """Return JSON text, requested in the best mode that the server supports."""
+        schema_text = json.dumps(schema, ensure_ascii=False)
+        capabilities = self._clients.capabilities(self.spec, schema_text)
+        modes = capabilities.json_modes
+        for index, mode in enumerate(modes):
+            instructions = "" if mode == "schema" else json_instructions(schema_text)
+            arguments = json_arguments(self.spec, mode, schema)
             try:
                 message = await self._invoke(
-                    _to_messages(prompt.with_suffix(more)), wish, stage, emit, can_shrink=can_shrink
+                    _to_messages(prompt.with_suffix(instructions)), arguments, stage, emit, can_shrink=can_shrink
                 )
             except UnsupportedFeatureError:
-                if at + 1 == len(forms):
+                if index + 1 == len(modes):
                     raise
                 continue
-            ways.json_modes = min(ways.json_modes, forms[at:], key=len)  # another call may have learnt more
+            # Another call may have removed more modes.
+            capabilities.json_modes = min(capabilities.json_modes, modes[index:], key=len)
             text = _complete_text(message, self.spec)
             if _finish_reason(message) in _CUT_REASONS:
                 raise ServiceError("cut off", f"{self.spec} reached its limit of output in the JSON")
@@ -327,20 +333,20 @@ class Chat:
     async def _ask_with_thinking(
         self, ask: Callable[[dict[str, Any]], Awaitable[_T]], stage: Stage, emit: EventEmitter
     ) -> _T:
-        """Asks with the level of thinking that is set, and without one where the model refuses it."""
-        wanted = thinking_level(self.spec, self._settings, stage)
+        """Ask with the configured thinking level, and without one if the model refuses it."""
+        level = thinking_level(self.spec, self._settings, stage)
         refused = self._clients.refused_features(self.spec)
-        if not wanted or THINKING in refused:
+        if not level or THINKING in refused:
             return await ask({})
         try:
-            return await ask(thinking_arguments(wanted))
-        except UnsupportedFeatureError as turned_down:
-            if not find_refused_feature(turned_down.message, {THINKING}):
+            return await ask(thinking_arguments(level))
+        except UnsupportedFeatureError as error:
+            if not find_refused_feature(error.message, {THINKING}):
                 raise
         answer = await ask({})
         if THINKING not in refused:
             refused.add(THINKING)
-            emit("unthinking", stage=stage, what=str(self.spec), level=wanted)
+            emit("unthinking", stage=stage, what=str(self.spec), level=level)
         return answer
 
     async def _invoke_once(
@@ -362,22 +368,25 @@ class Chat:
                 message: AIMessage = await model.ainvoke(messages, _NO_CALLBACKS, **arguments)
         except Exception as error:
             raise self._to_service_error(error) from error
-        sent, offered = message_text(messages), json.dumps(tools, ensure_ascii=False) if tools else ""
-        read = self._emit_usage([message.usage_metadata], sent + offered, message_text([message]), stage, emit)
-        self._check_token_count(read, sent, can_shrink, stage, emit)
+        sent, tools_text = message_text(messages), json.dumps(tools, ensure_ascii=False) if tools else ""
+        prompt_tokens = self._emit_usage(
+            [message.usage_metadata], sent + tools_text, message_text([message]), stage, emit
+        )
+        self._check_token_count(prompt_tokens, sent, can_shrink, stage, emit)
         return message
 
     def _check_token_count(
         self, prompt_tokens: int, sent_text: str, can_shrink: bool, stage: Stage, emit: EventEmitter
     ) -> None:
-        """Warn of a count of tokens that is too low for the prompt: some of it may not have been read, or
-        the server counts what it had not in its cache. The answer is paid for and kept all the same.
+        """Warn of a token count that is too low for the prompt: part of it may not have been read,
+        or the server counts only uncached tokens. The answer is used either way.
 
         Raises:
-            TooLong: Ollama has filled its context, where it cuts a prompt that has to be read `whole`.
+            PromptTooLongError: Ollama has filled its context, at which it truncates a prompt,
+                and this one can be shrunk.
         """
-        full = self.spec.protocol == "ollama" and prompt_tokens >= context_length(self.spec, self._settings)
-        if full and can_shrink:
+        is_full = self.spec.protocol == "ollama" and prompt_tokens >= context_length(self.spec, self._settings)
+        if is_full and can_shrink:
             message = f"{self.spec} has read only {prompt_tokens} tokens of a longer prompt"
             raise PromptTooLongError(message, PromptOverflow(prompt_tokens, 0))
         if 0 < prompt_tokens < minimum_tokens(sent_text):
@@ -386,9 +395,9 @@ class Chat:
     async def _stream_counted(
         self, prompt: Prompt, received: list[str], stage: Stage, emit: EventEmitter, can_shrink: bool
     ) -> ModelReply:
-        """A stream with the number of its tokens, or without if the server refuses to tell that."""
-        ways = self._clients.capabilities(self.spec)
-        if ways.has_stream_usage:
+        """Stream with a token count, or without one if the server refuses to send it."""
+        capabilities = self._clients.capabilities(self.spec)
+        if capabilities.has_stream_usage:
             try:
 
                 async def ask(thinking: dict[str, Any]) -> ModelReply:
@@ -396,14 +405,14 @@ class Chat:
 
                 return await self._ask_with_thinking(ask, stage, emit)
             except UnsupportedFeatureError:
-                # Others than OpenAI's are asked for nothing beside the text; one that has begun is kept.
+                # Only OpenAI's protocol requests the count; a text that has begun is kept.
                 if self.spec.protocol != "openai" or received:
                     raise
         try:
-            bare = {"stream_usage": False}
-            return await self._stream_once(prompt, received, stage, emit, can_shrink, bare)
+            arguments = {"stream_usage": False}
+            return await self._stream_once(prompt, received, stage, emit, can_shrink, arguments)
         finally:
-            ways.has_stream_usage &= not received
+            capabilities.has_stream_usage &= not received
 
     async def _stream_once(
         self,
@@ -419,14 +428,14 @@ class Chat:
         end = loop.time() + idle * STREAM_TIMEOUT_FACTOR
         last: AIMessage | None = None
         usages: list[Any] = []
-        told, due, read, sent = "", 0.0, 0, prompt.system + prompt.user
+        emitted, next_emit, prompt_tokens, sent = "", 0.0, 0, prompt.system + prompt.user
         try:
             async with (
                 asyncio.timeout(idle) as clock,
                 aclosing(_stream_chunks(model, prompt, arguments)) as chunks,
             ):
                 async for chunk in chunks:
-                    if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow that
+                    if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow the cancellation
                         raise TimeoutError
                     now = loop.time()
                     clock.reschedule(min(now + idle, end))
@@ -434,28 +443,28 @@ class Chat:
                     if _finish_reason(chunk) or chunk.response_metadata.get("prompt_feedback"):
                         last = chunk
                     received.append(str(chunk.text))
-                    if chunk.text and now >= due:
-                        told, due = (
-                            _emit_new_text(clean_output(join_chunks(received)), told, emit),
+                    if chunk.text and now >= next_emit:
+                        emitted, next_emit = (
+                            _emit_new_text(clean_output(join_chunks(received)), emitted, emit),
                             now + EMIT_INTERVAL_SECONDS,
                         )
         except Exception as error:
-            found = self._to_service_error(error)
-            if found.reason == "timeout" and usages:
-                over = f"was still answering after {idle * STREAM_TIMEOUT_FACTOR:g} s"
-                late = over if loop.time() >= end else f"sent nothing more for {idle:g} s"
-                found = ServiceError("timeout", f"{self.spec} {late}")
-            elif found.reason == "malformed" or (usages and found.reason == "unavailable"):
-                found = UnfinishedStreamError(
-                    found.reason, found.message, is_retryable=True, retry_after_seconds=found.retry_after_seconds
+            failure = self._to_service_error(error)
+            if failure.reason == "timeout" and usages:
+                too_slow = f"was still answering after {idle * STREAM_TIMEOUT_FACTOR:g} s"
+                problem = too_slow if loop.time() >= end else f"sent nothing more for {idle:g} s"
+                failure = ServiceError("timeout", f"{self.spec} {problem}")
+            elif failure.reason == "malformed" or (usages and failure.reason == "unavailable"):
+                failure = UnfinishedStreamError(
+                    failure.reason, failure.message, is_retryable=True, retry_after_seconds=failure.retry_after_seconds
                 )
-            if last is None or not _finish_reason(last):  # else only what came behind the text was lost
-                raise found from error
+            if last is None or not _finish_reason(last):  # otherwise only data after the text was lost
+                raise failure from error
         finally:
-            if usages:  # an answer has begun
-                read = self._emit_usage(usages, sent, join_chunks(received), stage, emit)
-        self._check_token_count(read, sent, can_shrink, stage, emit)
-        text = _emit_new_text(clean_output(join_chunks(received)), told, emit)
+            if usages:  # the answer has begun
+                prompt_tokens = self._emit_usage(usages, sent, join_chunks(received), stage, emit)
+        self._check_token_count(prompt_tokens, sent, can_shrink, stage, emit)
+        text = _emit_new_text(clean_output(join_chunks(received)), emitted, emit)
         blank = is_blank(text)
         if last is None or _finish_reason(last) in _BROKEN_REASONS:
             if not blank:
@@ -474,13 +483,13 @@ class Chat:
         return await self._clients.chat(self.spec)
 
     def _to_service_error(self, error: Exception) -> ServiceError:
-        found = classify_error(error, self.spec)
-        if found.reason == "timeout":
+        converted = classify_error(error, self.spec)
+        if converted.reason == "timeout":
             limit = self._settings.model_timeout
             return ServiceError("timeout", f"{self.spec} did not answer within {limit:g} s")
-        return found
+        return converted
 
-    # Attempts and the account
+    # Retries and usage
 
     async def _retry(self, call: Callable[[], Awaitable[_T]], stage: Stage, emit: EventEmitter) -> _T:
         return await retry(call, _identity, self.spec, self._clients, stage, emit)
@@ -488,15 +497,15 @@ class Chat:
     def _emit_usage(
         self, usages: Sequence[Any], sent_text: str, written_text: str, stage: Stage, emit: EventEmitter
     ) -> int:
-        """Tells what a call used; the parts of a stream are what each chunk added. Gives the tokens of
-        the prompt as the server has counted them, 0 if it has not."""
-        known = [part for part in usages if part]
+        """Emit the usage of a call; each chunk of a stream reports an increment. Return the prompt
+        tokens as counted by the server, 0 if it reports none."""
+        counted = [part for part in usages if part]
         usage = Usage(
             stage=stage,
             model=str(self.spec),
-            input=sum(part.get("input_tokens", 0) for part in known),
-            output=sum(part.get("output_tokens", 0) for part in known),
-            cached=sum((part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in known),
+            input=sum(part.get("input_tokens", 0) for part in counted),
+            output=sum(part.get("output_tokens", 0) for part in counted),
+            cached=sum((part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in counted),
         )
         emit("usage", **fill_missing_counts(usage, sent_text, written_text).model_dump(mode="json"))
         return usage.input
@@ -510,22 +519,20 @@ async def retry(
     stage: Stage,
     emit: EventEmitter,
 ) -> _T:
-    """Calls until it works, and until what it gives can be read: again only where that can help, and
-    after a bounded wait. It is read once the turn is given back and whoever waited for it has asked.
+    """Call until a call succeeds and its answer can be parsed, within the configured limits.
 
-    A pause that the service asks for is kept to; one that is longer than the setting allows, or
-    that did not help, is not waited for again before it is over.
-
-    A call that our own limits hold back says so, and again when it has its turn; no deadline runs
-    meanwhile.
+    Only retryable errors are repeated. The answer is parsed after the rate-limiter slot has been
+    released and waiting calls have sent their requests. A delay that the service demands is
+    observed; after a final quota error with a delay, later calls fail until it is over. A call that
+    our own limits hold back emits "queued" events before and after; no deadline runs meanwhile.
 
     Raises:
-        Trouble: the last attempt's, or one whose wait would be too long.
+        ServiceError: The last attempt's error, or one whose wait would be too long.
     """
-    settings, rest = clients.settings, clients.cooldown(spec, for_search=stage == "search")
-    if (left := rest.remaining_seconds) > 0:
-        message = f"{rest.message} (possible again in {ceil(left)} s)"
-        raise ServiceError("quota", message, hint=rest.hint, retry_after_seconds=left)
+    settings, cooldown = clients.settings, clients.cooldown(spec, for_search=stage == "search")
+    if (remaining := cooldown.remaining_seconds) > 0:
+        message = f"{cooldown.message} (possible again in {ceil(remaining)} s)"
+        raise ServiceError("quota", message, hint=cooldown.hint, retry_after_seconds=remaining)
 
     def queued(waits: bool) -> None:
         emit("queued", stage=stage, what=str(spec), over=not waits)
@@ -541,20 +548,20 @@ async def retry(
                     await turn.aclose()
                     await limiter.yield_to_waiters()
                     return parse(answer)
-        except ServiceError as found:
+        except ServiceError as error:
             wait = (
-                BACKOFF_SECONDS * 2 ** (attempt - 1) if found.retry_after_seconds is None else found.retry_after_seconds
+                BACKOFF_SECONDS * 2 ** (attempt - 1) if error.retry_after_seconds is None else error.retry_after_seconds
             )
-            over = found.retry_after_seconds is not None and found.retry_after_seconds > settings.retry_wait
-            last = over or attempt == attempts or not found.is_retryable
-            if last and found.retry_after_seconds is not None and found.reason == "quota":
-                rest.start(found.retry_after_seconds, found.message, found.hint)
-            if over:
-                message = f"{found.message} (possible again in {wait:g} s)"
-                raise ServiceError(found.reason, message, hint=found.hint, retry_after_seconds=wait) from found
-            if last:
+            is_too_long = error.retry_after_seconds is not None and error.retry_after_seconds > settings.retry_wait
+            is_last = is_too_long or attempt == attempts or not error.is_retryable
+            if is_last and error.retry_after_seconds is not None and error.reason == "quota":
+                cooldown.start(error.retry_after_seconds, error.message, error.hint)
+            if is_too_long:
+                message = f"{error.message} (possible again in {wait:g} s)"
+                raise ServiceError(error.reason, message, hint=error.hint, retry_after_seconds=wait) from error
+            if is_last:
                 raise
-            emit("waiting", stage=stage, seconds=wait, reason=found.reason, what=str(spec))
+            emit("waiting", stage=stage, seconds=wait, reason=error.reason, what=str(spec))
             await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")
 
@@ -564,14 +571,14 @@ def _identity(answer: _T) -> _T:
 
 
 def missing_key_error(spec: ModelSpec, settings: Settings) -> ServiceError:
-    """The trouble of a provider whose key or address is not set."""
+    """Return the error for a provider whose key or address is not set."""
     return ServiceError("no key", f"{spec} needs {missing_setting(spec, settings)}", hint="key")
 
 
 def _to_messages(prompt: Prompt) -> list[BaseMessage]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
-    system = [SystemMessage(prompt.system)] if prompt.system else []  # else a model's own holds
+    system = [SystemMessage(prompt.system)] if prompt.system else []  # an empty one would replace the model's own
     return [*system, HumanMessage(prompt.user)]
 
 
@@ -580,15 +587,15 @@ def _count_tokens(prompt: Prompt | Sequence[BaseMessage]) -> int:
 
 
 def message_text(messages: Sequence[BaseMessage]) -> str:
-    """All that stands in messages, calls of tools included."""
+    """Return all text in messages, including tool calls."""
     calls = [getattr(message, "tool_calls", None) for message in messages]
-    made = json.dumps([call for call in calls if call], ensure_ascii=False) if any(calls) else ""
-    return "".join(str(message.text) for message in messages) + made
+    call_text = json.dumps([call for call in calls if call], ensure_ascii=False) if any(calls) else ""
+    return "".join(str(message.text) for message in messages) + call_text
 
 
 def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
-    """Tells what is new in a text. What was told and is no part of it any more were thoughts, to
-    which only the end of their tag has been heard: the text begins anew."""
+    """Emit what is new in a text. If emitted text is no longer part of it, it was a thought whose
+    closing tag has just arrived: the text restarts."""
     if not text.startswith(emitted):
         emit("text", text="", restart=True)
         emitted = ""
@@ -605,19 +612,19 @@ def _stream_chunks(model: Any, prompt: Prompt, arguments: Mapping[str, Any]) -> 
 
 
 def _finish_reason(message: AIMessage) -> str:
-    """Why the model stopped, in lower case; "" while it has not."""
+    """Return why the model stopped, in lower case; "" while it has not."""
     meta = message.response_metadata
-    names = ("finish_reason", "done_reason", "stop_reason")  # Anthropic's is the last
-    found = next((str(meta[name]).lower() for name in names if meta.get(name)), "")
-    return "" if found in _EMPTY_REASONS else found
+    names = ("finish_reason", "done_reason", "stop_reason")  # the last is Anthropic's
+    reason = next((str(meta[name]).lower() for name in names if meta.get(name)), "")
+    return "" if reason in _EMPTY_REASONS else reason
 
 
 def _parse_invalid_calls(message: AIMessage) -> AIMessage:
-    """A message in which calls of tools whose arguments are JSON written loosely are calls as well."""
+    """Return the message with loosely written JSON arguments of tool calls parsed."""
     calls, broken = list(message.tool_calls), []
     for call in message.invalid_tool_calls:
-        given = str(call["args"] or "").strip()
-        args = {} if given in ("", "null") else parse_single(given)
+        arguments_text = str(call["args"] or "").strip()
+        args = {} if arguments_text in ("", "null") else parse_single(arguments_text)
         if isinstance(args, dict) and call["name"]:
             calls.append({"name": call["name"], "args": args, "id": call["id"], "type": "tool_call"})
         else:
@@ -634,7 +641,7 @@ def _complete_text(message: AIMessage, spec: ModelSpec) -> str:
 
 
 def _check_reply(message: AIMessage, text: str, spec: ModelSpec) -> None:
-    """Raises Trouble unless the message is a whole text."""
+    """Raise a ServiceError unless the message is a complete text."""
     finish = _finish_reason(message)
     feedback = message.response_metadata.get("prompt_feedback") or {}
     refusal = message.additional_kwargs.get("refusal")
@@ -651,8 +658,8 @@ def _check_reply(message: AIMessage, text: str, spec: ModelSpec) -> None:
         raise PromptTooLongError(f"{spec} had no room for a word ({finish})", PromptOverflow())
     if finish in _CUT_REASONS:
         raise ServiceError("cut off", f"{spec} reached its limit of output before the first word")
-    if not is_blank(text) and not finish and spec.protocol == "ollama":  # the last of its lines says why
+    if not is_blank(text) and not finish and spec.protocol == "ollama":  # its last line gives the reason
         raise ServiceError("unreachable", f"{spec} broke off", is_retryable=True)
     if is_blank(text):
-        ended = f" ({finish})" if finish else ""
-        raise ServiceError("malformed", f"{spec} answered without a text{ended}", is_retryable=True)
+        suffix = f" ({finish})" if finish else ""
+        raise ServiceError("malformed", f"{spec} answered without a text{suffix}", is_retryable=True)

@@ -1,7 +1,8 @@
-"""The clients of the providers: made once, shared on the one loop, closed at the end.
+"""API clients of the providers: created once, shared on one event loop, closed at the end.
 
-The libraries are imported when a client is first made: they are heavy, and a desk without a key
-needs none of them. No sampling parameter is ever sent: current models ignore or refuse them.
+The libraries are imported when a client is first created: they are slow to load, and an
+installation without a key needs none of them. No sampling parameter is ever sent, since current
+models ignore or refuse them.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-# A redirect would take keys and prompts to another address. The names are those of httpx and aiohttp.
+# A redirect would send keys and prompts to another address. Named as in httpx and aiohttp.
 _NO_REDIRECTS = {"follow_redirects": False, "allow_redirects": False}
 ANTHROPIC_INSTALL = "pip install langchain-anthropic"
-STREAM_TIMEOUT_FACTOR = 5  # a whole stream may take this many times as long as one answer
+STREAM_TIMEOUT_FACTOR = 5  # a whole stream may take this many times the timeout of one answer
 
 
 class ModelClients:
-    """One chat model for each name, one google-genai client, one limiter for each provider."""
+    """Cache of chat models by name, the google-genai client, and a limiter for each provider."""
 
     def __init__(self, settings: Settings, shared: ModelClients | None = None) -> None:
-        """`others` are those of the process: who asks with the same key waits in the same line."""
+        """`shared` are the clients of the process: users of the same key share its limits."""
         self.settings = settings
         self._shared = shared
         self._models: dict[tuple[str, bool], BaseChatModel] = {}
         self._gemini: genai.Client | None = None
-        self._session: aiohttp.ClientSession | None = None  # its connections
+        self._session: aiohttp.ClientSession | None = None  # connections of the Gemini client
         self._limiters: dict[tuple[str, bool], RequestLimiter] = {}
         self._cooldowns: dict[tuple[str, bool, bool], Cooldown] = {}
         self._token_budgets: dict[tuple[str, bool], int] = {}
@@ -60,7 +61,7 @@ class ModelClients:
         self._preload_task: asyncio.Task[None] | None = None
 
     def limiter(self, provider: str, is_report_server: bool = False) -> RequestLimiter:
-        """The turns at a provider; a server that is set for reports alone has its own."""
+        """Return the request limiter of a provider; a separate report server has its own."""
         if self._shared and (
             is_report_server or _quota_account(self, provider) == _quota_account(self._shared, provider)
         ):
@@ -72,49 +73,51 @@ class ModelClients:
         return self._limiters[provider, is_report_server]
 
     def cooldown(self, spec: ModelSpec, for_search: bool = False) -> Cooldown:
-        """The pause that a model's quota asks for; searches of a model have a quota of their own."""
+        """Return the cooldown of a model's quota; searches of a model have a separate quota."""
         return self._clients_in_charge(spec)._cooldowns.setdefault(
             (str(spec), spec.is_report_server, for_search), Cooldown()
         )
 
     def token_budget(self, spec: ModelSpec) -> int:
-        """The tokens that a prompt to a model may have, as far as is known."""
-        known = context_lengths.prompt_token_budget(spec, self.settings)
-        return min(known, self._clients_in_charge(spec)._token_budgets.get((str(spec), spec.is_report_server), known))
+        """Return the known maximum number of tokens of a prompt to a model."""
+        default = context_lengths.prompt_token_budget(spec, self.settings)
+        return min(
+            default, self._clients_in_charge(spec)._token_budgets.get((str(spec), spec.is_report_server), default)
+        )
 
     def limit_token_budget(self, spec: ModelSpec, token_budget: int) -> None:
-        """From now on prompts to a model have no more tokens: a longer one was refused."""
+        """Lower the token budget of a model after it has refused a longer prompt."""
         self._clients_in_charge(spec)._token_budgets[str(spec), spec.is_report_server] = token_budget
 
     def _clients_in_charge(self, spec: ModelSpec) -> ModelClients:
-        """Who keeps what is known of a model: the process, where it is asked as by the process."""
-        others = self._shared
-        if others and (
-            spec.is_report_server or _quota_account(self, spec.provider) == _quota_account(others, spec.provider)
+        """Return the clients with a model's state: the shared ones for the same quota account."""
+        shared = self._shared
+        if shared and (
+            spec.is_report_server or _quota_account(self, spec.provider) == _quota_account(shared, spec.provider)
         ):
-            return others._clients_in_charge(spec)
+            return shared._clients_in_charge(spec)
         return self
 
     def capabilities(self, spec: ModelSpec, schema: str = "") -> ServerCapabilities:
-        """How the server of a model lets itself be asked. Gemini takes schemas, and may refuse one: of
-        its service it is known by schema."""
-        own = schema if spec.protocol == "gemini" else ""
-        known = default_capabilities(spec.provider_details)
+        """Return the capabilities of a model's server. For Gemini they are kept per schema, since
+        it supports schemas but may refuse a particular one."""
+        schema_key = schema if spec.protocol == "gemini" else ""
+        defaults = default_capabilities(spec.provider_details)
         return self._clients_in_charge(spec)._capabilities.setdefault(
-            (spec.provider, spec.is_report_server, own), known
+            (spec.provider, spec.is_report_server, schema_key), defaults
         )
 
     def refused_features(self, spec: ModelSpec) -> set[str]:
-        """What a model does not take that others do; who learns of more adds it."""
+        """Return the features that a model has refused, a set that callers add to."""
         return self._clients_in_charge(spec)._refused_features.setdefault((str(spec), spec.is_report_server), set())
 
     async def chat(self, spec: ModelSpec) -> BaseChatModel:
-        """Return LangChain's model of a name, made once."""
+        """Return the LangChain model of a name, created once."""
         name = str(spec), spec.is_report_server
         if name not in self._models:
             google = await self.gemini() if spec.protocol == "gemini" else None
             async with self._build_lock:
-                if name not in self._models:  # importing takes a second: not on the loop
+                if name not in self._models:  # importing takes a second and must not block the event loop
                     build = _MODEL_BUILDERS[spec.protocol]
                     model = await asyncio.to_thread(_build_locked, build, spec, self.settings)
                     if google is not None:
@@ -123,11 +126,11 @@ class ModelClients:
         return self._models[name]
 
     async def gemini(self) -> genai.Client:
-        """The google-genai client, which all models of Gemini share."""
+        """Return the google-genai client that all Gemini models share."""
         if self._gemini is None:
             async with self._build_lock:
                 if self._gemini is None:
-                    await asyncio.to_thread(_build_locked, _import_google)  # takes a second: not on the loop
+                    await asyncio.to_thread(_build_locked, _import_google)  # importing takes a second
                     self._session = _build_session(self.settings)
                     self._gemini = await asyncio.to_thread(
                         _build_locked, _build_google_client, self.settings, self._session
@@ -135,16 +138,16 @@ class ModelClients:
         return self._gemini
 
     async def interactions_api(self) -> Any:
-        """The part of the google-genai client that agents are asked with. It repeats nothing: what it
-        begins twice is paid for twice."""
-        found = (await self.gemini()).aio.interactions
-        found.sdk_configuration.retry_config = None
-        return found
+        """Return the agent API of the google-genai client, without its retries: a task started
+        twice is charged twice."""
+        interactions = (await self.gemini()).aio.interactions
+        interactions.sdk_configuration.retry_config = None
+        return interactions
 
     def preload(self, specs: Sequence[ModelSpec], *, with_search: bool) -> None:
-        """Begins to make the clients of some models, in this order, and with `search` that of Gemini's
-        search: whoever asks one of them later need not wait for its library. Only the first call
-        of a process's clients does anything."""
+        """Start to create the clients of some models in this order, and with `with_search` that of
+        Gemini's search, so that later calls need not wait for the libraries. Only the first call
+        has an effect."""
         if self._preload_task is None:
             self._preload_task = asyncio.create_task(self._preload_clients(specs, with_search))
 
@@ -154,10 +157,11 @@ class ModelClients:
                 await self.chat(spec)
             if with_search:
                 await self.gemini()
-        except Exception as error:  # noqa: BLE001 - who asks meets it again, and is told
+        except Exception as error:  # noqa: BLE001 - the error is raised again when the client is first used
             log.debug("not every client is made ahead: %s", type(error).__name__)
 
     async def close(self) -> None:
+        """Cancel preloading and close all clients."""
         if self._preload_task is not None:
             self._preload_task.cancel()
             await asyncio.wait([self._preload_task])
@@ -174,7 +178,7 @@ class ModelClients:
 
 
 def _quota_account(clients: ModelClients, provider: str) -> tuple[str, str]:
-    """Whose quota the requests to a provider count against: a key, and an address."""
+    """Return the key and the address whose quota the requests to a provider count against."""
     settings = clients.settings
     return settings.key(provider), settings.url(provider)
 
@@ -183,16 +187,16 @@ _import_lock = threading.Lock()
 
 
 def _build_locked(build: Callable[..., _T], *args: Any) -> _T:
-    """Builds one client at a time: libraries that import themselves in a circle break when two
-    threads import them at once."""
+    """Build one client at a time: libraries with circular imports break when two threads import
+    them at once."""
     with _import_lock:
         return build(*args)
 
 
 def _silence_warnings() -> None:
-    """Keep warnings of Gemini's libraries from the terminal: a failure is reported as such anyway.
+    """Suppress warnings of Gemini's libraries on the terminal: failures are reported separately.
 
-    They warn of empty answers and of names that are new to them, and google-genai does not await the
+    They warn of empty answers and of names unknown to them, and google-genai does not await the
     body of an error response over aiohttp.
     """
     warnings.filterwarnings("ignore", message="coroutine 'ClientResponse.json' was never awaited")
@@ -203,8 +207,8 @@ def _silence_warnings() -> None:
 
 @cache
 def _google_client_args() -> Mapping[str, Any]:
-    """What clients of Gemini are made with. Left alone, each of them reads the certificates three
-    times, for 25 ms and 0.3 MB each; httpx calls them `verify`, aiohttp `ssl`."""
+    """Return the arguments for Gemini's HTTP clients. By default each of them loads the
+    certificates three times, at 25 ms and 0.3 MB each; httpx calls them `verify`, aiohttp `ssl`."""
     import httpx
 
     certificates = httpx.create_ssl_context()
@@ -218,15 +222,16 @@ def _import_google() -> None:
 
 
 def _build_session(settings: Settings) -> aiohttp.ClientSession | None:
-    """The connections to Gemini; None without aiohttp, in whose place httpx comes. Those that google-genai
-    makes by itself ask a thread for the proxy and another for a password before every request."""
+    """Return the HTTP session for Gemini; None without aiohttp, in which case httpx is used. The
+    sessions that google-genai creates start one thread for the proxy and one for a password before
+    every request."""
     try:
         import aiohttp
     except ImportError:
         return None
 
     class Response(aiohttp.ClientResponse):
-        """A response whose event stream is a regular one, and whose text has no byte order mark."""
+        """A response that normalises event streams and strips the byte order mark of its text."""
 
         async def start(self, connection: Connection) -> aiohttp.ClientResponse:
             await super().start(connection)
@@ -238,7 +243,7 @@ def _build_session(settings: Settings) -> aiohttp.ClientSession | None:
             return (await super().text(encoding, errors)).removeprefix("\ufeff")
 
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),  # the turns at a provider are ours
+        connector=aiohttp.TCPConnector(limit=0),  # our own limiter bounds the requests
         cookie_jar=aiohttp.DummyCookieJar(),
         response_class=Response,
         proxy=_proxy_url(base_url(settings)),
@@ -246,17 +251,17 @@ def _build_session(settings: Settings) -> aiohttp.ClientSession | None:
 
 
 async def _normalise_stream(response: Any) -> None:
-    """Let an event stream over httpx, of whatever version, be read as a regular one."""
+    """Normalise an event stream over any version of httpx."""
     if response.headers.get("content-type", "").startswith(event_stream.CONTENT_TYPE):
         chunks = response.aiter_bytes
         vars(response)["aiter_bytes"] = lambda: event_stream.normalise_events(chunks(), "openai")
 
 
 def _proxy_url(url: str) -> str | None:
-    """The proxy that the environment sets for an address."""
+    """Return the proxy that the environment sets for a URL."""
     parts = urlsplit(url)
-    passed = proxy_bypass(parts.hostname or "")
-    return None if passed else getproxies().get(parts.scheme)
+    is_bypassed = proxy_bypass(parts.hostname or "")
+    return None if is_bypassed else getproxies().get(parts.scheme)
 
 
 def _build_google_client(settings: Settings, session: aiohttp.ClientSession | None) -> genai.Client:
@@ -272,8 +277,8 @@ def _build_google_client(settings: Settings, session: aiohttp.ClientSession | No
             client_args=_google_client_args(),
             async_client_args=_google_client_args(),
             aiohttp_client=session,
-            # Repeating is decided by `Chat`, which knows what was paid for. Without options the library
-            # repeats a lost connection by itself, after up to 10 s.
+            # `Chat` decides about retries, since it knows what was paid for. Without options the
+            # library repeats a lost connection by itself, after up to 10 s.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
         ),
     )
@@ -295,8 +300,8 @@ def _build_openai_model(spec: ModelSpec, settings: Settings) -> BaseChatModel:
     return ChatOpenAI(
         model=spec.name,
         api_key=SecretStr(key or "none"),
-        base_url=url,  # said outright: the library reads no address by itself
-        # Not a number: for those LangChain shares one client in the process, even one that is closed.
+        base_url=url,  # explicit, so that the library reads no address from the environment
+        # Not a number: for numbers LangChain shares one client in the process, even a closed one.
         timeout=httpx.Timeout(settings.model_timeout * STREAM_TIMEOUT_FACTOR),
         max_retries=0,
         http_client=openai.DefaultHttpxClient(follow_redirects=False),
@@ -320,7 +325,7 @@ def _build_ollama_model(spec: ModelSpec, settings: Settings) -> BaseChatModel:
 
 
 def _build_anthropic_model(spec: ModelSpec, settings: Settings) -> BaseChatModel:
-    """Its client is set here: the one that the library makes follows redirects, and is shared."""
+    """Build a model with our own client: the library's would follow redirects, and is shared."""
     try:
         import anthropic
         from langchain_anthropic import ChatAnthropic
@@ -334,10 +339,12 @@ def _build_anthropic_model(spec: ModelSpec, settings: Settings) -> BaseChatModel
         model=spec.name, api_key=SecretStr(key), base_url=url, timeout=timeout, max_retries=0,
         stop=None,
     )  # fmt: skip
-    made: dict[str, Any] = {"api_key": key, "base_url": url, "timeout": timeout, "max_retries": 0}
-    vars(model)["_client"] = anthropic.Client(**made, http_client=anthropic.DefaultHttpxClient(follow_redirects=False))
+    arguments: dict[str, Any] = {"api_key": key, "base_url": url, "timeout": timeout, "max_retries": 0}
+    vars(model)["_client"] = anthropic.Client(
+        **arguments, http_client=anthropic.DefaultHttpxClient(follow_redirects=False)
+    )
     vars(model)["_async_client"] = anthropic.AsyncClient(
-        **made, http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False)
+        **arguments, http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False)
     )
     return model
 
@@ -348,7 +355,7 @@ _MODEL_BUILDERS = {
 
 
 async def _close_model(model: Any) -> None:
-    """Closes a chat model's connections, whatever its library calls that."""
+    """Close the connections of a chat model, by whatever name its library has for that."""
     candidates = (
         model,
         getattr(model, "root_async_client", None),

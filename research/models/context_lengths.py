@@ -1,6 +1,5 @@
-"""How long a prompt may be: the context of a model from one dated table, from the settings, and from
-what a server has said when it refused one. All in tokens as `counting` estimates them.
-"""
+"""Maximum lengths of prompts: from a dated table of context lengths, from the settings, and from
+the refusals of servers. All in tokens as estimated by `token_counts`."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from research import data
 from research.core.settings import Settings
 from research.models.roles import ModelSpec
 
-ANSWER_TOKENS = 8_192  # tokens that are kept for the answer, but no more than a quarter of the context
-MAX_PROMPT_TOKENS = 200_000  # of a prompt, unless the setting says more: beyond it some models cost twice as much
-UNKNOWN_CONTEXT_TOKENS = 8_192  # the context of a server that has refused a prompt without saying how long one may be
-MIN_CONTEXT_TOKENS = 2_048  # a context; a smaller number in a refusal means something else
-SAFETY_FACTOR = 0.9  # of what a server says it takes: it wraps messages in tokens of its own
+ANSWER_TOKENS = 8_192  # reserved for the answer, but no more than a quarter of the context
+MAX_PROMPT_TOKENS = 200_000  # unless the setting allows more: longer prompts cost twice as much with some models
+UNKNOWN_CONTEXT_TOKENS = 8_192  # assumed for a server that refused a prompt without giving a limit
+MIN_CONTEXT_TOKENS = 2_048  # smaller numbers in a refusal are not context lengths
+SAFETY_FACTOR = 0.9  # share of a server's limit: it wraps messages in tokens of its own
 _LENGTH_IN_NAME = re.compile(r"(?:^|[-_.])(\d{1,4})k(?![a-z\d])|[-_](4096|8192|16384|32768|65536|131072)\b")
 
 
@@ -40,30 +39,33 @@ def _context_table() -> dict[str, int]:
 
 
 def context_length(spec: ModelSpec, settings: Settings) -> int:
-    """The tokens of a model's context, for prompt and answer together: what is set for it, else what
-    Ollama is asked for, what the model's own name says (`moonshot-v1-8k`), and what the table has for
-    the longest beginning of its name, which Ollama is never asked to go beyond. Unknown models have
-    that of their provider."""
+    """Return the context length of a model in tokens, for prompt and answer together.
+
+    In order: the configured length, the one in the model's name (`moonshot-v1-8k`), the table's
+    entry with the longest matching beginning of the name, the provider's default. For Ollama it is
+    the configured context, capped by the table.
+    """
     return _configured_length(spec, settings) or _default_length(spec, settings)
 
 
 def prompt_token_budget(spec: ModelSpec, settings: Settings) -> int:
-    """The tokens that a prompt to a model may have."""
-    chosen = _configured_length(spec, settings)
-    return _subtract_answer(chosen or min(_default_length(spec, settings), MAX_PROMPT_TOKENS))
+    """Return the maximum number of tokens of a prompt to a model."""
+    configured = _configured_length(spec, settings)
+    return _subtract_answer(configured or min(_default_length(spec, settings), MAX_PROMPT_TOKENS))
 
 
 def reduce_token_budget(limit: int, counted_tokens: int, sent_tokens: int) -> int:
-    """The tokens that a prompt may have after one of `sent` tokens by our count was refused.
+    """Return the token budget after a prompt of `sent_tokens` by our estimate was refused.
 
-    `limit` is what the server says it takes and `asked` what it has counted; 0 is not said. What it
-    counts higher than we do is allowed for, and where it did not say what it had counted, that it did.
+    `limit` is what the server accepts and `counted_tokens` its count of the prompt; 0 if it gives
+    none. The budget allows for a server's count being higher than our estimate, and assumes so
+    without a count.
     """
-    if not MIN_CONTEXT_TOKENS <= limit <= 2 * sent_tokens:  # not said, or not of this prompt
+    if not MIN_CONTEXT_TOKENS <= limit <= 2 * sent_tokens:  # missing, or not about this prompt
         return min(_subtract_answer(UNKNOWN_CONTEXT_TOKENS), sent_tokens // 2)
     counted = counted_tokens if limit < counted_tokens <= 4 * sent_tokens else 0
-    higher = max(1.0, (counted or 1.25 * limit) / sent_tokens)
-    return min(int(_subtract_answer(limit) * SAFETY_FACTOR / higher), sent_tokens * 4 // 5)
+    ratio = max(1.0, (counted or 1.25 * limit) / sent_tokens)
+    return min(int(_subtract_answer(limit) * SAFETY_FACTOR / ratio), sent_tokens * 4 // 5)
 
 
 def _subtract_answer(tokens: int) -> int:
@@ -71,18 +73,18 @@ def _subtract_answer(tokens: int) -> int:
 
 
 def _configured_length(spec: ModelSpec, settings: Settings) -> int:
-    """What `SIGHTLINE_CONTEXT_LENGTH` says of a model; 0 if nothing. Of Ollama a number alone says
-    nothing: it has a setting of its own."""
-    known = settings.providers
-    chosen = {_table_key(name, known): tokens for name, tokens in settings.contexts.items() if name}
-    if found := _longest_match(_table_names(spec), chosen):
-        return found
+    """Return the length that `SIGHTLINE_CONTEXT_LENGTH` sets for a model; 0 if none. A number
+    without a name does not apply to Ollama, which has its own setting."""
+    providers = settings.providers
+    lengths = {_table_key(name, providers): tokens for name, tokens in settings.contexts.items() if name}
+    if length := _longest_match(_table_names(spec), lengths):
+        return length
     return 0 if spec.protocol == "ollama" else settings.contexts.get("", 0)
 
 
 def _table_key(name: str, providers: Collection[str]) -> str:
-    """A name of the setting as one of the table: a provider alone, or a model; a Gemini name where no
-    provider is named."""
+    """Convert a name in the setting to a key of the table: a provider, or a model; without a
+    provider it is a Gemini model."""
     if name in providers:
         return f"{name}:"
     return name if name.partition(":")[0] in providers else f"gemini:{name}"
@@ -90,23 +92,23 @@ def _table_key(name: str, providers: Collection[str]) -> str:
 
 def _default_length(spec: ModelSpec, settings: Settings) -> int:
     if spec.protocol == "ollama":
-        found = _longest_match(_table_names(spec), _context_table())
-        return min(settings.ollama_context, found or settings.ollama_context)
-    if named := _LENGTH_IN_NAME.search(spec.name.lower()):
-        return int(named[1]) * 1000 if named[1] else int(named[2])
+        table_length = _longest_match(_table_names(spec), _context_table())
+        return min(settings.ollama_context, table_length or settings.ollama_context)
+    if match := _LENGTH_IN_NAME.search(spec.name.lower()):
+        return int(match[1]) * 1000 if match[1] else int(match[2])
     names = _table_names(spec)
-    if spec.protocol == "openai":  # the same models have the same names at many a provider
+    if spec.protocol == "openai":  # many providers offer the same models under the same names
         names |= _table_names(ModelSpec("openai", spec.name))
     return _longest_match(names, _context_table()) or spec.provider_details.context
 
 
 def _table_names(spec: ModelSpec) -> set[str]:
-    """The names of a model in the table, with and without its maker's before it (`Qwen/Qwen3-8B`)."""
+    """Return a model's keys in the table, with and without its maker (`Qwen/Qwen3-8B`)."""
     name = spec.name.lower()
     return {f"{spec.provider}:{name}", f"{spec.provider}:{name.rpartition('/')[2]}"}
 
 
 def _longest_match(names: Collection[str], table: Mapping[str, int]) -> int:
-    """The entry with the longest beginning of any name; 0 if there is none."""
-    fits = [key for key in table if any(name.startswith(key) for name in names)]
-    return table[max(fits, key=lambda key: len(key.partition(":")[2]))] if fits else 0
+    """Return the entry with the longest matching beginning of a name; 0 if there is none."""
+    matching = [key for key in table if any(name.startswith(key) for name in names)]
+    return table[max(matching, key=lambda key: len(key.partition(":")[2]))] if matching else 0

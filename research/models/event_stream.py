@@ -1,9 +1,9 @@
-"""Event streams as servers send them, made such that the libraries of the models can read them.
+"""Normalisation of servers' event streams for the libraries of the models.
 
-google-genai takes every line for JSON: a comment, an `event:` or a `[DONE]` breaks it. OpenAI's stumbles
-over `data: null` and drops the event behind a byte order mark, and LangChain drops an event whose delta
-is null or absent together with the end that it tells.
-Where `[DONE]` follows a text for whose end no reason was given, it is the reason. The format:
+google-genai parses every line as JSON: a comment, an `event:` or a `[DONE]` breaks it. OpenAI's
+library fails on `data: null` and drops the event after a byte order mark, and LangChain drops an
+event whose delta is null or absent together with its finish reason. Where `[DONE]` follows a text
+without a finish reason, a finish event is inserted. The format:
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
@@ -15,7 +15,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 CONTENT_TYPE = "text/event-stream"
-# The events that end a stream of each wire.
+# Events that end a stream, by protocol.
 END_EVENTS = {
     "openai": b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n',
     "gemini": b'data: {"candidates": [{"finishReason": "STOP"}]}\n',
@@ -28,28 +28,28 @@ _NULL_DELTA = re.compile(rb'(?<!\\)"delta"(\s*:\s*)null')
 
 
 async def normalise_events(chunks: AsyncIterable[bytes], protocol: str) -> AsyncIterator[bytes]:
-    """Yield the lines of an event stream without those that say nothing, `data` in its usual spelling."""
-    left, ended, first = b"", False, True
+    """Yield the lines of an event stream without empty ones, `data` in its usual spelling."""
+    remainder, ended, is_first = b"", False, True
     async for chunk in chunks:
-        *lines, left = (left + chunk).split(b"\n")
-        if lines and first:
-            lines[0], first = lines[0].removeprefix(codecs.BOM_UTF8), False
-        out = bytearray()
+        *lines, remainder = (remainder + chunk).split(b"\n")
+        if lines and is_first:
+            lines[0], is_first = lines[0].removeprefix(codecs.BOM_UTF8), False
+        output = bytearray()
         for line in lines:
-            plain, ended = _normalise_line(line, protocol, ended)
-            out += plain
-        if out:
-            yield bytes(out)
-    if left:
-        yield _normalise_line(left, protocol, ended)[0]
+            normalised, ended = _normalise_line(line, protocol, ended)
+            output += normalised
+        if output:
+            yield bytes(output)
+    if remainder:
+        yield _normalise_line(remainder, protocol, ended)[0]
 
 
 def _normalise_line(line: bytes, protocol: str, has_ended: bool) -> tuple[bytes, bool]:
-    """A line as it is passed on, and whether the text has ended with it."""
-    found = _DATA_LINE.match(line)
-    if not found:
+    """Return the normalised line, and whether the text has ended with it."""
+    match = _DATA_LINE.match(line)
+    if not match:
         return (b"" if _NON_DATA_LINE.match(line) else line + b"\n"), has_ended
-    data = found[1].strip()
+    data = match[1].strip()
     if data in (b"", b"null"):
         return b"", has_ended
     if data.startswith(b"[DONE]"):
@@ -63,7 +63,7 @@ def _normalise_line(line: bytes, protocol: str, has_ended: bool) -> tuple[bytes,
 
 
 class NormalisedContent:
-    """The body of a response over aiohttp whose chunks are those of a regular event stream."""
+    """Body of an aiohttp response that normalises its event stream."""
 
     def __init__(self, content: Any) -> None:
         self._content = content

@@ -1,9 +1,9 @@
-"""Gemini's API: the model that plans, reflects, writes and checks, and the JSON of a grounded answer.
+"""Gemini's API: the chat model, and the JSON of a grounded answer.
 
-The model is LangChain's ChatGoogleGenerativeAI over the google-genai client of the process. A grounded
-answer is read as JSON: its offsets count the bytes of the text as it was sent.
+The chat model is LangChain's ChatGoogleGenerativeAI over the google-genai client of the process. A
+grounded answer is read as JSON: its offsets count the bytes of the text as it was sent.
 
-Sources: https://ai.google.dev/api/generate-content and, for the calls of functions,
+Sources: https://ai.google.dev/api/generate-content and, for function calls,
 https://ai.google.dev/gemini-api/docs/function-calling.
 """
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from research.core.settings import Settings
 
-# Sent with every request, whatever the library's own default: the version v1 lacks the `-latest`
-# aliases and previews of models, and need not know tools and system instructions.
+# Sent with every request, whatever the library's default: version v1 lacks the `-latest` aliases
+# and preview models, and may not support tools and system instructions.
 API_VERSION = "v1beta"
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 _VERSION_SUFFIX = re.compile(r"/v\d+(?:alpha|beta)?\d*/*$")
 
 
 def base_url(settings: Settings) -> str:
-    """Return the address of the service without an API version: the one that is set, which may end in
-    a version, or else Google's."""
+    """Return the service's address without an API version: the configured one, which may end in a
+    version, or else Google's."""
     return _VERSION_SUFFIX.sub("", settings.gemini_url).rstrip("/") or DEFAULT_BASE_URL
 
 
 def build_model(name: str, settings: Settings, client_args: Mapping[str, Any]) -> ChatGoogleGenerativeAI:
-    """Build a chat model with a client of its own, for which `share_client` puts another."""
+    """Build a chat model with its own client, which `share_client` replaces."""
     from langchain_google_genai import ChatGoogleGenerativeAI
 
     return ChatGoogleGenerativeAI(
@@ -45,24 +45,24 @@ def build_model(name: str, settings: Settings, client_args: Mapping[str, Any]) -
         api_key=settings.gemini_key,
         base_url=base_url(settings),
         api_version=API_VERSION,
-        vertexai=False,  # else variables of the environment choose the service
-        temperature=None,  # else 0.7 for every name that is none of Gemini 3
-        max_retries=1,  # attempts, not repeats
+        vertexai=False,  # otherwise environment variables choose the service
+        temperature=None,  # otherwise 0.7 for every model other than Gemini 3
+        max_retries=1,  # counts attempts, not retries
         client_args=dict(client_args),
     )
 
 
 async def share_client(model: ChatGoogleGenerativeAI, client: genai.Client) -> None:
-    """Let a model use a client that others use as well; its own is closed."""
+    """Replace a model's client by a shared one, and close the former."""
     await model.aclose()
     model.client = client
 
 
 def bind_functions(model: ChatGoogleGenerativeAI, tools: Sequence[Mapping[str, Any]]) -> Runnable[Any, Any]:
-    """Bind functions in OpenAI's form to a model.
+    """Bind functions in OpenAI's format to a model.
 
-    The model's own `bind_tools` changes the schemas of arguments: it declares an object without properties
-    as a text, and optional members of objects within objects as required.
+    The model's own `bind_tools` changes the schemas of arguments: it declares an object without
+    properties as a string, and optional members of nested objects as required.
     """
     from google.genai import types
 
@@ -81,7 +81,7 @@ async def generate_content(client: genai.Client, name: str, prompt: str, config:
     """Return the JSON of a model's answer as the service sent it.
 
     Args:
-        config: Members of google-genai's GenerateContentConfig.
+        config: Fields of google-genai's GenerateContentConfig.
 
     Raises:
         google.genai.errors.APIError: The service refuses the request.
@@ -94,12 +94,12 @@ async def generate_content(client: genai.Client, name: str, prompt: str, config:
         contents=prompt,
         config=types.GenerateContentConfig(**config, should_return_http_response=True),
     )
-    sent = response.sdk_http_response
-    return json.loads(((sent and sent.body) or "").removeprefix("\ufeff"))
+    http_response = response.sdk_http_response
+    return json.loads(((http_response and http_response.body) or "").removeprefix("\ufeff"))
 
 
 def quote_model_name(name: str) -> str:
-    """Return a name of a model as a part of the path of a request. Anything may be set as a name."""
+    """Quote a model name for a URL path. The setting accepts any text."""
     return quote(name, safe="/:")
 
 
@@ -107,8 +107,8 @@ def quote_model_name(name: str) -> str:
 
 
 def get_member(json_object: Any, name: str) -> Any:
-    """Return a member by its name in Python, which the JSON may spell as such or with capitals; None if
-    it is not there."""
+    """Return a member by its Python name, which the JSON may spell in snake case or camel case;
+    None if it is absent."""
     return json_object.get(name, json_object.get(_camel_case(name))) if isinstance(json_object, dict) else None
 
 
@@ -125,12 +125,12 @@ def list_member(json_object: Any, name: str) -> list[Any]:
 
 
 def count_member(json_object: Any, name: str) -> int | None:
-    """Return a member that is a whole number from 0 on."""
+    """Return a member that is a non-negative integer; None for anything else."""
     return parse_count(get_member(json_object, name))
 
 
 def parse_count(value: Any) -> int | None:
-    """Return a whole number from 0 on, which the JSON may write as a text; None for anything else."""
+    """Return a non-negative integer, which the JSON may hold as text; None for anything else."""
     if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
-        return int(value)  # as the JSON of protocol buffers writes long numbers
+        return int(value)  # protocol buffers write long integers as JSON strings
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,8 +1,8 @@
-"""JSON as models write it: in prose and fences, with comments, trailing commas, quotes of other kinds,
-Python's constants and line breaks within texts.
+"""Parser for JSON as models write it: inside prose and fences, with comments, trailing commas,
+other quotes, Python's constants and line breaks within strings.
 
-What is read here has one reading only. Brackets have to balance and every text has to end: JSON that broke
-off is never completed, since half a plan would pass for a plan. Libraries that repair JSON complete it.
+Only unambiguous input is read. Brackets have to balance and every string has to end: truncated JSON
+is never completed, as libraries that repair JSON do, since half a plan would pass for a plan.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# A list counts as the beginning of JSON only with an object in it: prose has brackets of its own.
+# A list starts JSON only with an object in it: prose has brackets of its own.
 _START = re.compile(r"\{|\[\s*\{")
-# A text within JSON, to its end or that of all, or a bracket.
+# A JSON string to its end or the end of the text, or a bracket.
 _STRING = r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)'
 _BRACKETS = {
     "{": re.compile(_STRING + r"|[{}]", re.S),
@@ -37,26 +37,25 @@ _OPENING_BRACKETS = {"}": "{", "]": "["}
 
 
 def parse_strict(text: str) -> list[Any]:
-    """Return the objects, and the lists of objects, that are correct JSON in a text and stand in no other
-    of them, as Python values; of JSON alone, the value that it is. Nothing is returned from within or
-    behind one that does not end.
-    """
+    """Return the outermost objects, and lists of objects, of correct JSON in a text as Python
+    values. If the whole text is JSON, return its value. Nothing within or behind an unclosed one is
+    returned."""
     return _load(text) or _scan(text, _read_strict)
 
 
 def parse_lenient(text: str) -> list[Any]:
-    """Return the same of JSON that may be written loosely."""
+    """Return the objects and lists of objects in a text, also of loosely written JSON."""
     return _scan(text, _read_lenient)
 
 
 def parse_single(text: str) -> Any:
-    """Return the object or list that a text has in it; None if there is none, or several."""
-    found = parse_strict(text) or parse_lenient(text)
-    return found[0] if len(found) == 1 else None
+    """Return the one object or list in a text; None if there is none, or several."""
+    values = parse_strict(text) or parse_lenient(text)
+    return values[0] if len(values) == 1 else None
 
 
 def _load(text: str) -> list[Any]:
-    """The value that a text is as it stands, also if it is JSON within a JSON text; [] if it is none."""
+    """Return the value of a JSON text (also JSON within a JSON string) as a list; [] if invalid."""
     try:
         value = json.loads(text, strict=False)
         return [json.loads(value, strict=False) if isinstance(value, str) else value]
@@ -65,19 +64,19 @@ def _load(text: str) -> list[Any]:
 
 
 def _scan(text: str, read_piece: Callable[[str, int], tuple[str, int]]) -> list[Any]:
-    found: list[Any] = []
+    values: list[Any] = []
     start = _START.search(text)
     while start:
         piece, end = read_piece(text, start.start())
         if not end:
             break
-        found += _load(piece)
+        values += _load(piece)
         start = _START.search(text, end)
-    return found
+    return values
 
 
 def _read_strict(text: str, start: int) -> tuple[str, int]:
-    """A piece of a text that begins with a bracket, up to where that is closed; its end is 0 if it is not."""
+    """Return the piece from an opening bracket to its closing one, and its end; 0 if unclosed."""
     depth = 0
     for step in _BRACKETS[text[start]].finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(step[0], 0)
@@ -87,58 +86,61 @@ def _read_strict(text: str, start: int) -> tuple[str, int]:
 
 
 def _read_lenient(text: str, start: int) -> tuple[str, int]:
-    """The same of a piece that is written loosely, rewritten as JSON. One with a word that has no meaning
-    in JSON is none: the search goes on behind it."""
-    out: list[str] = []
-    opened: list[str] = []
-    before = ""
+    """Return a loosely written piece rewritten as JSON, and its end; 0 if it is unclosed.
+
+    A piece with a word that is meaningless in JSON becomes invalid, and the search goes on behind
+    it.
+    """
+    output: list[str] = []
+    open_brackets: list[str] = []
+    previous_kind = ""
     for kind, piece, end in _tokenize(text, start):
         if kind == "text":
-            out.append(_normalise_string(piece))
+            output.append(_normalise_string(piece))
         elif kind == "word":
-            out.append(_normalise_word(piece))
+            output.append(_normalise_word(piece))
         elif piece in "{[":
-            opened.append(piece)
-            out.append(piece)
+            open_brackets.append(piece)
+            output.append(piece)
         elif piece in _OPENING_BRACKETS:
-            if not opened or opened.pop() != _OPENING_BRACKETS[piece]:
+            if not open_brackets or open_brackets.pop() != _OPENING_BRACKETS[piece]:
                 return "", 0
-            if out[-1] == ",":
-                out.pop()
-            out.append(piece)
-            if not opened:
-                return "".join(out), end
+            if output[-1] == ",":
+                output.pop()
+            output.append(piece)
+            if not open_brackets:
+                return "".join(output), end
         else:
-            if piece == ":" and before == "word":
-                out[-1] = json.dumps(out[-1].lstrip("\0"))  # a name without quotes
-            out.append(piece)
-        before = kind
+            if piece == ":" and previous_kind == "word":
+                output[-1] = json.dumps(output[-1].lstrip("\0"))  # an unquoted key
+            output.append(piece)
+        previous_kind = kind
     return "", 0
 
 
 def _tokenize(text: str, start: int) -> Iterator[tuple[str, str, int]]:
-    """The tokens of JSON without what stands between them, each with its kind and its end."""
-    while (found := _TOKEN.match(text, start)) and found.end() > start:
-        start = found.end()
-        if found.lastgroup and found.lastgroup != "space":
-            yield found.lastgroup, _ASCII_MARKS.get(found[0], found[0]), start
+    """Yield the kind, text and end of each JSON token, without white space and comments."""
+    while (match := _TOKEN.match(text, start)) and match.end() > start:
+        start = match.end()
+        if match.lastgroup and match.lastgroup != "space":
+            yield match.lastgroup, _ASCII_MARKS.get(match[0], match[0]), start
 
 
 def _normalise_word(word: str) -> str:
-    """A constant or a number as JSON has it; another word behind a NUL, which no JSON has."""
-    known = _CONSTANTS.get(word.lower())
-    return known or (word if _NUMBER.fullmatch(word) else "\0" + word)
+    """Return a constant or number as in JSON; put a NUL, invalid in JSON, before others."""
+    constant = _CONSTANTS.get(word.lower())
+    return constant or (word if _NUMBER.fullmatch(word) else "\0" + word)
 
 
 def _normalise_string(text: str) -> str:
-    """A text in JSON's quotes. Escapes that JSON has not, as of Markdown and formulas, are characters."""
+    """Return a string in JSON's quotes. Escapes unknown to JSON are literal."""
 
-    def kept(escape: re.Match[str]) -> str:
+    def replacement(escape: re.Match[str]) -> str:
         if escape["known"]:
             return escape[0]
         return "'" if escape["other"] == "'" else "\\\\" + escape["other"]
 
-    inner = _ESCAPE.sub(kept, text[1:-1])
+    inner = _ESCAPE.sub(replacement, text[1:-1])
     if text[0] != '"':
         inner = re.sub(r'(\\.)|"', lambda found: found[1] or '\\"', inner, flags=re.S)
     return f'"{inner}"'

@@ -1,6 +1,6 @@
-"""Names of Gemini models that are shut down, answered by another model, or aliases of one.
+"""Gemini model names that are shut down, redirected to another model, or aliases.
 
-From one dated table, `data/models.json`.
+Source: the dated table `data/models.json`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from research.core.records import Record
 
 
 class ModelRedirect(Record):
-    """From a day on, requests for a model are answered by another one, at that one's price."""
+    """From `day` on, another model answers the requests for a model, at that model's price."""
 
     day: date
     model: str
@@ -33,36 +33,36 @@ def names_as_of() -> date:
 
 
 def shut_down_models() -> dict[str, str]:
-    """Return the names that are shut down, each with the day as ISO 8601, "" if it is not known."""
-    found: dict[str, str] = _load_table()["shut_down"]
-    return found
+    """Return the names that are shut down with the day in ISO 8601, "" if it is unknown."""
+    names: dict[str, str] = _load_table()["shut_down"]
+    return names
 
 
 @cache
 def model_redirects() -> dict[str, ModelRedirect]:
-    """Return the names whose requests go to another model."""
+    """Return the names whose requests another model answers."""
     routed = _load_table()["routed"].items()
     return {name: ModelRedirect(day=entry["from"], model=entry["to"]) for name, entry in routed}
 
 
 def model_aliases() -> dict[str, str]:
-    """Return the names that stand for another one."""
-    found: dict[str, str] = _load_table()["aliases"]
-    return found
+    """Return the aliases with the names they stand for."""
+    aliases: dict[str, str] = _load_table()["aliases"]
+    return aliases
 
 
 def resolve_name(name: str, day: date) -> str:
     """Return the name of the model that answers requests for `name` on a day."""
     name = model_aliases().get(name, name)
-    route = model_redirects().get(name)
-    return route.model if route and day >= route.day else name
+    redirect = model_redirects().get(name)
+    return redirect.model if redirect and day >= redirect.day else name
 
 
 def describe_change(name: str) -> str:
-    """Return a sentence on a name that is gone or going; "" for any other name."""
+    """Return a sentence about a name that is shut down or redirected; "" for any other name."""
     if name in shut_down_models():
         when = f" on {shut_down_models()[name]}" if shut_down_models()[name] else ""
         return f"{name} was shut down{when}"
-    if route := model_redirects().get(name):
-        return f"from {route.day} on {name} is answered by {route.model}, at that model's price"
+    if redirect := model_redirects().get(name):
+        return f"from {redirect.day} on {name} is answered by {redirect.model}, at that model's price"
     return ""

@@ -1,4 +1,4 @@
-"""Compares the names, routes and prices of models that ship with a provider's own list of models."""
+"""Comparison of the shipped model names, redirects and prices with a provider's list of models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODEL_NAME = re.compile(r"[\w.:/@-]{1,200}")
 
 
 class NameCheck(Record):
-    """A model that Sightline names: for what, and whether the provider's list has it."""
+    """A model name in use: its uses, and whether the provider's list has it."""
 
     name: str
     uses: tuple[str, ...]
@@ -27,9 +27,10 @@ class NameCheck(Record):
 
 
 class ModelComparison(Record):
-    """The models named here and whether they are listed, and the listed ones that have no price.
+    """The models in use with whether they are listed, and the listed ones without a price.
 
-    `dates` are the days on which each table was looked up; `failure` tells why there was no list.
+    `dates` are the days on which each table was looked up; `failure` is the reason why there is no
+    list.
     """
 
     dates: Mapping[str, date] = Field(default_factory=dict)
@@ -39,22 +40,22 @@ class ModelComparison(Record):
 
 
 def compare_names(listed_names: Collection[str], used_names: Iterable[tuple[str, str]], day: date) -> ModelComparison:
-    """Compare a list of Gemini's models with the names that Sightline has of them on a day.
+    """Compare a list of Gemini's models with the names in use on a day.
 
     Args:
-        listed: Names of models, with or without "models/" before them.
-        used: Pairs of a name that has to work and what it is used for. Added to them are aliases, models
-            that answer for others, and models with a price that still answer themselves.
-        day: Routes that begin later are not followed yet.
+        listed_names: Names of models, with or without "models/" before them.
+        used_names: Pairs of a name that has to work and its use. Aliases, redirect targets, and
+            models with a price that still answer themselves are added.
+        day: Redirects that begin later are ignored.
     """
-    offered = {name.removeprefix("models/") for name in listed_names}
+    listed = {name.removeprefix("models/") for name in listed_names}
     uses: dict[str, list[str]] = {}
     for name, use in used_names:
         uses.setdefault(name, []).append(use)
     for alias, name in model_aliases().items():
         uses.setdefault(name, []).append(f"alias {alias}")
-    for old, route in model_redirects().items():
-        uses.setdefault(route.model, []).append(f"answers for {old}")
+    for old, redirect in model_redirects().items():
+        uses.setdefault(redirect.model, []).append(f"answers for {old}")
     priced = {name for name in priced_names() if resolve_name(name, day) == name and name not in shut_down_models()}
     for name in priced:
         uses.setdefault(name, []).append("price")
@@ -65,13 +66,12 @@ def compare_names(listed_names: Collection[str], used_names: Iterable[tuple[str,
             "contexts": context_lengths.contexts_as_of(),
         },
         names=tuple(
-            NameCheck(name=name, uses=tuple(for_what), listed=name in offered)
-            for name, for_what in sorted(uses.items())
+            NameCheck(name=name, uses=tuple(for_what), listed=name in listed) for name, for_what in sorted(uses.items())
         ),
         unpriced=tuple(
             sorted(
                 name
-                for name in offered - set(priced_names()) - set(model_aliases()) - set(model_redirects())
+                for name in listed - set(priced_names()) - set(model_aliases()) - set(model_redirects())
                 if name.startswith("gemini-")
             )
         ),
@@ -79,22 +79,22 @@ def compare_names(listed_names: Collection[str], used_names: Iterable[tuple[str,
 
 
 def parse_listing(text: str) -> list[str]:
-    """Read names of models from the JSON of a provider's list, or from lines with a name each.
+    """Parse model names from the JSON of a provider's list, or from lines with a name each.
 
-    Known shapes: {"models": [{"name": "models/x"}]} of Gemini, {"data": [{"id": "x"}]} of OpenAI, and a
-    list of such entries or of names.
+    Known formats: {"models": [{"name": "models/x"}]} of Gemini, {"data": [{"id": "x"}]} of OpenAI,
+    and a list of such entries or of names.
 
     Raises:
         ValueError: There is no name in it.
     """
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        found = [line.split("#")[0].strip() for line in text.splitlines()]
-    if isinstance(found, dict):
-        found = found.get("models") or found.get("data")
-    entries: list[Any] = found if isinstance(found, list) else []
-    names = [e.get("name") or e.get("id") if isinstance(e, dict) else e for e in entries]
+        parsed = [line.split("#")[0].strip() for line in text.splitlines()]
+    if isinstance(parsed, dict):
+        parsed = parsed.get("models") or parsed.get("data")
+    entries: list[Any] = parsed if isinstance(parsed, list) else []
+    names = [entry.get("name") or entry.get("id") if isinstance(entry, dict) else entry for entry in entries]
     listed = [name for name in names if isinstance(name, str) and _MODEL_NAME.fullmatch(name)]
     if not listed:
         raise ValueError("it has no names of models")

@@ -1,4 +1,4 @@
-"""What a model has written, without what is no part of its answer."""
+"""Extraction of the answer from a model's output, without thoughts and template tokens."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ from research.models.schema_coercion import coerce
 
 _M = TypeVar("_M", bound=BaseModel)
 
-# The tags between which local models write their thoughts. One between backticks is spoken of.
+# Tags around the thoughts of local models. A tag in backticks is a mention.
 _THOUGHT_TAGS = ("<think>", "<thinking>", "[think]", "◁think▷")
 _THOUGHT_START = re.compile(rf"(?<!`)(?:{'|'.join(map(re.escape, _THOUGHT_TAGS))})(?!`)", re.I)
 _THOUGHT_END = re.compile(r"(?<!`)(?:</think(?:ing)?>|\[/think\]|◁/think▷)(?!`)\s*", re.I)
 
-# Thoughts within a text: words directly between the tags, none of them between backticks.
+# Thoughts within a text: words directly between the tags, not in backticks.
 _INLINE_THOUGHTS = re.compile(
     rf"(?<!`)(?:{'|'.join(map(re.escape, _THOUGHT_TAGS))})(?=\n|[^\s`])(?:(?!</?think|\[/?think).){{8,}}?"
     r"(?<=\S|\n)(?:</think(?:ing)?>|\[/think\]|◁/think▷)(?!`)",
     re.S | re.I,
 )
-# A whole answer between tags, and what templates put at its end.
+# A tag around the whole answer, and tokens that templates put at its end.
 _ANSWER_TAG = re.compile(r"\s*<(answer|response|final|output)>(?=\S|\n)(.*)", re.S | re.I)
 _TEMPLATE_TOKENS = (
     "<|return|>", "<|end|>", "<|call|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>",
     "<|endoftext|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "</s>",
 )  # fmt: skip
-_MAX_TEMPLATE_TOKENS = 5  # of them
-# Harmony, in which some models write: https://developers.openai.com/cookbook/articles/openai-harmony
+_MAX_TEMPLATE_TOKENS = 5  # at most so many are removed
+# Harmony format: https://developers.openai.com/cookbook/articles/openai-harmony
 _HARMONY_START = re.compile(r"\s*(?:(?:<\|start\|>)?assistant\s*)?<\|(?:channel|start|message)\|>")
 _FINAL_CHANNEL = re.compile(r"(?<!`)<\|channel\|>\s*final\b[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _HARMONY_TOKEN = re.compile(r"<\|(?:start|end|return|call|channel|message)\|>")
 _UNMARKED_FINAL = re.compile(r"\s*analysis(?=[^a-z ]).*?[^\w\s]\s*assistantfinal(?=[^a-z])\s*", re.S)
-_MIN_REPEATED_CHARS = 20  # characters; shorter chunks may be alike by chance
+_MIN_REPEATED_CHARS = 20  # characters; shorter chunks may be equal by chance
 
 
 class OutputFormatError(ValueError):
-    """A text without the object that was asked for; it says why."""
+    """A text without the requested object; the message is the reason."""
 
 
 def clean_output(text: str) -> str:
-    """A text, or as much of one as there is yet, without the thoughts before it. Some templates open
-    them themselves, so that only their end is heard: all up to it goes. Thoughts in the middle of it go
-    once they have ended, and so do the tokens and tags of a template around it.
+    """Return a text, or the beginning of one, without thoughts and template tokens.
+
+    Leading thoughts are removed; some templates omit the opening tag, so everything up to the
+    closing tag goes. Thoughts in the middle are removed once they have ended, and so are the tokens
+    and tags of a template around the text.
     """
     text = _strip_leading_thoughts(_final_channel(repair_unicode(text)))
     return _strip_template(_INLINE_THOUGHTS.sub("", text) if _INLINE_THOUGHTS.search(text) else text)
@@ -56,60 +58,60 @@ def clean_output(text: str) -> str:
 
 def _strip_leading_thoughts(text: str) -> str:
     while True:
-        opened, closed = _has_thought_start(text), _THOUGHT_END.search(text)
-        if closed is None or not (opened or _is_unopened(text, closed)):
-            return "" if opened else text
-        text = text[closed.end() :]
+        has_start, end_tag = _has_thought_start(text), _THOUGHT_END.search(text)
+        if end_tag is None or not (has_start or _is_unopened(text, end_tag)):
+            return "" if has_start else text
+        text = text[end_tag.end() :]
         if not (_has_thought_start(text) or _THOUGHT_END.match(text)):
             return text
 
 
 def _final_channel(text: str) -> str:
-    """The final channel of a text in Harmony; "" while it has not begun. Other texts as they are."""
+    """Return the final channel of a Harmony text, "" before it begins; other texts unchanged."""
     if finals := list(_FINAL_CHANNEL.finditer(text)):
         return _HARMONY_TOKEN.split(text[finals[-1].end() :], 1)[0]
     if _HARMONY_START.match(text):
         return ""
-    bare = _UNMARKED_FINAL.match(text)  # the same without its tokens
-    return text[bare.end() :] if bare else text
+    match = _UNMARKED_FINAL.match(text)  # the same format without its tokens
+    return text[match.end() :] if match else text
 
 
 def _strip_template(text: str) -> str:
-    """A text without the tokens of a template at its end, and without one tag around all of it."""
+    """Remove template tokens at the end of a text, and one tag around all of it."""
     for _ in range(_MAX_TEMPLATE_TOKENS):
-        bare = text.rstrip()
-        token = next((token for token in _TEMPLATE_TOKENS if bare.endswith(token)), "")
-        text = bare.removesuffix(token).rstrip() if token else text
-    found = _ANSWER_TAG.match(text)
-    if not found:
+        stripped = text.rstrip()
+        token = next((token for token in _TEMPLATE_TOKENS if stripped.endswith(token)), "")
+        text = stripped.removesuffix(token).rstrip() if token else text
+    match = _ANSWER_TAG.match(text)
+    if not match:
         return text
-    inner, tag, rest = re.split(rf"(</{found[1]}>)|\Z", found[2], maxsplit=1, flags=re.I)
+    inner, tag, rest = re.split(rf"(</{match[1]}>)|\Z", match[2], maxsplit=1, flags=re.I)
     return text if rest.strip() else inner.strip() if tag else inner.lstrip()
 
 
 def join_chunks(chunks: Sequence[str]) -> str:
-    """Return the text of a stream. Chunks that each repeat all before them, and a last one that repeats
-    the whole, count once."""
-    told = [chunk for chunk in chunks if chunk]
-    whole = "".join(told)
-    if len(told) < 2 or len(told[-1]) < _MIN_REPEATED_CHARS:
+    """Join the chunks of a stream. Chunks that each repeat all before them, and a last one that
+    repeats the whole, count once."""
+    nonempty = [chunk for chunk in chunks if chunk]
+    whole = "".join(nonempty)
+    if len(nonempty) < 2 or len(nonempty[-1]) < _MIN_REPEATED_CHARS:
         return whole
-    before = whole[: -len(told[-1])]
-    grows = len(told[-1]) > len(told[0])
-    if grows and all(later.startswith(earlier) for earlier, later in pairwise(told)):
-        return told[-1]
-    if len(before.strip()) >= _MIN_REPEATED_CHARS and told[-1].lstrip().startswith(before.strip()):
-        return told[-1]
-    if told[-1].strip() == clean_output(before).strip():
+    before = whole[: -len(nonempty[-1])]
+    is_growing = len(nonempty[-1]) > len(nonempty[0])
+    if is_growing and all(later.startswith(earlier) for earlier, later in pairwise(nonempty)):
+        return nonempty[-1]
+    if len(before.strip()) >= _MIN_REPEATED_CHARS and nonempty[-1].lstrip().startswith(before.strip()):
+        return nonempty[-1]
+    if nonempty[-1].strip() == clean_output(before).strip():
         return before
     return whole
 
 
 def _has_thought_start(text: str) -> bool:
-    """Whether it begins with thoughts, or with what may become their tag."""
+    """Return whether a text begins with a thought tag, or with the beginning of one."""
     start = text.lstrip()
-    low = start[: max(map(len, _THOUGHT_TAGS))].lower()
-    return bool(_THOUGHT_START.match(start)) or any(low and tag.startswith(low) for tag in _THOUGHT_TAGS)
+    beginning = start[: max(map(len, _THOUGHT_TAGS))].lower()
+    return bool(_THOUGHT_START.match(start)) or any(beginning and tag.startswith(beginning) for tag in _THOUGHT_TAGS)
 
 
 def _is_unopened(text: str, end_tag: re.Match[str]) -> bool:
@@ -117,10 +119,9 @@ def _is_unopened(text: str, end_tag: re.Match[str]) -> bool:
 
 
 def repair_unicode(text: str) -> str:
-    """Text without a byte order mark at its beginning, and without halves of surrogate pairs, which
-    JSON can smuggle in and nothing can store: those that belong together are joined, others become
-    U+FFFD, and one at the very end is waited for.
-    """
+    """Remove a leading byte order mark and repair surrogates, which JSON can contain and nothing
+    can store: pairs are joined, others become U+FFFD, and a high surrogate at the very end is
+    dropped, since its other half may follow."""
     if text.isascii():
         return text
     if "\ud800" <= text[-1] <= "\udbff":
@@ -130,7 +131,7 @@ def repair_unicode(text: str) -> str:
 
 
 class _ParsedValue(NamedTuple, Generic[_M]):
-    """A value that fits a shape; `mended` if it did not as it was written, and what was left out of it."""
+    """A valid value, whether it had to be repaired, and the parts that were left out."""
 
     value: _M
     is_repaired: bool
@@ -143,72 +144,73 @@ def parse_object(
     schema: Mapping[str, Any] | None = None,
     on_omission: Callable[[str], None] = lambda place: None,
 ) -> _M:
-    """Return the object in a text that fits a shape. Prose and fences may stand around it, as in "Sure!
-    Here it is: ...", but of two that fit and differ none is chosen, and none that broke off is completed.
+    """Return the object in a text that validates as `output_type`.
 
-    One that fits as it is written comes first. Otherwise `schema` tells what is meant by what is
-    written, and `note` gets the place of each part that has no one meaning and is left out.
+    Prose and fences may surround it, as in "Sure! Here it is: ...". Of two valid but different
+    objects neither is chosen, and a truncated one is not completed. An object that is valid as
+    written comes first; otherwise `schema` guides a repair, and `on_omission` gets the place of
+    each ambiguous part that is left out.
 
     Raises:
-        Unfit: there is not one such object.
+        OutputFormatError: There is not exactly one such object.
     """
     problems: list[str] = []
     readers = (parse_strict, parse_lenient)
-    read = [list(_parse_values(values(text), output_type, schema or {}, problems)) for values in readers]
-    for mended in (False, True):
-        for fits in read:
-            chosen = [fit for fit in fits if fit.is_repaired == mended]
-            if any(fit.value != chosen[0].value for fit in chosen):
+    parsed = [list(_parse_values(values(text), output_type, schema or {}, problems)) for values in readers]
+    for is_repaired in (False, True):
+        for candidates in parsed:
+            matching = [candidate for candidate in candidates if candidate.is_repaired == is_repaired]
+            if any(candidate.value != matching[0].value for candidate in matching):
                 raise OutputFormatError("it has several JSON objects; one is wanted")
-            if chosen:
-                for place in chosen[0].omitted:
+            if matching:
+                for place in matching[0].omitted:
                     on_omission(place)
-                return chosen[0].value
+                return matching[0].value
     raise OutputFormatError(problems[0] if problems else _describe_mismatch(text, output_type))
 
 
 def _parse_values(
     values: Sequence[Any], output_type: type[_M], schema: Mapping[str, Any], problems: list[str]
 ) -> Iterator[_ParsedValue[_M]]:
-    """The values that fit; what is wrong with the others is added to `problems`."""
+    """Yield the valid values; add the errors of the others to `problems`."""
     for value in values:
         left_out: list[str] = []
-        meant = coerce(value, schema, left_out.append)
+        coerced = coerce(value, schema, left_out.append)
         try:
-            found = _validate(meant, output_type, left_out)
-            yield _ParsedValue(found, bool(left_out) or meant != value, left_out)
+            parsed = _validate(coerced, output_type, left_out)
+            yield _ParsedValue(parsed, bool(left_out) or coerced != value, left_out)
         except ValidationError as error:
             problems.append(
-                _first_problem(error) if meant == value else _describe_mismatch(json.dumps(value), output_type)
+                _first_problem(error) if coerced == value else _describe_mismatch(json.dumps(value), output_type)
             )
         except RecursionError:
             problems.append("it is nested too deep")
 
 
 def _validate(value: Any, output_type: type[_M], omitted: list[str]) -> _M:
-    """A value as a shape; items of its lists that do not fit are left out, unless all of a list are.
+    """Validate a value; leave out invalid items of its lists, unless a list would lose all of them.
 
     Raises:
-        ValidationError: it does not fit.
+        ValidationError: The value is invalid otherwise.
     """
     try:
         return output_type.model_validate_json(repair_unicode(json.dumps(value, ensure_ascii=False)))
     except ValidationError as error:
-        spoilt = {step["loc"][:2] for step in error.errors(include_url=False, include_input=False)}
-        kept = {
-            name: [item for at, item in enumerate(items) if (name, at) not in spoilt]
+        invalid_places = {step["loc"][:2] for step in error.errors(include_url=False, include_input=False)}
+        valid_items = {
+            name: [item for at, item in enumerate(items) if (name, at) not in invalid_places]
             for name, items in (value.items() if isinstance(value, dict) else ())
-            if isinstance(items, list) and any(place[0] == name for place in spoilt)
+            if isinstance(items, list) and any(place[0] == name for place in invalid_places)
         }
-        lists_alone = all(len(place) == 2 and kept.get(str(place[0])) for place in spoilt)
+        lists_alone = all(len(place) == 2 and valid_items.get(str(place[0])) for place in invalid_places)
         if not lists_alone:
             raise
-        omitted += [f"{name} {int(at) + 1}" for name, at in sorted(spoilt)]
-        return output_type.model_validate_json(repair_unicode(json.dumps(value | kept, ensure_ascii=False)))
+        omitted += [f"{name} {int(at) + 1}" for name, at in sorted(invalid_places)]
+        return output_type.model_validate_json(repair_unicode(json.dumps(value | valid_items, ensure_ascii=False)))
 
 
 def _describe_mismatch(text: str, output_type: type[_M]) -> str:
-    """Why a text is not read as a shape."""
+    """Return why a text is not valid."""
     try:
         output_type.model_validate_json(text)
     except ValidationError as error:

@@ -1,7 +1,7 @@
-"""Whether a refusal means that the prompt is too long, whatever the provider, and how long one may be.
+"""Detection of refusals of too long prompts, for any provider, and of the limits in them.
 
-Every provider and server has words of its own for it, and only some have a code, so it is told by
-what such sentences have in common: they name the prompt, and that it goes beyond something.
+Every provider words them differently, and only some send a code, so they are recognised by what
+such sentences have in common: they mention the prompt, and that it exceeds something.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 from research import data
 
-OVERFLOW_STATUSES = {0, 400, 413, 422, 429, 500}  # 0: told in the middle of an answer
+OVERFLOW_STATUSES = {0, 400, 413, 422, 429, 500}  # 0: reported in the middle of an answer
 _STATUS_TOO_LARGE = 413
-_STATUS_RATE_LIMITED = 429  # asked for too often, unless a single request is more than is allowed in a minute
-_STATUS_SERVER_ERROR = 500  # of a server that breaks over it; it has to name the prompt
-_ECHO_FIELDS = {"input", "ctx", "loc", "headers", "request_id"}  # fields that repeat what was sent
-_MAX_FIELD_CHARS = 500  # characters of a field
+_STATUS_RATE_LIMITED = 429  # usually too many requests; overflow if one request exceeds the limit per minute
+_STATUS_SERVER_ERROR = 500  # of a server that crashes; the message has to name the prompt
+_ECHO_FIELDS = {"input", "ctx", "loc", "headers", "request_id"}  # fields that repeat the request
+_MAX_FIELD_CHARS = 500
 _NUMBER = re.compile(r"(?<![a-z\d_.-])(?<!by )\d[\d,]*k?(?![a-z\d_])")
-_MIN_TOKENS = 2_048  # tokens: smaller numbers are codes, or what else stands there
+_MIN_TOKENS = 2_048  # tokens; smaller numbers are codes or unrelated
 
 
 class PromptOverflow(NamedTuple):
-    """The tokens that a server takes and those that it has counted; 0 where it does not say."""
+    """The tokens that a server accepts, and its count of the prompt; 0 where it gives none."""
 
     max_tokens: int = 0
     prompt_tokens: int = 0
@@ -33,33 +33,33 @@ class PromptOverflow(NamedTuple):
 
 @cache
 def _patterns() -> dict[str, list[re.Pattern[str]]]:
-    found: dict[str, list[re.Pattern[str]]] = defaultdict(list)
+    patterns: dict[str, list[re.Pattern[str]]] = defaultdict(list)
     for part, words in data.rows("overflow.tsv"):
-        found[part].append(re.compile(words, re.ASCII))
-    return found
+        patterns[part].append(re.compile(words, re.ASCII))
+    return patterns
 
 
 def detect_overflow(status: int, body: Any, fallback_text: str) -> PromptOverflow | None:
-    """What a refusal says of the length of the prompt; None if that is not what it is about.
+    """Return the limits in a refusal of a prompt that is too long; None for any other refusal.
 
-    `body` is the reply as it was read, if it is JSON, and `said` the text of it or of the error.
+    `body` is the parsed reply, if it is JSON, and `fallback_text` its text or that of the error.
     """
     if status not in OVERFLOW_STATUSES:
         return None
     text = (" | ".join(_field_texts(body)) or fallback_text[:_MAX_FIELD_CHARS]).lower()
     if status != _STATUS_TOO_LARGE and not _is_overflow(text, status):
         return None
-    found = _read_limits(text)
-    if status == _STATUS_RATE_LIMITED and not found.prompt_tokens > found.max_tokens > 0:
+    overflow = _read_limits(text)
+    if status == _STATUS_RATE_LIMITED and not overflow.prompt_tokens > overflow.max_tokens > 0:
         return None
-    return found
+    return overflow
 
 
 def _is_overflow(text: str, status: int) -> bool:
-    words = _patterns()
+    patterns = _patterns()
 
     def has(part: str) -> bool:
-        return any(pattern.search(text) for pattern in words[part])
+        return any(pattern.search(text) for pattern in patterns[part])
 
     if not has("beyond"):
         return False
@@ -69,7 +69,7 @@ def _is_overflow(text: str, status: int) -> bool:
 
 
 def _field_texts(body: Any, name: str = "") -> Iterator[str]:
-    """The texts and numbers of a reply, without what they repeat of the request."""
+    """Yield the texts and numbers of a reply, without fields that repeat the request."""
     if isinstance(body, dict):
         for key, value in body.items():
             if key not in _ECHO_FIELDS:
@@ -84,17 +84,19 @@ def _field_texts(body: Any, name: str = "") -> Iterator[str]:
 
 
 def _read_limits(text: str) -> PromptOverflow:
-    """How long a prompt may be and how long it was: by the words before a number, else by size."""
-    numbers = sorted({n for hit in _NUMBER.findall(text) if (n := _parse_tokens(hit)) >= _MIN_TOKENS})
+    """Read the maximum and the actual length: by the words before a number, else by size."""
+    numbers = sorted({n for match in _NUMBER.findall(text) if (n := _parse_tokens(match)) >= _MIN_TOKENS})
     if not numbers:
         return PromptOverflow()
-    named = (
-        _parse_tokens(hit[1] + (hit[2] or "")) for pattern in _patterns()["limit"] for hit in pattern.finditer(text)
+    candidates = (
+        _parse_tokens(match[1] + (match[2] or ""))
+        for pattern in _patterns()["limit"]
+        for match in pattern.finditer(text)
     )
-    told = [n for n in named if n >= _MIN_TOKENS]
+    limits = [n for n in candidates if n >= _MIN_TOKENS]
     if len(numbers) == 1:
-        return PromptOverflow(told[0]) if told else PromptOverflow(0, numbers[0])
-    limit = next((n for n in told if n != numbers[-1]), numbers[-2])
+        return PromptOverflow(limits[0]) if limits else PromptOverflow(0, numbers[0])
+    limit = next((n for n in limits if n != numbers[-1]), numbers[-2])
     return PromptOverflow(limit, numbers[-1])
 
 

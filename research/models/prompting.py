@@ -1,4 +1,4 @@
-"""Building blocks of prompts: fences around text from outside, and schemas of objects."""
+"""Building blocks of prompts: fences around outside text, and object schemas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BASE_INSTRUCTIONS = (
 
 
 def fence(name: str, text: str) -> str:
-    """Enclose text from outside between two marks that it cannot contain."""
+    """Enclose outside text between two marks that it cannot contain."""
     mark = fingerprint(name, text, digits=10)
     return f"<<<{name} {mark}\n{text}\n{mark} {name}>>>"
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
-    """Return the JSON schema of an object that has exactly these properties."""
+    """Return the JSON schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,

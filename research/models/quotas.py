@@ -1,7 +1,7 @@
-"""What a service says of a quota that is used up: which one it is, and when it may be asked again.
+"""Parses the errors of exhausted quotas: the kind of quota, and the delay before the next request.
 
-Sources: https://ai.google.dev/gemini-api/docs/rate-limits, the messages of google.rpc in its errors, and
-the error pages of the other providers.
+Sources: https://ai.google.dev/gemini-api/docs/rate-limits, the messages of google.rpc in its
+errors, and the error pages of the other providers.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _ZERO_LIMIT = re.compile(r"limit: 0(?![\d.,]*\d)")
 
 
 class QuotaDetails(NamedTuple):
-    """What could help, the line that names the quota and its limit, and the seconds until it may be
-    asked again; None if they are not known, or are those of another quota."""
+    """A possible remedy, the line that names the quota and its limit, and the delay in seconds;
+    None if it is unknown, or belongs to another quota."""
 
     hint: FailureHint = ""
     description: str = ""
@@ -29,58 +29,58 @@ class QuotaDetails(NamedTuple):
 
 @cache
 def _quota_pattern(hint: str) -> re.Pattern[str]:
-    """The words by which a service that has no fields for it tells of a quota."""
+    """Return the pattern of a quota's wording at services without fields for it."""
     rows = data.rows("quotas.tsv")
     return re.compile("|".join(words for name, words in rows if name == hint), re.ASCII)
 
 
 def is_unpaid(body: Any) -> bool:
-    """Whether a refusal, whatever its status, is for want of money."""
+    """Return whether a refusal, of any status, is for lack of payment."""
     error = _error_object(body)
-    said = " | ".join(str(error.get(name) or "") for name in ("message", "type", "code")).lower()
-    return bool(_quota_pattern("billing").search(said)) and not _quota_pattern("minute").search(said)
+    text = " | ".join(str(error.get(name) or "") for name in ("message", "type", "code")).lower()
+    return bool(_quota_pattern("billing").search(text)) and not _quota_pattern("minute").search(text)
 
 
 def read_quota(body: Any) -> QuotaDetails:
-    """What the body of a 429 says. The delay that comes with a quota of the day is of no use, and a
-    limit of nothing is that of a key without billing."""
+    """Parse the body of a 429. The delay with a daily quota is ignored as useless, and a limit of 0
+    means a key without billing."""
     error = _error_object(body)
     details = [item for item in _as_list(error.get("details")) if isinstance(item, dict)]
     violations = [violation for detail in details for violation in _violations(detail)]
     message = str(error.get("message") or "")
     line = "; ".join(dict.fromkeys(_quota_lines(message))) or "; ".join(map(_describe_violation, violations))
-    nothing = _ZERO_LIMIT.search(message) or any(str(v.get("quotaValue")) == "0" for v in violations)
-    if nothing or is_unpaid(body):
+    is_zero = _ZERO_LIMIT.search(message) or any(str(entry.get("quotaValue")) == "0" for entry in violations)
+    if is_zero or is_unpaid(body):
         return QuotaDetails("billing", line)
-    names = " ".join(f"{v.get('quotaId')} {v.get('quotaMetric')}" for v in violations)
-    said = re.sub("(?<=[a-z])(?=[A-Z])", " ", names or message).lower()
-    if _quota_pattern("day").search(said):
+    names = " ".join(f"{entry.get('quotaId')} {entry.get('quotaMetric')}" for entry in violations)
+    text = re.sub("(?<=[a-z])(?=[A-Z])", " ", names or message).lower()
+    if _quota_pattern("day").search(text):
         return QuotaDetails("day", line)
-    return QuotaDetails("minute" if _quota_pattern("minute").search(said) else "", line, retry_delay_seconds(body))
+    return QuotaDetails("minute" if _quota_pattern("minute").search(text) else "", line, retry_delay_seconds(body))
 
 
 def retry_delay_seconds(body: Any) -> float | None:
-    """Return the seconds that the RetryInfo in the body of a refusal asks to wait; None without one."""
+    """Return the delay in seconds of the RetryInfo in a refusal's body; None without one."""
     details = [item for item in _as_list(_error_object(body).get("details")) if isinstance(item, dict)]
-    asked = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
-    return parse_seconds(next(asked, None))
+    delays = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
+    return parse_seconds(next(delays, None))
 
 
 def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The quotas that a QuotaFailure names, or the one of an ErrorInfo, in the words of the former."""
+    """Yield the violations of a QuotaFailure, or that of an ErrorInfo in the same format."""
     yield from (item for item in _as_list(detail.get("violations")) if isinstance(item, dict))
-    known = detail.get("metadata")
-    if isinstance(known, dict) and "quota_limit" in known:
+    metadata = detail.get("metadata")
+    if isinstance(metadata, dict) and "quota_limit" in metadata:
         yield {
-            "quotaId": known["quota_limit"],
-            "quotaMetric": known.get("quota_metric"),
-            "quotaValue": known.get("quota_limit_value"),
+            "quotaId": metadata["quota_limit"],
+            "quotaMetric": metadata.get("quota_metric"),
+            "quotaValue": metadata.get("quota_limit_value"),
         }
 
 
 def _error_object(body: Any) -> dict[str, Any]:
-    """The error within a body, which OpenAI's library has taken out already."""
-    if isinstance(body, list) and body:  # of a stream
+    """Return the error within a body; OpenAI's library has already extracted it."""
+    if isinstance(body, list) and body:  # in a stream
         body = body[0]
     inner = body.get("error", body) if isinstance(body, dict) else {}
     return inner if isinstance(inner, dict) else {"message": inner}
@@ -91,14 +91,14 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _quota_lines(message: str) -> Iterator[str]:
-    """The lines of a message that name a quota."""
+    """Yield the lines of a message that name a quota."""
     for line in message.splitlines():
         if "metric" in line and "limit" in line:
             yield line.strip("* \t")
 
 
 def _describe_violation(violation: dict[str, Any]) -> str:
-    """A quota by its own names, where the message has no line for it."""
+    """Describe a quota by its own names, if the message has no line for it."""
     metric, name = violation.get("quotaMetric"), violation.get("quotaId")
     value = violation.get("quotaValue")
     limit = "" if value is None else f", limit: {value}"

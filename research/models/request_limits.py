@@ -1,4 +1,4 @@
-"""How often and how many at once: one limiter for each provider of the process."""
+"""Limits of concurrent requests and of requests per minute: one limiter per provider."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from research.core.records import FailureHint
 
 
 class Cooldown:
-    """When a model may be asked again, and what its service said and could help: a quota that is used
-    up is not asked for in vain."""
+    """The wait until a model may be called again, with the service's message and hint."""
 
     def __init__(self) -> None:
         self._ends_at = 0.0
@@ -21,20 +20,21 @@ class Cooldown:
         self.hint: FailureHint = ""
 
     def start(self, seconds: float, message: str, hint: FailureHint = "") -> None:
+        """Start a wait of some seconds."""
         self._ends_at = asyncio.get_running_loop().time() + seconds
         self.message, self.hint = message, hint
 
     @property
     def remaining_seconds(self) -> float:
-        """Seconds until then; 0 if it may be asked now."""
+        """Seconds left; 0 if a call is allowed."""
         return max(0.0, self._ends_at - asyncio.get_running_loop().time())
 
 
 class RequestLimiter:
-    """Lets `concurrency` requests run at once and `per_minute` begin in a minute (0: any number).
+    """Limits concurrent requests to `concurrency` and starts to `per_minute` (0: no limit).
 
-    The minute is any stretch of 60 s, as quotas are counted: a leaky bucket would let twice as many
-    begin in its first one.
+    The minute is any window of 60 s, as quotas are counted: a leaky bucket would let twice as many
+    start in its first minute.
     """
 
     def __init__(self, concurrency: int, per_minute: int = 0, *, window_seconds: float = 60.0) -> None:
@@ -45,15 +45,15 @@ class RequestLimiter:
 
     @asynccontextmanager
     async def acquire(self, on_wait: Callable[[bool], None] = lambda waits: None) -> AsyncIterator[None]:
-        """A turn, as soon as there is one. Waiting for it counts against no deadline.
+        """Hold a slot for the block. Waiting for it counts against no deadline.
 
-        `tell` hears True when there is none yet and False when it has come.
+        If there is a wait, `on_wait` is called with True before it and with False after it.
         """
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             if waits := self._is_busy():
                 on_wait(True)
             with pause_deadlines():
-                await held.enter_async_context(self._slots)
+                await stack.enter_async_context(self._slots)
                 if self._start_times.maxlen:
                     await self._wait_and_start()
             if waits:
@@ -61,8 +61,8 @@ class RequestLimiter:
             yield
 
     async def yield_to_waiters(self) -> None:
-        """Lets those who wait send their requests before anything else is done. Whoever is woken takes
-        a few turns of the loop until then."""
+        """Let waiting calls send their requests first. A woken task needs a few iterations of the
+        event loop for that."""
         for _ in range(3):
             if not self._slots.locked():
                 return
@@ -72,7 +72,7 @@ class RequestLimiter:
         return self._slots.locked() or self._start_lock.locked() or self._pause_seconds() > 0
 
     def _pause_seconds(self) -> float:
-        """Seconds until one more may begin."""
+        """Return the seconds until another request may start."""
         if not self._start_times or len(self._start_times) < (self._start_times.maxlen or 0):
             return 0.0
         return self._start_times[0] + self._window_seconds - asyncio.get_running_loop().time()

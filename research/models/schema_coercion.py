@@ -1,8 +1,8 @@
-"""A value as a JSON schema wants it, where what a model has written instead has one meaning.
+"""Coercion of a model's value to a JSON schema where its meaning is unambiguous.
 
-A model is asked for an object of texts, lists and yes or no, and writes null for a text, a text for a
-list, an object for a query, `isSufficient` for `is_sufficient`. Whatever is right is left as it is, and
-what has no one meaning is taken out and named: whoever reads the rest decides whether it is enough.
+Models write null for a string, a string for a list, an object for a query, `isSufficient` for
+`is_sufficient`. Correct parts stay unchanged; ambiguous parts are removed and reported, and the
+caller decides whether the rest is enough.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Any
 from research.models.lenient_json import parse_single
 
 Schema = Mapping[str, Any]
-OmissionHandler = Callable[[str], None]  # takes the place of what could not be read
+OmissionHandler = Callable[[str], None]  # receives the place of an omitted part
 
-MAX_WRAPPERS = 3  # objects around the one that is wanted
+MAX_WRAPPERS = 3  # maximum nesting of wrapper objects
 _UNREADABLE = object()
 _SCHEMA_TYPES = frozenset({"string", "array", "object", "boolean", "integer", "number"})
 _TRUE_WORDS = frozenset({"true", "yes", "y", "1", "是", "对", "真"})
 _FALSE_WORDS = frozenset({"false", "no", "n", "0", "否", "不是", "假"})
 _EMPTY_WORDS = frozenset({"none", "null", "n/a", "nothing", "无", "没有", "-"})
 _BULLET = re.compile(r"\s*(?:[-*•·]\s+|\(?\d{1,2}[.)、．]\s*)?")
+# Members that hold the text itself.
 _TEXT_MEMBERS = (
     "text",
     "value",
@@ -31,15 +32,17 @@ _TEXT_MEMBERS = (
     "question",
     "name",
     "description",
-)  # members with the text itself
+)
 
 
 def coerce(value: Any, schema: Schema, on_omission: OmissionHandler) -> Any:
-    """Return a value with its parts as a schema wants them, as far as each has one meaning. A part that
-    has none is left out if it is a member or an item, else returned as it is; `note` gets its place.
+    """Return a value coerced to a schema where each part is unambiguous.
+
+    An ambiguous member or item is left out and its place passed to `on_omission`; an ambiguous
+    whole is returned unchanged.
     """
-    found = _coerce(value, schema, "", on_omission)
-    return value if found is _UNREADABLE else found
+    coerced = _coerce(value, schema, "", on_omission)
+    return value if coerced is _UNREADABLE else coerced
 
 
 def _coerce(value: Any, schema: Schema, path: str, on_omission: OmissionHandler) -> Any:
@@ -63,7 +66,7 @@ def _coerce(value: Any, schema: Schema, path: str, on_omission: OmissionHandler)
 
 
 def _strip_schema(value: Any, schema_type: object) -> Any:
-    """The value in an object that repeats the schema around it; not read if it is the schema alone."""
+    """Unwrap the value from an object that repeats the schema; unreadable without a value."""
     if not isinstance(value, dict) or str(value.get("type")) not in _SCHEMA_TYPES:
         return value
     if "value" in value:
@@ -75,80 +78,80 @@ def _strip_schema(value: Any, schema_type: object) -> Any:
 
 
 def _coerce_object(value: Any, schema: Schema, path: str, on_omission: OmissionHandler) -> Any:
-    wanted: Schema = schema.get("properties") or {}
-    value = _to_object(value, wanted)
+    properties: Schema = schema.get("properties") or {}
+    value = _to_object(value, properties)
     if not isinstance(value, dict):
         return _UNREADABLE
     out: dict[str, Any] = {}
-    for name, inner in _unwrap(value, wanted).items():
-        if name not in wanted:
+    for name, inner in _unwrap(value, properties).items():
+        if name not in properties:
             out[name] = inner
             continue
         place = f"{path}.{name}" if path else name
-        found = _coerce(inner, wanted[name], place, on_omission)
-        if found is not _UNREADABLE:
-            out[name] = found
-        elif "enum" in wanted[name] or wanted[name].get("type") == "boolean":
-            out[name] = inner  # a choice that cannot be read is nothing that could be left out
+        coerced = _coerce(inner, properties[name], place, on_omission)
+        if coerced is not _UNREADABLE:
+            out[name] = coerced
+        elif "enum" in properties[name] or properties[name].get("type") == "boolean":
+            out[name] = inner  # an unreadable choice must not be left out
         else:
             on_omission(place)
     return out
 
 
 def _to_object(value: Any, properties: Schema) -> Any:
-    """A list around an object, a list that is all an object has, JSON as a text, or a text that is the
-    first of its members."""
-    nothing: tuple[str, Schema] = ("", {})
-    first, inner = next(iter(properties.items()), nothing)
+    """Convert to an object: a list around one, a list that is its single member, JSON as a string,
+    or a string that is its first member."""
+    no_property: tuple[str, Schema] = ("", {})
+    first, inner = next(iter(properties.items()), no_property)
     if isinstance(value, list):
         items = [item for item in value if item is not None]
         items = items[:1] if all(item == items[0] for item in items) else items
-        alone = len(properties) == 1 and inner.get("type") == "array"
+        is_list_object = len(properties) == 1 and inner.get("type") == "array"
         if len(items) == 1 and isinstance(items[0], dict):
-            return {first: items} if alone and not _known_members(items[0], properties) else items[0]
-        return {first: items} if alone else _UNREADABLE
+            return {first: items} if is_list_object and not _known_members(items[0], properties) else items[0]
+        return {first: items} if is_list_object else _UNREADABLE
     if isinstance(value, str):
-        if isinstance(found := parse_single(value), dict):
-            return found
+        if isinstance(parsed := parse_single(value), dict):
+            return parsed
         if inner.get("type") == "string" and "enum" not in inner:
             return {first: value}
     return value
 
 
 def _unwrap(value: dict[str, Any], properties: Schema) -> dict[str, Any]:
-    """The members by the names that are wanted, taken out of an object around them, as of
+    """Return the members by their schema names, unwrapped from a surrounding object such as
     `{"result": {…}}` or `{"type": "object", "properties": {…}}`."""
     for _ in range(MAX_WRAPPERS):
         only = next(iter(value.values()), None) if len(value) == 1 else None
         value = only if isinstance(only, dict) and not _known_members(value, properties) else value
     value = _rename_members(value, properties)
     for _ in range(MAX_WRAPPERS):
-        inside = [
+        nested = [
             (name, inner)
-            for name, held in value.items()
-            if isinstance(inner := _to_object(held, {}), dict)
+            for name, member in value.items()
+            if isinstance(inner := _to_object(member, {}), dict)
             and len(_known_members(inner, properties)) > len(_known_members(value, properties).keys() - {name})
         ]
-        if len(inside) != 1:
+        if len(nested) != 1:
             break
-        [(name, inner)] = inside
-        rest = {other: held for other, held in value.items() if other != name and other in properties}
+        [(name, inner)] = nested
+        rest = {other: member for other, member in value.items() if other != name and other in properties}
         value = rest | _rename_members(inner, properties)
     return value
 
 
 def _known_members(value: Mapping[str, Any], properties: Schema) -> dict[str, Any]:
-    return {name: held for name, held in _rename_members(value, properties).items() if name in properties}
+    return {name: member for name, member in _rename_members(value, properties).items() if name in properties}
 
 
 def _rename_members(value: Mapping[str, Any], properties: Schema) -> dict[str, Any]:
-    """The members by the names that are wanted, in whatever case they are written."""
+    """Return the members by their schema names, regardless of case and punctuation."""
     names = {_fold_name(name): name for name in properties}
     exact = value.keys() & properties.keys()
     out: dict[str, Any] = {}
-    for name, held in value.items():
+    for name, member in value.items():
         known = names.get(_fold_name(name), name)
-        out[name if name in properties or known in exact or known in out else known] = held
+        out[name if name in properties or known in exact or known in out else known] = member
     return out
 
 
@@ -165,27 +168,27 @@ def _coerce_array(value: Any, schema: Schema, path: str, on_omission: OmissionHa
     if items is None:
         return _UNREADABLE
     out: list[Any] = []
-    for at, item in enumerate(items, 1):
+    for number, item in enumerate(items, 1):
         if item is None:
             continue
-        place = f"{path} {at}"
+        place = f"{path} {number}"
         parts: list[str] = []
-        bare = inner.get("type") == "string" and isinstance(item, int | float)
-        found = _UNREADABLE if bare else _coerce(item, inner, path, parts.append)
+        is_bare_number = inner.get("type") == "string" and isinstance(item, int | float)
+        coerced = _UNREADABLE if is_bare_number else _coerce(item, inner, path, parts.append)
         for part in parts:
             on_omission(f"{place}: {part}")
-        if found is _UNREADABLE:
+        if coerced is _UNREADABLE:
             on_omission(place)
         else:
-            out.append(found)
+            out.append(coerced)
     return _UNREADABLE if items and not out and any(item is not None for item in items) else out
 
 
 def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
     texts = item_schema.get("type") == "string"
     if isinstance(value, list):
-        deep = texts and any(isinstance(item, list) for item in value)
-        return [one for item in value for one in (item if deep and isinstance(item, list) else [item])]
+        is_nested = texts and any(isinstance(item, list) for item in value)
+        return [element for item in value for element in (item if is_nested and isinstance(item, list) else [item])]
     if value is None:
         return []
     if isinstance(value, dict):
@@ -195,16 +198,15 @@ def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
     if not isinstance(value, str):
         return None
     if value.strip()[:1] in ("[", "{"):
-        found = parse_single(f'{{"list": {value}}}')
-        return _to_items(found["list"], item_schema) if isinstance(found, dict) else None
+        parsed = parse_single(f'{{"list": {value}}}')
+        return _to_items(parsed["list"], item_schema) if isinstance(parsed, dict) else None
     if not value.strip() or value.strip().casefold() in _EMPTY_WORDS:
         return []
     return _split_list_text(value) if texts else None
 
 
 def _split_list_text(text: str) -> list[str]:
-    """The items of a list that is written as one text: by lines, else by semicolons. Commas may belong
-    to an item."""
+    """Split a list written as one text: by lines, else by semicolons; items may contain commas."""
     parts = text.strip().splitlines()
     if len(parts) == 1:
         parts = re.split("[;；]", text)
@@ -236,18 +238,18 @@ def _join_texts(items: Sequence[Any], path: str) -> Any:
 
 
 def _text_member(value: Any, path: str) -> Any:
-    """The one text of an object: its only one, or that of the member named as what is wanted is, or as a
-    text is."""
+    """Return the one text of an object: its only member, or the one named like the expected member
+    or like a text."""
     if not isinstance(value, dict):
         return _UNREADABLE
-    texts = {str(name): held for name, held in value.items() if held not in (None, "", [], {})}
+    texts = {str(name): member for name, member in value.items() if member not in (None, "", [], {})}
     if len(texts) == 1:
         [only] = texts.values()
         return only if isinstance(only, str) else _UNREADABLE
     words = re.split(r"[\W_]+", path.casefold())
-    own = [_singular(words[-1])] if words else []
-    named = {_fold_name(name): held for name, held in texts.items() if isinstance(held, str)}
-    return next((named[name] for name in (*own, *_TEXT_MEMBERS) if name in named), _UNREADABLE)
+    expected_names = [_singular(words[-1])] if words else []
+    named = {_fold_name(name): member for name, member in texts.items() if isinstance(member, str)}
+    return next((named[name] for name in (*expected_names, *_TEXT_MEMBERS) if name in named), _UNREADABLE)
 
 
 def _singular(word: str) -> str:
@@ -261,8 +263,8 @@ def _coerce_choice(value: Any, choices: Sequence[str]) -> Any:
         [value] = value
     if not isinstance(value, str):
         return _UNREADABLE
-    found = [choice for choice in choices if _fold_name(choice) == _fold_name(value)]
-    return value if value in choices else found[0] if len(found) == 1 else _UNREADABLE
+    matches = [choice for choice in choices if _fold_name(choice) == _fold_name(value)]
+    return value if value in choices else matches[0] if len(matches) == 1 else _UNREADABLE
 
 
 def _coerce_boolean(value: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Every text that people read, in Chinese and in English: Project Fluent messages, one file an area.
+"""All user-visible texts in Chinese and English: Project Fluent messages, one file per area.
 
-`locale/en/ask.ftl` and `locale/zh/ask.ftl` hold the same messages. A key of the code is the identifier
-of a message, with a point where that has a hyphen and a blank where it has an underscore:
-`reason.no key` is `reason-no_key`. Packages of others bring plain texts along (`bring`), which are
-escaped wherever they are drawn.
+`locale/en/ask.ftl` and `locale/zh/ask.ftl` hold the same messages. A key of the code is the
+identifier of a message, with a point for its hyphen and a blank for its underscore: `reason.no key`
+is `reason-no_key`. Plug-ins add plain texts (`set_plugin_messages`), which are escaped wherever
+they are displayed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ _PLAIN_NUMBER_PATTERN = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
 def message(key: str, language: Language, /, **values: object) -> str:
-    """The text of a key with its values filled in. Numbers choose the plural form, also where they
-    come as text (`1,204`), and are written as they come: `2026`, never `2,026`.
+    """Return the text of a key with its values filled in.
+
+    Numbers select the plural form, also as formatted text (`1,204`), and are written as given:
+    `2026`, never `2,026`.
 
     Raises:
-        KeyError: there is no such message.
+        KeyError: There is no such message.
     """
     name = key.translate(_KEY_TO_IDENTIFIER)
-    if brought := _plugin_messages.get(name):
-        return brought[language]
+    if plugin_text := _plugin_messages.get(name):
+        return plugin_text[language]
     entry = _message_definitions(language).get(name)
     if entry is None:
         raise KeyError(key)
@@ -49,33 +51,32 @@ def message(key: str, language: Language, /, **values: object) -> str:
     pattern = bundle.get_message(name).value
     if pattern is None:
         raise KeyError(key)
-    given = {blank: _fluent_value(value) for blank, value in values.items()}
-    text, errors = bundle.format_pattern(pattern, given)
+    arguments = {variable: _fluent_value(value) for variable, value in values.items()}
+    text, errors = bundle.format_pattern(pattern, arguments)
     if errors:
         log.warning("the text %s in %s lacks something: %s", key, language, errors)
     return str(text)
 
 
 def has_message(key: str) -> bool:
-    """Whether there is a text for a key."""
+    """Return whether a key has a text."""
     return key.translate(_KEY_TO_IDENTIFIER) in _plugin_messages or has_shipped_message(key)
 
 
 def has_shipped_message(key: str) -> bool:
-    """Whether there is a text of ours for a key."""
+    """Return whether a key has a text in the shipped files."""
     return key.translate(_KEY_TO_IDENTIFIER) in _message_definitions("en")
 
 
 def set_plugin_messages(messages: Mapping[str, Mapping[Language, str]]) -> None:
-    """Takes in plain texts by their keys, each in both languages, instead of those brought before. No
-    text of ours is replaced."""
+    """Replace the plug-in texts, by key and language. They never override a shipped text."""
     global _plugin_messages
-    own = {key: text for key, text in messages.items() if not has_shipped_message(key)}
-    _plugin_messages = {key.translate(_KEY_TO_IDENTIFIER): text for key, text in own.items()}
+    added = {key: text for key, text in messages.items() if not has_shipped_message(key)}
+    _plugin_messages = {key.translate(_KEY_TO_IDENTIFIER): text for key, text in added.items()}
 
 
 def translator(language: Language, prefix: str = "") -> Translator:
-    """`message` in one language, of the keys that begin with a prefix."""
+    """Return `message` bound to a language and to a prefix of the keys."""
     return lambda key, /, **values: message(prefix + key, language, **values)
 
 
@@ -92,15 +93,15 @@ def _fluent_value(value: object) -> object:
 
 @cache
 def _bundle(language: Language) -> FluentBundle:
-    """The messages that were said: parsing all of them takes a quarter of a second."""
+    """Return the bundle. Messages are added on first use: parsing all takes 0.25 seconds."""
     return FluentBundle([LOCALES[language]], use_isolating=False)
 
 
 @cache
 def _message_definitions(language: Language) -> Mapping[str, str]:
-    """All messages of a language as they are written: each begins a line, and what continues it is
-    indented. None refers to another."""
+    """Return the source of every message of a language by identifier: each begins a line, its
+    continuation lines are indented. None refers to another."""
     folder = resources.files("research.core.i18n") / "locale" / language
     files = sorted(folder.iterdir(), key=lambda file: file.name)
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return {found[1]: found[0] for found in _ENTRY_PATTERN.finditer(text)}
+    return {match[1]: match[0] for match in _ENTRY_PATTERN.finditer(text)}

@@ -1,1 +1,1 @@
-"""Reading text in Chinese and English: numbers, units, dates, sentences and tokens."""
+"""Text processing in Chinese and English: numbers, units, dates, sentences and tokens."""

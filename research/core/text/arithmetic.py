@@ -1,4 +1,4 @@
-"""Whether a figure follows from others by one step of arithmetic: a sum, a rest, a change, a share."""
+"""Checks whether a figure follows from others by one step of arithmetic."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from itertools import combinations, permutations
 
 from research.core.text.measure import MAX_ROUNDING_SHARE, UNCONVERTED_KINDS, Measure
 
-_YEAR_SECONDS = 31_557_600.0  # seconds
+_YEAR_SECONDS = 31_557_600.0
 _COUNT_KINDS = frozenset({"", "count", "people"})
-_MAX_FIGURES = 40  # figures; among more some sum comes out by chance
+_MAX_FIGURES = 40  # among more figures some sum matches by chance
 
 
 def is_derivable(claim: Measure, measures: Sequence[Measure]) -> bool:
-    """Whether a figure follows from others by one step of arithmetic: a sum, a difference, a rest, a
-    change, a share."""
+    """Return whether a figure follows from others by one step of arithmetic: a sum, a difference, a
+    remainder, a change or a share."""
     if claim.low != claim.high or claim.is_date or not claim.low or len(measures) > _MAX_FIGURES:
         return False
-    exact = [m for m in measures if m.low == m.high and not m.is_date]
-    ways = (_sums, _differences, _ratios if claim.kind in ("ratio", "times") else _fractions)
-    return any(_is_close(result, claim) for way in ways for result in way(claim, exact, measures))
+    exact = [measure for measure in measures if measure.low == measure.high and not measure.is_date]
+    methods = (_sums, _differences, _ratios if claim.kind in ("ratio", "times") else _fractions)
+    return any(_is_close(result, claim) for method in methods for result in method(claim, exact, measures))
 
 
 def _is_close(result: float, claim: Measure) -> bool:
-    """Whether a claim's value is one that was worked out, as far as it is rounded."""
-    one = claim.low
-    if claim.bound in ("least", "some") and one <= result < one * 1.1:
+    """Return whether a claim states a computed result within its rounding."""
+    value = claim.low
+    if claim.bound in ("least", "some") and value <= result < value * 1.1:
         return True
-    if claim.bound == "most" and one / 1.1 < result <= one:
+    if claim.bound == "most" and value / 1.1 < result <= value:
         return True
     step = claim.coarse_resolution if claim.bound else claim.resolution
-    slack = max(step / 2, 1e-6 * abs(result))
+    tolerance = max(step / 2, 1e-6 * abs(result))
     if claim.unit == "part":
-        slack = 0.04 * max(abs(result), 1)
-    return abs(one - result) <= min(slack, MAX_ROUNDING_SHARE * abs(result)) * (1 + 1e-9)
+        tolerance = 0.04 * max(abs(result), 1)
+    return abs(value - result) <= min(tolerance, MAX_ROUNDING_SHARE * abs(result)) * (1 + 1e-9)
 
 
 def _same_kind_values(claim: Measure, exact: Sequence[Measure]) -> list[float]:
@@ -42,18 +42,18 @@ def _same_kind_values(claim: Measure, exact: Sequence[Measure]) -> list[float]:
 
 
 def _sums(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
-    """Sums of two, and of more that stand in a row."""
+    """Yield the sums of two values, and of three or more consecutive ones."""
     values = _same_kind_values(claim, exact)
-    yield from (one + other for one, other in combinations(values, 2))
+    yield from (first + second for first, second in combinations(values, 2))
     for start, end in combinations(range(len(values) + 1), 2):
         if end - start > 2:
             yield sum(values[start:end])
 
 
 def _differences(claim: Measure, exact: Sequence[Measure], measures: Sequence[Measure]) -> Iterator[float]:
-    """Differences, what is left of a whole, and what there was before a change."""
+    """Yield differences, remainders of a whole, and values before a change."""
     values = _same_kind_values(claim, exact)
-    yield from (abs(one - other) for one, other in combinations(values, 2))
+    yield from (abs(first - second) for first, second in combinations(values, 2))
     ratios = [m.low for m in measures if m.kind == "ratio"]
     points = [m.low for m in measures if m.kind == "points"]
     years = [m.date_parts[0] for m in measures if m.is_date and m.date_parts[0]]
@@ -61,16 +61,16 @@ def _differences(claim: Measure, exact: Sequence[Measure], measures: Sequence[Me
         yield from (100 - ratio for ratio in ratios if ratio < 100)
         yield from (ratio + change for ratio in ratios for p in points for change in (p, -p))
     elif claim.kind == "points":
-        yield from (abs(one - other) for one, other in combinations(ratios, 2) if one != other)
+        yield from (abs(first - second) for first, second in combinations(ratios, 2) if first != second)
     elif claim.kind == "duration":
-        yield from (abs(one - other) * _YEAR_SECONDS for one, other in combinations(years, 2) if one != other)
+        yield from (abs(first - second) * _YEAR_SECONDS for first, second in combinations(years, 2) if first != second)
     else:
         changes = [1 + sign * ratio / 100 for ratio in ratios if ratio < 100 for sign in (1, -1)]
         yield from (value / change for value in values for change in changes)
 
 
 def _fractions(claim: Measure, exact: Sequence[Measure], measures: Sequence[Measure]) -> Iterator[float]:
-    """A share of a figure, and what falls to one of so many."""
+    """Yield shares of a figure, and figures per unit of a count."""
     values = [m.low for m in exact if m.kind == claim.kind]
     counted = [m.low for m in measures if m.kind in _COUNT_KINDS and m.low > 1]
     counted += [m.written_value for m in measures if m.kind == "duration" and m.written_value > 1]
@@ -79,8 +79,8 @@ def _fractions(claim: Measure, exact: Sequence[Measure], measures: Sequence[Meas
 
 
 def _ratios(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
-    """How many times as much one figure is as another, or how many per cent, or by how many more."""
-    for one, other in permutations((m for m in exact if m.low > 0), 2):
-        if one.low != other.low and (one.kind == other.kind or {one.kind, other.kind} <= _COUNT_KINDS):
-            share = one.low / other.low
+    """Yield the ratio of two figures, or its percentage and the percentage of change."""
+    for first, second in permutations((m for m in exact if m.low > 0), 2):
+        if first.low != second.low and (first.kind == second.kind or {first.kind, second.kind} <= _COUNT_KINDS):
+            share = first.low / second.low
             yield from (share,) if claim.kind == "times" else (100 * share, 100 * abs(share - 1))

@@ -27,7 +27,7 @@ class Attribute(NamedTuple):
 
 @cache
 def load_attributes() -> tuple[Attribute, ...]:
-    """The rows of the table, in their order."""
+    """Return the rows of the table in order."""
     return tuple(
         Attribute(kind, name, re.compile(zh), re.compile(rf"\b(?:{en})\b"))
         for kind, name, zh, en in data.rows("columns.tsv")

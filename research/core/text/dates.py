@@ -1,6 +1,6 @@
-"""Dates, times of day and stretches of the calendar, in both languages.
+"""Dates, times of day and calendar periods in Chinese and English.
 
-Reads what stands in the text: no "yesterday", no lunar calendar, no time zones.
+Reads explicit dates: no "yesterday", no lunar calendar, no time zones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _YEAR = r"1[0-9]\d\d|20\d\d|2100"
 _RANGE_JOINT = r"\s?(?:-|–|—|~|至|到|to)\s?"
 
 _ISO_PATTERN = re.compile(r"(?<![\d.])(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})(?!\d|[./-]\d)")
-# Day and month in either order: 3/4/2026 is both, 24/11/2026 only one day.
+# Day and month in either order: 3/4/2026 is ambiguous, 24/11/2026 is not.
 _AMBIGUOUS_DATE_PATTERN = re.compile(
     r"(?<![\d./-])(?P<a>\d{1,2})(?P<mark>[/.-])(?P<b>\d{1,2})(?P=mark)(?P<y>(?:1[0-9]|20)\d\d)(?!\d|[./-]\d)"
     r"|(?<![\d./-])(?P<a2>\d{1,2})/(?P<b2>\d{1,2})/(?P<y2>\d\d)(?![\d/]|\.\d)"
@@ -107,12 +107,12 @@ _HALF_YEAR_PATTERN = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) h
 
 
 def _find_with_cues(pattern: re.Pattern[str], text: str, *cues: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern, each of which has one of a few cues in it: looked for where one is."""
+    """Find the matches of a pattern, skipping the search if none of its cue substrings occurs."""
     return pattern.finditer(text) if any(cue in text for cue in cues) else iter(())
 
 
 def scan_dates(scanner: MeasureScanner) -> None:
-    """Reads the days, months, years, decades and centuries."""
+    """Scan days, months, years, decades and centuries."""
     for match in _find_with_cues(_LUNAR_PATTERN, scanner.text, "历"):
         scanner.skip(*match.span())
     for match in _find_with_cues(_ISO_PATTERN, scanner.text, "-", "/", "."):
@@ -150,9 +150,9 @@ def _scan_english_dates(scanner: MeasureScanner) -> None:
         ends = (match["a"] or match["a2"], match["b"] or match["b2"])
         scanner.add(*match.span(), *(_date_measure(match, year, str(month), day) for day in ends))
     for match in _EN_DATE_PATTERN.finditer(scanner.text):
-        said, year = match["d"] or match["d2"], parse_integer(match["y"])
-        if said or year or _is_month_name(match):
-            scanner.add(*match.span(), _date_measure(match, year, str(MONTHS[match["m"]]), said))
+        day_text, year = match["d"] or match["d2"], parse_integer(match["y"])
+        if day_text or year or _is_month_name(match):
+            scanner.add(*match.span(), _date_measure(match, year, str(MONTHS[match["m"]]), day_text))
     for match in _EN_YEAR_PATTERN.finditer(scanner.text):
         if _has_chinese_unit(scanner.text, match.end()):
             continue
@@ -168,24 +168,24 @@ def _date_measure(
 
 
 def _is_real_date(date_parts: DateParts) -> bool:
-    """Whether a month is one of twelve and a day of a month's at most 31."""
+    """Return whether the month is at most 12 and the day at most 31."""
     _, month, day = date_parts
     return any(date_parts) and 1 <= (month or 1) <= 12 and 1 <= (day or 1) <= 31
 
 
 def _parse_chinese_year(match: re.Match[str]) -> int | None:
     if era := match["era"]:
-        of = 1 if match["e"] == "元" else parse_integer(match["e"]) or 0
-        return _ERA_OFFSETS[era] + of
+        era_year = 1 if match["e"] == "元" else parse_integer(match["e"]) or 0
+        return _ERA_OFFSETS[era] + era_year
     year = parse_integer(match["y"])
     return -year if year and match["bc"] == "公元前" else year
 
 
 def _ambiguous_date_measure(match: re.Match[str]) -> Measure | None:
-    """A date of which day and month may stand in either order."""
-    one, other = int(match["a"] or match["a2"]), int(match["b"] or match["b2"])
+    """Return a date whose day and month may be in either order."""
+    first, second = int(match["a"] or match["a2"]), int(match["b"] or match["b2"])
     year = int(match["y"] or f"20{match['y2']}")
-    days = [parts for parts in ((year, one, other), (year, other, one)) if _is_real_date(parts)]
+    days = [parts for parts in ((year, first, second), (year, second, first)) if _is_real_date(parts)]
     if not days:
         return None
     swapped = days[1] if len(days) > 1 and days[0] != days[1] else None
@@ -193,23 +193,23 @@ def _ambiguous_date_measure(match: re.Match[str]) -> Measure | None:
 
 
 def _has_chinese_unit(text: str, end: int) -> bool:
-    """Whether what looks like a year has a Chinese unit: 2000点, 1800户; not 2022届, 2024款, 2023部署."""
-    said, after = match_unit(text, end)
-    han = "\u4e00" <= said[:1] <= "\u9fff" and said not in ("届", "级", "款", "期", "年")
-    return han and not is_word_start(text, after, said)
+    """Return whether a Chinese unit follows a "year": 2000点, 1800户; not 2022届, 2023部署."""
+    spelling, after = match_unit(text, end)
+    is_han = "\u4e00" <= spelling[:1] <= "\u9fff" and spelling not in ("届", "级", "款", "期", "年")
+    return is_han and not is_word_start(text, after, spelling)
 
 
 def _year_measures(match: re.Match[str]) -> Iterator[Measure]:
-    said, bc = match["y"] or match["y2"], match["bc"] or match["bc2"]
+    year_text, bc = match["y"] or match["y2"], match["bc"] or match["bc2"]
     span = match.start("y" if match["y"] else "y2"), match.end()
-    yield Measure("date", 0, 0, *span, date_parts=(-int(said) if bc else int(said), None, None))
-    if to := match["to"]:
-        until = int(to if len(to) == 4 else said[:2] + to)
-        yield Measure("date", 0, 0, *span, date_parts=(until, None, None))
+    yield Measure("date", 0, 0, *span, date_parts=(-int(year_text) if bc else int(year_text), None, None))
+    if end_text := match["to"]:
+        end_year = int(end_text if len(end_text) == 4 else year_text[:2] + end_text)
+        yield Measure("date", 0, 0, *span, date_parts=(end_year, None, None))
 
 
 def _is_month_name(match: re.Match[str]) -> bool:
-    """Whether the name of a month by itself is one: not what one may do, nor how one marches."""
+    """Return whether a month's name without a day or year is one, not the verb "may" or "march"."""
     name = match["m"]
     if name in ("may", "march"):
         before = _DATE_PREPOSITION_PATTERN.search(match.string, max(0, match.start() - 9), match.start())
@@ -219,7 +219,7 @@ def _is_month_name(match: re.Match[str]) -> bool:
 
 
 def scan_times(scanner: MeasureScanner) -> None:
-    """Reads times of day, weekdays, quarters and halves of a year."""
+    """Scan times of day, weekdays, quarters and half-years."""
     for match in _find_with_cues(_CLOCK_PATTERN, scanner.text, ":", "：", "点", "时", "m", "noon", "正午", "midnight"):
         scanner.add(*match.span(), _clock_measure(match))
     for match in _find_with_cues(_WEEKDAY_PATTERN, scanner.text, "周", "星期", "礼拜", "day"):
@@ -230,8 +230,8 @@ def scan_times(scanner: MeasureScanner) -> None:
         months = (count or 0) * (3 if "季度" in match[0] or match["e"] == "quarter" else 1)
         scanner.add(*match.span(), Measure("until", months, months, *match.span()))
     for match in _find_with_cues(_QUARTER_PATTERN, scanner.text, "季度", "q", "quarter"):
-        said = next(filter(None, match.groups()))
-        value = RANKS.get(said) or parse_integer(said) or 0
+        text = next(filter(None, match.groups()))
+        value = RANKS.get(text) or parse_integer(text) or 0
         scanner.add(*match.span(), Measure("quarter", value, value, *match.span()))
     for match in _find_with_cues(_HALF_YEAR_PATTERN, scanner.text, "半年", "half", "h"):
         value = 1 + ((match[1] or match[2] or match[3]) in ("下", "2", "second"))
@@ -242,41 +242,41 @@ _NOT_CLOCK_PATTERN = re.compile(r"\d*时(?:速|代|期|隔)")
 
 
 def _clock_measure(match: re.Match[str]) -> Measure | None:
-    """A time of day in minutes; the unit is "?" where it may be of the morning or the evening."""
+    """Return a time of day in minutes; the unit is "?" if it may be before or after noon."""
     if match["noon"]:
         value = 0 if match["noon"] == "midnight" else 720
         return Measure("clock", value, value, *match.span())
     hour = parse_integer(match["h"] or match["h3"] or match["h4"]) or 0
     half, quarters = match["half"] or match["half4"], match["past"] or match["past4"]
-    told = match["m"] or match["m2"] or match["m3"] or match["m4"]
-    minute = parse_integer(told) or 0
+    minute_text = match["m"] or match["m2"] or match["m3"] or match["m4"]
+    minute = parse_integer(minute_text) or 0
     if half or quarters:
         minute = 30 if half else 15 if quarters == "一" else 45
-    noon = (match["ap"] or match["ap3"] or "")[:1]
-    when = match["when"] or match["when4"] or ""
+    half_day = (match["ap"] or match["ap3"] or "")[:1]
+    part_of_day = match["when"] or match["when4"] or ""
     if hour > 24 or (match["h"] and not match["m"] and _NOT_CLOCK_PATTERN.match(match.string, match.start("h"))):
         return None
-    if (noon == "p" or when in _AFTERNOON_WORDS) and 0 < hour < 12:
+    if (half_day == "p" or part_of_day in _AFTERNOON_WORDS) and 0 < hour < 12:
         hour += 12
-    if noon == "a" and hour > 12:
+    if half_day == "a" and hour > 12:
         return None
-    if noon == "a" and hour == 12:
+    if half_day == "a" and hour == 12:
         hour = 0
     value = hour * 60 + minute
-    sure = noon or when or hour > 12 or (match["m"] and len(match["h"]) == 2)
-    return Measure("clock", value, value, *match.span(), unit="" if sure else "?")
+    is_certain = half_day or part_of_day or hour > 12 or (match["m"] and len(match["h"]) == 2)
+    return Measure("clock", value, value, *match.span(), unit="" if is_certain else "?")
 
 
 def complete_dates(measures: list[Measure]) -> Iterator[Measure]:
-    """A day without its month, or a month without its year, takes that of the date before it where
-    the two are one stretch of time: 3月1日至15日, 2024年3月至5月, March to May 2024."""
-    for at, measure in enumerate(measures):
-        previous = measures[at - 1] if at else None
+    """Yield the measures with incomplete dates completed: a day without a month, or a month without
+    a year, takes it from an adjacent date before it: 3月1日至15日, 2024年3月至5月, March to May 2024."""
+    for index, measure in enumerate(measures):
+        previous = measures[index - 1] if index else None
         y, m, d = measure.date_parts
         if measure.is_date and previous and previous.is_date and measure.start - previous.end <= 5:
             if d and not m:
                 m = previous.date_parts[1]
             if not y:
                 y = previous.date_parts[0]
-            measures[at] = measure = replace(measure, date_parts=(y, m, d))
+            measures[index] = measure = replace(measure, date_parts=(y, m, d))
         yield measure

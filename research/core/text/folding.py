@@ -1,4 +1,4 @@
-"""Text in the one spelling in which figures and dates are read, character for character."""
+"""Folding of text to one spelling, character by character, before figures and dates are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EQUIVALENT_CHARS = {
 
 
 class _FoldingTable(dict[int, str]):
-    """Width, case, accents and digits; offsets stay, and so does Chinese punctuation."""
+    """Table that folds width, case, accents and digits; Chinese punctuation stays."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -32,5 +32,5 @@ _FOLDING_TABLE = _FoldingTable()
 
 
 def fold_text(text: str) -> str:
-    """Lower case, half width, simplified characters; offsets are those of the text."""
+    """Fold a text to lower case, half width and simplified characters. Offsets stay."""
     return text.translate(_FOLDING_TABLE)

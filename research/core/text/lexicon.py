@@ -1,5 +1,4 @@
-"""Words and names of both languages that mean the same: `research/data/lexicon.tsv`, which says what its
-columns are, and its one reader."""
+"""Reader of `research/data/lexicon.tsv`, synonyms in both languages. It explains its columns."""
 
 from __future__ import annotations
 
@@ -11,26 +10,27 @@ from research.core.records import Language
 
 
 class LexiconEntry(NamedTuple):
-    """A row: all spellings of one thing in each language, and the keywords by which a map has it."""
+    """A row: all spellings of one thing in each language, and its map keywords."""
 
     uses: tuple[str, ...]
     zh: tuple[str, ...]
     en: tuple[str, ...]
     keywords: tuple[str, ...]
-    question_words: frozenset[str]  # the spellings that ask for it by themselves (when, 多少钱)
+    question_words: frozenset[str]  # spellings that alone ask for it (when, 多少钱)
 
     @property
     def primary_use(self) -> str:
-        """What it is for in the first place."""
+        """The first of its uses."""
         return self.uses[0]
 
     def spellings(self, language: Language) -> tuple[str, ...]:
+        """Return the spellings in a language."""
         return self.zh if language == "zh" else self.en
 
 
 @cache
 def lexicon_entries(*uses: str) -> tuple[LexiconEntry, ...]:
-    """The rows that are for one of some uses, in their order."""
+    """Return the entries that have one of some uses, in order."""
     return tuple(entry for entry in _load_lexicon() if not set(uses).isdisjoint(entry.uses))
 
 
@@ -40,8 +40,8 @@ def _load_lexicon() -> tuple[LexiconEntry, ...]:
 
 
 def _parse_row(uses: str, zh: str, en: str, keywords: str = "") -> LexiconEntry:
-    written = [cell.split("|") for cell in (zh, en)]
-    spelt = [tuple(word.removesuffix("?") for word in words) for words in written]
-    asking = frozenset(word[:-1] for words in written for word in words if word.endswith("?"))
-    found = tuple(keywords.split("|")) if keywords else ()
-    return LexiconEntry(tuple(uses.split("|")), spelt[0], spelt[1], found, asking)
+    cells = [cell.split("|") for cell in (zh, en)]
+    spellings = [tuple(word.removesuffix("?") for word in words) for words in cells]
+    question_words = frozenset(word[:-1] for words in cells for word in words if word.endswith("?"))
+    map_keywords = tuple(keywords.split("|")) if keywords else ()
+    return LexiconEntry(tuple(uses.split("|")), spellings[0], spellings[1], map_keywords, question_words)

@@ -1,5 +1,5 @@
-"""Positions of proper names in a text: runs of capitalised words, and Chinese names that the
-dictionary has. Other Chinese names are not recognised."""
+"""Positions of proper names in a text: runs of capitalised words, and Chinese names in the
+dictionary. Other Chinese names are not recognised."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from research.core.text import segment
 from research.core.text.tokenizer import STOP_WORDS, has_han
 
 _WORD_PATTERN = re.compile(r"[^\W\d_]\w*")
-_NAME_JOINT_PATTERN = re.compile(r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]")  # between the words of one name
-_NAME_TAGS = ("nr", "ns", "nt", "nz")  # parts of speech of names
+_NAME_JOINT_PATTERN = re.compile(r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]")  # between the words of a name
+_NAME_TAGS = ("nr", "ns", "nt", "nz")  # part-of-speech tags of names
 
 
 @lru_cache(4_000)
 def find_latin_names(text: str) -> tuple[tuple[int, int], ...]:
-    """The names in letters that have capitals. The first word of a text is of a name only if the next one is."""
+    """Return the spans of names in scripts with capitals. The first word of a text counts only if
+    the next word is also part of the name."""
     runs: list[list[tuple[int, int]]] = []
     end = -1
     for match in _WORD_PATTERN.finditer(text):
@@ -31,12 +32,12 @@ def find_latin_names(text: str) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(4_000)
 def find_han_names(text: str) -> tuple[tuple[int, int], ...]:
-    """The names of two Han characters and more that the dictionary knows."""
-    whole = text.encode(errors="replace").decode()  # half characters are no words
-    found, at = [], 0
-    for word, kind in segment.tag(whole) if has_han(text) else ():
-        at = whole.find(word, at)
-        if kind[:2] in _NAME_TAGS and len(word) > 1 and has_han(word):
-            found.append((at, at + len(word)))
-        at += len(word)
-    return tuple(found)
+    """Return the spans of names of two or more Han characters that the dictionary knows."""
+    encodable = text.encode(errors="replace").decode()  # lone surrogates are not words
+    spans, position = [], 0
+    for word, pos_tag in segment.tag(encodable) if has_han(text) else ():
+        position = encodable.find(word, position)
+        if pos_tag[:2] in _NAME_TAGS and len(word) > 1 and has_han(word):
+            spans.append((position, position + len(word)))
+        position += len(word)
+    return tuple(spans)

@@ -1,4 +1,4 @@
-"""Whether two texts are one: stretches of characters, most of which they have in common."""
+"""Detection of near-duplicate texts by shared character shingles."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import zlib
 
 from research.core.text.folding import fold_text
 
-MIN_LETTERS = 35  # letters of a text, below which it proves nothing
-SHINGLE_LETTERS = 6  # letters of a shingle
-MIN_CONTAINMENT = 0.75  # of the shorter text's shingles are in the longer one: a copy
+MIN_LETTERS = 35  # letters; a shorter text proves nothing
+SHINGLE_LETTERS = 6
+MIN_CONTAINMENT = 0.75  # share of the shorter text's shingles in the longer one
 
 
 def shingles(text: str) -> frozenset[int]:
-    """The stretches of letters of a text as numbers; none of a text that is too short."""
+    """Return the hashed character shingles of a text; none if it is too short."""
     letters = re.sub(r"[\W_]+", "", fold_text(text))
     if len(letters) < MIN_LETTERS:
         return frozenset()
@@ -24,6 +24,6 @@ def shingles(text: str) -> frozenset[int]:
 
 
 def is_near_duplicate(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Whether most of the shorter text is in the longer one (containment of shingles, Broder 1997)."""
-    least = min(len(one), len(other))
-    return least > 0 and len(one & other) >= MIN_CONTAINMENT * least
+    """Return whether most shingles of the shorter text are in the longer one (Broder 1997)."""
+    smaller = min(len(one), len(other))
+    return smaller > 0 and len(one & other) >= MIN_CONTAINMENT * smaller

@@ -1,7 +1,7 @@
-"""Numbers as they are written in Chinese and English, and what they are worth.
+"""Parses numbers as written in Chinese and English.
 
-Knows no units and no dates. 1.2万, 12,000, 一万二 and "twelve thousand" are one number; 十几, 一两百
-and "several hundred" run from a least to a most. All texts are as `plain` gives them.
+Knows no units and no dates. 1.2万, 12,000, 一万二 and "twelve thousand" are the same number; 十几, 一两百
+and "several hundred" are ranges. Input texts are folded by `fold_text`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ HAN_DIGITS = f"零〇两{HAN_ONE_TO_NINE}"
 HAN_DIGIT_VALUES = {char: value for value, char in enumerate(f"零{HAN_ONE_TO_NINE}")} | {"〇": 0, "两": 2}
 _SMALL_SCALES = {"十": 10.0, "百": 100.0, "千": 1000.0}
 _GREAT_SCALES = {"万": 1e4, "亿": 1e8, "兆": 1e12}
-HAN_NUMERALS = f"{HAN_DIGITS}十百千万亿"  # the characters of Chinese numbers
-NUMBER_PATTERN = rf"(?:\d+(?:\.\d+)?|[{HAN_NUMERALS}]+)"  # a pattern for what `number` may read, but for English words
+HAN_NUMERALS = f"{HAN_DIGITS}十百千万亿"  # characters of Chinese numbers
+NUMBER_PATTERN = rf"(?:\d+(?:\.\d+)?|[{HAN_NUMERALS}]+)"  # what `parse_number` can read, except English words
 _SCALE_VALUES = _SMALL_SCALES | _GREAT_SCALES
-_FORMAL_TO_PLAIN = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", f"{HAN_ONE_TO_NINE}十百千")  # as on cheques
+_FORMAL_TO_PLAIN = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", f"{HAN_ONE_TO_NINE}十百千")  # banker's numerals
 _ONES_WORDS = "one two three four five six seven eight nine"
 _TEENS_WORDS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -48,7 +48,7 @@ FIGURE_PATTERN = (
     r"|\d{1,3}(?: \d{3})+(?!\d|\.\d)|\d+(?:\.\d+)?|(?<![\w.])\.\d+"
 )
 _HAN_SCALE = r"[十万亿]|百(?![帕分])|千(?![瓦米克卡赫])|兆(?=元|新台币|台币|日元|韩元|美元)"
-# Chinese numerals, figures, and both together (12亿3456万, 30多万). 人数, 以上 are words.
+# Chinese numerals, figures, and both combined (12亿3456万, 30多万). 人数, 以上 are words.
 _HAN_NUMERAL_LINK = (
     rf"[{HAN_DIGITS}廿卅]|{_HAN_SCALE}|几(?=[十百千万亿])|(?<=十)几"
     r"|(?<![人个次总倍指位户件基参系岁])数(?=[十百千万亿](?!分))"
@@ -87,10 +87,11 @@ _LENGTH_BEFORE_PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number from `low` to `high` that stands from `start` to `end`, in characters.
+    """A number from `low` to `high` at the characters from `start` to `end`.
 
-    `step` is the worth of its last digit, `coarse` of its last digit that is not 0. `bound` is "some"
-    for one that is more by less than its last digit (30多), "about" or "least". `part` is a fraction.
+    `resolution` is the value of its last digit, `coarse_resolution` of its last digit other than 0.
+    `bound` is "some" for one that is exceeded by less than its last digit (30多), "about" or
+    "least". The style `part` is a fraction.
     """
 
     low: float
@@ -101,11 +102,11 @@ class Numeral:
     coarse_resolution: float
     style: NumeralStyle
     bound: str = ""
-    scale: float = 1.0  # what is said behind the last coefficient: million, 百万
+    scale: float = 1.0  # scale of the last coefficient: million, 百万
 
 
 def coarse_resolution(value: float, resolution: float = 1.0) -> float:
-    """The worth of a number's last digit that is not 0, where its last digit is worth `step`."""
+    """Return the value of the last digit other than 0; `resolution` is that of the last digit."""
     if not value or value != value // 1 or value > 1e300:
         return resolution
     digits = f"{value:.0f}"
@@ -113,33 +114,33 @@ def coarse_resolution(value: float, resolution: float = 1.0) -> float:
 
 
 def parse_number(text: str) -> float | None:
-    """What a text that is one number, in figures or in words, is worth; None if it is none, or is one
-    of several: 十几, "several hundred"."""
-    found = find_numerals(text)
-    one = found[0] if len(found) == 1 and found[0].end - found[0].start == len(text) else None
-    return one.low if one and one.low == one.high else None
+    """Return the value of a text that is one number, in figures or in words; None for any other
+    text and for a range: 十几, "several hundred"."""
+    numerals = find_numerals(text)
+    numeral = numerals[0] if len(numerals) == 1 and numerals[0].end - numerals[0].start == len(text) else None
+    return numeral.low if numeral and numeral.low == numeral.high else None
 
 
 def parse_integer(text: str | None) -> int | None:
-    """The same as a whole number; None for no text."""
+    """Parse a whole number; None for no text, and for what `parse_number` cannot parse."""
     value = parse_number(text) if text else None
     return None if value is None or value > 1e15 else int(value)
 
 
 def find_numerals(text: str) -> list[Numeral]:
-    """The numbers of a text in the order in which they stand; those that overlap an earlier or a
-    longer one are left out. What counts as one only with a unit behind it (三个) is here too."""
+    """Return the numbers of a text in order, without those that overlap an earlier or longer one.
+    Includes words that are a number only with a unit behind them (三个)."""
     if "拾" in text or "佰" in text or "仟" in text:
         text = text.translate(_FORMAL_TO_PLAIN)
-    found = sorted(
+    candidates = sorted(
         (*_find_fractions(text), *_find_written_numerals(text), *_find_spoken_numerals(text)),
         key=lambda n: (n.start, -n.end),
     )
-    kept: list[Numeral] = []
-    for numeral in found:
-        if not kept or numeral.start >= kept[-1].end:
-            kept.append(numeral)
-    return kept
+    numerals: list[Numeral] = []
+    for numeral in candidates:
+        if not numerals or numeral.start >= numerals[-1].end:
+            numerals.append(numeral)
+    return numerals
 
 
 # Figures and Chinese numerals
@@ -154,20 +155,20 @@ def _find_written_numerals(text: str) -> Iterator[Numeral]:
             continue
         if match[0][0].isascii() and match[0].isascii():
             yield _parse_figure(text, start, end)
-        elif worth := _parse_han_numeral(match[0], start):
-            yield worth
+        elif numeral := _parse_han_numeral(match[0], start):
+            yield numeral
     for match in _HAN_HALF_PATTERN.finditer(text):
         yield Numeral(0.5, 0.5, *match.span(), 0.5, 0.5, "han")
 
 
 def _parse_figure(text: str, start: int, end: int) -> Numeral:
-    """A number in figures with what makes it larger: 1.2 million, 5k, 1.2 lakh crore, 3e8."""
-    said = text[start:end].replace(",", "").replace(" ", "")
-    step = 10.0 ** -len(said.partition(".")[2])
-    value, scale = float(said), 1.0
-    if power := _EXPONENT_PATTERN.match(text, end):
-        raised = power[1] or power[2] or power[3].translate(_SUPERSCRIPT_TO_PLAIN)
-        scale, end = 10.0 ** int(raised), power.end()
+    """Parse a number in figures with its scale: 1.2 million, 5k, 1.2 lakh crore, 3e8."""
+    plain = text[start:end].replace(",", "").replace(" ", "")
+    step = 10.0 ** -len(plain.partition(".")[2])
+    value, scale = float(plain), 1.0
+    if exponent := _EXPONENT_PATTERN.match(text, end):
+        exponent_text = exponent[1] or exponent[2] or exponent[3].translate(_SUPERSCRIPT_TO_PLAIN)
+        scale, end = 10.0 ** int(exponent_text), exponent.end()
     tail = _NUMBER_TAIL_PATTERN.match(text, end)
     if tail and tail["half"]:
         value += _ADDED_FRACTIONS[tail["half"]]
@@ -183,40 +184,40 @@ def _parse_figure(text: str, start: int, end: int) -> Numeral:
 
 
 def _decimal_product(value: float, scale: float) -> float:
-    """A product without what binary fractions add to it: 4.35 million is 4350000."""
+    """Multiply without the error of binary fractions: 4.35 million is 4350000."""
     return float(f"{value * scale:.15g}")
 
 
 def _is_million_suffix(text: str, start: int, end: int) -> bool:
-    """Whether the m behind a figure is a million: $5 m, 5m people; 5 m and "5m wide" are lengths."""
+    """Return whether m behind a figure is a million: $5 m, 5m people; not 5 m, "5m wide"."""
     if match_prefix_unit(text, start)[1]:
         return True
-    extent = _METRES_PATTERN.match(text, end) or _LENGTH_BEFORE_PATTERN.search(text, max(0, start - 30), start)
-    return text[end] == "m" and not extent
+    is_length = _METRES_PATTERN.match(text, end) or _LENGTH_BEFORE_PATTERN.search(text, max(0, start - 30), start)
+    return text[end] == "m" and not is_length
 
 
 def _parse_han_numeral(text: str, start: int = 0) -> Numeral | None:
-    """A number that is written with Chinese numerals; None if it is not well formed."""
+    """Parse a number with Chinese numerals; None if it is malformed."""
     terms: list[_Range | str] = []
     step, scale, bound = 1.0, 1.0, ""
-    figures = short = False  # whether the last coefficient is in figures; is one Chinese digit
-    scaled = any(char in "十百千万亿兆" for char in text)
+    figures = is_digit = False  # the last coefficient is in figures; is one Chinese digit
+    has_scale = any(char in "十百千万亿兆" for char in text)
     for token in _NUMERAL_TOKEN_PATTERN.finditer(text):
         if token["figure"]:
             bare = token["figure"].replace(",", "").replace(" ", "")
             terms.append((float(bare), float(bare)))
-            step, figures, short = 10.0 ** -len(bare.partition(".")[2]), True, False
+            step, figures, is_digit = 10.0 ** -len(bare.partition(".")[2]), True, False
         elif digits := token["digits"]:
-            pair = _parse_han_digits(digits, token["rest"] or "", scaled)
+            pair = _parse_han_digits(digits, token["rest"] or "", has_scale)
             if pair is None:
                 return None
-            zero = scaled and digits[0] in "零〇"
-            if not (zero and len(digits) == 1):
+            has_leading_zero = has_scale and digits[0] in "零〇"
+            if not (has_leading_zero and len(digits) == 1):
                 terms.append(pair)
-            step, figures, short = 10.0 ** -len(token["rest"] or ""), False, not zero
+            step, figures, is_digit = 10.0 ** -len(token["rest"] or ""), False, not has_leading_zero
         elif token["few"]:
             terms.append((1.0, 9.0) if terms and terms[-1] == "十" else (2.0, 10.0))
-            step, figures, short, bound = 1.0, False, False, "about"
+            step, figures, is_digit, bound = 1.0, False, False, "about"
         elif token["tens"]:
             terms += [(2.0, 2.0) if token[0] == "廿" else (3.0, 3.0), "十"]
         elif token["vague"]:
@@ -227,12 +228,12 @@ def _parse_han_numeral(text: str, start: int = 0) -> Numeral | None:
             terms.append(token[0])
             scale *= _SCALE_VALUES[token[0]]
             step *= _GREAT_SCALES.get(token[0]) or (_SMALL_SCALES[token[0]] if figures else 1.0)
-            short = False
+            is_digit = False
             continue
         scale = 1.0
-    if bound and not scaled:
+    if bound and not has_scale:
         return None  # 几, by itself
-    if short and terms[-2:-1] and not isinstance(last := terms[-1], str):  # 一千二 is 1200
+    if is_digit and terms[-2:-1] and not isinstance(last := terms[-1], str):  # 一千二 is 1200
         step = {"百": 10.0, "千": 100.0, "万": 1e3, "亿": 1e7}.get(str(terms[-2]), 1.0)
         terms[-1] = (last[0] * step, last[1] * step)
     low, high = _sum_terms(terms, 0), _sum_terms(terms, 1)
@@ -243,18 +244,18 @@ def _parse_han_numeral(text: str, start: int = 0) -> Numeral | None:
 
 
 def _parse_han_digits(digits: str, decimals: str, has_scale: bool) -> _Range | None:
-    """What Chinese digits in a row come to: 二〇二六 a number, 三五 (of 三五百) from one to another."""
+    """Parse consecutive Chinese digits: 二〇二六 is a number, 三五 (of 三五百) a range."""
     values = [HAN_DIGIT_VALUES[char] for char in digits]
     if decimals:
-        told = "".join(str(HAN_DIGIT_VALUES.get(char, char)) for char in decimals)
-        value = float("".join(map(str, values)) + "." + told)
+        decimal_text = "".join(str(HAN_DIGIT_VALUES.get(char, char)) for char in decimals)
+        value = float("".join(map(str, values)) + "." + decimal_text)
         return value, value
     if len(values) == 1:
         return float(values[0]), float(values[0])
     if values[0] == 0 and has_scale:
         return (float(values[1]), float(values[1])) if len(values) == 2 else None
-    near = len(values) == 2 and 0 < values[0] < values[1]
-    if near and (has_scale or values[1] == values[0] + 1 or digits == "三五"):
+    is_range = len(values) == 2 and 0 < values[0] < values[1]
+    if is_range and (has_scale or values[1] == values[0] + 1 or digits == "三五"):
         return float(values[0]), float(values[1])
     if has_scale:
         return None
@@ -263,7 +264,7 @@ def _parse_han_digits(digits: str, decimals: str, has_scale: bool) -> _Range | N
 
 
 def _sum_terms(terms: list[_Range | str], bound_index: int) -> float | None:
-    """What coefficients and scales come to, at one end of the coefficients; None if they do not fit."""
+    """Return the sum of coefficients times scales at one bound; None if malformed."""
     total = section = 0.0
     pending: float | None = None
     small = great = math.inf
@@ -292,7 +293,7 @@ def _sum_terms(terms: list[_Range | str], bound_index: int) -> float | None:
 
 
 def _find_fractions(text: str) -> Iterator[Numeral]:
-    """3/4, 1½ and 1 3/4; a fraction without a whole number is a part."""
+    """Yield 3/4, 1½ and 1 3/4; a fraction without a whole number has the style `part`."""
     for match in _FRACTION_PATTERN.finditer(text):
         whole = match["whole"] or match["whole2"]
         if match["vulgar"]:
@@ -341,7 +342,7 @@ _VAGUE_PLURAL_PATTERN = re.compile(
 
 
 def _find_spoken_numerals(text: str) -> Iterator[Numeral]:
-    """Numbers in English words: thirty-two, three hundred and five, two and a half million."""
+    """Yield numbers in English words: thirty-two, two and a half million."""
     at = 0
     while match := _SPOKEN_NUMBER_PATTERN.search(text, at):
         numeral = _parse_spoken(match)
@@ -356,25 +357,25 @@ def _find_spoken_numerals(text: str) -> Iterator[Numeral]:
 
 def _parse_spoken(match: re.Match[str]) -> Numeral:
     start, end = match.span()
-    between = match.string.endswith("between ", 0, start)
+    after_between = match.string.endswith("between ", 0, start)
     low = high = 0.0
     ceiling, at = math.inf, start
     for group in _SCALED_GROUP_PATTERN.finditer(match.string, start, end):
         scale = 1.0
         for word in re.findall("[a-z]+", group["scales"]):
             scale *= SCALES[word]
-        if scale >= ceiling or (at > start and between):
+        if scale >= ceiling or (at > start and after_between):
             return _make_spoken_numeral(low, high, start, at, ceiling)
-        least, most = _parse_coefficient(group["head"])
-        low, high = low + _decimal_product(least, scale), high + _decimal_product(most, scale)
+        lower, upper = _parse_coefficient(group["head"])
+        low, high = low + _decimal_product(lower, scale), high + _decimal_product(upper, scale)
         ceiling, at = scale, group.end()
     rest = match.string[at:end]
     if not rest:
         return _make_spoken_numeral(low, high, start, end, ceiling)
-    if at > start and (between or low < 100):
+    if at > start and (after_between or low < 100):
         return _make_spoken_numeral(low, high, start, at, ceiling)
-    least, most = _parse_coefficient(rest)
-    return _make_spoken_numeral(low + least, high + most, start, end, 1.0)
+    lower, upper = _parse_coefficient(rest)
+    return _make_spoken_numeral(low + lower, high + upper, start, end, 1.0)
 
 
 def _make_spoken_numeral(low: float, high: float, start: int, end: int, scale: float) -> Numeral:
@@ -384,7 +385,7 @@ def _make_spoken_numeral(low: float, high: float, start: int, end: int, scale: f
 
 
 def _parse_coefficient(text: str) -> _Range:
-    """What stands before a scale, or by itself: three hundred and five, two and a half, several."""
+    """Parse a coefficient or a small number: three hundred and five, two and a half, several."""
     if "few" in text or "several" in text:
         return 2.0, 10.0
     if "couple" in text:

@@ -1,4 +1,4 @@
-"""The syllable that a Chinese character is read as, without its tone."""
+"""Toneless pinyin of Chinese characters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from research import data
 
 @cache
 def load_syllables() -> dict[str, str]:
-    """The commonest reading of each character of GB 2312."""
+    """Return the most common reading of each character of GB 2312, without its tone."""
     rows = (line.split(" ") for line in data.lines("pinyin.txt"))
-    return {character: syllable for syllable, own in rows for character in own}
+    return {character: syllable for syllable, characters in rows for character in characters}

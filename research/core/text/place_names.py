@@ -1,5 +1,4 @@
-"""Names of places that are known: `research/data/names.tsv`, which says where they are from, and its one
-reader."""
+"""Reader of `research/data/names.tsv`, the known place names. The file names its sources."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from functools import cache
 
 from research import data
 
-_MAX_NAME_WORDS = 5  # of a name at most
+_MAX_NAME_WORDS = 5  # maximum of a name
 _MAX_NAME_CHARS = 12
 _WORD_PATTERN = re.compile(r"[^\W_][\w'’.-]*")
 
@@ -20,20 +19,20 @@ def _load_names() -> frozenset[str]:
 
 
 def is_place_name(name: str) -> bool:
-    """Whether a whole name is known."""
+    """Return whether a complete name is known."""
     return name.casefold() in _load_names()
 
 
 def find_place_names(text: str) -> Iterator[tuple[int, int]]:
-    """Where known names stand in a text, the longest at each place."""
-    edges = {m.start(): m.end() for m in _WORD_PATTERN.finditer(text)}
-    at = 0
-    while at < len(text):
-        ends = [at + n for n in range(_MAX_NAME_CHARS, 1, -1)] if text[at] > "\u2fff" else []
-        if at in edges:
-            later = sorted(end for start, end in edges.items() if start >= at)[:_MAX_NAME_WORDS]
-            ends += reversed(later)
-        end = next((e for e in ends if e <= len(text) and is_place_name(text[at:e])), 0)
+    """Yield the spans of known names in a text, the longest at each position."""
+    word_ends = {m.start(): m.end() for m in _WORD_PATTERN.finditer(text)}
+    position = 0
+    while position < len(text):
+        ends = [position + n for n in range(_MAX_NAME_CHARS, 1, -1)] if text[position] > "\u2fff" else []
+        if position in word_ends:
+            following_ends = sorted(end for start, end in word_ends.items() if start >= position)[:_MAX_NAME_WORDS]
+            ends += reversed(following_ends)
+        end = next((e for e in ends if e <= len(text) and is_place_name(text[position:e])), 0)
         if end:
-            yield at, end
-        at = end or at + 1
+            yield position, end
+        position = end or position + 1

@@ -1,9 +1,9 @@
-"""When something was published: what services, feeds and pages write, read only where it is certain.
+"""Parses publication dates as services, feeds and pages write them, only where they are certain.
 
-Knows no clock: the time of retrieval is an argument. Nothing is published after it was retrieved: a
-date that says so is unknown. So is what cannot be read with certainty ("05/06/2026", "2026-11"), and
-unknown is never filled with the time of a crawl. Of a time whose zone is not told only the day is
-known: there are hours between Beijing and London.
+Uses no clock: the time of retrieval is an argument. A date after the retrieval is treated as
+unknown, and so is an ambiguous or incomplete one ("05/06/2026", "2026-11"); an unknown date is
+never filled with the time of a crawl. For a time without a zone only the day is known, since zones
+differ by hours.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Literal
 from research.core.text.dates import MONTHS, PART_OF_DAY, WEEKDAYS
 from research.core.text.numbers import parse_number
 
-FUTURE_TOLERANCE = timedelta(days=1)  # clocks and zones differ; a date further in the future is a mistake
-MIN_YEAR = 1990  # a date before it is a service's way of saying that it knows none
-MAX_DATE_CHARS = 100  # characters of a date
+FUTURE_TOLERANCE = timedelta(days=1)  # clocks and zones differ; a date further in the future is an error
+MIN_YEAR = 1990  # services use earlier dates for an unknown date
+MAX_DATE_CHARS = 100
 
 DateProblem = Literal[
     "",
-    "missing",  # there is no text
-    "unreadable",  # or it can be read in more than one way
-    "relative",  # it counts from a time of retrieval that is not known
-    "future",  # it lies more than a day after the retrieval
+    "missing",  # no text
+    "unreadable",  # or ambiguous
+    "relative",  # a relative time without a known time of retrieval
+    "future",  # more than a day after the retrieval
 ]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A time in UTC, or a day of which the time is not known: `at` is its midnight then."""
+    """A time in UTC, or a day without a time, for which `utc` is midnight."""
 
     utc: datetime
     is_day_only: bool = False
@@ -44,13 +44,13 @@ class Timestamp:
 
     @property
     def iso_text(self) -> str:
-        """As ISO 8601: a day is written as a day."""
+        """The timestamp in ISO 8601; a day is written as a day."""
         return self.day.isoformat() if self.is_day_only else f"{self.utc:%Y-%m-%dT%H:%M:%SZ}"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDate:
-    """What a text says: a moment, or None and why."""
+    """The parsed timestamp, or None with the problem."""
 
     timestamp: Timestamp | None = None
     problem: DateProblem = ""
@@ -59,44 +59,44 @@ class ParsedDate:
 def parse_publication_date(
     text: object, *, retrieved: datetime | None = None, now: datetime | None = None
 ) -> ParsedDate:
-    """Reads a date of publication, which cannot be later than the time of its retrieval, or than
-    `now` where that is all that is known.
+    """Parse a date of publication, which cannot be later than `retrieved`, or than `now` if the
+    time of retrieval is unknown.
 
     Formats: RFC 2822 and 1123, ISO 8601 in long and compact form (GDELT's 20261120T081500Z),
-    2026/11/20, 2026.11.20, 2026年11月20日, 20 Nov 2026, November 20, 2026, each with or without a time;
-    11/20/2026 where only one order is possible; "3 hours ago", "3小时前" and their like if `retrieved`
-    is given.
+    2026/11/20, 2026.11.20, 2026年11月20日, 20 Nov 2026, November 20, 2026, each with or without a
+    time; 11/20/2026 where only one order is possible; "3 hours ago", "3小时前" and similar if
+    `retrieved` is given.
     """
     if text is not None and not isinstance(text, str):
         return ParsedDate(problem="unreadable")
     text = (text or "").strip()
-    said = " ".join(unicodedata.normalize("NFKC", text[: MAX_DATE_CHARS + 1]).split())
-    if not said:
+    normalised = " ".join(unicodedata.normalize("NFKC", text[: MAX_DATE_CHARS + 1]).split())
+    if not normalised:
         return ParsedDate(problem="missing")
     if len(text) > MAX_DATE_CHARS:
         return ParsedDate(problem="unreadable")
-    relative = _parse_relative(said, retrieved)
+    relative = _parse_relative(normalised, retrieved)
     if relative is not None:
-        found = relative
+        parsed = relative
     else:
-        moment = _to_timestamp(_parse_absolute(said))
-        found = ParsedDate(moment) if moment else ParsedDate(problem="unreadable")
+        timestamp = _to_timestamp(_parse_absolute(normalised))
+        parsed = ParsedDate(timestamp) if timestamp else ParsedDate(problem="unreadable")
     latest = retrieved or now
-    if found.timestamp and latest and found.timestamp.utc > latest + FUTURE_TOLERANCE:
+    if parsed.timestamp and latest and parsed.timestamp.utc > latest + FUTURE_TOLERANCE:
         return ParsedDate(problem="future")
-    return found
+    return parsed
 
 
 def parse_publication_day(text: object, min_year: int = MIN_YEAR) -> date | None:
-    """The day of publication as it is written, wherever that was; None if it cannot be read with
-    certainty, or lies before the year `began`. The same forms, but none that counts from now."""
-    said = " ".join(unicodedata.normalize("NFKC", text).split()) if isinstance(text, str) else ""
-    found = _parse_absolute(said) if len(said) <= MAX_DATE_CHARS else None
-    found = found.date() if isinstance(found, datetime) else found
-    return found if found and found.year >= min_year else None
+    """Return the day of publication as written, in the local time of the source; None if it is
+    uncertain or before the year `min_year`. Accepts the same formats except relative times."""
+    normalised = " ".join(unicodedata.normalize("NFKC", text).split()) if isinstance(text, str) else ""
+    parsed = _parse_absolute(normalised) if len(normalised) <= MAX_DATE_CHARS else None
+    parsed = parsed.date() if isinstance(parsed, datetime) else parsed
+    return parsed if parsed and parsed.year >= min_year else None
 
 
-# What counts from now
+# Relative times
 
 _RELATIVE_TIME_PATTERN = re.compile(
     r"(?:about |约)?(?P<count>[^个半]{0,20}?)\s*个?(?P<half>半)?个?\s*"
@@ -111,29 +111,31 @@ _UNIT_DAYS = {"d": 1, "天": 1, "日": 1, "w": 7, "周": 7, "星": 7}
 
 
 def _parse_relative(text: str, retrieved: datetime | None) -> ParsedDate | None:
-    """What a relative time means; None if it is none."""
+    """Parse a relative time; None if the text is not one."""
     word = text.lower()
-    ago = _RELATIVE_TIME_PATTERN.fullmatch(word)
-    if not ago and word not in _RELATIVE_DAYS:
+    match = _RELATIVE_TIME_PATTERN.fullmatch(word)
+    if not match and word not in _RELATIVE_DAYS:
         return None
     if retrieved is None:
         return ParsedDate(problem="relative")
-    then = retrieved.astimezone(UTC)
-    if not ago:
-        exact = word in ("just now", "now", "刚刚", "刚才")
+    retrieved_utc = retrieved.astimezone(UTC)
+    if not match:
+        is_exact = word in ("just now", "now", "刚刚", "刚才")
         return ParsedDate(
-            _minute_timestamp(then) if exact else _day_timestamp(then.date() - timedelta(days=_RELATIVE_DAYS[word]))
+            _minute_timestamp(retrieved_utc)
+            if is_exact
+            else _day_timestamp(retrieved_utc.date() - timedelta(days=_RELATIVE_DAYS[word]))
         )
-    text, half = ago["count"], 0.5 if ago["half"] else 0.0
+    text, half = match["count"], 0.5 if match["half"] else 0.0
     whole = 1.0 if text in ("a", "an") else parse_number(text) if text or not half else 0.0
     if whole is None:
         return ParsedDate(problem="unreadable")
     count = whole + half
-    unit = ago["unit"][0]
+    unit = match["unit"][0]
     try:
         if unit in _UNIT_DAYS:
-            return ParsedDate(_day_timestamp(then.date() - timedelta(days=int(count * _UNIT_DAYS[unit]))))
-        return ParsedDate(_minute_timestamp(then - timedelta(seconds=count * _UNIT_SECONDS[unit])))
+            return ParsedDate(_day_timestamp(retrieved_utc.date() - timedelta(days=int(count * _UNIT_DAYS[unit]))))
+        return ParsedDate(_minute_timestamp(retrieved_utc - timedelta(seconds=count * _UNIT_SECONDS[unit])))
     except OverflowError:
         return ParsedDate(problem="unreadable")
 
@@ -146,12 +148,12 @@ def _day_timestamp(day: date) -> Timestamp:
     return Timestamp(datetime(day.year, day.month, day.day, tzinfo=UTC), is_day_only=True)
 
 
-# What stands for itself
+# Absolute dates
 
 _TIME_OF_DAY = (
     r"(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)? ?(?P<half>[AP]\.?M\.?)?"
     r" ?(?P<zone>(?:Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})(?![A-Z]))?"
-    r"(?: ?\(?[A-Z][A-Z/_ ]{1,24}\)?)?"  # a zone's name, which may be that of several
+    r"(?: ?\(?[A-Z][A-Z/_ ]{1,24}\)?)?"  # the zone's name, which may be ambiguous
 )
 _OPTIONAL_TIME = rf"(?:(?:,? (?:at )?|T| *- *){_TIME_OF_DAY})?"
 _CHINESE_DATE = (
@@ -175,21 +177,21 @@ _DATE_PATTERNS = tuple(
 _COMPACT_DATE_PATTERN = re.compile(r"\d{8}(?:T?\d{6}(?:Z|[+-]\d{2}:?\d{2})?)?")
 _RFC_DATE_PATTERN = re.compile(
     r"(?:[A-Z]{3,9},? )?\d{1,2}[ -][A-Z]{3,9}[ -](?:\d{4}|\d{2}) \d{1,2}:\d{2}(?::\d{2})?(?: .+)?"
-    r"|[A-Z]{3} [A-Z]{3} \d{1,2} \d{2}:\d{2}:\d{2} \d{4}",  # as C's asctime writes
+    r"|[A-Z]{3} [A-Z]{3} \d{1,2} \d{2}:\d{2}:\d{2} \d{4}",  # as by C's asctime
     re.IGNORECASE,
 )
 
 
 def _parse_absolute(text: str) -> datetime | date | None:
-    """A time with its zone, or a day."""
+    """Parse an absolute date: a datetime if it has a zone, else a date."""
     try:
         if _RFC_DATE_PATTERN.fullmatch(text) and not re.search(r"[AP]\.?M\.?", text.rpartition(":")[2], re.IGNORECASE):
-            at = parsedate_to_datetime(text)
-            return _date_unless_zoned(at.replace(tzinfo=UTC) if text.endswith("-0000") else at)
+            moment = parsedate_to_datetime(text)
+            return _date_unless_zoned(moment.replace(tzinfo=UTC) if text.endswith("-0000") else moment)
         if _COMPACT_DATE_PATTERN.fullmatch(text):
             return _parse_compact(text)
-        for form in _DATE_PATTERNS:
-            if match := form.fullmatch(text):
+        for pattern in _DATE_PATTERNS:
+            if match := pattern.fullmatch(text):
                 return _date_from_match(match)
         if "T" in text and text[:4].isdecimal():
             return _date_unless_zoned(datetime.fromisoformat(text))
@@ -209,7 +211,7 @@ def _date_unless_zoned(parsed: datetime) -> datetime | date:
 
 
 def _to_timestamp(parsed: datetime | date | None) -> Timestamp | None:
-    """A time in UTC; of one without a zone the day."""
+    """Convert a datetime with a zone to UTC; a date to a day."""
     if not parsed or not MIN_YEAR <= parsed.year < date.max.year:
         return None
     if isinstance(parsed, datetime):
@@ -218,23 +220,23 @@ def _to_timestamp(parsed: datetime | date | None) -> Timestamp | None:
 
 
 def _date_from_match(match: re.Match[str]) -> datetime | date | None:
-    """A day with its time, if any. Where nothing tells the day from the month they are read in the
-    only order in which they are a date; None if both are possible."""
+    """Build a date, with its time if it has one and a zone. If the order of day and month is open,
+    the only valid order is used; None if both are valid."""
     parts = match.groupdict()
-    year, last = int(parts["year"]), int(parts["day"])
+    year, day_number = int(parts["year"]), int(parts["day"])
     month = MONTHS.get(parts["name"].lower(), 0) if parts.get("name") else int(parts["month"])
-    if "either" in parts and month != last:
-        if month <= 12 and last <= 12:
+    if "either" in parts and month != day_number:
+        if month <= 12 and day_number <= 12:
             return None
-        month, last = (month, last) if month <= 12 else (last, month)
-    day = date(year, month, last)
-    if not (said := parts["time"]):
+        month, day_number = (month, day_number) if month <= 12 else (day_number, month)
+    day = date(year, month, day_number)
+    if not (time_text := parts["time"]):
         return day
-    hour, minute, second = ([int(part) for part in said.split(":")] + [0])[:3]
-    if half := parts["half"]:
+    hour, minute, second = ([int(part) for part in time_text.split(":")] + [0])[:3]
+    if half_day := parts["half"]:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + 12 * (half[0] in "Pp")
+        hour = hour % 12 + 12 * (half_day[0] in "Pp")
     return _date_unless_zoned(datetime.combine(day, time(hour, minute, second, tzinfo=_parse_zone(parts["zone"]))))
 
 

@@ -1,7 +1,8 @@
-"""Figures, dates and times of day in a text of either language, in units that can be compared.
+"""Finds figures, dates and times of day in Chinese and English text, in comparable units.
 
-1.2万, 12,000 and "twelve thousand" are one value; 100公里 and 62 miles are one length within the
-rounding of the claim; 2024年3月 and "March 2024" are one date. Knows nothing of what a figure is of.
+1.2万, 12,000 and "twelve thousand" are the same value; 100公里 and 62 miles are the same length within
+the rounding of the claim; 2024年3月 and "March 2024" are the same date. What a figure describes is
+not determined.
 """
 
 from __future__ import annotations
@@ -39,29 +40,29 @@ _CHANGE_VERBS = r"\b(?:rose|fell|rise|fall|gr[eo]w\w*|increas\w*|decreas\w*|drop
 _CHANGE_FROM_PATTERN = re.compile(rf"从|由|自|\bfrom\s?$|{_CHANGE_VERBS}[^.]{{0,12}}$")
 _LONG_CHANGE_FROM_PATTERN = re.compile(rf"{_CHANGE_VERBS}[^.]{{0,40}}from\s$")
 _LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
-_NAME_BEFORE_PATTERN = re.compile(r"[a-z@_]$|[a-z]-$")  # before a number: c919, covid-19
-_NAME_AFTER_PATTERN = re.compile(r"-[a-z]*\d")  # behind one: 737-800
+_NAME_BEFORE_PATTERN = re.compile(r"[a-z@_]$|[a-z]-$")  # before a number that is part of a name: c919, covid-19
+_NAME_AFTER_PATTERN = re.compile(r"-[a-z]*\d")  # behind such a number: 737-800
 _BELOW_ZERO_PATTERN = re.compile(r"(?:零下|负|\bminus\s|(?<!\w)-)\s?(?:摄氏|华氏)?$|(?<![\w%°])[–—]$")
 _PER_HOUR_PATTERN = re.compile(r"时速.{0,3}$|每小时.{0,2}$")
 _FEET_INCHES_PATTERN = re.compile(
     r"(?<![\d.])(\d)(?:\s?['′]\s?(\d|1[01])(?:\s?(?:[\"″”]|'')|(?!['′\d])(?=\s(?:tall|high|in height)\b))"
     r"|\s?(?:ft|feet|foot)\.?\s?(\d|1[01])\s?in\b)"
 )
-_NOT_BEFORE_NUMBER = tuple("第初星其之万统唯周每某")  # 第三, 星期三, 其一: no number of what follows
+_NOT_BEFORE_NUMBER = tuple("第初星其之万统唯周每某")  # 第三, 星期三, 其一: not a count of what follows
 _CERTAIN_UNITS = frozenset(data.words("figures")["counted"].split("|"))
-_APPROXIMATE_PREFIXES = tuple("近约逾超达过上")  # 近百人, 逾百万: before a scale that has no number of its own
+_APPROXIMATE_PREFIXES = tuple("近约逾超达过上")  # stand before a bare scale: 近百人, 逾百万
 _NOT_AFTER_UNIT = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _NumeralWithUnits:
-    """A numeral with the units that may be its own, before it is told whether a range begins."""
+    """A numeral with its possible units, before ranges are recognised."""
 
     numeral: Numeral
     units: tuple[Unit, ...]
     start: int
     end: int
-    spelling: str = ""  # of the unit
+    spelling: str = ""  # spelling of the unit
     has_prefix_unit: bool = False
     more_word: str = ""
     has_half: bool = False
@@ -72,52 +73,52 @@ class _NumeralWithUnits:
 
 
 def _scan_figures(scanner: MeasureScanner) -> None:
-    """Reads the numbers with their units; the two ends of a range are one figure."""
+    """Scan numbers with their units; the two ends of a range are one figure."""
     for match in _FEET_INCHES_PATTERN.finditer(scanner.text):
         value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
         scanner.add(*match.span(), Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", unit_factor=0.0254))  # fmt: skip
-    found = [
+    attached = [
         _attach_units(scanner, numeral)
         for numeral in find_numerals(scanner.text)
         if scanner.is_free(numeral.start, numeral.end)
     ]
-    sized = [one for one in found if one]
-    at = 0
-    while at < len(sized):
-        one = sized[at]
-        span = _make_range(scanner, one, sized[at + 1]) if at + 1 < len(sized) else None
-        if span:
-            scanner.add(span.start, span.end, span)
-        elif _is_number(scanner.text, one):
-            measure = _make_measure(scanner, one)
+    numerals = [current for current in attached if current]
+    index = 0
+    while index < len(numerals):
+        current = numerals[index]
+        range_measure = _make_range(scanner, current, numerals[index + 1]) if index + 1 < len(numerals) else None
+        if range_measure:
+            scanner.add(range_measure.start, range_measure.end, range_measure)
+        elif _is_number(scanner.text, current):
+            measure = _make_measure(scanner, current)
             scanner.add(measure.start, measure.end, measure)
-        at += 2 if span else 1
+        index += 2 if range_measure else 1
 
 
 def _attach_units(scanner: MeasureScanner, numeral: Numeral) -> _NumeralWithUnits | None:
-    """A numeral with its unit; None if it is part of a name: 5a, c919, 737-800."""
+    """Return a numeral with its unit; None if it is part of a name: 5a, c919, 737-800."""
     text = scanner.text
-    start, signs = match_prefix_unit(text, numeral.start)
-    more = _SLIGHTLY_MORE_PATTERN.match(text, numeral.end)
-    end = more.end() if more else numeral.end
+    start, prefix_units = match_prefix_unit(text, numeral.start)
+    more_match = _SLIGHTLY_MORE_PATTERN.match(text, numeral.end)
+    end = more_match.end() if more_match else numeral.end
     half = _HALF_BEFORE_UNIT_PATTERN.match(text, end)
     spelling, after = match_unit(text, half.end() if half else end)
-    hyphen = text[end : end + 1] == "-"
-    found = UNITS[spelling] if spelling and _is_unit(numeral, spelling, hyphen) else ()
-    if found and numeral.style == "digits" and found[0].kind in ("count", "ratio"):
-        found = () if is_word_start(text, after, spelling) else found
-    if found:
+    has_hyphen = text[end : end + 1] == "-"
+    units = UNITS[spelling] if spelling and _is_unit(numeral, spelling, has_hyphen) else ()
+    if units and numeral.style == "digits" and units[0].kind in ("count", "ratio"):
+        units = () if is_word_start(text, after, spelling) else units
+    if units:
         end = after
         half = half or _HALF_AFTER_UNIT_PATTERN.match(text, end)
         end = max(end, half.end() if half else 0)
-    found = signs or found
-    if not signs and text[numeral.start].isdecimal() and _is_part_of_name(text, numeral, found):
+    units = prefix_units or units
+    if not prefix_units and text[numeral.start].isdecimal() and _is_part_of_name(text, numeral, units):
         return None
-    return _NumeralWithUnits(numeral, found, start, end, spelling, bool(signs), more[0] if more else "", bool(half and found))  # fmt: skip
+    return _NumeralWithUnits(numeral, units, start, end, spelling, bool(prefix_units), more_match[0] if more_match else "", bool(half and units))  # fmt: skip
 
 
 def _is_unit(numeral: Numeral, spelling: str, has_hyphen: bool) -> bool:
-    """Whether a unit is one: 5g is a network, 3点 a time of day, "57 millisecond pulsars" 57 of them."""
+    """Return False for apparent units: 5g (a network), 3点 (a time), "57 millisecond pulsars"."""
     if f"{spelling}s" in UNITS and len(spelling) > 3 and numeral.low > 1:
         return has_hyphen
     return numeral.low > {"g": 9, "点": 24}.get(spelling, -math.inf)
@@ -131,53 +132,53 @@ def _is_part_of_name(text: str, numeral: Numeral, units: tuple[Unit, ...]) -> bo
 
 
 def _is_number(text: str, sized: _NumeralWithUnits) -> bool:
-    """Whether a numeral is a number: in figures always, in words with a unit or where it is long."""
+    """Return whether a numeral is a number: in words only with a unit or if it is long."""
     numeral = sized.numeral
-    said = text[numeral.start : numeral.end]
+    numeral_text = text[numeral.start : numeral.end]
     if numeral.style == "words":
-        return said != "one" or bool(sized.units)
-    if numeral.style != "han" or said[0].isdecimal():
+        return numeral_text != "one" or bool(sized.units)
+    if numeral.style != "han" or numeral_text[0].isdecimal():
         return bool(sized.units) or numeral.scale > 1 or not _NAME_AFTER_PATTERN.match(text, sized.end)
     before, following = text[numeral.start - 1 : numeral.start], text[sized.end : sized.end + 1]
-    if before in _NOT_BEFORE_NUMBER or (said == "一" and before in tuple("这那上下同")):
+    if before in _NOT_BEFORE_NUMBER or (numeral_text == "一" and before in tuple("这那上下同")):
         return False
     if not sized.units:
-        return _is_number_without_unit(sized, said, before, following)
+        return _is_number_without_unit(sized, numeral_text, before, following)
     if following and following in _NOT_AFTER_UNIT.get(sized.spelling, ""):
         return False
     if sized.spelling == "角":
         return before in ("元", "块")
-    if said == "半":
+    if numeral_text == "半":
         return sized.spelling in _CERTAIN_UNITS
-    if said == "一":
+    if numeral_text == "一":
         return sized.has_half or (
             sized.spelling in _CERTAIN_UNITS and sized.spelling not in ("天", "年", "级", "人", "元")
         )
-    if said == "十" and sized.spelling == "分":
-        return False  # very
-    return said not in ("零", "〇") and (
-        not set(said) <= set("百千") or before in _APPROXIMATE_PREFIXES or bool(sized.more_word)
+    if numeral_text == "十" and sized.spelling == "分":
+        return False  # 十分 means "very"
+    return numeral_text not in ("零", "〇") and (
+        not set(numeral_text) <= set("百千") or before in _APPROXIMATE_PREFIXES or bool(sized.more_word)
     )
 
 
 def _is_number_without_unit(sized: _NumeralWithUnits, numeral_text: str, before: str, following: str) -> bool:
-    """The same of Chinese numerals without a unit."""
-    if "几" in numeral_text:  # 十几, 几十: never a part of a word
+    """Return the same for a Chinese numeral without a unit."""
+    if "几" in numeral_text:  # 十几, 几十 are never part of a word
         return True
     scales, numeral = set(numeral_text), sized.numeral
     if numeral.low != numeral.high and not scales & set("百千万亿"):
         return False
     if scales <= set("十百千万亿"):
         return before in _APPROXIMATE_PREFIXES or sized.more_word in ("多", "余")  # 百余
-    alone = not ("\u4e00" <= following <= "\u9fff")
-    long = len(numeral_text) > (1 if scales & set("百千万亿") else 2) and bool(scales & set("十百千"))
-    return numeral.scale >= 1e4 or (alone and long)
+    is_separate = not ("\u4e00" <= following <= "\u9fff")
+    is_long = len(numeral_text) > (1 if scales & set("百千万亿") else 2) and bool(scales & set("十百千"))
+    return numeral.scale >= 1e4 or (is_separate and is_long)
 
 
 def _make_measure(scanner: MeasureScanner, sized: _NumeralWithUnits) -> Measure:
     numeral, span = sized.numeral, (sized.start, sized.end)
-    more = "about" if sized.more_word == "来" else "some" if sized.more_word else ""
-    bound = more or numeral.bound or scanner.find_bound(*span)
+    more_bound = "about" if sized.more_word == "来" else "some" if sized.more_word else ""
+    bound = more_bound or numeral.bound or scanner.find_bound(*span)
     low, high, step = numeral.low, numeral.high, numeral.resolution
     if sized.has_half:
         low, high, step = low + 0.5, high + 0.5, 0.5
@@ -198,14 +199,14 @@ def _make_measure(scanner: MeasureScanner, sized: _NumeralWithUnits) -> Measure:
 
 
 def _is_small_word(sized: _NumeralWithUnits) -> bool:
-    """Whether a number is a small one in words, as it is said without counting."""
+    """Return whether a number is a small one in words, which may be a figure of speech."""
     if sized.numeral.style == "words":
         return sized.numeral.low <= 10 and sized.kind in ("", "duration", "count", "people")
     return sized.numeral.style == "han" and sized.numeral.low <= 4 and sized.kind in ("count", "people")  # fmt: skip
 
 
 def _order_units(text: str, sized: _NumeralWithUnits) -> tuple[Unit, ...]:
-    """The units of a spelling, the one first that the words around it tell."""
+    """Return the units of a spelling, with the one that the context suggests first."""
     unit = sized.units[0]
     if unit.kind == "length" and _PER_HOUR_PATTERN.search(text, max(0, sized.start - 6), sized.start):
         return (Unit("speed", f"{unit.name}/h", unit.factor / 1000),)
@@ -219,30 +220,29 @@ def _is_below_zero(text: str, sized: _NumeralWithUnits) -> bool:
 
 
 def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _NumeralWithUnits) -> Measure | None:
-    """Two figures as the ends of a range, the unit and the scale of which may be said once; None if
-    they are none."""
+    """Return the range between two figures, which may share a unit or scale; None for no range."""
     text, first, last = scanner.text, one.numeral, other.numeral
-    starts = _RANGE_START_PATTERN.search(text, max(0, one.start - 9), one.start)
-    joined = _RANGE_JOINT_PATTERN.fullmatch(text, one.end, other.start) or (
-        starts and _RANGE_AND_PATTERN.fullmatch(text, one.end, other.start)
+    range_start = _RANGE_START_PATTERN.search(text, max(0, one.start - 9), one.start)
+    joint = _RANGE_JOINT_PATTERN.fullmatch(text, one.end, other.start) or (
+        range_start and _RANGE_AND_PATTERN.fullmatch(text, one.end, other.start)
     )
-    if not joined or "part" in (first.style, last.style):
+    if not joint or "part" in (first.style, last.style):
         return None
-    told = other.units or one.has_prefix_unit or (last.style != "han" and (last.scale > 1 or _WORD_AFTER_PATTERN.match(text, other.end)))  # fmt: skip
-    linked = text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()
-    if not told or (linked and one.start > 1) or re.match(r"-\d", text[other.end : other.end + 2]):
+    is_explicit = other.units or one.has_prefix_unit or (last.style != "han" and (last.scale > 1 or _WORD_AFTER_PATTERN.match(text, other.end)))  # fmt: skip
+    is_hyphenated = text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()
+    if not is_explicit or (is_hyphenated and one.start > 1) or re.match(r"-\d", text[other.end : other.end + 2]):
         return None
-    if _is_change(text, one.start, starts[0] if starts else ""):
+    if _is_change(text, one.start, range_start[0] if range_start else ""):
         return None
     if one.units and other.units and one.kind != other.kind:
         return None
-    of = one if one.has_prefix_unit or not other.units else other
+    unit_source = one if one.has_prefix_unit or not other.units else other
     low, high = first.low, last.high
     if not (one.units and not one.has_prefix_unit):
-        low *= next((by for by in _range_scales(last.scale) if first.scale == 1 and low * by < high), 1.0)
+        low *= next((factor for factor in _range_scales(last.scale) if first.scale == 1 and low * factor < high), 1.0)
     bare = Measure("", low, high, one.start, other.end)
-    if of.units:
-        unit, *others = _order_units(text, of)
+    if unit_source.units:
+        unit, *others = _order_units(text, unit_source)
         if unit.kind in ("temperature", "fahrenheit"):
             low, high = (-low if _is_below_zero(text, one) else low), (-high if _is_below_zero(text, other) else high)  # fmt: skip
         bare = replace(replace(bare, low=low, high=high).with_unit(unit), other_units=tuple(others))
@@ -250,15 +250,14 @@ def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _Numeral
 
 
 def _is_change(text: str, start: int, before: str) -> bool:
-    """Whether two figures are where something went from and to: rose from 5 to 7."""
+    """Return whether two figures are the start and end of a change: rose from 5 to 7."""
     if before.startswith("between") or not _CHANGE_FROM_PATTERN.search(text, max(0, start - 12), start):
         return False
     return not before or _LONG_CHANGE_FROM_PATTERN.search(text, max(0, start - 60), start) is not None
 
 
 def _range_scales(scale: float) -> Iterator[float]:
-    """By what the first end of a range may be multiplied where only the last has a scale: 3至5万;
-    120至300万 are so many 万."""
+    """Yield scales for the first end of a range if only the last has one: 3至5万, 120至300万."""
     yield scale
     if scale >= 1e4:
         yield 1e8 if scale >= 1e8 else 1e4
@@ -276,17 +275,17 @@ _SCAN_STEPS: tuple[Callable[[MeasureScanner], None], ...] = (
 
 
 def find_measures(text: str) -> tuple[Measure, ...]:
-    """The figures and dates of a text in the order in which they stand; offsets in characters."""
+    """Return the figures and dates of a text in order; offsets are in characters."""
     return _find_measures_folded(fold_text(pad_decimals(text)))
 
 
 @lru_cache(8_192)
 def _find_measures_folded(folded: str) -> tuple[Measure, ...]:
-    reading = MeasureScanner(folded)
-    for read in _SCAN_STEPS:
-        read(reading)
-    found = _join_compound_measures(sorted(reading.measures, key=lambda m: m.start), reading.text)
-    return tuple(complete_dates(found))
+    scanner = MeasureScanner(folded)
+    for scan in _SCAN_STEPS:
+        scan(scanner)
+    joined = _join_compound_measures(sorted(scanner.measures, key=lambda m: m.start), scanner.text)
+    return tuple(complete_dates(joined))
 
 
 _DURATION_JOINT_PATTERN = re.compile(r"\s?(?:,\s|and\s|零|又)?")
@@ -295,24 +294,25 @@ _JOINABLE_KINDS = ("length", "mass")
 
 
 def _join_compound_measures(measures: list[Measure], text: str) -> list[Measure]:
-    """The figures of a text with 1小时30分钟, "1 minute 15 seconds" and "5 ft 11" as one."""
-    kept: list[Measure] = []
+    """Join compound measures: 1小时30分钟, "1 minute 15 seconds" and "5 ft 11"."""
+    joined: list[Measure] = []
     for measure in measures:
-        last = kept[-1] if kept else None
-        by = _subunit_factor(measure, last) if last else 0.0
-        if last and by:
-            gap = _DURATION_JOINT_PATTERN if last.kind == "duration" else _SIZE_JOINT_PATTERN
-            if gap.fullmatch(text, last.end, measure.start):
-                value, step = last.low + measure.low * by, measure.resolution * by
-                kept[-1] = replace(last, low=value, high=value, end=measure.end, resolution=step, coarse_resolution=step, unit="joint")  # fmt: skip
+        previous = joined[-1] if joined else None
+        factor = _subunit_factor(measure, previous) if previous else 0.0
+        if previous and factor:
+            gap = _DURATION_JOINT_PATTERN if previous.kind == "duration" else _SIZE_JOINT_PATTERN
+            if gap.fullmatch(text, previous.end, measure.start):
+                value, step = previous.low + measure.low * factor, measure.resolution * factor
+                joined[-1] = replace(previous, low=value, high=value, end=measure.end, resolution=step, coarse_resolution=step, unit="joint")  # fmt: skip
                 continue
-        kept.append(measure)
-    return kept
+        joined.append(measure)
+    return joined
 
 
 def _subunit_factor(measure: Measure, previous: Measure) -> float:
-    """By what a figure is multiplied that goes on with the one before it; 0 if it does not: minutes
-    after hours, which may be 39分, inches after feet, which may be a bare 11."""
+    """Return the factor that converts a figure to the base unit of the previous one it continues; 0
+    if it does not: minutes after hours, which may be 39分, or inches after feet, which may be a bare
+    11."""
     if previous.low != previous.high or measure.low != measure.high:
         return 0.0
     if measure.kind == "count" and previous.kind == "duration":

@@ -36,14 +36,14 @@ _ONE_IN_MANY_PATTERN = re.compile(
 )
 _WORDS_AFTER_SHARE = data.words("figures")["behind a share"]
 _FRACTION_WORD = rf"(?P<part>{alternation_pattern(word for word in FRACTION_DENOMINATORS if word != 'fourth')})s?"
-_LONG_SCALES = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
+_LONG_SCALES = [word for word in SCALES if word.isascii() and len(word) > 4]  # as in "a quarter of a million"
 _SHARE_EN_PATTERN = re.compile(
     rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?{_FRACTION_WORD}\b(?!\sof\san?\s(?:{alternation_pattern(_LONG_SCALES)})\b)(?=\s(?:of|the|{_WORDS_AFTER_SHARE}|all|as|its|their)\b|$|[,.;])"
     r"|(?<=by\s)(?P<by>half)\b(?!\san?\b)"
     rf"|\b(?P<one>{alternation_pattern(NUMBER_WORDS)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{alternation_pattern(NUMBER_WORDS)}|\d+)\b"
     rf"|\bone\s[a-z]+\sin\s(?:every\s)?(?P<each>{alternation_pattern(NUMBER_WORDS)}|\d{{1,3}})\b(?=[.,;]|\s(?:was|were|is|are|has|had|to)\b)"
 )
-# Half an hour, three quarters of a mile: so much of the unit.
+# A fraction of a unit: half an hour, three quarters of a mile.
 _FRACTION_OF_UNIT_PATTERN = re.compile(
     rf"\b(?:(?P<top>an?|one|two|three|four)\s)?{_FRACTION_WORD}\s(?:of\s)?an?\s(?P<unit>{ENGLISH_UNIT_PATTERN})"
 )
@@ -69,7 +69,7 @@ _SCORE_PATTERN = re.compile(
 
 
 def scan_shares(scanner: MeasureScanner) -> None:
-    """Reads shares and fractions."""
+    """Scan shares and fractions."""
     _scan_chinese_shares(scanner)
     _scan_english_shares(scanner)
     for match in _HALF_ZH_PATTERN.finditer(scanner.text):
@@ -79,8 +79,8 @@ def scan_shares(scanner: MeasureScanner) -> None:
 
 def _scan_chinese_shares(scanner: MeasureScanner) -> None:
     for match in _SHARE_ZH_PATTERN.finditer(scanner.text):
-        said = match["base"]
-        base = parse_number(f"一{said}" if said[0] in "十百千万" else said)
+        written = match["base"]
+        base = parse_number(f"一{written}" if written[0] in "十百千万" else written)
         top = parse_number(match["top"])
         if not base or top is None:
             continue
@@ -98,14 +98,14 @@ def _scan_chinese_shares(scanner: MeasureScanner) -> None:
         more = 0.5 if match["more"] == "半" else (parse_number(match["more"] or "零") or 0) / 10
         scanner.add(*match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))  # fmt: skip
     for match in _DISCOUNT_PATTERN.finditer(scanner.text):
-        said = parse_number(match["said"]) if match["said"] else 5.0
-        if said:
-            value = said if said > 10 else said * 10
+        written = parse_number(match["said"]) if match["said"] else 5.0
+        if written:
+            value = written if written > 10 else written * 10
             scanner.add(*match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))
     for match in _ONE_IN_MANY_PATTERN.finditer(scanner.text):
-        one, of = parse_number(match["one"]), parse_number(match["of"])
-        if one and of and one < of:
-            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * one / of, 5.0, "part", "about"))
+        count, total = parse_number(match["one"]), parse_number(match["of"])
+        if count and total and count < total:
+            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * count / total, 5.0, "part", "about"))
 
 
 def _scan_english_shares(scanner: MeasureScanner) -> None:
@@ -114,9 +114,9 @@ def _scan_english_shares(scanner: MeasureScanner) -> None:
         scanner.add(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
     for match in _FRACTION_OF_UNIT_PATTERN.finditer(scanner.text):
         of_unit = UNITS.get(" ".join(re.split("[ -]", match["unit"])))
-        by = _parse_numerator(match["top"]) / FRACTION_DENOMINATORS[match["part"]]
-        if of_unit and by < 1:
-            measure = Measure("", by, by, *match.span(), 0.25, 0.25, scanner.find_bound(*match.span()))
+        fraction = _parse_numerator(match["top"]) / FRACTION_DENOMINATORS[match["part"]]
+        if of_unit and fraction < 1:
+            measure = Measure("", fraction, fraction, *match.span(), 0.25, 0.25, scanner.find_bound(*match.span()))
             scanner.add(*match.span(), measure.with_unit(of_unit[0]))
     for match in _SHARE_EN_PATTERN.finditer(scanner.text):
         share = _english_percentage(match)
@@ -136,7 +136,7 @@ def _parse_numerator(text: str | None) -> float:
 
 
 def _english_percentage(match: re.Match[str]) -> float | None:
-    """The per cent of a fraction in English: two-thirds, by half, one in five."""
+    """Return an English fraction in per cent: two-thirds, by half, one in five."""
     if match["by"]:
         return 50.0
     if part := match["part"]:
@@ -145,12 +145,12 @@ def _english_percentage(match: re.Match[str]) -> float | None:
             if match["top"] or part == "half"
             else None
         )
-    of = _parse_numerator(match["of"] or match["each"])
-    return 100 * _parse_numerator(match["one"]) / of if of else None
+    total = _parse_numerator(match["of"] or match["each"])
+    return 100 * _parse_numerator(match["one"]) / total if total else None
 
 
 def scan_growth(scanner: MeasureScanner) -> None:
-    """Reads how many times as large something has become: doubled, 翻番, 增长两倍."""
+    """Scan growth factors: doubled, 翻番, 增长两倍."""
     for match in _GROWTH_PATTERN.finditer(scanner.text):
         if match["times"]:
             value = 2.0 ** (parse_number(match["times"]) or 1)
@@ -163,10 +163,10 @@ def scan_growth(scanner: MeasureScanner) -> None:
 
 
 def scan_ranks(scanner: MeasureScanner) -> None:
-    """Reads ranks, editions and scores."""
+    """Scan ranks, editions and scores."""
     for match in _ORDINAL_PATTERN.finditer(scanner.text):
-        said = match["h"] or match["n"] or match["no"] or match["z"]
-        value = parse_number(said)
+        text = match["h"] or match["n"] or match["no"] or match["z"]
+        value = parse_number(text)
         if value is None or (value == 1 and not match["unit"]):
             continue
         kind = "edition" if match["unit"] else "ordinal"
@@ -178,7 +178,7 @@ def scan_ranks(scanner: MeasureScanner) -> None:
 
 
 def scan_rank_words(scanner: MeasureScanner) -> None:
-    """Reads ranks in English words; after the figures, some of which count seconds."""
+    """Scan ranks in English words; runs after the figures, since "second" may be a unit of time."""
     for match in _RANK_WORD_PATTERN.finditer(scanner.text):
         value = RANKS[match[0].replace(" ", "-")]
         scanner.add(*match.span(), Measure("ordinal", value, value, *match.span()))

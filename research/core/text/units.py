@@ -1,7 +1,7 @@
-"""The one table of units, currencies and scales, `research/data/units.tsv`, and how they are spelled.
+"""Reader of `research/data/units.tsv`, the table of units, currencies and scales.
 
-A spelling may stand for several units (pounds, ¥, kr, degrees): the first is how it is read where
-nothing else tells, the others are what it may be taken for.
+A spelling may have several units (pounds, ¥, kr, degrees): the first is the default, the others are
+alternatives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from research.core.text.segment import cut
 
 
 class Unit(NamedTuple):
-    """A unit of a kind: `factor` of the kind's base units. `name` is the same for all its spellings."""
+    """A unit of a kind: `factor` of the kind's base units. All spellings share the `name`."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class Unit(NamedTuple):
 
 
 def _expand_spellings(field: str) -> Iterable[str]:
-    """A field's spellings; `metre(s)` is two, with and without its ending."""
+    """Yield a field's spellings; `metre(s)` is two, with and without the ending."""
     for word in filter(None, field.split("|")):
         start, _, ending = word.partition("(")
         if not ending:
@@ -37,8 +37,8 @@ def _expand_spellings(field: str) -> Iterable[str]:
 
 
 def _load_units() -> tuple[dict[str, tuple[Unit, ...]], dict[str, tuple[Unit, ...]], dict[str, float]]:
-    behind: dict[str, tuple[Unit, ...]] = {}
-    before: dict[str, tuple[Unit, ...]] = {}
+    suffix_units: dict[str, tuple[Unit, ...]] = {}
+    prefix_units: dict[str, tuple[Unit, ...]] = {}
     scales: dict[str, float] = {}
     for kind, name, factor, after, *signs in data.rows("units.tsv"):
         for word in _expand_spellings(after):
@@ -46,10 +46,10 @@ def _load_units() -> tuple[dict[str, tuple[Unit, ...]], dict[str, tuple[Unit, ..
                 scales[word] = float(factor)
             else:
                 unit = Unit(kind, word if name == "=" else name, float(factor))
-                behind[word] = (*behind.get(word, ()), unit)
+                suffix_units[word] = (*suffix_units.get(word, ()), unit)
         for word in _expand_spellings("".join(signs)):
-            before[word] = (*before.get(word, ()), Unit(kind, name, float(factor)))
-    return behind, before, scales
+            prefix_units[word] = (*prefix_units.get(word, ()), Unit(kind, name, float(factor)))
+    return suffix_units, prefix_units, scales
 
 
 UNITS, PREFIX_UNITS, SCALES = _load_units()
@@ -57,13 +57,13 @@ _LATIN_SPELLINGS = [word for word in UNITS if word.isascii() and word[0].isalpha
 
 
 def alternation_pattern(words: Iterable[str]) -> str:
-    """A pattern for one of several words, the longest first; a space may also be a hyphen."""
-    found = sorted(set(words), key=lambda word: (-len(word), word))
-    return "|".join(re.escape(word).replace(r"\ ", r"[\s-]") for word in found)
+    """Return a pattern for one of several words, the longest first; a space may be a hyphen."""
+    ordered = sorted(set(words), key=lambda word: (-len(word), word))
+    return "|".join(re.escape(word).replace(r"\ ", r"[\s-]") for word in ordered)
 
 
 def unit_pattern(*names_or_kinds: str) -> str:
-    """A pattern for the spellings of the units that have one of some names or kinds."""
+    """Return a pattern for the spellings of units with one of some names or kinds."""
     return alternation_pattern(
         word
         for word, units in UNITS.items()
@@ -72,7 +72,7 @@ def unit_pattern(*names_or_kinds: str) -> str:
 
 
 def unit_factor(spelling: str, kind: str) -> float:
-    """How many of a kind's base unit a unit is, by its spelling; 0 if it is none of the kind."""
+    """Return a unit's factor to the base unit of a kind, by spelling; 0 for another kind."""
     units = UNITS.get(fold_text(spelling).replace("-", " "), ())
     return next((unit.factor for unit in units if unit.kind == kind), 0.0)
 
@@ -90,24 +90,24 @@ _PREFIX_LAST_CHARS = frozenset(word[-1] for word in PREFIX_UNITS)
 
 
 def match_unit(text: str, position: int) -> tuple[str, int]:
-    """The unit that begins at a position, with a space or a hyphen before it if any: its spelling, as
-    in `UNITS`, and where it ends; "" if there is none."""
+    """Match a unit at a position, after an optional space or hyphen. Return its spelling, as in
+    `UNITS`, and its end; "" if there is none."""
     start = position + (text[position : position + 1] in (" ", "-"))
     match = _UNIT_WORDS_PATTERN.match(text, start)
-    said = match[0].replace("-", " ") if match else ""
-    while said:
-        end = start + len(said)
-        if said in UNITS and not _WORD_CHARACTER_PATTERN.match(text, end):
-            return said, end
-        said = said[: max(said.rfind(" "), said.rfind("/"), said.rfind("."), 0)]
+    spelling = match[0].replace("-", " ") if match else ""
+    while spelling:
+        end = start + len(spelling)
+        if spelling in UNITS and not _WORD_CHARACTER_PATTERN.match(text, end):
+            return spelling, end
+        spelling = spelling[: max(spelling.rfind(" "), spelling.rfind("/"), spelling.rfind("."), 0)]
     for size in range(0 if match else min(_MAX_HAN_UNIT_CHARS, len(text) - start), 0, -1):
-        if (said := text[start : start + size]) in UNITS:
-            return said, start + size
+        if (spelling := text[start : start + size]) in UNITS:
+            return spelling, start + size
     return "", position
 
 
 def is_word_start(text: str, end: int, spelling: str) -> bool:
-    """Whether a Chinese unit that ends at `end` is only the beginning of a word: 部署, 处理器."""
+    """Return whether a Chinese unit that ends at `end` is only the beginning of a word: 部署, 处理器."""
     if spelling == "个" or not "\u4e00" <= spelling[:1] <= "\u9fff":
         return False
     following = _HAN_WORD_PATTERN.match(text, end - len(spelling))
@@ -117,13 +117,13 @@ def is_word_start(text: str, end: int, spelling: str) -> bool:
 
 @lru_cache(4_096)
 def _first_word(text: str) -> str:
-    """The word that a text begins with behind a number; "" if its beginning belongs to the number."""
-    some, *words = cut(f"几{text}", False)
-    return words[0] if some == "几" and words else ""
+    """Return the first word behind a number; "" if its beginning belongs to the number."""
+    first, *words = cut(f"几{text}", False)
+    return words[0] if first == "几" and words else ""
 
 
 def match_prefix_unit(text: str, end: int) -> tuple[int, tuple[Unit, ...]]:
-    """What stands before a number that begins at `end`: where it begins itself, and its units."""
+    """Match a unit before a number that begins at `end`. Return its start and possible units."""
     if text[end - 1 : end].strip()[-1:] not in _PREFIX_LAST_CHARS and text[end - 2 : end - 1] not in _PREFIX_LAST_CHARS:  # fmt: skip
         return end, ()
     match = _PREFIX_PATTERN.search(text, max(0, end - 8), end)
