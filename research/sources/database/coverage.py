@@ -6,9 +6,9 @@ again without its conditions on a column: those that the other conditions do not
 of them in which the column has a value. The counting statement is made from the checked one, and
 goes through the guard like any other.
 
-An inner join drops rows that have no partner in the other table. Where that table extends the first
-one by one row per row (a foreign key that is unique), a missing partner counts as unknown; where it
-has many rows per row, only rows with a partner are counted.
+An inner join drops rows that have no partner in the other table. Where that table has at most one row
+for each row of the first (a unique foreign key), a missing partner counts as unknown; where it has
+many, only rows with a partner are counted.
 
 Columns that are only selected are not counted, because their empty cells can be seen.
 """
@@ -28,13 +28,8 @@ from research.sources.database.validator import SQLiteTextGenerator
 
 MAX_SELECTS = 4  # SELECTs of a statement for which rows are counted
 MAX_COLUMNS = 6  # columns of each SELECT
-_UNPARSED_AGGREGATES = (
-    "total",
-    "every",
-    "regr_slope",
-    "regr_intercept",
-    "regr_r2",
-)  # the parser has no class for these
+# Aggregates for which the parser has no class.
+_UNPARSED_AGGREGATES = ("total", "every", "regr_slope", "regr_intercept", "regr_r2")
 
 ColumnName = tuple[str, str]  # the alias of its table in the SELECT, and its name
 
@@ -59,7 +54,7 @@ def build_coverage_queries(qualified: exp.Expr, schema: Schema) -> list[Coverage
     schema.
     """
     tables = {(table.schema or schema.default_schema, table.name): table for table in schema.tables}
-    if schema.dialect != "postgres":  # the others mind no case
+    if schema.dialect != "postgres":  # the other engines ignore case
         tables = {(schema, name.lower()): table for (schema, name), table in tables.items()}
     queries = []
     for scope in reversed(traverse_scope(qualified)):
@@ -190,7 +185,7 @@ class _JoinedTables:
     joins: list[exp.Join]
     conditions: list[exp.Expr]
     optional_tables: set[str] = field(default_factory=set)  # tables of outer joins, which may have no partner row
-    linking_columns: dict[str, exp.Column] = field(default_factory=dict)  # foreign keys of tables with many rows per row, by table alias  # fmt: skip
+    linking_columns: dict[str, exp.Column] = field(default_factory=dict)  # foreign keys of tables with many rows per row of another, by alias  # fmt: skip
 
     @classmethod
     def from_scope(cls, scope: Scope, tables: Mapping[ColumnName, SchemaTable]) -> _JoinedTables:
@@ -257,8 +252,8 @@ class _JoinedTables:
         return bool(here and here[1].is_unique and self._is_foreign_key(one, other))
 
     def presence_conditions(self, name: ColumnName) -> list[exp.Expr]:
-        """Return the condition that a row has a partner in the table of a column, if that table has
-        many rows per row."""
+        """Return the conditions by which a row has a partner in the table of a column; [] if none
+        is needed."""
         link = self.linking_columns.get(name[0])
         return [exp.Not(this=exp.Is(this=link.copy(), expression=exp.Null()))] if link else []
 
