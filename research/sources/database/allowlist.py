@@ -1,8 +1,8 @@
-"""The words of SQL that a statement may use. What is not listed here is refused.
+"""Words of SQL that a statement may use. Everything not listed here is refused.
 
-Two lists hold one another: the classes of the parsed tree, and the names that the engine itself is
-going to read in the text made from that tree. The second also serves SQLite's authorizer and the
-reading of DuckDB's own tree.
+Two lists check each other: the classes of the parsed tree, and the names that the engine will read
+in the text generated from that tree. The second also serves SQLite's authorizer and the check of
+DuckDB's own tree.
 """
 
 from __future__ import annotations

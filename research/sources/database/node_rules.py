@@ -266,7 +266,7 @@ def _check_limit(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> N
         raise RefusedError("limit", "LIMIT may have a number only.")
     number = node.args.get("expression")
     if isinstance(number, exp.Expr) and number.find(exp.Subquery) and node.find_ancestor(exp.Subquery):
-        return  # the median's two middle rows: a subquery here cannot take more rows than exist
+        return  # as for a median; within a subquery it takes no more rows than exist
     parse_whole_number(number, "LIMIT")
 
 

@@ -122,7 +122,7 @@ def expand_series(series: exp.Expr, dialect: Dialect, limits: StatementLimits) -
     except (_UnsupportedExpressionError, OverflowError, ValueError, TypeError):
         raise RefusedError("table", "generate_series takes values here, such as generate_series(2007, 2024) or generate_series(DATE '2024-01-01', DATE '2024-12-01', INTERVAL '1 month').") from None  # fmt: skip
     check_limit("rows in a series", len(values), limits.max_series_rows)
-    has_time_zone = dialect == "postgres" and not isinstance(first, datetime)  # PostgreSQL's own rule
+    has_time_zone = dialect == "postgres" and not isinstance(first, datetime)  # as PostgreSQL does for dates
     has_time_zone = has_time_zone or _cast_type(ends[0]) == exp.DType.TIMESTAMPTZ
     timestamp_type = "timestamptz" if has_time_zone else "timestamp"
     return [
