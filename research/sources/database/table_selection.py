@@ -25,12 +25,8 @@ from research.sources.database.schema import Schema, SchemaTable, describe_table
 MAX_TABLES = 12  # tables that are described, where not all can be
 MAX_DESCRIPTION_CHARS = 24_000  # characters of descriptions
 MAX_NAMES_CHARS = 6_000  # characters of the names of tables that are not described
-_TABLE_WEIGHT, _COLUMN_WEIGHT, _COMMENT_WEIGHT, _VALUE_WEIGHT = (
-    3.0,
-    1.5,
-    1.5,
-    2.0,
-)  # weight of a word by where it occurs
+# Weights of a word by where it occurs.
+_TABLE_WEIGHT, _COLUMN_WEIGHT, _COMMENT_WEIGHT, _VALUE_WEIGHT = 3.0, 1.5, 1.5, 2.0
 _PREFIX_FACTOR = 0.5  # of that weight, for a word that only begins alike: cust, customer
 _LINKED_FACTOR = 0.3  # of the weights of the two best tables that a table is linked to
 _MAX_PATH_ENDS = 3  # best tables between which connecting tables are looked for

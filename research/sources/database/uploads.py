@@ -52,7 +52,7 @@ class UploadStore:
         """Load files into a new upload; the same files with the same tables give the existing one.
 
         Raises:
-            Unreadable: one of them is broken or too large.
+            UnreadableTableError: one of them is broken or too large.
         """
         folder = self._owner_folder(owner)
         make_private_folder(self._folder)
