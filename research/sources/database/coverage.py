@@ -6,9 +6,9 @@ again without its conditions on a column: those that the other conditions do not
 of them in which the column has a value. The counting statement is made from the checked one, and
 goes through the guard like any other.
 
-An inner join drops rows that have no partner in the other table. Where that table has at most one row
-for each row of the first (a unique foreign key), a missing partner counts as unknown; where it has
-many, only rows with a partner are counted.
+An inner join drops rows that have no partner in the other table. Where that table has at most one
+row for each row of the first (a unique foreign key), a missing partner counts as unknown; where it
+has many, only rows with a partner are counted.
 
 Columns that are only selected are not counted, because their empty cells can be seen.
 """
@@ -189,6 +189,7 @@ class _JoinedTables:
 
     @classmethod
     def from_scope(cls, scope: Scope, tables: Mapping[ColumnName, SchemaTable]) -> _JoinedTables:
+        """Collect the tables, joins and conditions of a SELECT."""
         select = scope.expression
         where = select.args.get("where")
         tests = [t for t in _conjuncts(where.this if where else None) if _is_local(t, scope)]
@@ -258,6 +259,7 @@ class _JoinedTables:
         return [exp.Not(this=exp.Is(this=link.copy(), expression=exp.Null()))] if link else []
 
     def is_never_null(self, name: ColumnName) -> bool:
+        """Return whether a column has a value in every joined row."""
         if name[0] in self.optional_tables and name[0] not in self.linking_columns:
             return False
         return _is_required(exp.column(name[1], table=name[0]), self)

@@ -136,11 +136,15 @@ class DatabaseRetriever:
         return database, database.title
 
     def readiness(self) -> Readiness:
+        """Return the state of the source: live for an attached database, offline for the shipped
+        one."""
         if self._title:
             return Readiness(state="live", detail=self._title)
         return Readiness(state="offline", detail=SHIPPED_PROVIDER)
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
+        """Answer the query of a task, which is a question or, for the SQL tool, a statement. Raises
+        ServiceError."""
         started, begun = self._clock(), time.monotonic()
         database, title = self._select_database()
         answer = database.run_statement if task.tool == SQL_TOOL else database.ask

@@ -277,7 +277,7 @@ def _limit_gathered_text(call: exp.GroupConcat, max_characters: int) -> None:
     member = (order or call).this
     if isinstance(member, exp.Distinct):
         member = member.expressions[0]
-        for key in order.expressions if order else ():  # PostgreSQL wants them equal
+        for key in order.expressions if order else ():  # PostgreSQL requires equal expressions
             if key.this == member:
                 key.set("this", _truncate(key.this.copy(), max_characters))
     member.replace(_truncate(member.copy(), max_characters))
@@ -327,7 +327,7 @@ def _limit_gathered_list(call: exp.Expr, max_characters: int) -> None:
         members[-1] = ordered.this
     if isinstance(members[0], exp.Distinct):
         members = members[0].expressions
-        for key in ordered.expressions if ordered else ():  # PostgreSQL wants them equal
+        for key in ordered.expressions if ordered else ():  # PostgreSQL requires equal expressions
             if key.this == members[0]:
                 key.set("this", _null_if_long(key.this.copy(), max_characters))
     is_keyed = len(members) > 1  # a key cannot be left out

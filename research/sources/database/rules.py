@@ -66,7 +66,7 @@ def _interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
     _read_name_words(parsed)
     _read_names(parsed, vocabulary)
     if re.search(rf"{SIGN_PATTERN}.*\?.*{SIGN_PATTERN}|\?.*呢", parsed.remaining):
-        raise NotUnderstoodError(parsed.original)  # two questions
+        raise NotUnderstoodError(parsed.original)  # there are two questions
     _assign_names(parsed)
     _resolve_prefixes(parsed, vocabulary)
     _check_places(parsed, vocabulary)
@@ -173,8 +173,8 @@ def _read_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
 
 
 def _prefer_mountains(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """Read 黄山, a city and a mountain, as the mountain where a distance or a fact about one area is
-    asked for."""
+    """Read the name of a city that is also a mountain, such as 黄山, as the mountain where a distance
+    or a fact about one area is requested."""
     for number, (kind, _of) in enumerate(parsed.name_kinds):
         area = vocabulary.areas.get(f"{parsed.matched_names[number]}风景区")
         if kind != 2 or area is None:
@@ -239,13 +239,18 @@ def _check_places(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
         rf"{SIGN_PATTERN}\s*,\s*{SIGN_PATTERN}\s*$", parsed.remaining
     )
     if len(parsed.provinces) > 1 or not is_inside or (is_list and len(parsed.cities) == 1):
-        raise NotUnderstoodError(names)  # both, or one in the other?
+        raise NotUnderstoodError(names)  # both places, or one within the other?
     if len(parsed.cities) > 1 and is_list and not re.match(SIGN_PATTERN, parsed.remaining.strip()):
         raise NotUnderstoodError(names)
 
 
 def _resolve_prefixes(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """Drop a place in front of an area in it: 杭州西湖 is 西湖, and 沈阳故宫 is not the one in Beijing."""
+    """Drop a place in front of an area that lies in it: 杭州西湖 is 西湖.
+
+    Raises:
+        NotUnderstoodError: the area lies elsewhere, as in 沈阳故宫, or the place may be meant by
+            itself.
+    """
     for number, (kind, of) in enumerate(parsed.name_kinds):
         before = chr(FIRST_SIGN + number)
         for other, (other_kind, gids) in enumerate(parsed.name_kinds):
@@ -634,7 +639,7 @@ def _read_limit(parsed: SightsQuestion) -> None:
     if match:
         parsed.max_rows = int(_parse_number(match[1]))
         if not parsed.max_rows or (parsed.ordering is None and not parsed.group_column and not parsed.centre_mode):
-            raise parsed.not_understood(match[0])  # the first by what?
+            raise parsed.not_understood(match[0])  # the order is not given
 
 
 def _read_intents(parsed: SightsQuestion) -> None:

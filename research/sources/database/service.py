@@ -1,5 +1,4 @@
-"""Service that answers questions about one database: its engine, its vocabulary and the agent over
-them."""
+"""Service that answers questions about one database, by the rules, the agent and the engine."""
 
 from __future__ import annotations
 
@@ -247,7 +246,7 @@ class DatabaseService:
         return database, await asyncio.to_thread(database.check, sql, row_range)
 
     async def describe_tables(self) -> str:
-        """Describe the tables as they are shown to a model. Raises ServiceError."""
+        """Describe the tables and their columns as text. Raises ServiceError."""
         return (await self._get_database()).schema.describe()
 
     async def read_schema(self) -> Schema:
@@ -270,7 +269,7 @@ class DatabaseService:
             return self._database
 
     def _open_database(self) -> Database:
-        from research.sources.database.engines import open_database  # imports the SQL parser, which is slow
+        from research.sources.database.engines import open_database  # imported late: it loads the SQL parser
 
         if self._address:
             return open_database(

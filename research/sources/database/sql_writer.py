@@ -107,6 +107,7 @@ class SQLWriter:
 
     @property
     def author(self) -> str:
+        """Name of the chat model that writes the statements."""
         return str(self._models.chat("plan").spec)
 
     async def analyse(self, question: str, emit: EventEmitter) -> Intent:

@@ -253,7 +253,7 @@ class SQLite:
                 is_allowed = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in countable)  # fmt: skip
             elif action == sqlite3.SQLITE_FUNCTION:
                 is_allowed = second in ALLOWED_FUNCTIONS
-            else:  # FTS5 asks for the version before it reads its shadow tables
+            else:  # FTS5 reads the version before it reads its shadow tables
                 is_allowed = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", "")
             return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 

@@ -88,9 +88,9 @@ def validate(
     Args:
         sql: the text; with `row_range`, a text that was returned from here.
         dialect: the engine.
-        tables: the tables that may be read; a mapping of their columns to types suffices if they
-            are in the default schema.
-        max_rows: rows of a result at most; the statement asks for one more.
+        tables: the tables that may be read; if all are in the default schema, a mapping from table
+            to column to type suffices.
+        max_rows: rows of a result at most; the generated text has a limit of one more.
         row_range: the range of rows to return; None for all.
         limits: limits on the size of the statement.
 
