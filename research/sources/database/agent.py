@@ -294,12 +294,12 @@ class DatabaseAgent:
     async def _fill_nulls(
         self, question: str, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], recorder: _StepRecorder
     ) -> tuple[QueryResult, Failure | None]:
-        """Fill NULL cells by further statements, matched by the key, as long as each fills a cell.
+        """Fill NULL cells by further statements, matched by the key, as long as each fills
+        a cell.
 
         Returns:
             The rows, and the failure that ended the search, if there was one. Rows from before a
-            failure of
-            the model or the database are kept.
+            failure of the model or the database are kept.
         """
         for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in recorder.steps)):
             null_columns = [name for name, _ in count_nulls(rows)]

@@ -292,7 +292,8 @@ def _convert_rows(rows: Iterable[Sequence[object]], limits: ResultLimits) -> Ite
 
 
 def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None, row_count: int) -> bool:
-    """Return whether a result has all rows and itself shows in which of them a column is unknown."""
+    """Return whether a result has all rows and itself shows in which of them a column is
+    unknown."""
     if column not in result.columns or result.is_truncated or len(result.rows) != row_count:
         return False
     index = result.columns.index(column)

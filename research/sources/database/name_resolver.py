@@ -71,7 +71,8 @@ class NameResolver:
         return self._qualified_names[key]
 
     def table_columns(self, table: exp.Table) -> Collection[str] | None:
-        """Return the columns of a table of the catalog; None for a WITH part or an unknown table."""
+        """Return the columns of a table of the catalog; None for a WITH part or an unknown
+        table."""
         key = self._find_table(table)
         is_cte = not table.db and self.fold(table.this) in self.cte_names(table.root())
         return None if key is None or is_cte else tuple(self._tables[key])
@@ -137,7 +138,8 @@ class NameResolver:
         return located
 
     def _unknown_table(self, table: exp.Table) -> RefusedError:
-        """Create the refusal of a table, with tables of similar names, those in its schema first."""
+        """Create the refusal of a table, with tables of similar names, those in its schema
+        first."""
         table_keys = sorted(self._tables, key=lambda home: (home[0] != table.db, home))
         suggestions = similar_names(table.name, sorted({name for _, name in table_keys}))
         qualified_names = [
@@ -261,7 +263,8 @@ class NameResolver:
             raise RefusedError("syntax", f"The statement does not hold together: {parser_message(message)}") from None  # fmt: skip
 
     def _is_visible(self, name: str, scope: Scope | None) -> bool:
-        """Return whether a name is a column of at least one table in a scope or its outer scopes."""
+        """Return whether a name is a column of at least one table in a scope or its outer
+        scopes."""
         while scope is not None:
             for source in scope.sources.values():
                 expression = source if isinstance(source, exp.Table) else source.expression

@@ -72,7 +72,8 @@ class _SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class _Centre:
-    """Columns of a longitude and a latitude, and the point that they are compared with, in degrees."""
+    """Columns of a longitude and a latitude, and the point that they are compared with, in
+    degrees."""
 
     lng_column: exp.Expr
     lat_column: exp.Expr
@@ -119,7 +120,8 @@ class _Circle:
 
 
 def _find_source(select: exp.Select, column_types: ColumnTypes) -> _SourceTable | None:
-    """Return the only table of a SELECT; None if there are several or it is no table of the file."""
+    """Return the only table of a SELECT; None if there are several or it is no table of the
+    file."""
     from_clause = select.args.get("from_") or select.args.get("from")
     table = from_clause.this if from_clause else None
     if not isinstance(table, exp.Table) or select.args.get("joins") or table.args.get("joins"):

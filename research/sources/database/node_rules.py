@@ -158,7 +158,8 @@ def _check_table(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> N
 
 
 def check_plain_table(node: exp.Expr, *allowed_clauses: str) -> None:
-    """Raise RefusedError if a table has clauses other than a name, an alias and `allowed_clauses`."""
+    """Raise RefusedError if a table has clauses other than a name, an alias and
+    `allowed_clauses`."""
     known = ("this", "alias", "db", "catalog", "joins", *allowed_clauses)
     if extra := [key for key, value in node.args.items() if value and key not in known]:
         raise RefusedError("syntax", f"{extra[0].upper()} of a table is not allowed.")

@@ -31,11 +31,8 @@ _BASE_COLUMNS = (
     "lng_wgs84",
     "lat_wgs84",
 )
-_UNMENTIONED_COLUMNS = (
-    *_BASE_COLUMNS,
-    "ticket_year",
-    "ticket_text",
-)  # stated together with other columns, or implied by the name
+# Columns that are stated together with others, or implied by the name.
+_UNMENTIONED_COLUMNS = (*_BASE_COLUMNS, "ticket_year", "ticket_text")
 Row = Mapping[str, Any]
 
 

@@ -52,7 +52,8 @@ class RowRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResultLimits:
-    """Limits on a statement and its result. The defaults keep it well below 200 MB of this process."""
+    """Limits on a statement and its result. The defaults keep it well below 200 MB of this
+    process."""
 
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     max_rows: int = 1_000

@@ -271,7 +271,8 @@ def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Sp
 
 
 def _shorten_cell(value: object) -> str:
-    """Put a cell on one line and shorten it, so that it cannot look like another row of a passage."""
+    """Put a cell on one line and shorten it, so that it cannot look like another row of a
+    passage."""
     text = " ".join(str(value).split())
     return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
 

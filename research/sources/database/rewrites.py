@@ -200,7 +200,8 @@ def _expand_outputs(select: exp.Select, find_columns: FindColumns) -> list[exp.E
 
 
 def rewrite_named_values(values: exp.Values) -> None:
-    """Rewrite VALUES with named columns as a WITH part: SQLite has no other syntax for the names."""
+    """Rewrite VALUES with named columns as a WITH part: SQLite has no other syntax for the
+    names."""
     alias = values.args.get("alias")
     others = {key for key, value in values.args.items() if value} - {"expressions", "alias"}
     if others or not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
@@ -255,7 +256,8 @@ def _shorten_arguments(slow: exp.Expr) -> None:
 
 
 def _count_tables(tree: exp.Expr) -> dict[int, int]:
-    """Count the tables that each SELECT reads, including those of its parts, by the id of its node."""
+    """Count the tables that each SELECT reads, including those of its parts, by the id of
+    its node."""
     scope_counts: dict[int, int] = {}  # by scope
     counts: dict[int, int] = {}
     for scope in traverse_scope(tree):

@@ -115,7 +115,8 @@ def describe_table(table: SchemaTable, *, includes_values: bool = True) -> list[
 
 
 def _display_name(text: str) -> str:
-    """Put a name on one line and shorten it, because the database may contain any text as a name."""
+    """Put a name on one line and shorten it, because the database may contain any text as a
+    name."""
     return to_single_line(text)[:MAX_NAME_CHARS]
 
 

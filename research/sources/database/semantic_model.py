@@ -155,7 +155,8 @@ def parse_model(text: str, schema: Schema) -> SemanticModel:
 
 
 def _complete_model(model: SemanticModel, draft: SemanticModel) -> SemanticModel:
-    """Fill in the tables, columns, labels and relationships that a model leaves out from a draft."""
+    """Fill in the tables, columns, labels and relationships that a model leaves out from a
+    draft."""
     tables = {}
     for name, draft_table in draft.tables.items():
         table = model.tables.get(name)

@@ -221,7 +221,8 @@ def _evaluate(node: exp.Expr | None, column_value: Value | None, column: str, di
 
 
 def _quoted_text(node: exp.Expr | None, column: str) -> str:
-    """Return the text of a name in double quotes that is no column, which SQLite takes for a text."""
+    """Return the text of a name in double quotes that is no column, which SQLite takes for
+    a text."""
     is_quoted = isinstance(node, exp.Column) and not node.table and node.this.args.get("quoted")
     return node.name if node and is_quoted and node.name.lower() != column.lower() else ""
 

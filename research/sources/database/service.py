@@ -335,7 +335,8 @@ class DatabaseService:
         return ModelDescription(model, owner_text or semantic_model.dump_model(model), "draft", problem)
 
     def _read_shared_description(self) -> str:
-        """Read the semantic model shared by all owners, "" if there is none or it cannot be read."""
+        """Read the semantic model shared by all owners, "" if there is none or it cannot be
+        read."""
         if self._model_file is None:
             return ""
         try:
@@ -380,7 +381,8 @@ class DatabaseService:
 
 
 class SharedDatabase(DatabaseService):
-    """A database service that shares the opened database of another one but has its own SQL writer."""
+    """A database service that shares the opened database of another one but has its own SQL
+    writer."""
 
     def __init__(
         self, service: DatabaseService, create_writer: CreateWriter | None, *, has_idle_model: bool = False

@@ -104,7 +104,8 @@ def _parse_tables(texts: Mapping[str, str]) -> dict[str, list[Row]]:
 
 
 def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a sheet with their line numbers, each cell converted to its column's type."""
+    """Yield the rows of a sheet with their line numbers, each cell converted to its
+    column's type."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])

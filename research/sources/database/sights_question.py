@@ -95,7 +95,8 @@ class NotUnderstoodError(ValueError):
 
 
 class NotCoveredError(NotUnderstoodError):
-    """The question is understood, but `unrecognized` is something that the database has no rows of."""
+    """The question is understood, but `unrecognized` is something that the database has no
+    rows of."""
 
 
 @dataclass

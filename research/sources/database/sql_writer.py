@@ -227,7 +227,8 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         return build
 
     def _describe_schema(self, *tried: str) -> str:
-        """Return the schema, with further tables that the question needs or a statement has named."""
+        """Return the schema, with further tables that the question needs or a statement has
+        named."""
         further_tables = self._describe_more(" ".join((self._named_tables, *tried))) if self._describe_more else ""
         return "\n".join(filter(None, [further_tables, self._schema]))
 

@@ -203,7 +203,7 @@ class SQLite:
             connection.execute("select 1 from sqlite_master limit 1").fetchall()
         except (sqlite3.Error, UnicodeError) as error:  # UnicodeError for a name that is no UTF-8
             if isinstance(error, UnicodeError) or "malformed database schema" in str(error):
-                # Go on without the definitions that cannot be parsed; the first statement fails anyway.
+                # Go on without definitions that cannot be parsed; the first statement fails anyway.
                 connection.execute("pragma writable_schema = on")
                 with suppress(sqlite3.Error, UnicodeError):
                     connection.execute("select 1 from sqlite_master limit 1").fetchall()
@@ -351,7 +351,8 @@ def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]
 
 
 def _create_trim(side: str) -> Callable[..., str | None]:
-    """Create TRIM, LTRIM or RTRIM, which strip the characters of their second argument, or blanks."""
+    """Create TRIM, LTRIM or RTRIM, which strip the characters of their second argument, or
+    blanks."""
     strip = {"": str.strip, "l": str.lstrip, "r": str.rstrip}[side]
 
     def trim(text: SQLiteValue, characters: SQLiteValue = " ") -> str | None:

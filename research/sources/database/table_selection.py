@@ -141,7 +141,8 @@ def _split_identifier(name: str) -> str:
 
 
 def _match_weight(term: str, words: Mapping[str, float]) -> float:
-    """Return the weight of a term in a table: of the same word, else of a word that begins alike."""
+    """Return the weight of a term in a table: of the same word, else of a word that begins
+    alike."""
     if term in words:
         return words[term]
     return max((_PREFIX_FACTOR * value for word, value in words.items() if _words_match(term, word)), default=0.0)  # fmt: skip

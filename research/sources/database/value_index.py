@@ -48,7 +48,8 @@ class ValueIndex:
         }
 
     def find_values(self, table: str, column: str, text: str) -> list[str]:
-        """Return the values of one column that are most similar to a text, the most similar first."""
+        """Return the values of one column that are most similar to a text, the most similar
+        first."""
         column_key = (table.lower(), column.lower())
         index = ValueIndex({})
         index._columns = {
