@@ -1,4 +1,4 @@
-"""A database: the scenic areas that ship, or the analyst's own."""
+"""Database source: the shipped scenic areas or an analyst's own database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SOURCE = Source(
     "what is counted, listed, compared or near; empty unless such rows help",
     build=_create_retriever,
     icon="database",
-    # Rules ask it only what its tables can tell; a model would ask it more than that.
+    # The rules select this source only for questions that its tables can answer; a model would
+    # select it for more.
     is_default=lambda standing: standing.state != "missing" and not standing.has_model,
     query_type="question",
     result_type="rows",

@@ -1,14 +1,13 @@
-"""Questions to a database, answered in steps that can be looked at.
+"""Agent that answers questions to a database in recorded steps.
 
-A statement that somebody has confirmed for the same question is run as it is. Else what is meant is found
-out first: by the rules, which are at a loss rather than wrong and know the shipped database alone, or by a
-model.
-The names in the question are looked up among the values of the database. A statement is then written,
-checked, run, and put right if it was refused, failed or found nothing; what is NULL in its rows may be
-looked for by further statements, as long as they gain something. Whatever is missing in the end is
-reported as missing.
+A statement that was confirmed for the same question is run as it is. Otherwise the question is
+interpreted first: by the rules, which know only the shipped database and fail rather than guess, or
+by a model. The names in the question are looked up among the values of the database. Then a
+statement is written, checked and run, and written again if it was refused, failed or found nothing.
+NULLs in its rows may be filled by further statements as long as each fills some. Values that are
+still missing are reported as missing.
 
-Knows no prompt and no engine: both are given to it.
+This module depends on no prompt and no engine: both are passed in.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from research.sources.database.confirmed_statements import MAX_EXAMPLES, Questio
 from research.sources.database.refusals import RefusedError
 from research.sources.database.sights_question import AnswerShape, Interpretation, NotCoveredError, NotUnderstoodError
 
-MAX_STATEMENTS = 4  # statements: the first, and three to put it right or to supplement it
-CONFIRMED = "confirmed"  # why a statement is used: somebody has found it right for this question
+MAX_STATEMENTS = 4  # statements: the first, and three to correct or supplement it
+CONFIRMED = "confirmed"  # reason for a statement that was confirmed for this question
 
 OutcomeStatus = Literal["answered", "partial", "empty", "unclear", "no model", "refused", "failed"]
 
 
 class Outcome(Record):
-    """The answer of the database. `missing` names columns and how many rows lack them."""
+    """Answer of the database. `null_counts` names columns and the number of rows that lack them."""
 
     status: OutcomeStatus
     question: str
@@ -53,34 +52,36 @@ class Outcome(Record):
     steps: tuple[DatabaseStep, ...] = ()
     null_counts: tuple[tuple[str, int], ...] = ()
     problem: str = ""  # why there are no rows, for a person
-    # How many areas the shipped database has, in how many provinces
+    # Numbers of areas in the shipped database and of their provinces
     area_counts: tuple[int, int] = (0, 0)
-    is_not_covered: bool = False  # `problem` is what the database has no rows of
-    has_idle_model: bool = False  # a model is set, and could not be asked here
+    is_not_covered: bool = False  # `problem` names what the database has no rows of
+    has_idle_model: bool = False  # a model is set that cannot be used here
     saved: tuple[str, ...] = ()  # questions that can be answered without the model that is missing
-    reason: FailureReason | None = None  # of what kind that is, where it is a failure
+    reason: FailureReason | None = None  # kind of the failure, if it is one
     hint: FailureHint = ""
-    failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
-    author: str = ""  # who has written the statement: a model, or "" for rules
-    shape: AnswerShape = ""  # what kind of answer the rules have read out of the question
-    subject: str = ""  # the areas that it is about, as a sentence has them
+    failures: tuple[Failure, ...] = ()  # failures despite which rows were found
+    author: str = ""  # model that wrote the statement; "" for the rules
+    shape: AnswerShape = ""  # shape of the answer according to the rules
+    subject: str = ""  # the areas it is about, for use in a sentence
 
 
 class StatementRunner(Protocol):
-    """What statements are run on."""
+    """A database on which statements are run."""
 
     async def run(self, sql: str) -> QueryResult:
-        """The rows of a statement.
+        """Run a statement and return its rows.
 
         Raises:
-            Refused: it may not be run, or the database does not know what it names.
-            Trouble: the database cannot be used, or took too long.
+            RefusedError: it may not run, or it names something that the database does not have.
+            ServiceError: the database cannot be used, or took too long.
         """
 
 
 class Intent(Protocol):
-    """What a model has understood: whether the database can tell it, which names are in the
-    question, and what has to be said more exactly."""
+    """A model's reading of a question.
+
+    It has whether the database can answer, the names in the question, and what has to be clarified.
+    """
 
     @property
     def answerable(self) -> bool: ...
@@ -93,7 +94,7 @@ class Intent(Protocol):
 
 
 class Statement(Protocol):
-    """What a model has written, and why."""
+    """A statement that a model has written, with its reason."""
 
     @property
     def sql(self) -> str: ...
@@ -108,25 +109,29 @@ class StatementWriter(Protocol):
     def author(self) -> str: ...
 
     async def analyse(self, question: str, emit: EventEmitter) -> Intent:
-        """What the question wants. Raises Trouble."""
+        """Analyse what a question asks for. Raises ServiceError."""
 
     async def write(
         self, question: str, hints: Sequence[str], attempts: Sequence[tuple[str, str]], emit: EventEmitter
     ) -> Statement:
-        """A statement; `tries` are those of before, each with what was wrong. Raises Trouble."""
+        """Write a statement. Raises ServiceError.
+
+        `attempts` are the previous statements, each with its problem.
+        """
 
     async def supplement(
         self, question: str, rows: QueryResult, null_columns: Sequence[str], hints: Sequence[str], emit: EventEmitter
     ) -> Statement:
-        """A statement that finds what is NULL in columns of rows, by their key. Raises Trouble."""
+        """Write a statement that finds the values which are NULL in columns of rows, by the rows'
+        key. Raises ServiceError."""
 
 
-LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # names to what the database calls them
+LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # returns hints on the values that names may mean
 
 
 @dataclass
 class _StepRecorder:
-    """The steps so far, each told as it is taken."""
+    """Recorder of the steps so far, which emits each one as it is added."""
 
     emit: EventEmitter
     steps: list[DatabaseStep] = field(default_factory=list)
@@ -138,7 +143,7 @@ class _StepRecorder:
 
 
 class DatabaseAgent:
-    """Answers questions to one database."""
+    """Agent that answers questions to one database."""
 
     def __init__(
         self,
@@ -152,42 +157,52 @@ class DatabaseAgent:
         selected_tables: str = "",
         has_idle_model: bool = False,
     ) -> None:
-        """`read` turns a question into a statement by rules, or raises `NotUnderstood`; None if there are no
-        rules for the database. `saved` are questions with statements that an analyst has found right;
-        `key` is the column by which rows are the same; `tables` names those that the writer was told of,
-        if not all. `idle` says that a model is set that cannot be asked here."""
+        """Store the parts of the agent.
+
+        Args:
+            engine: the database.
+            look_up_names: looks up names among the values of the database.
+            interpret: turns a question into a statement by rules, or raises NotUnderstoodError;
+                None if there are no rules for the database.
+            writer: model that writes SQL, if there is one.
+            saved: questions with statements that an analyst has confirmed.
+            key_column: column that identifies a row.
+            selected_tables: names of the tables described to the writer; "" if all are.
+            has_idle_model: whether a model is set that cannot be used here.
+        """
         self._engine, self._interpret, self._look_up_names = engine, interpret, look_up_names
         self._writer, self._saved, self._key_column = writer, saved, key_column
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
     async def ask(self, question: str, emit: EventEmitter) -> Outcome:
-        """What the database says to a question. A failure that is to be expected is an outcome."""
-        trail = _StepRecorder(emit)
+        """Answer a question. An expected failure is an outcome too."""
+        recorder = _StepRecorder(emit)
         if sql := find_statement(question, self._saved):
-            trail.add("understand", question)
-            trail.add("write", CONFIRMED, sql=sql)
+            recorder.add("understand", question)
+            recorder.add("write", CONFIRMED, sql=sql)
             return await self._answer_by_rules(
-                question, Interpretation(sql, question, detect_language(question)), trail
+                question, Interpretation(sql, question, detect_language(question)), recorder
             )
         if self._interpret is None:
             if self._writer is None:
                 return self._without_model(question)
-            return await self._answer_by_model(question, self._writer, trail)
+            return await self._answer_by_model(question, self._writer, recorder)
         try:
-            reading = await self._interpret_by_rules(question, self._interpret, trail)
-        except NotUnderstoodError as lost:
-            if self._writer is None or isinstance(lost, NotCoveredError):  # a model finds it no more
+            interpretation = await self._interpret_by_rules(question, self._interpret, recorder)
+        except NotUnderstoodError as error:
+            if self._writer is None or isinstance(error, NotCoveredError):  # a model could not find it either
                 return Outcome(
-                    status="unclear", question=question, steps=tuple(trail.steps), problem=lost.unrecognized,
-                    area_counts=lost.area_counts, is_not_covered=isinstance(lost, NotCoveredError), has_idle_model=self._has_idle_model,
+                    status="unclear", question=question, steps=tuple(recorder.steps), problem=error.unrecognized,
+                    area_counts=error.area_counts, is_not_covered=isinstance(error, NotCoveredError), has_idle_model=self._has_idle_model,
                 )  # fmt: skip
-            return await self._answer_by_model(question, self._writer, trail)
-        return await self._answer_by_rules(question, reading, trail)
+            return await self._answer_by_model(question, self._writer, recorder)
+        return await self._answer_by_rules(question, interpretation, recorder)
 
     def _without_model(self, question: str) -> Outcome:
-        """Name the saved questions that are most like a question which only a model could answer."""
-        near = find_similar(question, self._saved) or self._saved[:MAX_EXAMPLES]
-        saved = tuple(asked for asked, _ in near)
+        """Name the saved questions that are most similar to a question which only a model could
+        answer."""
+        similar = find_similar(question, self._saved) or self._saved[:MAX_EXAMPLES]
+        saved = tuple(saved_question for saved_question, _ in similar)
         return Outcome(status="no model", question=question, saved=saved, has_idle_model=self._has_idle_model)
 
     # By rules
@@ -195,10 +210,10 @@ class DatabaseAgent:
     async def _interpret_by_rules(
         self, question: str, read: Callable[[str], Awaitable[Interpretation]], recorder: _StepRecorder
     ) -> Interpretation:
-        reading = await read(question)
-        recorder.add("understand", reading.restatement)
-        recorder.add("write", sql=reading.sql)
-        return reading
+        interpretation = await read(question)
+        recorder.add("understand", interpretation.restatement)
+        recorder.add("write", sql=interpretation.sql)
+        return interpretation
 
     async def _answer_by_rules(self, question: str, interpretation: Interpretation, recorder: _StepRecorder) -> Outcome:
         try:
@@ -207,20 +222,20 @@ class DatabaseAgent:
             return self._build_outcome_without_rows(
                 "refused", question, interpretation.restatement, str(refused), recorder
             )
-        except ServiceError as trouble:
-            return self._build_failure(question, interpretation.restatement, trouble, recorder)
+        except ServiceError as error:
+            return self._build_failure(question, interpretation.restatement, error, recorder)
         outcome = self._build_outcome(question, interpretation.restatement, rows, recorder, "")
         return outcome.model_copy(update={"shape": interpretation.shape, "subject": interpretation.subject})
 
     # By a model
 
     async def _answer_by_model(self, question: str, writer: StatementWriter, recorder: _StepRecorder) -> Outcome:
-        meant = ""
+        restatement = ""
         if self._selected_tables:
             recorder.add("tables", self._selected_tables)
         try:
             intent = await writer.analyse(question, recorder.emit)
-            meant = intent.meant
+            restatement = intent.meant
             recorder.add("understand", intent.meant)
             if not intent.answerable:
                 return self._build_outcome_without_rows("unclear", question, intent.meant, intent.clarify, recorder)
@@ -231,76 +246,80 @@ class DatabaseAgent:
             if rows.rows and failure is None:
                 rows, failure = await self._fill_nulls(question, writer, rows, hints, recorder)
         except RefusedError as refused:
-            return self._build_outcome_without_rows("refused", question, meant, str(refused), recorder)
-        except ServiceError as trouble:
-            return self._build_failure(question, meant, trouble, recorder)
-        return self._build_outcome(question, meant, rows, recorder, writer.author, failure)
+            return self._build_outcome_without_rows("refused", question, restatement, str(refused), recorder)
+        except ServiceError as error:
+            return self._build_failure(question, restatement, error, recorder)
+        return self._build_outcome(question, restatement, rows, recorder, writer.author, failure)
 
     async def _write_until_found(
         self, question: str, writer: StatementWriter, hints: Sequence[str], recorder: _StepRecorder
     ) -> tuple[QueryResult, Failure | None]:
-        """The rows of the first statement that finds what is asked for, else the most that one found;
-        and what kept them from being more, if something did.
+        """Return the rows of the first statement that finds what is asked for, else the longest
+        result; and the failure that ended the search, if there was one.
 
         Raises:
-            Refused: no statement could be run.
-            Trouble: the model or the database cannot be used, and nothing was found before.
+            RefusedError: no statement could be run.
+            ServiceError: the model or the database cannot be used, and no rows were found before.
         """
-        tries: list[tuple[str, str]] = []
-        found: QueryResult | None = None
+        attempts: list[tuple[str, str]] = []
+        best: QueryResult | None = None
         problem = ""
         for _ in range(MAX_STATEMENTS):
             try:
-                statement = await writer.write(question, hints, tries, recorder.emit)
-                if _normalize_sql(statement.sql) in {_normalize_sql(sql) for sql, _ in tries}:
+                statement = await writer.write(question, hints, attempts, recorder.emit)
+                if _normalize_sql(statement.sql) in {_normalize_sql(sql) for sql, _ in attempts}:
                     recorder.add("judge", "the same statement again", sql=statement.sql)
-                    break  # it knows no better
+                    break  # the model repeats itself
                 recorder.add("write", statement.why, sql=statement.sql)
                 rows = await self._run(statement.sql, recorder)
             except RefusedError as refused:
                 problem = str(refused)
                 recorder.add("refused", problem, sql=statement.sql)
-            except ServiceError as trouble:
-                if found is None or not found.rows:
+            except ServiceError as error:
+                if best is None or not best.rows:
                     raise
-                return found, trouble.to_failure("search", "database")
+                return best, error.to_failure("search", "database")
             else:
-                if found is None or len(rows.rows) >= len(found.rows):
-                    found = rows
+                if best is None or len(rows.rows) >= len(best.rows):
+                    best = rows
                 problem = _find_shortfall(question, rows)
                 if not problem:
                     return rows, None
                 recorder.add("judge", problem)
-            tries.append((statement.sql.strip(), problem))
-        if found is None:
+            attempts.append((statement.sql.strip(), problem))
+        if best is None:
             raise RefusedError("statement", problem)
-        return found, None
+        return best, None
 
     async def _fill_nulls(
         self, question: str, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], recorder: _StepRecorder
     ) -> tuple[QueryResult, Failure | None]:
-        """The rows with cells that were NULL filled by further statements, matched by the key, as
-        long as one gains a cell; and what kept them from it, if something did. What was found before
-        a model or the database failed is kept."""
+        """Fill NULL cells by further statements, matched by the key, as long as each fills
+        a cell.
+
+        Returns:
+            The rows, and the failure that ended the search, if there was one. Rows from before a
+            failure of the model or the database are kept.
+        """
         for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in recorder.steps)):
-            lacking = [name for name, _ in count_nulls(rows)]
-            if not lacking or self._key_column not in rows.names:
+            null_columns = [name for name, _ in count_nulls(rows)]
+            if not null_columns or self._key_column not in rows.names:
                 break
             try:
-                statement = await writer.supplement(question, rows, lacking, hints, recorder.emit)
-                before = {_normalize_sql(step.sql) for step in recorder.steps if step.kind == "write"}
-                if not statement.sql.strip() or _normalize_sql(statement.sql) in before:
+                statement = await writer.supplement(question, rows, null_columns, hints, recorder.emit)
+                previous = {_normalize_sql(step.sql) for step in recorder.steps if step.kind == "write"}
+                if not statement.sql.strip() or _normalize_sql(statement.sql) in previous:
                     break
                 recorder.add("write", statement.why, sql=statement.sql)
-                more = await self._run(statement.sql, recorder)
+                further_rows = await self._run(statement.sql, recorder)
             except RefusedError as refused:
                 recorder.add("refused", str(refused), sql=statement.sql)
                 break
-            except ServiceError as trouble:
-                return rows, trouble.to_failure("search", "database")
-            rows, gained = fill_nulls(rows, more, self._key_column)
-            recorder.add("supplement", rows=gained)
-            if not gained:
+            except ServiceError as error:
+                return rows, error.to_failure("search", "database")
+            rows, filled = fill_nulls(rows, further_rows, self._key_column)
+            recorder.add("supplement", rows=filled)
+            if not filled:
                 break
         return rows, None
 
@@ -338,7 +357,7 @@ class DatabaseAgent:
         )
 
     def _build_failure(self, question: str, restatement: str, error: ServiceError, recorder: _StepRecorder) -> Outcome:
-        """What was paid for on the way to a failure stays in its steps."""
+        """Build the outcome of a failure, with the steps taken before it."""
         outcome = self._build_outcome_without_rows("failed", question, restatement, error.message, recorder)
         return outcome.model_copy(update={"reason": error.reason, "hint": error.hint})
 
@@ -351,18 +370,18 @@ class DatabaseAgent:
 
 
 def _find_shortfall(question: str, rows: QueryResult) -> str:
-    """Why a statement should be written again although it ran, "" if it need not be."""
+    """Return why a statement that ran should be written again, "" if it need not be."""
     if rows.missed and (not rows.rows or rows.rows == ((0,),)):
         return f"it finds nothing: {'; '.join(rows.missed)}"
-    wanted = requested_count(question)
+    requested = requested_count(question)
     limit = re.search(r"\bLIMIT (\d+)\s*$", rows.sql)
-    if limit and 0 < len(rows.rows) == int(limit[1]) < wanted:
-        return f"{wanted} are asked for; it takes no more than {limit[1]}"
+    if limit and 0 < len(rows.rows) == int(limit[1]) < requested:
+        return f"{requested} are asked for; it takes no more than {limit[1]}"
     return ""
 
 
 def requested_count(question: str) -> int:
-    """How many things a question names: 10 of 前10名 and of "top 10", 0 if it names no number."""
+    """Return the number that a question requests: 10 for 前10名 and "top 10", 0 if it has none."""
     text = to_simplified(unicodedata.normalize("NFKC", question))
     number = re.search(r"前\s*(\d{1,3})\s*(?:个|名|位|家|处|座|大|的|$)|最[^\d，。,.]{1,6}?(\d{1,3})\s*(?:个|家|处|座)", text)  # fmt: skip
     number = number or re.search(
@@ -378,27 +397,32 @@ def _normalize_sql(sql: str) -> str:
 
 
 def count_nulls(rows: QueryResult) -> list[tuple[str, int]]:
-    """The columns that have NULL somewhere, and in how many rows."""
-    counts = [(name, sum(row[at] is None or row[at] == "" for row in rows.rows)) for at, name in enumerate(rows.names)]
+    """Return the columns with NULLs or empty texts, and in how many rows."""
+    counts = [
+        (name, sum(row[index] is None or row[index] == "" for row in rows.rows))
+        for index, name in enumerate(rows.names)
+    ]
     return [(name, n) for name, n in counts if n]
 
 
 def fill_nulls(rows: QueryResult, supplement: QueryResult, key_column: str) -> tuple[QueryResult, int]:
-    """Rows whose NULLs are filled from others of the same key, and how many cells that gained. No
-    value is replaced, and no row is added."""
+    """Fill the NULLs of rows from other rows with the same key, and count the filled cells.
+
+    No value is replaced, and no row is added.
+    """
     if key_column not in rows.names or key_column not in supplement.names:
         return rows, 0
-    at, other = rows.names.index(key_column), supplement.names.index(key_column)
-    known: dict[Any, Mapping[str, Any]] = {}
+    key_index, supplement_index = rows.names.index(key_column), supplement.names.index(key_column)
+    values_by_key: dict[Any, Mapping[str, Any]] = {}
     for row in supplement.rows:
-        known.setdefault(row[other], dict(zip(supplement.names, row, strict=True)))
-    gained, out = 0, []
+        values_by_key.setdefault(row[supplement_index], dict(zip(supplement.names, row, strict=True)))
+    filled, filled_rows = 0, []
     for row in rows.rows:
-        found = known.get(row[at], {})
+        values = values_by_key.get(row[key_index], {})
         cells = []
         for name, value in zip(rows.names, row, strict=True):
-            if value in (None, "") and found.get(name) not in (None, ""):
-                value, gained = found[name], gained + 1
+            if value in (None, "") and values.get(name) not in (None, ""):
+                value, filled = values[name], filled + 1
             cells.append(value)
-        out.append(tuple(cells))
-    return rows.model_copy(update={"rows": tuple(out)}), gained
+        filled_rows.append(tuple(cells))
+    return rows.model_copy(update={"rows": tuple(filled_rows)}), filled

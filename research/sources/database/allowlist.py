@@ -1,8 +1,8 @@
-"""The words of SQL that a statement may use. What is not listed here is refused.
+"""Words of SQL that a statement may use. Everything not listed here is refused.
 
-Two lists hold one another: the classes of the parsed tree, and the names that the engine itself is
-going to read in the text made from that tree. The second also serves SQLite's authorizer and the
-reading of DuckDB's own tree.
+Two lists check each other: the classes of the parsed tree, and the names that the engine will read
+in the text generated from that tree. The second also serves SQLite's authorizer and the check of
+DuckDB's own tree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NODE_CLASSES = _split_words("""
     Case If Cast DataType DataTypeParam
     Window WindowSpec Filter WithinGroup IgnoreNulls RespectNulls
 """)
-"""Classes of nodes that are no call of a function, on both engines."""
+"""Classes of nodes that are no function call, on all engines."""
 
 _NODE_CLASSES_POSTGRES = _split_words("Interval AtTimeZone Array Cube Rollup GroupingSets")
 
@@ -66,7 +66,7 @@ ALLOWED_CLASSES: dict[Dialect, frozenset[str]] = {
     "postgres": NODE_CLASSES | _NODE_CLASSES_POSTGRES | _FUNCTION_CLASSES | _FUNCTION_CLASSES_POSTGRES,
     "duckdb": NODE_CLASSES | _NODE_CLASSES_DUCKDB | _FUNCTION_CLASSES | _FUNCTION_CLASSES_DUCKDB,
 }
-"""Every class that a node of the tree may have. Functions unknown to the parser: see `NAMES`."""
+"""Classes that a node of the tree may have. `FUNCTION_NAMES` covers functions unknown to the parser."""
 
 _COMMON_FUNCTION_NAMES = _split_words("""
     distance_km count sum avg min max coalesce nullif round abs floor ceil ceiling sign trunc
@@ -115,7 +115,7 @@ FUNCTION_NAMES: dict[Dialect, frozenset[str]] = {
         greatest least ifnull mod log10 log2 cbrt typeof grouping
     """),
 }
-"""Functions by the names that the engine has for them, in lower case."""
+"""Allowed functions by their names in the engine, in lower case."""
 
 KEYWORDS = _split_words("""
     as in exists and or not on using over partition by order where having when then else case from
@@ -124,7 +124,7 @@ KEYWORDS = _split_words("""
     numeric decimal varchar char character window except intersect except row rows range groups
     float time timestamp timestamptz timetz end similar to qualify try_cast
 """)
-"""Words after which a parenthesis may stand without a function being called."""
+"""Words before a parenthesis that are no function calls."""
 
 CAST_TYPES: dict[Dialect, frozenset[str]] = {
     "sqlite": _split_words("INT BIGINT SMALLINT TINYINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR NCHAR NVARCHAR BOOLEAN"),
@@ -150,4 +150,4 @@ FORMAT_PATTERNS: dict[Dialect, re.Pattern[str]] = {
     "postgres": re.compile(r"(?:[^%]|%-?\d{0,2}[sIL]|%%)*"),
     "duckdb": re.compile(r"[^%{}]*"),  # no format at all
 }
-"""What the first argument of printf and format may be: widths have two digits at most."""
+"""Allowed first arguments of printf and format: widths have two digits at most."""

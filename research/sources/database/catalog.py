@@ -1,4 +1,5 @@
-"""Which tables there are and what they are called. Knows no statement and no parser."""
+"""Names of the tables and columns that may be read. This module depends on no statement and no
+parser."""
 
 from __future__ import annotations
 
@@ -8,16 +9,19 @@ from dataclasses import dataclass, field
 from research.sources.database.allowlist import Dialect
 
 TableColumns = Mapping[str, Mapping[str, str]]
-"""The columns of tables and their types, by the names that the database has for them."""
+"""Types of columns, by table and column name as spelled in the database."""
 DEFAULT_SCHEMAS: dict[Dialect, str] = {"sqlite": "main", "postgres": "public", "duckdb": "main"}
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What may be read. `tables` are those of the schema `home`, in which the engine looks first: they
-    are written without it. Those of other schemas are `elsewhere`, by schema; `path` are the schemas
-    in which a name without one is looked for after `home`. `unreadable` are the tables that are left
-    out because the engine cannot read them, with its reasons."""
+    """The tables that may be read.
+
+    `tables` are those of `default_schema`, in which the engine looks first: they are written
+    without a schema. `other_schemas` are the tables of other schemas, by schema; `search_path` are
+    the schemas in which a name without one is looked for after `default_schema`. `unreadable` maps
+    tables that are left out, because the engine cannot read them, to its reasons.
+    """
 
     tables: TableColumns
     default_schema: str
@@ -27,5 +31,5 @@ class Catalog:
 
 
 def qualified_name(table: str, schema: str, default_schema: str) -> str:
-    """What a table is called: by its name, with the schema before it unless that is the first one."""
+    """Return the name of a table, with its schema in front unless that is the default one."""
     return table if schema == default_schema else f"{schema}.{table}"

@@ -1,4 +1,4 @@
-"""Questions whose statements an analyst has found right: which of them are like another question."""
+"""Search among the questions whose statements an analyst has confirmed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from rapidfuzz import fuzz
 from research.core.text.hanzi import to_simplified
 
 MAX_EXAMPLES = 3
-MIN_SIMILARITY = 45.0  # of 100, from which a question is like another
+MIN_SIMILARITY = 45.0  # of 100: from here on questions are similar
 
 QuestionStatement = tuple[str, str]  # a question and its statement
 
 
 def find_statement(question: str, pairs: Sequence[QuestionStatement]) -> str:
-    """The statement of the same question, in whatever spacing, punctuation and script; "" if there is none."""
-    wanted = _normalize(question)
-    return next((sql for asked, sql in pairs if _normalize(asked) == wanted), "")
+    """Return the statement of the same question; "" if there is none.
+
+    Spacing, punctuation, case and Chinese script are ignored.
+    """
+    normalized = _normalize(question)
+    return next((sql for pair_question, sql in pairs if _normalize(pair_question) == normalized), "")
 
 
 def find_similar(
     question: str, pairs: Sequence[QuestionStatement], max_count: int = MAX_EXAMPLES
 ) -> list[QuestionStatement]:
-    """The pairs whose questions are most like one, the likest first."""
-    wanted = _normalize(question)
-    scored = [(fuzz.ratio(wanted, _normalize(pair[0])), pair) for pair in pairs]
-    near = [(score, pair) for score, pair in scored if score >= MIN_SIMILARITY]
-    return [pair for _, pair in sorted(near, key=lambda item: -item[0])[:max_count]]
+    """Return the pairs whose questions are most similar to a question, the most similar first."""
+    normalized = _normalize(question)
+    scored = [(fuzz.ratio(normalized, _normalize(pair[0])), pair) for pair in pairs]
+    similar = [(score, pair) for score, pair in scored if score >= MIN_SIMILARITY]
+    return [pair for _, pair in sorted(similar, key=lambda item: -item[0])[:max_count]]
 
 
 def _normalize(text: str) -> str:
+    """Reduce a text to its letters and digits, in lower case and simplified characters."""
     return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())

@@ -1,16 +1,16 @@
-"""For how many rows the columns are known that a statement filters, aggregates or ranks by.
+"""Count the rows in which the columns are known that a statement filters, aggregates or ranks by.
 
-A row whose price is unknown is in no `price > 50`, in no average, and among no first ten: what a
-statement says, it says of the rows whose values are known. So the rows of each SELECT are counted again
-without its conditions on a column: how many are not ruled out by the others, and in how many of them the
-column has a value.
-The statement that counts is made from the checked one, and goes through the guard like any other.
+A row whose price is unknown is in no `price > 50`, in no average and among no first ten: the result
+of a statement covers only the rows whose values are known. So the rows of each SELECT are counted
+again without its conditions on a column: those that the other conditions do not rule out, and those
+of them in which the column has a value. The counting statement is made from the checked one, and
+goes through the guard like any other.
 
-An inner join drops what has no row in the other table. Where that table extends the first by one row to
-a row (a foreign key that is unique), to have none is to be unknown; where it has many rows to one, they
-alone are counted.
+An inner join drops rows that have no partner in the other table. Where that table has at most one
+row for each row of the first (a unique foreign key), a missing partner counts as unknown; where it
+has many, only rows with a partner are counted.
 
-Says nothing of columns that are only selected: they can be seen to be empty.
+Columns that are only selected are not counted, because their empty cells can be seen.
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ from research.sources.database.rewrites import rewrite_named_values
 from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
 from research.sources.database.validator import SQLiteTextGenerator
 
-MAX_SELECTS = 4  # of a statement that are counted
-MAX_COLUMNS = 6  # of each
-_UNPARSED_AGGREGATES = ("total", "every", "regr_slope", "regr_intercept", "regr_r2")  # none to the parser
+MAX_SELECTS = 4  # SELECTs of a statement for which rows are counted
+MAX_COLUMNS = 6  # columns of each SELECT
+# Aggregates for which the parser has no class.
+_UNPARSED_AGGREGATES = ("total", "every", "regr_slope", "regr_intercept", "regr_r2")
 
-ColumnName = tuple[str, str]  # of a column: what its table is called in the SELECT, and its own
+ColumnName = tuple[str, str]  # the alias of its table in the SELECT, and its name
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageQuery:
-    """A statement that counts: for each of `columns` all rows, and those in which it is known. `part`
-    says that they are those of a subquery or a WITH part."""
+    """A counting statement.
+
+    For each of `columns` it counts all rows, and the rows in which the column is known. `is_part`
+    is true if the rows are those of a subquery or a WITH part.
+    """
 
     sql: str
     columns: tuple[str, ...]
@@ -44,57 +48,61 @@ class CoverageQuery:
 
 
 def build_coverage_queries(qualified: exp.Expr, schema: Schema) -> list[CoverageQuery]:
-    """The statements that count for a checked one, those of its outer SELECTs first.
+    """Build the counting statements for a checked statement, those of its outer SELECTs first.
 
-    `full` is its tree, every column of which tells its table, and every table its schema.
+    `qualified` is the statement's tree, in which every column names its table and every table its
+    schema.
     """
     tables = {(table.schema or schema.default_schema, table.name): table for table in schema.tables}
-    if schema.dialect != "postgres":  # the others mind no case
+    if schema.dialect != "postgres":  # the other engines ignore case
         tables = {(schema, name.lower()): table for (schema, name), table in tables.items()}
-    out = []
+    queries = []
     for scope in reversed(traverse_scope(qualified)):
         select = scope.expression
         if isinstance(select, exp.Select) and select.args.get("from_"):
             joined = _JoinedTables.from_scope(scope, tables)
-            if count := _build_query(scope, joined, qualified, schema.dialect):
-                out.append(count)
-    return out[:MAX_SELECTS]
+            if query := _build_query(scope, joined, qualified, schema.dialect):
+                queries.append(query)
+    return queries[:MAX_SELECTS]
 
 
 def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, dialect: Dialect) -> CoverageQuery | None:
-    """The statement that counts for one SELECT; None if nothing that it asks for can be unknown."""
+    """Build the counting statement for one SELECT; return None if no column it depends on can be
+    unknown."""
     select = scope.expression
     names = [n for n in dict.fromkeys(_compared_columns(scope, joined.conditions)) if not joined.is_never_null(n)]
     if not names:
         return None
     names = names[:MAX_COLUMNS]
     shared = [test for test in joined.conditions if not set(_own_columns(test, scope)) & set(names)]
-    found = exp.Select().from_(joined.source).where(*shared)
-    found.set("joins", joined.joins)
-    for at, name in enumerate(names):
-        rest: list[exp.Expr] = [
-            exp.func("COALESCE", test.copy(), exp.true())  # what is unknown may meet it
+    query = exp.Select().from_(joined.source).where(*shared)
+    query.set("joins", joined.joins)
+    for index, name in enumerate(names):
+        conditions: list[exp.Expr] = [
+            exp.func("COALESCE", test.copy(), exp.true())  # an unknown value may meet the condition
             for test in joined.conditions
             if test not in shared and name not in _own_columns(test, scope)
         ]
-        rest += joined.presence_conditions(name)
+        conditions += joined.presence_conditions(name)
         value = exp.column(name[1], table=name[0], quoted=True)
         known = exp.Not(this=exp.Is(this=value, expression=exp.Null()))
-        found = found.select(_count_expression(rest, f"rows_{at}"), _count_expression([*rest, known], f"known_{at}"))
-    own = [] if select is qualified else [select.args.get("with_")]
-    parts = [part for each in (qualified.args.get("with_"), *own) if each for part in each.expressions]
+        query = query.select(
+            _count_expression(conditions, f"rows_{index}"), _count_expression([*conditions, known], f"known_{index}")
+        )
+    ctes = [] if select is qualified else [select.args.get("with_")]
+    parts = [part for each in (qualified.args.get("with_"), *ctes) if each for part in each.expressions]
     if parts:
-        found.set("with_", exp.With(expressions=[part.copy() for part in parts]))
+        query.set("with_", exp.With(expressions=[part.copy() for part in parts]))
     if dialect == "sqlite":
-        for values in list(found.find_all(exp.Values)):
+        for values in list(query.find_all(exp.Values)):
             rewrite_named_values(values)
-    maker = SQLiteTextGenerator(dialect="sqlite") if dialect == "sqlite" else None
-    text = maker.generate(found) if maker else found.sql(dialect)
+    generator = SQLiteTextGenerator(dialect="sqlite") if dialect == "sqlite" else None
+    text = generator.generate(query) if generator else query.sql(dialect)
     return CoverageQuery(text, tuple(column for _, column in names), _is_part(select, qualified))
 
 
 def _is_part(select: exp.Expr, qualified: exp.Expr) -> bool:
-    """Whether a SELECT is neither the statement nor a branch of it."""
+    """Return whether a SELECT is neither the whole statement nor a branch of it."""
     while select is not qualified and isinstance(select.parent, (exp.SetOperation, exp.Subquery)):
         if isinstance(select.parent, exp.Subquery) and select.parent is not qualified:
             return not isinstance(select.parent.parent, exp.SetOperation)
@@ -103,19 +111,19 @@ def _is_part(select: exp.Expr, qualified: exp.Expr) -> bool:
 
 
 def _count_expression(conditions: Sequence[exp.Expr], alias: str) -> exp.Expr:
-    """How many rows meet all tests."""
+    """Build an expression that counts the rows which meet all conditions."""
     if not conditions:
         return exp.alias_(exp.Count(this=exp.Star()), alias)
-    one, none = exp.Literal.number(1), exp.Literal.number(0)
-    case = exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=one)], default=none)
+    one, zero = exp.Literal.number(1), exp.Literal.number(0)
+    case = exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=one)], default=zero)
     return exp.alias_(exp.Sum(this=case), alias)
 
 
-# What a SELECT asks for
+# Columns and conditions of a SELECT
 
 
 def _compared_columns(scope: Scope, conditions: Iterable[exp.Expr]) -> Iterator[ColumnName]:
-    """The columns that it filters, aggregates or ranks by."""
+    """Yield the columns that a SELECT filters, aggregates or ranks by."""
     select = scope.expression
     for test in conditions:
         if not (_is_null_test(test) or _equated_columns(test)):
@@ -132,7 +140,7 @@ def _compared_columns(scope: Scope, conditions: Iterable[exp.Expr]) -> Iterator[
 
 
 def _own_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
-    """The columns of the SELECT's own tables in a part of it, but not in its subqueries."""
+    """Return the columns of the SELECT's own tables in a node, without those in its subqueries."""
     return [
         (column.table, column.name)
         for column in node.find_all(exp.Column)
@@ -141,81 +149,83 @@ def _own_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
 
 
 def _is_null_test(condition: exp.Expr) -> bool:
-    """Whether what is unknown is asked for itself."""
+    """Return whether a condition is IS NULL, which selects the unknown values themselves."""
     null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
     return null and not condition.args.get("negate")
 
 
 def _equated_columns(condition: exp.Expr | None) -> tuple[exp.Column, exp.Column] | None:
-    """The columns of two tables that must be equal."""
+    """Return the two columns of a join condition `a.x = b.y`; None for any other condition."""
     if not isinstance(condition, exp.EQ):
         return None
-    one, other = condition.this, condition.expression
-    if not (isinstance(one, exp.Column) and isinstance(other, exp.Column)):
+    left, right = condition.this, condition.expression
+    if not (isinstance(left, exp.Column) and isinstance(right, exp.Column)):
         return None
-    return (one, other) if one.table != other.table else None
+    return (left, right) if left.table != right.table else None
 
 
 def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """The conditions that must all be met."""
+    """Split a condition at its top-level ANDs."""
     if condition is None:
         return []
     bare = condition.unnest()
     return list(bare.flatten()) if isinstance(bare, exp.And) else [bare]
 
 
-# What it looks at
+# Joins of a SELECT
 
 
 @dataclass
 class _JoinedTables:
-    """The tables of a SELECT as they are counted, and its conditions on them."""
+    """The tables of a SELECT joined for counting, and its conditions on them."""
 
     scope: Scope
     tables: Mapping[ColumnName, SchemaTable]
     source: exp.Expr
     joins: list[exp.Join]
     conditions: list[exp.Expr]
-    optional_tables: set[str] = field(default_factory=set)  # tables that may have no row for one of another
-    linking_columns: dict[str, exp.Column] = field(default_factory=dict)  # those with many rows to one, by what links them  # fmt: skip
+    optional_tables: set[str] = field(default_factory=set)  # tables of outer joins, which may have no partner row
+    linking_columns: dict[str, exp.Column] = field(default_factory=dict)  # foreign keys of tables with many rows per row of another, by alias  # fmt: skip
 
     @classmethod
     def from_scope(cls, scope: Scope, tables: Mapping[ColumnName, SchemaTable]) -> _JoinedTables:
+        """Collect the tables, joins and conditions of a SELECT."""
         select = scope.expression
         where = select.args.get("where")
         tests = [t for t in _conjuncts(where.this if where else None) if _is_local(t, scope)]
         joins = [join.copy() for join in select.args.get("joins") or ()]
-        made = cls(scope, tables, select.args["from_"].this.copy(), joins, tests)
+        joined = cls(scope, tables, select.args["from_"].this.copy(), joins, tests)
         for join, given in zip(joins, select.args.get("joins") or (), strict=True):
-            made._convert_join(join, _conjuncts(given.args.get("on")))
-        return made
+            joined._convert_join(join, _conjuncts(given.args.get("on")))
+        return joined
 
     def _convert_join(self, join: exp.Join, on_conditions: list[exp.Expr]) -> None:
-        """Keeps the rows that have none in a table that extends theirs; `on` are its conditions."""
+        """Turn a join into an outer join if the joined table extends another one, so that rows
+        without a partner are counted as unknown. `on_conditions` are the conditions of its ON."""
         side, table = join.side, join.alias_or_name
         if side in ("RIGHT", "FULL"):
             self.optional_tables |= set(self.scope.sources)
         if not on_conditions and not side:  # FROM a, b WHERE a.id = b.id
             on_conditions = [test for test in self.conditions if (link := _equated_columns(test)) and table in (link[0].table, link[1].table)][:1]  # fmt: skip
         pair = next((link for test in on_conditions if (link := _equated_columns(test))), None)
-        if not side and join.args.get("on"):  # what an inner join asks for besides is a condition
+        if not side and join.args.get("on"):  # other conditions of an inner join count as WHERE conditions
             self.conditions += [test for test in on_conditions if not _equated_columns(test)]
             on_conditions = [test for test in on_conditions if _equated_columns(test)]
             join.set("on", exp.and_(*on_conditions) if on_conditions else exp.true())
         if pair is None:
             self.optional_tables |= {table} if side == "LEFT" else set()
             return
-        mine, other = pair if pair[0].table == table else pair[::-1]
-        if self._is_extension(mine, other):
+        own_column, other_column = pair if pair[0].table == table else pair[::-1]
+        if self._is_extension(own_column, other_column):
             self._make_outer(join, on_conditions)
-        elif not side and join is self.joins[0] and self._is_extension(other, mine) and other.table == self.source.alias_or_name:  # fmt: skip
+        elif not side and join is self.joins[0] and self._is_extension(other_column, own_column) and other_column.table == self.source.alias_or_name:  # fmt: skip
             self.source, outer = join.this.copy(), self.source
             join.set("this", outer)
             self._make_outer(join, on_conditions)
         elif side == "LEFT":
             self.optional_tables.add(table)
-            if self._is_foreign_key(mine, other):
-                self.linking_columns[table] = mine
+            if self._is_foreign_key(own_column, other_column):
+                self.linking_columns[table] = own_column
 
     def _make_outer(self, join: exp.Join, on_conditions: Sequence[exp.Expr]) -> None:
         self.conditions = [test for test in self.conditions if test not in on_conditions]
@@ -225,39 +235,43 @@ class _JoinedTables:
         self.optional_tables.add(join.alias_or_name)
 
     def _find_column(self, column: exp.Column) -> tuple[SchemaTable, SchemaColumn] | None:
-        """What is known of a column of a table of the database."""
+        """Return a column's table and its description in the schema; None if it is of no table
+        there."""
         source = self.scope.sources.get(column.table)
         table = self.tables.get((source.db, source.name)) if isinstance(source, exp.Table) else None
-        found = [c for c in table.columns if c.name.lower() == column.name.lower()] if table else []
-        return (table, found[0]) if table and found else None
+        matches = [c for c in table.columns if c.name.lower() == column.name.lower()] if table else []
+        return (table, matches[0]) if table and matches else None
 
     def _is_foreign_key(self, one: exp.Column, other: exp.Column) -> bool:
-        """Whether a column is a foreign key to another."""
+        """Return whether a column is a foreign key to another column."""
         here, there = self._find_column(one), self._find_column(other)
         return bool(here and there and here[1].reference.lower() == f"{there[0].qualified_name}.{there[1].name}".lower())  # fmt: skip
 
     def _is_extension(self, one: exp.Column, other: exp.Column) -> bool:
+        """Return whether a column is a unique foreign key to another column."""
         here = self._find_column(one)
         return bool(here and here[1].is_unique and self._is_foreign_key(one, other))
 
     def presence_conditions(self, name: ColumnName) -> list[exp.Expr]:
-        """What is true of the rows that have one in the table of a column."""
+        """Return the conditions by which a row has a partner in the table of a column; [] if none
+        is needed."""
         link = self.linking_columns.get(name[0])
         return [exp.Not(this=exp.Is(this=link.copy(), expression=exp.Null()))] if link else []
 
     def is_never_null(self, name: ColumnName) -> bool:
+        """Return whether a column has a value in every joined row."""
         if name[0] in self.optional_tables and name[0] not in self.linking_columns:
             return False
         return _is_required(exp.column(name[1], table=name[0]), self)
 
 
 def _is_required(column: exp.Column, joined: _JoinedTables) -> bool:
-    """Whether a column has a value in every row of its table."""
-    found = joined._find_column(column)
-    return bool(found and found[1].is_required)
+    """Return whether a column has a value in every row of its table."""
+    match = joined._find_column(column)
+    return bool(match and match[1].is_required)
 
 
 def _is_local(condition: exp.Expr, scope: Scope) -> bool:
-    """Whether a condition is about nothing but a SELECT's own tables."""
+    """Return whether a condition refers only to a SELECT's own tables."""
     inner = {part.alias_or_name for part in condition.find_all(exp.Table, exp.Subquery)}
     return all(c.table in scope.sources or c.table in inner for c in condition.find_all(exp.Column))

@@ -1,4 +1,4 @@
-"""How owners describe databases: a semantic model as each has edited it, in a file of the owner's own."""
+"""Files of the semantic models that owners have edited, one per owner and database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DATABASE_ID = re.compile(r"[\w-]{1,80}")
 
 
 class DescriptionFiles:
-    """The edited models below a folder, by owner and database. A file is there whole or not at all."""
+    """The edited models below a folder. A file is complete or absent."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,35 +22,36 @@ class DescriptionFiles:
         return self._folder / fingerprint(f"semantics of {owner}")
 
     def _path(self, owner: str, database_id: str) -> Path:
+        """Return the path of a file. Raises ValueError if the database id is invalid."""
         if not _DATABASE_ID.fullmatch(database_id):
             raise ValueError("This is no database.")
         return self._owner_folder(owner) / f"{database_id}.yaml"
 
     def get(self, owner: str, database_id: str) -> str:
-        """The file of an owner for a database, "" if there is none."""
+        """Return the file of an owner for a database, "" if there is none."""
         with suppress(OSError, UnicodeError):
             return self._path(owner, database_id).read_text(encoding="utf-8")
         return ""
 
     def save(self, owner: str, database_id: str, text: str) -> None:
-        """Keeps a file, which has been read as a model before. Raises OSError."""
+        """Save a file that has been parsed as a model before. Raises OSError."""
         make_private_folder(self._folder)
         make_private_folder(self._owner_folder(owner))
         write_private_file(self._path(owner, database_id), text)
 
     def remove(self, owner: str, database_id: str) -> bool:
-        """Whether there was a file to be deleted."""
-        known = bool(self.get(owner, database_id))
+        """Delete a file; return whether there was one."""
+        existed = bool(self.get(owner, database_id))
         self._path(owner, database_id).unlink(missing_ok=True)
-        return known
+        return existed
 
     def all(self, owner: str) -> dict[str, str]:
-        """An owner's files by database."""
+        """Return an owner's files by database id."""
         files = sorted(self._owner_folder(owner).glob("*.yaml"))
         return {path.stem: self.get(owner, path.stem) for path in files}
 
     def clear(self, owner: str) -> int:
-        """Deletes all files of an owner; how many there were."""
+        """Delete all files of an owner; return how many there were."""
         files = list(self._owner_folder(owner).glob("*"))
         for file in files:
             file.unlink(missing_ok=True)

@@ -1,14 +1,14 @@
-"""DuckDB, read only: the file's own rows, within limits that DuckDB and a clock keep.
+"""DuckDB backend, read only: rows of one file, within limits that DuckDB and a timer enforce.
 
-Each statement has an engine of its own, in memory, to which the file is attached for reading alone.
-The engine may then touch no other file and no network, load no extension and see no variable of this
-process; its settings are locked, and its memory, threads and room for spilling are bounded. A timer
+Each statement has an in-memory engine of its own, to which the file is attached read-only. The
+engine may then access no other file and no network, load no extension and see no variable of this
+process; its settings are locked, and its memory, threads and spill space are bounded. A timer
 interrupts it, also within one call of a function.
 
-DuckDB knows no permissions: whoever may read may read every table, its catalogs and settings, and run
-a text that is made within a statement (`query`). So what runs is read a second time, by DuckDB's own
-parser: its tree may hold nothing but listed nodes, functions and types over known tables. This check
-shares no line with the guard's.
+DuckDB has no permissions: a reader may read every table, its catalogs and settings, and run a text
+that is built within a statement (`query`). So the final text is parsed a second time, by DuckDB's
+own parser: its tree may contain only listed nodes, functions and types over known tables. This
+check shares no code with the guard's.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ from research.sources.database.schema import (
 )
 from research.sources.database.size_estimate import find_excess
 
-CATALOG = "attached_file"  # what the file is called within its engine
-BATCH_ROWS = 16  # rows that are taken at once
+CATALOG = "attached_file"  # catalog name of the file within its engine
+BATCH_ROWS = 16  # rows that are fetched at once
 _SHORT_TYPES = re.compile(
     r"BOOLEAN|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME[A-Z_ ]*|INTERVAL|UUID|ENUM\(.*\)|.?NULL.?"
 )
-"""Types of values that are short, and are taken as they are."""
+"""Types of short values, which are fetched unchanged."""
 
 
 def _split_words(sql: str) -> frozenset[str]:
     return frozenset(sql.split())
 
 
-# What DuckDB's parser may make of a statement, by the names in `json_serialize_sql`.
+# Node types that DuckDB's parse tree may contain, as named by `json_serialize_sql`.
 
 _NODE_TYPES = _split_words("""
     SELECT_NODE SET_OPERATION_NODE BASE_TABLE SUBQUERY JOIN EMPTY EXPRESSION_LIST
@@ -82,7 +82,7 @@ _SYNTAX_FUNCTIONS = _split_words("""
     to_years to_quarters to_months to_weeks to_days to_hours to_minutes to_seconds
     current_date current_timestamp
 """)
-"""Functions that are no words of a statement: DuckDB's parser puts them in place of its syntax."""
+"""Functions that DuckDB's parser substitutes for syntax; statements cannot contain their names."""
 _CAST_TYPES = _split_words("""
     boolean bool tinyint smallint integer bigint hugeint int int1 int2 int4 int8 float real double
     float4 float8 decimal numeric text varchar char string date time timestamp interval
@@ -90,7 +90,7 @@ _CAST_TYPES = _split_words("""
 
 
 class DuckDB:
-    """The database of one file."""
+    """The database of one DuckDB file."""
 
     dialect: Dialect = "duckdb"
 
@@ -102,51 +102,51 @@ class DuckDB:
         self._function_names: frozenset[str] = frozenset()
 
     def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
-        """What the file holds; from here on that is what may be read.
+        """Read the schema of the file; from then on only its tables may be read.
 
         Raises:
-            Failed: it cannot be opened.
+            ExecutionError: the file cannot be opened.
         """
         with self._open_engine(SCHEMA_TIMEOUT_SECONDS, uses_file_catalog=False) as raw:
-            found = read_duckdb_schema(raw, CATALOG, table_filter, find_comment)
+            schema = read_duckdb_schema(raw, CATALOG, table_filter, find_comment)
             self._object_names = frozenset(
                 str(name).lower()
                 for (name,) in raw.execute(
                     "select table_name from duckdb_tables() union select view_name from duckdb_views()"
                 ).fetchall()
             )
-            own = raw.execute("select function_name from duckdb_functions() where not internal")
-            macros = {str(name).lower() for (name,) in own.fetchall()}
+            user_functions = raw.execute("select function_name from duckdb_functions() where not internal")
+            macros = {str(name).lower() for (name,) in user_functions.fetchall()}
             self._function_names = (FUNCTION_NAMES["duckdb"] | _SYNTAX_FUNCTIONS | _OPERATORS) - macros
         self._readable_tables = frozenset(
             path
-            for table in found.tables
+            for table in schema.tables
             for path in (
                 (table.schema.lower() or "main", table.name.lower()),
                 *([] if table.schema else [(table.name.lower(),)]),
             )
         )
-        return found
+        return schema
 
     def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Runs a text, whatever it is, as far as it only reads what it may.
+        """Run any text that only reads what it may.
 
         Raises:
-            Failed: it may not, or has no result.
+            ExecutionError: it may not run, or has no result.
         """
         return collect_result(self.stream(sql, cte_names), self._limits)
 
     @contextmanager
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
-        """The names of the columns of a text and its rows, one by one, until the deadline.
+        """Yield the column names of a statement and an iterator of its rows, until the deadline.
 
         Raises:
-            Failed: it may not be run, or has no result.
+            ExecutionError: it may not run, or has no result.
         """
         with self._open_engine(self._limits.timeout_seconds) as raw:
             self._check_tree(raw, sql)
-            if why := find_excess(raw, sql):
-                raise ExecutionError("size", f"The statement, with the views that it reads, is too large: {why}. Choose other columns.")  # fmt: skip
+            if reason := find_excess(raw, sql):
+                raise ExecutionError("size", f"The statement, with the views that it reads, is too large: {reason}. Choose other columns.")  # fmt: skip
             columns = raw.execute(f"describe {sql}").fetchall()
             names, types = (
                 [str(column[0]) for column in columns],
@@ -158,21 +158,21 @@ class DuckDB:
             yield names, _fetch_rows(raw.execute(self._shorten_values(sql, types)), types)
 
     def with_limits(self, limits: ResultLimits) -> DuckDB:
-        """The same database within other limits."""
+        """Return the same database with other limits."""
         other = copy(self)
         other._limits = limits
         return other
 
     def privileges(self) -> str:
-        """Nothing but reading: the file is attached so."""
+        """Return "": the file is attached read-only."""
         return ""
 
     @contextmanager
     def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
-        """A connection that can read the file, until the deadline, for statements of ours.
+        """Open a connection that can read the file until the deadline, for internal statements.
 
         Raises:
-            Failed: what is done with it fails.
+            ExecutionError: a statement on it fails.
         """
         with self._open_engine(self._limits.timeout_seconds) as raw:
             engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)  # fmt: skip
@@ -186,12 +186,12 @@ class DuckDB:
     def _open_engine(
         self, timeout_seconds: float, *, uses_file_catalog: bool = True
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """An engine that has the file, is locked, and ends what it does when the time is over.
+        """Open a locked engine with the file attached, which is interrupted when the time is over.
 
-        Names are looked up `within` the file, or else in the engine alone: a function of the file may
-        be called as one of DuckDB's own.
+        Names are looked up in the file, or in the engine only if `uses_file_catalog` is false: a
+        function of the file may have the name of one of DuckDB's own.
         """
-        if not self._path.is_file():  # its own error would tell more of the folders
+        if not self._path.is_file():  # DuckDB's own error would reveal the folders
             raise ExecutionError("unreachable", f"{self._path.name} cannot be read as a DuckDB database: there is no such file.")  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill:
             raw, timer = None, None
@@ -216,45 +216,48 @@ class DuckDB:
                     raw.close()
 
     def _check_tree(self, raw: duckdb.DuckDBPyConnection, sql: str) -> None:
-        """DuckDB's own reading of a text holds nothing but what is listed and known.
+        """Check that DuckDB's own parse tree of a text contains only what is listed and known.
 
         Raises:
-            Failed: it does.
+            ExecutionError: it contains something else.
         """
-        (told,) = raw.execute("select system.main.json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
-        tree = json.loads(told)
+        (tree_json,) = raw.execute("select system.main.json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
+        tree = json.loads(tree_json)
         if tree.get("error") or len(tree.get("statements", ())) != 1:
             raise _refusal(str(tree.get("error_message", "this is not one statement")))
         nodes = list(_walk_objects(tree["statements"]))
-        parts = {entry["key"].lower() for node in nodes for entry in _cte_entries(node)}
+        cte_names = {entry["key"].lower() for node in nodes for entry in _cte_entries(node)}
         for node in nodes:
-            kind, what = str(node.get("class", "")), node.get("type")
-            if isinstance(what, str) and what not in _NODE_TYPES:
-                raise _refusal(f"{what} is not allowed")
+            node_class, node_type = str(node.get("class", "")), node.get("type")
+            if isinstance(node_type, str) and node_type not in _NODE_TYPES:
+                raise _refusal(f"{node_type} is not allowed")
             path = tuple(str(name).lower() for name in (node.get("qualified_name") or {}).get("path") or ())  # fmt: skip
-            if what == "BASE_TABLE":
-                part = path[:1] if len(path) == 1 and path[0] in parts - self._object_names else ()
-                if path not in self._readable_tables and not part:
+            if node_type == "BASE_TABLE":
+                cte_path = path[:1] if len(path) == 1 and path[0] in cte_names - self._object_names else ()
+                if path not in self._readable_tables and not cte_path:
                     raise _refusal(f"there is no table {'.'.join(path)} that may be read")
-            elif kind in ("FUNCTION", "WINDOW"):
+            elif node_class in ("FUNCTION", "WINDOW"):
                 name = str(node.get("function_name", "")).lower()
                 if name not in self._function_names or path not in ((), (name,)):
                     raise _refusal(f"the function {name} is not allowed")
-            elif kind == "TYPE" and (len(path) != 1 or path[0] not in _CAST_TYPES):
+            elif node_class == "TYPE" and (len(path) != 1 or path[0] not in _CAST_TYPES):
                 raise _refusal(f"a cast to {'.'.join(path)} is not allowed")
-            elif kind == "STAR" and node.get("expr"):
+            elif node_class == "STAR" and node.get("expr"):
                 raise _refusal("COLUMNS is not allowed")
 
     def _shorten_values(self, sql: str, types: Sequence[str]) -> str:
-        """The statement with its texts cut where they are made, and of binary values the size alone. What
-        is made of parts is a text as DuckDB writes it."""
-        names = [f"c{place}" for place in range(len(types))]
-        kept = ", ".join(
-            name if _SHORT_TYPES.fullmatch(kind) else f"octet_length({name})" if kind == "BLOB"
+        """Wrap a statement so that DuckDB cuts its texts and returns only the size of binary
+        values.
+
+        Nested values are cast to text.
+        """
+        names = [f"c{index}" for index in range(len(types))]
+        columns = ", ".join(
+            name if _SHORT_TYPES.fullmatch(column_type) else f"octet_length({name})" if column_type == "BLOB"
             else f"left(cast({name} as varchar), {self._limits.max_cell_characters + 1})"
-            for name, kind in zip(names, types, strict=True)
+            for name, column_type in zip(names, types, strict=True)
         )  # fmt: skip
-        return f"select {kept} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
+        return f"select {columns} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
     def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error).split("\n", 1)[0]
@@ -280,35 +283,37 @@ def _refusal(reason: str) -> ExecutionError:
 
 
 def _walk_objects(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a tree, whatever it lies in."""
-    waiting = [tree]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            yield one
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+    """Yield every object of a JSON tree."""
+    stack = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            yield item
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
 
 
 def _cte_entries(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """The WITH parts of a node."""
+    """Return the WITH parts of a node."""
     return (node.get("cte_map") or {}).get("map") or []
 
 
 def _fetch_rows(result: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Sequence[object]]:
-    binary = [place for place, kind in enumerate(types) if kind == "BLOB"]
+    binary = [index for index, column_type in enumerate(types) if column_type == "BLOB"]
     while rows := result.fetchmany(BATCH_ROWS):
         for row in rows:
             values = list(row)
-            for place in binary:
-                values[place] = None if row[place] is None else BinarySize(row[place])
+            for index in binary:
+                values[index] = None if row[index] is None else BinarySize(row[index])
             yield values
 
 
 class _DBAPIConnection:
-    """A connection as SQLAlchemy wants it: its cursor is the connection itself, so that one interrupt
-    ends both, and closing it is left to who opened it."""
+    """A connection as SQLAlchemy expects it.
+
+    Its cursor is the connection itself, so that one interrupt ends both; its opener closes it.
+    """
 
     def __init__(self, raw: duckdb.DuckDBPyConnection) -> None:
         self._raw = raw
@@ -334,13 +339,13 @@ class _DBAPIConnection:
         return self._raw.fetchall()
 
     def close(self) -> None:
-        """The cursor is."""
+        """Do nothing: the engine is closed by its opener."""
 
     commit = rollback = close
 
 
 class _DuckDBDialect(DefaultDialect):
-    """The plainest SQL that SQLAlchemy writes, for a driver of this kind."""
+    """The plainest SQL dialect of SQLAlchemy, for a driver with question marks as parameters."""
 
     name = "sightline_duckdb"
     default_paramstyle = "qmark"
@@ -351,10 +356,10 @@ class _DuckDBDialect(DefaultDialect):
         return duckdb
 
     def initialize(self, connection: Any) -> None:
-        """Nothing is asked of the engine."""
+        """Skip SQLAlchemy's queries about the engine."""
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing was written."""
+        """Do nothing, because nothing was written."""
 
 
 registry.register("sightline_duckdb", __name__, _DuckDBDialect.__name__)

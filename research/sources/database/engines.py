@@ -1,11 +1,11 @@
-"""A database that can be asked: one way in for SQLite, DuckDB and PostgreSQL.
+"""One interface to SQLite, DuckDB and PostgreSQL databases.
 
-Four layers stand between a statement and the data, each made as if the others were not there: the
-guard's lists, the text written anew from the tree, the engine's own refusals, and limits on time,
-rows and memory. `Database.run` takes only what `Database.check` gave.
+Four layers stand between a statement and the data, each made as if the others were missing: the
+lists of the guard, the text written anew from the tree, the engine's own refusals, and limits on
+time, rows and memory. `Database.run` accepts only the result of `Database.check`.
 
-Everything here blocks: ask from a thread. Connections are made for each statement, so threads do
-not meet. Knows no settings, no model, no page.
+Every call blocks, so call from a thread. Each statement has its own connection, so threads do not
+share any. This module depends on no settings, model or page.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ from research.sources.database.sqlite import SQLite
 from research.sources.database.validator import ValidatedQuery, validate
 
 Row = tuple[Value, ...]
-SAMPLING_SECONDS = 10  # seconds after which no more values are looked up when a database is opened
+SAMPLING_SECONDS = 10  # seconds after which no more sample values are read on opening a database
 
 
 class Backend(Protocol):
-    """What an engine does for a database. Each of these raises `Failed`."""
+    """Operations that an engine provides for a database. Those that reach the database raise
+    `ExecutionError`."""
 
     dialect: Dialect
 
@@ -76,7 +77,10 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UnmatchedFilter:
-    """A text that a column was asked to equal and never does; `near` are values that are like it."""
+    """A text that a column is compared with but never has.
+
+    `similar_values` are values of the column that resemble the text.
+    """
 
     table: str
     column: str
@@ -85,10 +89,10 @@ class UnmatchedFilter:
 
 
 class Database:
-    """A database, with its schema as it was when it was opened.
+    """A database, with its schema as of the time when it was opened.
 
-    `privileges` is "" if the address gives no more than reading, "write" or "superuser" if it does:
-    then only the guard and a read-only transaction stand before the data.
+    `privileges` is "" if the address allows nothing but reading, else "write" or "superuser": then
+    only the guard and a read-only transaction protect the data.
     """
 
     def __init__(self, backend: Backend, schema: Schema, limits: ResultLimits) -> None:
@@ -101,99 +105,106 @@ class Database:
         self.privileges = backend.privileges()
 
     def check(self, sql: str, row_range: RowRange | None = None) -> ValidatedQuery:
-        """The statement as it may run, or a part of the rows of one that has been checked before.
+        """Check a statement, or a range of rows of a statement that was checked before.
 
         Raises:
-            Refused: it may not.
+            RefusedError: it may not run.
         """
         return validate(sql, self.dialect, self._catalog, max_rows=self.limits.max_rows, row_range=row_range)
 
     def with_limits(self, limits: ResultLimits) -> Database:
-        """The same database within other limits."""
+        """Return the same database with other limits."""
         other = copy(self)
         other._backend, other.limits = self._backend.with_limits(limits), limits
         return other
 
     @contextmanager
     def stream(self, query: ValidatedQuery) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
-        """The names of the columns of a statement and its rows, one by one: no more are held than are
-        taken. Texts are as long as a cell may be; as everywhere, there is one row more than the limit.
+        """Yield the column names of a statement and an iterator of its rows.
+
+        Rows are read as they are consumed. Texts are cut to the limit of a cell. As everywhere,
+        there is one row more than the limit.
 
         Raises:
-            Failed: the engine refused it, or took too long, or cannot be reached.
+            ExecutionError: the engine refused the statement, took too long or cannot be reached.
         """
         with self._backend.stream(query.sql, query.cte_names) as (names, rows):
             check_column_count(names, self.limits)
             yield names, _convert_rows(rows, self.limits)
 
     def explain(self, query: ValidatedQuery) -> None:
-        """Has the engine read a statement without running it.
+        """Have the engine plan a statement without running it.
 
         Raises:
-            Failed: the engine does not take it.
+            ExecutionError: the engine does not accept it.
         """
         with self._backend.open_connection(query.cte_names) as connection:
             text = query.sql.replace("%", "%%") if self.dialect == "postgres" else query.sql
             connection.exec_driver_sql(f"explain {text}").close()
 
     def run(self, query: ValidatedQuery) -> ExecutionResult:
-        """The rows of a statement.
+        """Run a statement and return its rows.
 
         Raises:
-            Failed: the engine refused it, or took too long, or cannot be reached.
+            ExecutionError: the engine refused it, took too long or cannot be reached.
         """
         return self._backend.run(query.sql, query.cte_names)
 
     def unmatched_filters(self, query: ValidatedQuery, *, asks_database: bool = False) -> tuple[UnmatchedFilter, ...]:
-        """The filters of a statement that can find nothing, since their column has no such value.
+        """Return the filters of a statement that can match nothing, because their column has no
+        such value.
 
-        Told of columns whose values are all known; with `look`, the others are asked whether they
-        have it. `= '杭州'` where the column says `杭州市` has no rows and is no error: this is how to
-        tell it from "there are none".
+        Columns whose values are all known are checked in memory; the others are looked up in the
+        database if `asks_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
+        is no error: this distinguishes it from "there are none".
         """
         tables = {table.qualified_name: table for table in self.schema.tables}
         fold = str if self.dialect == "postgres" else str.lower
-        out = []
+        unmatched = []
         for table, column, text in query.filters:
-            of = tables[table]
-            found = next((c.values for c in of.columns if fold(c.name) == column), ())
-            if not to_single_line(text) or to_single_line(text) in found:
+            schema_table = tables[table]
+            values = next((c.values for c in schema_table.columns if fold(c.name) == column), ())
+            if not to_single_line(text) or to_single_line(text) in values:
                 continue
-            if found or (asks_database and self._lacks_value(of, column, text)):
-                out.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, found, 40))))
-        return tuple(out)
+            if values or (asks_database and self._lacks_value(schema_table, column, text)):
+                unmatched.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, values, 40))))
+        return tuple(unmatched)
 
     def coverage(self, query: ValidatedQuery, result: ExecutionResult) -> tuple[ColumnCoverage, ...]:
-        """For how many rows the columns are known that a statement compares, where some are unknown.
+        """Count in how many rows the columns are known that a statement compares, where some are
+        unknown.
 
-        What its result itself shows is not told again: all rows, with the column among theirs.
+        A column whose unknown cells the result itself shows, because it has all rows, is left out.
         """
         tree = parse_one(query.sql, read=self.dialect)
         assert isinstance(tree, exp.Query)
-        out: list[ColumnCoverage] = []
-        for count in build_coverage_queries(self._names.qualify_columns(tree), self.schema):
-            found: dict[tuple[int | None, int], list[str]] = {}
-            for column, known, rows in self._run_coverage_query(count):
+        coverages: list[ColumnCoverage] = []
+        for count_query in build_coverage_queries(self._names.qualify_columns(tree), self.schema):
+            groups: dict[tuple[int | None, int], list[str]] = {}
+            for column, known, rows in self._run_coverage_query(count_query):
                 if known != rows and not _shows_unknown(result, column, known, rows):
-                    found.setdefault((known, rows), []).append(column)
-            for (known, rows), columns in found.items():
+                    groups.setdefault((known, rows), []).append(column)
+            for (known, rows), columns in groups.items():
                 names = tuple(dict.fromkeys(columns))
-                if not any((each.columns, each.known, each.rows) == (names, known, rows) for each in out):
-                    out.append(ColumnCoverage(columns=names, known=known, rows=rows, part=count.is_part))
-        return tuple(out)
+                if not any(
+                    (coverage.columns, coverage.known, coverage.rows) == (names, known, rows) for coverage in coverages
+                ):
+                    coverages.append(ColumnCoverage(columns=names, known=known, rows=rows, part=count_query.is_part))
+        return tuple(coverages)
 
     def _run_coverage_query(self, coverage_query: CoverageQuery) -> Iterator[tuple[str, int | None, int]]:
-        """Each column, with how many rows know it, and of how many; None if that cannot be counted."""
+        """Yield each column, the number of rows in which it is known (None if they cannot be
+        counted) and the number of rows."""
         try:
             (row,) = self.run(self.check(coverage_query.sql)).rows
         except (RefusedError, ExecutionError):
             yield from ((column, None, 0) for column in coverage_query.columns)
             return
-        for at, column in enumerate(coverage_query.columns):
-            yield column, int(row[2 * at + 1] or 0), int(row[2 * at] or 0)
+        for index, column in enumerate(coverage_query.columns):
+            yield column, int(row[2 * index + 1] or 0), int(row[2 * index] or 0)
 
     def _lacks_value(self, table: SchemaTable, column: str, text: str) -> bool:
-        """Whether a column certainly has no such value."""
+        """Return whether a column certainly does not have a value."""
         try:
             with self._backend.open_connection() as connection:
                 return not has_value(connection, table, column, text)
@@ -201,10 +212,11 @@ class Database:
             return False
 
     def distinct_values(self, table: SchemaTable, column: str, *, max_values: int) -> tuple[str, ...]:
-        """The different values of a column of the schema, sorted; () if they are more, or long.
+        """Return the distinct values of a column, sorted; () if there are more than `max_values`,
+        or long ones.
 
         Raises:
-            Failed: they cannot be read in time.
+            ExecutionError: they cannot be read in time.
         """
         with self._backend.open_connection() as connection:
             return distinct_values(connection, table, column, max_values=max_values)
@@ -218,25 +230,28 @@ def open_database(
     includes_samples: bool = True,
     limits: ResultLimits | None = None,
 ) -> Database:
-    """The database at an address: the path of a SQLite file or of a `.duckdb` one, `sqlite:///…`, `duckdb:///…` or
-    `postgresql://…`.
+    """Open a database and read its schema.
 
-    Its schema is read now: all tables and views, or those that `reads` lets pass; what `comments` says of them goes
-    before the database's own comments. With `samples` the columns that have few different values
-    carry them.
+    Args:
+        address: path of a SQLite or `.duckdb` file, or a URL `sqlite:///…`, `duckdb:///…` or
+            `postgresql://…`.
+        table_filter: selects the tables and views that may be read; None for all.
+        find_comment: finds a comment on a table or column, preferred to the database's own.
+        includes_samples: whether columns with few distinct values list them in the schema.
+        limits: limits on each statement and its result.
 
     Raises:
-        Failed: it cannot be read.
+        ExecutionError: it cannot be read.
     """
     limits = limits or ResultLimits()
     backend = _create_backend(address, limits)
     schema = backend.read_schema(table_filter, find_comment)
     if not schema.tables:
-        why = "; ".join(f"{each.name}: {each.reason}" for each in schema.unreadable)
-        raise ExecutionError("table", f"The database has no table that can be read{f' ({why})' if why else ''}.")  # fmt: skip
+        reasons = "; ".join(f"{entry.name}: {entry.reason}" for entry in schema.unreadable)
+        raise ExecutionError("table", f"The database has no table that can be read{f' ({reasons})' if reasons else ''}.")  # fmt: skip
     if includes_samples:
-        end = time.monotonic() + SAMPLING_SECONDS
-        tables = (_add_samples(backend, t) if time.monotonic() < end else t for t in schema.tables)
+        deadline = time.monotonic() + SAMPLING_SECONDS
+        tables = (_add_samples(backend, table) if time.monotonic() < deadline else table for table in schema.tables)
         schema = replace(schema, tables=tuple(tables))
     return Database(backend, schema, limits)
 
@@ -259,37 +274,38 @@ def _create_backend(address: str | Path, limits: ResultLimits) -> Backend:
 
 def _create_file_backend(path: Path, limits: ResultLimits, *, is_duckdb: bool) -> Backend:
     if is_duckdb:
-        from research.sources.database.duckdb import DuckDB  # a large engine, for those who use it
+        from research.sources.database.duckdb import DuckDB  # a large import, needed only for DuckDB files
 
         return DuckDB(path, limits)
     return SQLite(path, limits)
 
 
 def _convert_rows(rows: Iterable[Sequence[object]], limits: ResultLimits) -> Iterator[Row]:
-    """Rows as JSON knows them."""
-    most = limits.max_cell_characters
+    """Convert the values of rows to JSON types and cut long texts."""
+    max_characters = limits.max_cell_characters
     for row in rows:
         values = [to_json_value(value) for value in row]
-        for place, value in enumerate(values):
-            if isinstance(value, str) and len(value) > most:
-                values[place] = value[:most] + "…"
+        for index, value in enumerate(values):
+            if isinstance(value, str) and len(value) > max_characters:
+                values[index] = value[:max_characters] + "…"
         yield tuple(values)
 
 
 def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None, row_count: int) -> bool:
-    """Whether a result has all rows, and shows in which of them a column is unknown."""
+    """Return whether a result has all rows and itself shows in which of them a column is
+    unknown."""
     if column not in result.columns or result.is_truncated or len(result.rows) != row_count:
         return False
-    at = result.columns.index(column)
-    return sum(row[at] is not None for row in result.rows) == known_count
+    index = result.columns.index(column)
+    return sum(row[index] is not None for row in result.rows) == known_count
 
 
 def _add_samples(backend: Backend, table: SchemaTable) -> SchemaTable:
-    """The table with the values of those columns that have few, as far as there is time for them."""
+    """Add the values of columns that have few of them, as far as they can be read in time."""
     columns = list(table.columns)
     with suppress(ExecutionError), backend.open_connection() as connection:
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             if is_text_type(column.type) and not column.is_key:
-                found = distinct_values(connection, table, column.name, must_repeat=True)
-                columns[place] = replace(column, values=found)
+                values = distinct_values(connection, table, column.name, must_repeat=True)
+                columns[index] = replace(column, values=values)
     return replace(table, columns=tuple(columns))

@@ -1,4 +1,5 @@
-"""What the names in a statement stand for: tables and columns of the schema, or parts of the statement."""
+"""Resolution of the names in a statement to tables and columns of the schema, or to parts of the
+statement."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ from research.sources.database.refusals import (
 )
 
 TextFilter = tuple[str, str, str]
-"""A table, its column, and a text that the column is asked to equal."""
+"""A table, its column, and a text that the column must equal."""
 TableKey = tuple[str, str]
 """The schema of a table, and its name there."""
-_ROWID = {"rowid", "_rowid_", "oid"}  # SQLite's own columns of every table
+_ROWID = {"rowid", "_rowid_", "oid"}  # SQLite's implicit columns of every table
 
 
 class NameResolver:
-    """The names of a catalogue, as the engine compares them."""
+    """The names of a catalog, compared as the engine compares them."""
 
     def __init__(self, dialect: Dialect, catalog: Catalog) -> None:
         self._dialect = dialect
@@ -46,163 +47,181 @@ class NameResolver:
         self._qualified_names: dict[TableKey, str] = {}
         for schema, tables in ((catalog.default_schema, catalog.tables), *catalog.other_schemas.items()):
             for name, columns in tables.items():
-                home = (schema, fold(name))
-                self._tables[home] = {fold(column): kind for column, kind in columns.items()}
-                self._qualified_names[home] = qualified_name(name, schema, catalog.default_schema)
+                key = (schema, fold(name))
+                self._tables[key] = {fold(column): kind for column, kind in columns.items()}
+                self._qualified_names[key] = qualified_name(name, schema, catalog.default_schema)
         self._parser = Parser.get_or_raise(dialect)
 
     def fold(self, name: exp.Expr) -> str:
-        """A name as the engine compares it: PostgreSQL minds its case if it is quoted, others never."""
+        """Fold a name as the engine does: PostgreSQL respects the case of quoted names, the others
+        of none."""
         plain = self._ignores_case or not name.args.get("quoted")
         return name.name.lower() if plain else name.name
 
     def _find_table(self, table: exp.Table) -> TableKey | None:
-        """Where a table of the catalogue is that is called so; None if there is none."""
+        """Return the key of a table in the catalog; None if there is none of this name."""
         schema, name = table.args.get("db"), self.fold(table.this)
         path = (self.fold(schema),) if schema else self._search_path
-        return next((home for home in ((each, name) for each in path) if home in self._tables), None)  # fmt: skip
+        return next((key for key in ((schema_name, name) for schema_name in path) if key in self._tables), None)  # fmt: skip
 
     def qualified_table(self, table: exp.Table) -> str:
-        """What a table of the catalogue is called."""
-        home = self._find_table(table)
-        assert home
-        return self._qualified_names[home]
+        """Return the qualified name of a table of the catalog."""
+        key = self._find_table(table)
+        assert key
+        return self._qualified_names[key]
 
     def table_columns(self, table: exp.Table) -> Collection[str] | None:
-        """The columns of a table of the catalogue; None for a WITH part or one that is unknown."""
-        home = self._find_table(table)
-        part = not table.db and self.fold(table.this) in self.cte_names(table.root())
-        return None if home is None or part else tuple(self._tables[home])
+        """Return the columns of a table of the catalog; None for a WITH part or an unknown
+        table."""
+        key = self._find_table(table)
+        is_cte = not table.db and self.fold(table.this) in self.cte_names(table.root())
+        return None if key is None or is_cte else tuple(self._tables[key])
 
     def cte_names(self, tree: exp.Expr) -> frozenset[str]:
-        """The names of the WITH parts of a statement."""
+        """Return the names of the WITH parts of a statement."""
         return frozenset(self.fold(cte.args["alias"].this) for cte in tree.find_all(exp.CTE))
 
     def table_aliases(self, tree: exp.Expr) -> frozenset[str]:
-        """The names that a statement gives to tables."""
+        """Return the names that a statement gives to tables."""
         return frozenset(self.fold(a.this) for a in tree.find_all(exp.TableAlias) if a.this)
 
     def _normalize(self, tree: exp.Expr) -> exp.Expr:
-        """A copy of a tree with its names as the engine compares them."""
+        """Return a copy of a tree with its names folded as the engine does."""
         return normalize_identifiers(tree.copy(), dialect=self._parser)
 
     def resolve_tables(self, tree: exp.Expr) -> None:
-        """Every table is a part of the statement in its own scope, or one of the catalogue; it is then
-        called as the engine finds this one and no other."""
-        normalized = self._normalize(tree)
-        places = self._locate_tables(normalized)
-        parts, homes = self.cte_names(tree), dict[int, TableKey | None]()
-        pairs = zip(tree.find_all(exp.Table), normalized.find_all(exp.Table), strict=True)
-        for given, table in list(pairs):
-            if id(table) not in places:
-                raise RefusedError("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
-            home = homes[id(given)] = places[id(table)]
-            if home and self._needs_no_schema(home, parts):
-                given.set("db", None)
-            elif home and not given.args.get("db"):
-                given.set("db", exp.to_identifier(home[0], quoted=True))
-        for column in tree.find_all(exp.Column):
-            if column.args.get("db"):
-                self._remove_schema(column, tree, homes)
+        """Resolve every table to a part of the statement or a table of the catalog.
 
-    def _locate_tables(self, normalized: exp.Expr) -> dict[int, TableKey | None]:
-        """Where each table is, by the id of its node; None for a part of the statement.
+        Tables of the catalog are renamed in place so that the engine finds the resolved table and
+        no other.
 
         Raises:
-            Refused: it is nowhere.
+            RefusedError: a table is unknown or ambiguous.
         """
-        found: dict[int, TableKey | None] = {}
+        normalized = self._normalize(tree)
+        located = self._locate_tables(normalized)
+        cte_names, keys = self.cte_names(tree), dict[int, TableKey | None]()
+        pairs = zip(tree.find_all(exp.Table), normalized.find_all(exp.Table), strict=True)
+        for given, table in list(pairs):
+            if id(table) not in located:
+                raise RefusedError("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
+            key = keys[id(given)] = located[id(table)]
+            if key and self._needs_no_schema(key, cte_names):
+                given.set("db", None)
+            elif key and not given.args.get("db"):
+                given.set("db", exp.to_identifier(key[0], quoted=True))
+        for column in tree.find_all(exp.Column):
+            if column.args.get("db"):
+                self._remove_schema(column, tree, keys)
+
+    def _locate_tables(self, normalized: exp.Expr) -> dict[int, TableKey | None]:
+        """Map the id of each table's node to its key in the catalog; None for a part of the
+        statement.
+
+        Raises:
+            RefusedError: a table is neither.
+        """
+        located: dict[int, TableKey | None] = {}
         for scope in traverse_scope(normalized):
-            taken: set[str] = set()
+            used_names: set[str] = set()
             for table in scope.tables:
                 if not isinstance(table.this, exp.Identifier):
                     raise RefusedError("table", NO_TABLE_FUNCTION)
-                if (name := table.alias_or_name) in taken:
+                if (name := table.alias_or_name) in used_names:
                     raise RefusedError("table", f"Two tables are called {name[:60]!r} here; give each an alias of its own.")  # fmt: skip
-                taken.add(name)
-                part = not table.args.get("db") and table.name in scope.cte_sources
-                home = None if part or table.catalog else self._find_table(table)
-                if not (part or home):
+                used_names.add(name)
+                is_cte = not table.args.get("db") and table.name in scope.cte_sources
+                key = None if is_cte or table.catalog else self._find_table(table)
+                if not (is_cte or key):
                     raise self._unknown_table(table)
-                found[id(table)] = home
-        return found
+                located[id(table)] = key
+        return located
 
     def _unknown_table(self, table: exp.Table) -> RefusedError:
-        """The refusal of a table, with those that are called like it, in its schema first."""
-        homes = sorted(self._tables, key=lambda home: (home[0] != table.db, home))
-        near = similar_names(table.name, sorted({name for _, name in homes}))
-        ways = [self._qualified_names[home] for name in near for home in homes if home[1] == name]
+        """Create the refusal of a table, with tables of similar names, those in its schema
+        first."""
+        table_keys = sorted(self._tables, key=lambda home: (home[0] != table.db, home))
+        suggestions = similar_names(table.name, sorted({name for _, name in table_keys}))
+        qualified_names = [
+            self._qualified_names[home] for name in suggestions for home in table_keys if home[1] == name
+        ]
         name = qualified_name(table.name, table.db, "")
         if reason := self._unreadable.get(name.lower()):
             return RefusedError("table", f"The table {name[:120]!r} cannot be read: {reason}.")
-        return RefusedError("table", f"There is no table {name[:120]!r}.", ways[:MAX_SUGGESTIONS])
+        return RefusedError("table", f"There is no table {name[:120]!r}.", qualified_names[:MAX_SUGGESTIONS])
 
     def _needs_no_schema(self, table_key: TableKey, cte_names: Collection[str]) -> bool:
-        """Whether the engine finds a table without its schema: in the first one, unless a part of the
-        statement or a table of the engine's own is called so."""
-        system = self._dialect == "postgres" and table_key[1].startswith("pg_")
-        return table_key[0] == self._default_schema and table_key[1] not in cte_names and not system
+        """Return whether the engine finds a table without its schema.
+
+        That holds in the default schema, unless a part of the statement or a system table has the
+        same name.
+        """
+        is_system = self._dialect == "postgres" and table_key[1].startswith("pg_")
+        return table_key[0] == self._default_schema and table_key[1] not in cte_names and not is_system
 
     def _remove_schema(self, column: exp.Column, tree: exp.Expr, table_keys: Mapping[int, TableKey | None]) -> None:
-        """Takes the schema off a column, if its table is the only one that is called so."""
+        """Remove the schema from a column, if only one table has its table's name."""
         schema, table = column.args["db"], column.args["table"]
-        wanted = self.fold(table)
-        same = [each for each in tree.find_all(exp.Table) if self._fold_alias(each) == wanted]
-        home = (self.fold(schema), wanted)
-        if column.args.get("catalog") or not same or any(each.alias or table_keys[id(each)] != home for each in same):  # fmt: skip
+        table_name = self.fold(table)
+        matches = [each for each in tree.find_all(exp.Table) if self._fold_alias(each) == table_name]
+        key = (self.fold(schema), table_name)
+        if column.args.get("catalog") or not matches or any(each.alias or table_keys[id(each)] != key for each in matches):  # fmt: skip
             raise RefusedError("column", f"What {column.sql(self._parser)[:120]} stands for is not clear; give its table an alias, and write alias.column.")  # fmt: skip
         column.set("db", None)
 
     def _fold_alias(self, table: exp.Table) -> str:
-        """What a table is called in its part of the statement."""
+        """Return the alias of a table, or its name without one."""
         return self.fold(table.args["alias"].this if table.alias else table.this)
 
     def read_tables(self, tree: exp.Expr) -> Iterator[exp.Table]:
-        """The tables of the database that a vetted tree reads."""
+        """Yield the tables of the database that a checked tree reads."""
         normalized = self._normalize(tree)
-        places = self._locate_tables(normalized)
-        yield from (table for table in normalized.find_all(exp.Table) if places[id(table)])
+        located = self._locate_tables(normalized)
+        yield from (table for table in normalized.find_all(exp.Table) if located[id(table)])
 
     # Columns
 
     def read_columns(
         self, tree: exp.Query, limits: StatementLimits
     ) -> tuple[tuple[tuple[str, str], ...], tuple[TextFilter, ...]]:
-        """The columns of tables that a vetted tree reads, and the texts they must equal, sorted.
+        """Return the columns of tables that a checked tree reads, and the texts they must equal,
+        sorted.
 
         Raises:
-            Refused: a column is unknown.
+            RefusedError: a column is unknown.
         """
-        full = self.qualify_columns(tree)
-        if stray := next(_unresolved_columns(full), None):
-            raise self._unknown_column(stray[1], tree)
-        if row := full.find(exp.TableColumn):
+        qualified = self.qualify_columns(tree)
+        if unresolved := next(_unresolved_columns(qualified), None):
+            raise self._unknown_column(unresolved[1], tree)
+        if row := qualified.find(exp.TableColumn):
             raise RefusedError("column", f"{row.name[:60]!r} is a table, not a column; name its columns.")  # fmt: skip
-        outputs = len(full.selects) if isinstance(full, exp.Query) else 0
+        outputs = len(qualified.selects) if isinstance(qualified, exp.Query) else 0
         check_limit("columns in its result", outputs, limits.max_outputs)
-        check_limit("parts when its WITH parts are written out", expanded_size(full), limits.max_expansion)  # fmt: skip
-        found: set[tuple[str, str]] = set()
+        check_limit("parts when its WITH parts are written out", expanded_size(qualified), limits.max_expansion)  # fmt: skip
+        columns: set[tuple[str, str]] = set()
         filters: set[TextFilter] = set()
-        for scope in traverse_scope(full):
+        for scope in traverse_scope(qualified):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
                 if isinstance(source, exp.Table) and self._find_table(source):
                     name = (self.qualified_table(source), column.name)
-                    found.add(name)
+                    columns.add(name)
                     filters.update((*name, text) for text in _compared_texts(column))
-        return tuple(sorted(found)), tuple(sorted(filters))
+        return tuple(sorted(columns)), tuple(sorted(filters))
 
     def quoted_texts(self, tree: exp.Query, sql: str) -> list[tuple[int, int, str]]:
-        """The names in double quotes that are no columns, which SQLite reads as texts: where each
-        begins and ends in the text that the tree was read from, and what it says.
+        """Find the names in double quotes that are no columns, which SQLite reads as texts.
 
-        Where a text would mean nothing, what is no column is a mistake: see `_wants_column`.
+        Where a text would be meaningless, an unknown column is a mistake: see `_must_be_column`.
+
+        Returns:
+            Start and end of each in `sql`, and its text.
         """
         given = {}
         for column in tree.find_all(exp.Column):
             start, end = column.this.meta_get("start"), column.this.meta_get("end")
-            quoted = start is not None and sql[start] == '"' and not column.table
-            if quoted and not _must_be_column(column):
+            is_quoted = start is not None and sql[start] == '"' and not column.table
+            if is_quoted and not _must_be_column(column):
                 given[start] = (start, end, column.name)
         if not given:
             return []
@@ -211,22 +230,22 @@ class NameResolver:
             for scope, column in _unresolved_columns(self.qualify_columns(tree))
             if not column.table and not self._is_visible(column.name, scope)
         }
-        return [where for start, where in given.items() if start in strays and where[2].lower() not in _ROWID]  # fmt: skip
+        return [quoted_text for start, quoted_text in given.items() if start in strays and quoted_text[2].lower() not in _ROWID]  # fmt: skip
 
     def qualify_columns(self, tree: exp.Query) -> exp.Expr:
-        """A copy of a tree in which every column tells its table, as far as it has one.
+        """Return a copy of a tree in which every column names its table, as far as it has one.
 
         Raises:
-            Refused: a column is unknown in the table that it names.
+            RefusedError: a column is unknown in the table that it names.
         """
         normalized = self._normalize(tree)
-        homes = self._locate_tables(normalized)
+        keys = self._locate_tables(normalized)
         for table in list(normalized.find_all(exp.Table)):
-            if home := homes[id(table)]:
-                table.set("db", exp.to_identifier(home[0], quoted=True))
+            if key := keys[id(table)]:
+                table.set("db", exp.to_identifier(key[0], quoted=True))
         known: dict[str, dict[str, dict[str, str]]] = {}
-        for home in filter(None, (*homes.values(), next(iter(self._tables), None))):
-            known.setdefault(home[0], {})[home[1]] = self._tables[home]
+        for key in filter(None, (*keys.values(), next(iter(self._tables), None))):
+            known.setdefault(key[0], {})[key[1]] = self._tables[key]
         try:
             with convert_parser_errors():
                 return qualify(
@@ -244,60 +263,66 @@ class NameResolver:
             raise RefusedError("syntax", f"The statement does not hold together: {parser_message(message)}") from None  # fmt: skip
 
     def _is_visible(self, name: str, scope: Scope | None) -> bool:
-        """Whether a name is a column here, of several tables even."""
+        """Return whether a name is a column of at least one table in a scope or its outer
+        scopes."""
         while scope is not None:
             for source in scope.sources.values():
-                read = source if isinstance(source, exp.Table) else source.expression
-                known: Collection[str] = read.named_selects if isinstance(read, exp.Query) else ()
-                if isinstance(read, exp.Table):
-                    known = self.table_columns(read) or ()
+                expression = source if isinstance(source, exp.Table) else source.expression
+                known: Collection[str] = expression.named_selects if isinstance(expression, exp.Query) else ()
+                if isinstance(expression, exp.Table):
+                    known = self.table_columns(expression) or ()
                 if name in known:
                     return True
             scope = scope.parent if scope.can_be_correlated else None
         return False
 
     def _unknown_column(self, column: exp.Column | str, tree: exp.Expr) -> RefusedError:
-        """The refusal of a column that is of none of the tables, or of several."""
+        """Create the refusal of a column that belongs to none of the tables, or to several."""
         name = column if isinstance(column, str) else column.name
         if isinstance(column, exp.Column) and column.table:
             return _unknown_source(column.table)
-        own: dict[str, list[str]] = {}
+        tables_by_column: dict[str, list[str]] = {}
         for table in self.read_tables(tree):
             for known in self.table_columns(table) or ():
-                own.setdefault(known, []).append(table.alias_or_name)
-        if len(homes := sorted(set(own.get(name, ())))) > 1:
-            ways = [f"{home}.{name}" for home in homes[:MAX_SUGGESTIONS]]
-            return RefusedError("column", f"The column {name[:60]!r} is in more than one table.", ways)
-        if homes:
-            return RefusedError("column", f"The column {name[:60]!r} cannot be reached here; it is one of {homes[0]}.")  # fmt: skip
+                tables_by_column.setdefault(known, []).append(table.alias_or_name)
+        if len(table_names := sorted(set(tables_by_column.get(name, ())))) > 1:
+            suggestions = [f"{table_name}.{name}" for table_name in table_names[:MAX_SUGGESTIONS]]
+            return RefusedError("column", f"The column {name[:60]!r} is in more than one table.", suggestions)
+        if table_names:
+            return RefusedError("column", f"The column {name[:60]!r} cannot be reached here; it is one of {table_names[0]}.")  # fmt: skip
         if re.fullmatch(r"column\d+", name) and tree.find(exp.Values):
-            told = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
-            return RefusedError("column", told)
-        near = [f"{own[known][0]}.{known}" for known in similar_names(name, sorted(own))]
+            text = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
+            return RefusedError("column", text)
+        similar = [f"{tables_by_column[known][0]}.{known}" for known in similar_names(name, sorted(tables_by_column))]
         written = next((c for c in tree.find_all(exp.Column) if self.fold(c.this) == name), None)
         spelled = written.name if written else name
-        told = f"There is no column {spelled[:60]!r} in the tables of this statement."
+        text = f"There is no column {spelled[:60]!r} in the tables of this statement."
         if written and written.this.args.get("quoted") and not written.table:
-            told = f"{told[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
-        return RefusedError("column", told, near)
+            text = f"{text[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
+        return RefusedError("column", text, similar)
 
 
 def _must_be_column(column: exp.Column) -> bool:
-    """Whether a name stands where a text would be the same in every row: as a key of ORDER BY or
-    GROUP BY, or as what is selected, without a name, from tables."""
-    above = column.parent
-    if isinstance(above, exp.Select):
-        branch = isinstance(above.parent, exp.SetOperation) and above.arg_key == "expression"
-        return above.args.get("from_") is not None and not branch
-    return isinstance(above, (exp.Ordered, exp.Group))
+    """Return whether a name stands where a text would be the same in every row.
+
+    Such places are the keys of ORDER BY and GROUP BY, and the selected values, without an alias, of
+    a SELECT from tables.
+    """
+    parent = column.parent
+    if isinstance(parent, exp.Select):
+        is_branch = isinstance(parent.parent, exp.SetOperation) and parent.arg_key == "expression"
+        return parent.args.get("from_") is not None and not is_branch
+    return isinstance(parent, (exp.Ordered, exp.Group))
 
 
 def _unknown_source(name: str) -> RefusedError:
+    """Create the refusal of a table name that is not in FROM."""
     return RefusedError("column", f"{name[:60]!r} is not in the FROM of this part of the statement.")
 
 
 def _unresolved_columns(qualified: exp.Expr) -> Iterator[tuple[Scope, exp.Column]]:
-    """The columns of a qualified tree that are of no table, or of several, with where they stand."""
+    """Yield the columns of a qualified tree that belong to no table, or to several, with their
+    scopes."""
     for scope in traverse_scope(qualified):
         if isinstance(scope.expression, exp.Select):
             if scope.external_columns and not scope.is_correlated_subquery:
@@ -306,18 +331,18 @@ def _unresolved_columns(qualified: exp.Expr) -> Iterator[tuple[Scope, exp.Column
 
 
 def expanded_size(tree: exp.Expr) -> int:
-    """How many columns and SELECTs a qualified tree has once its parts are merged.
+    """Return how many columns and SELECTs a qualified tree has once its parts are inlined.
 
-    Engines write a part out wherever it is used, before they run anything and heedless of any limit:
-    ten parts that each name the column of the one before four times are a million columns.
+    Engines inline a part wherever it is used, before they run anything and regardless of limits:
+    ten parts that each name the column of the previous one four times are a million columns.
     """
-    whole: dict[int, int] = {}  # of a scope
-    outputs: dict[int, dict[str, int]] = {}  # of each of its columns
+    total_sizes: dict[int, int] = {}  # by scope
+    outputs: dict[int, dict[str, int]] = {}  # by scope and column
     last = 0
     for scope in traverse_scope(tree):
         parts = [source for source in scope.sources.values() if isinstance(source, Scope)]
         branches = scope.set_operation_scopes
-        inner = sum(whole.get(id(part), 1) for part in (*scope.subquery_scopes, *branches))
+        inner = sum(total_sizes.get(id(part), 1) for part in (*scope.subquery_scopes, *branches))
         sizes = {
             (name, column): size
             for name, source in scope.sources.items()
@@ -327,33 +352,33 @@ def expanded_size(tree: exp.Expr) -> int:
         def size(columns: Iterable[exp.Expr], sizes: dict[tuple[str, str], int] = sizes) -> int:
             return sum(sizes.get((_table_name(column), column.name), 1) for column in columns)
 
-        last = 1 + inner + sum(whole.get(id(part), 1) for part in parts) + size(scope.columns)
-        whole[id(scope)] = last
-        own: dict[str, int] = {}
+        last = 1 + inner + sum(total_sizes.get(id(part), 1) for part in parts) + size(scope.columns)
+        total_sizes[id(scope)] = last
+        column_sizes: dict[str, int] = {}
         if isinstance(scope.expression, exp.Select):
             for output in scope.expression.selects:
                 nested = inner if output.find(exp.Select) else 0
-                own[output.alias_or_name] = 1 + nested + size(output.find_all(exp.Column))
+                column_sizes[output.alias_or_name] = 1 + nested + size(output.find_all(exp.Column))
         elif isinstance(scope.expression, exp.SetOperation):
             sides = [list(outputs.get(id(branch), {}).values()) for branch in branches]
             names = scope.expression.named_selects
-            own = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}  # fmt: skip
-        outputs[id(scope)] = own
+            column_sizes = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}  # fmt: skip
+        outputs[id(scope)] = column_sizes
     return last
 
 
 def _table_name(column: exp.Expr) -> str:
-    """The name of the table of a qualified column."""
+    """Return the table name of a qualified column."""
     table = column.args.get("table")
     return table.name if table else ""
 
 
 def _compared_texts(column: exp.Column) -> Iterator[str]:
-    """The texts that a column is compared with by = or IN."""
+    """Yield the texts that a column is compared with by = or IN."""
     parent = column.parent
-    others: list[exp.Expr] = []
+    operands: list[exp.Expr] = []
     if isinstance(parent, exp.EQ):
-        others = [parent.expression if parent.this is column else parent.this]
+        operands = [parent.expression if parent.this is column else parent.this]
     elif isinstance(parent, exp.In) and parent.this is column:
-        others = parent.expressions
-    yield from (other.name for other in others if isinstance(other, exp.Literal) and other.is_string)
+        operands = parent.expressions
+    yield from (operand.name for operand in operands if isinstance(operand, exp.Literal) and operand.is_string)

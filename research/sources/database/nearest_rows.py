@@ -1,14 +1,14 @@
-"""The nearest of many points on SQLite, without asking how far away each of them is.
+"""Search for the nearest points in SQLite without computing the distance of every row.
 
-`distance_km` is a Python function there: a microsecond or more a row, so `ORDER BY distance_km(…)
-LIMIT 10` over 100,000 rows takes most of a second. Rows that lie outside a box of longitudes and
-latitudes are certainly farther away than its half width, and comparing two numbers is cheap. So any n
-rows that are near are looked for first, in boxes that grow; the farthest of them bounds the distance
-of the n-th nearest, and the statement is given the box of that distance beside its own conditions. A
-condition `distance_km(…) <= 50` brings its own box.
+`distance_km` is a Python function there: a microsecond or more per row, so `ORDER BY distance_km(…)
+LIMIT 10` over 100,000 rows takes most of a second. Rows outside a box of longitudes and latitudes
+are certainly farther away than its half width, and comparing two numbers is cheap. So any n rows
+nearby are looked for first, in boxes of growing size; the farthest of them bounds the distance of
+the n-th nearest, and the statement gets the box of that distance in addition to its own conditions.
+A condition `distance_km(…) <= 50` gives a box directly.
 
-Only what is certain to have the same rows is changed: one table, its own columns of numbers, a point
-that is written out, nothing that counts rows. Everything else runs as it is.
+A statement is changed only if it certainly returns the same rows: it has one table with numeric
+columns, a literal point, and nothing that counts rows. All others run as they are.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from sqlglot import exp
 from research.sources.database.distance import EARTH_RADIUS_KM, FUNCTION_NAME, distance_km
 from research.sources.database.validator import SQLiteTextGenerator
 
-BOX_HALF_WIDTHS_DEGREES = (0.02, 0.1, 0.5, 2.5, 10.0)  # degrees: half the width of the boxes that are tried
-MARGIN = 1e-6  # of a distance, and in kilometres: more than rounding can take
-RunQuery = Callable[[str], Sequence[Sequence[object]]]  # a statement's rows
+BOX_HALF_WIDTHS_DEGREES = (0.02, 0.1, 0.5, 2.5, 10.0)  # degrees: half widths of the boxes that are tried
+MARGIN = 1e-6  # fraction of a distance, and kilometres: exceeds rounding errors
+RunQuery = Callable[[str], Sequence[Sequence[object]]]  # returns the rows of a statement
 ColumnTypes = Mapping[str, Mapping[str, str]]  # by table and column, in lower case
 
 
 def narrow_to_boxes(sql: str, column_types: ColumnTypes, run_query: RunQuery) -> str:
-    """A statement of SQLite with the boxes that follow from it; the same text if none does.
+    """Add to a SQLite statement the boxes that follow from its distances; return the same text if
+    none does.
 
-    `text` has passed the guard. `ask` runs statements over the same rows.
+    `sql` has passed the guard. `run_query` runs statements over the same rows.
     """
     if FUNCTION_NAME not in sql.lower():
         return sql
@@ -56,7 +57,7 @@ def _generate(tree: exp.Expr) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SourceTable:
-    """The only table of a SELECT, and its columns of numbers."""
+    """The only table of a SELECT, and its numeric columns."""
 
     table: exp.Table
     number_columns: frozenset[str]
@@ -71,7 +72,8 @@ class _SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class _Centre:
-    """Columns of a longitude and a latitude, and the point that they are compared with, in degrees."""
+    """Columns of a longitude and a latitude, and the point that they are compared with, in
+    degrees."""
 
     lng_column: exp.Expr
     lat_column: exp.Expr
@@ -81,98 +83,105 @@ class _Centre:
 
 @dataclass(frozen=True, slots=True)
 class _Circle:
-    """Everything within some kilometres of a point."""
+    """A circle around a point, with a radius in kilometres."""
 
     centre: _Centre
     radius_km: float
 
     def apply_box(self, select: exp.Select) -> bool:
-        """Gives a SELECT the box around the circle; False if it would be no help."""
+        """Add the box around the circle to a SELECT; return False if it would be no help."""
         box = self._build_box()
         if box is None:
             return False
-        own = select.args.get("where")
-        both = exp.and_(box, own.this) if own else box  # the box first: it is the cheaper
-        select.set("where", exp.Where(this=both))
+        where = select.args.get("where")
+        condition = exp.and_(box, where.this) if where else box  # the box first, because it is cheaper
+        select.set("where", exp.Where(this=condition))
         return True
 
     def _build_box(self) -> exp.Expr | None:
-        """Also with longitudes that go around once more, which some count from 0 to 360."""
+        """Build the condition that a row lies in the box.
+
+        Longitudes beyond ±180 degrees are accepted, because some data counts from 0 to 360.
+        """
         angle = (self.radius_km * (1 + MARGIN) + MARGIN) / EARTH_RADIUS_KM
-        centre, high = self.centre, degrees(angle)
-        low_lat, high_lat = centre.lat - high, centre.lat + high
+        centre, half_height = self.centre, degrees(angle)
+        low_lat, high_lat = centre.lat - half_height, centre.lat + half_height
         if angle >= pi / 4 or low_lat <= -90 or high_lat >= 90:
-            return None  # a pole is in it, or a good part of the Earth
-        wide = degrees(asin(min(1.0, sin(angle) / cos(radians(centre.lat))))) * (1 + MARGIN)
-        if centre.lng - wide <= -180 or centre.lng + wide >= 180:
+            return None  # the box contains a pole, or a large part of the Earth
+        half_width = degrees(asin(min(1.0, sin(angle) / cos(radians(centre.lat))))) * (1 + MARGIN)
+        if centre.lng - half_width <= -180 or centre.lng + half_width >= 180:
             return None
-        around = exp.or_(
-            _build_between(centre.lng_column, centre.lng, wide),
+        lng_condition = exp.or_(
+            _build_between(centre.lng_column, centre.lng, half_width),
             exp.GT(this=centre.lng_column.copy(), expression=_build_number(180)),
             exp.LT(this=centre.lng_column.copy(), expression=_build_number(-180)),
         )
-        return exp.and_(_build_between(centre.lat_column, centre.lat, high), exp.paren(around))
+        return exp.and_(_build_between(centre.lat_column, centre.lat, half_height), exp.paren(lng_condition))
 
 
 def _find_source(select: exp.Select, column_types: ColumnTypes) -> _SourceTable | None:
-    found = select.args.get("from_") or select.args.get("from")
-    table = found.this if found else None
+    """Return the only table of a SELECT; None if there are several or it is no table of the
+    file."""
+    from_clause = select.args.get("from_") or select.args.get("from")
+    table = from_clause.this if from_clause else None
     if not isinstance(table, exp.Table) or select.args.get("joins") or table.args.get("joins"):
         return None
     ctes = {cte.alias.lower() for cte in select.root().find_all(exp.CTE)}
     columns = column_types.get(table.name.lower())
     if columns is None or table.name.lower() in ctes:
         return None
-    # Numbers stay numbers in columns of these types, and texts that look like some become them.
-    words = ("REAL", "FLOA", "DOUB", "INT", "NUMERIC", "DECIMAL")
-    numbers = (name for name, kind in columns.items() if kind.upper().startswith(words))
+    # SQLite stores numbers and texts that look like numbers as numbers in columns of these types.
+    prefixes = ("REAL", "FLOA", "DOUB", "INT", "NUMERIC", "DECIMAL")
+    numbers = (name for name, kind in columns.items() if kind.upper().startswith(prefixes))
     return _SourceTable(table, frozenset(numbers))
 
 
 def _condition_circles(select: exp.Select, source: _SourceTable) -> Iterator[_Circle]:
-    """The circles that the conditions of a SELECT draw: `distance_km(…) < 50`, with AND."""
+    """Yield the circles given by conditions `distance_km(…) < 50` of a SELECT that are joined by
+    AND."""
     where = select.args.get("where")
     if where is None:
         return
     for condition in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
         if isinstance(condition, (exp.LT, exp.LTE)):
-            centre, most = _parse_centre(condition.this, source), _literal_value(condition.expression)
-            if centre and most is not None and most >= 0:
-                yield _Circle(centre, most)
+            centre, radius_km = _parse_centre(condition.this, source), _literal_value(condition.expression)
+            if centre and radius_km is not None and radius_km >= 0:
+                yield _Circle(centre, radius_km)
 
 
 def _nearest_circle(select: exp.Select, source: _SourceTable, run_query: RunQuery) -> list[_Circle]:
-    """The circle in which the nearest are, if they are what a statement asks for."""
-    centre, most = _order_centre(select, source), _row_limit(select)
-    if centre is None or most == 0 or not _is_simple(select):
+    """Return the circle that contains the nearest rows, if a statement asks for these; else []."""
+    centre, max_rows = _order_centre(select, source), _row_limit(select)
+    if centre is None or max_rows == 0 or not _is_simple(select):
         return []
-    own = select.args.get("where")
+    where = select.args.get("where")
     for half in BOX_HALF_WIDTHS_DEGREES:
         box = exp.and_(
             _build_between(centre.lng_column, centre.lng, half), _build_between(centre.lat_column, centre.lat, half)
         )
-        near = (
+        query = (
             exp.select(centre.lng_column.copy(), centre.lat_column.copy())
             .from_(source.table.copy())
-            .where(box, *([own.this.copy()] if own else []))
-            .limit(most)
+            .where(box, *([where.this.copy()] if where else []))
+            .limit(max_rows)
         )
-        rows = run_query(_generate(near))
-        if len(rows) == most:
-            far = [distance_km(lng, lat, centre.lng, centre.lat) for lng, lat in rows]
-            known = [km for km in far if km is not None]
-            return [_Circle(centre, max(known))] if len(known) == most else []
+        rows = run_query(_generate(query))
+        if len(rows) == max_rows:
+            distances = [distance_km(lng, lat, centre.lng, centre.lat) for lng, lat in rows]
+            known_distances = [km for km in distances if km is not None]
+            return [_Circle(centre, max(known_distances))] if len(known_distances) == max_rows else []
     return []
 
 
 def _is_simple(select: exp.Select) -> bool:
-    """Whether leaving out rows that are too far away changes nothing else in a statement."""
+    """Return whether leaving out distant rows cannot change the result of a statement in another
+    respect."""
     counts = (exp.AggFunc, exp.Window, exp.Distinct, exp.Group, exp.Having)
     return not select.find(*counts) and len(list(select.find_all(exp.Select))) == 1
 
 
 def _order_centre(select: exp.Select, source: _SourceTable) -> _Centre | None:
-    """The point by whose distance the rows are ordered before all else, the nearest first."""
+    """Return the point by whose distance the rows are ordered first, ascending."""
     order = select.args.get("order")
     first = order.expressions[0] if order else None
     if not isinstance(first, exp.Ordered) or first.args.get("desc") or first.args.get("nulls_first"):  # fmt: skip
@@ -187,26 +196,27 @@ def _order_centre(select: exp.Select, source: _SourceTable) -> _Centre | None:
 
 
 def _row_limit(select: exp.Select) -> int:
-    """How many rows a statement looks at, in their order."""
+    """Return how many rows a statement reads in their order: its LIMIT plus its OFFSET; 0 if it has
+    no limit."""
     parts = (select.args.get("limit"), select.args.get("offset"))
-    found = [_literal_value(part.args.get("expression")) if part else 0.0 for part in parts]
-    return int(sum(value or 0 for value in found)) if found[0] else 0
+    numbers = [_literal_value(part.args.get("expression")) if part else 0.0 for part in parts]
+    return int(sum(value or 0 for value in numbers)) if numbers[0] else 0
 
 
 def _parse_centre(node: exp.Expr | None, source: _SourceTable) -> _Centre | None:
     if not isinstance(node, exp.Anonymous) or node.name.lower() != FUNCTION_NAME:
         return None
-    one, two = node.expressions[:2], node.expressions[2:]
-    if not all(map(source.has_number_column, one)):
-        one, two = two, one
-    lng, lat = map(_literal_value, two)
-    if not all(map(source.has_number_column, one)) or lng is None or lat is None:
+    columns, values = node.expressions[:2], node.expressions[2:]
+    if not all(map(source.has_number_column, columns)):
+        columns, values = values, columns
+    lng, lat = map(_literal_value, values)
+    if not all(map(source.has_number_column, columns)) or lng is None or lat is None:
         return None
-    return _Centre(one[0], one[1], lng, lat) if abs(lng) <= 180 and abs(lat) < 90 else None
+    return _Centre(columns[0], columns[1], lng, lat) if abs(lng) <= 180 and abs(lat) < 90 else None
 
 
 def _literal_value(node: object) -> float | None:
-    """A number that is written out."""
+    """Return the value of a literal number, or None."""
     if isinstance(node, exp.Neg):
         inner = _literal_value(node.this)
         return None if inner is None else -inner
@@ -221,5 +231,5 @@ def _build_between(column: exp.Expr, center: float, half_width: float) -> exp.Ex
 
 
 def _build_number(value: float) -> exp.Expr:
-    found = exp.Literal.number(f"{abs(value):.12f}")
-    return exp.Neg(this=found) if value < 0 else found
+    literal = exp.Literal.number(f"{abs(value):.12f}")
+    return exp.Neg(this=literal) if value < 0 else literal

@@ -1,4 +1,4 @@
-"""Whether one node of a tree is allowed: its class, and what its class leaves open."""
+"""Rules for single nodes of a statement tree: their class, and their arguments."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3}
 
 
 def check_node(node: exp.Expr, dialect: Dialect, limits: StatementLimits, sql: str) -> None:
-    """Passes over a node that is allowed; `sql` is the text that it was read from.
+    """Check that a node is allowed. `sql` is the text that it was parsed from.
 
     Raises:
-        Refused: it is not.
+        RefusedError: it is not.
     """
     if node.depth > limits.max_depth:
         raise RefusedError("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")  # fmt: skip
@@ -54,9 +54,9 @@ def check_node(node: exp.Expr, dialect: Dialect, limits: StatementLimits, sql: s
 def _unlisted_node(node: exp.Expr, dialect: Dialect, sql: str) -> RefusedError:
     if isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode)):
         return RefusedError("function", _LIST_HINT)
-    called = _written_name(node, dialect, sql)
-    if isinstance(node, exp.Func) and (called or not isinstance(node, exp.Binary)):
-        return unknown_function(called or node.sql_name().lower(), dialect)
+    name = _written_name(node, dialect, sql)
+    if isinstance(node, exp.Func) and (name or not isinstance(node, exp.Binary)):
+        return unknown_function(name or node.sql_name().lower(), dialect)
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
         return RefusedError("statement", "Only reading is allowed: the statement writes.")
     if isinstance(node, (exp.Placeholder, exp.Parameter)):
@@ -64,24 +64,24 @@ def _unlisted_node(node: exp.Expr, dialect: Dialect, sql: str) -> RefusedError:
     if isinstance(node, exp.ObjectIdentifier):
         return RefusedError("type", f"A cast to {node.name.lower()} is not allowed.")
     if isinstance(node, (exp.Binary, exp.Operator)):
-        instead = "a power is power(a, b)" if isinstance(node, exp.BitwiseXor) else "LIKE, =, <, IN and arithmetic are"  # fmt: skip
-        return RefusedError("operator", f"The operator {_operator_sign(node, dialect)} is not allowed; {instead}.")  # fmt: skip
+        hint = "a power is power(a, b)" if isinstance(node, exp.BitwiseXor) else "LIKE, =, <, IN and arithmetic are"  # fmt: skip
+        return RefusedError("operator", f"The operator {_operator_sign(node, dialect)} is not allowed; {hint}.")  # fmt: skip
     return RefusedError("syntax", f"{node.key.upper()} is not allowed in a statement here.")
 
 
 def _written_name(node: exp.Expr, dialect: Dialect, sql: str) -> str:
-    """The name of a function as it was written: the parser has one class for those of all engines. ""
-    where none was."""
+    """Return the name of a function as written, because the parser has one class for the functions
+    of all engines; "" if no name was written."""
     start, end = node.meta_get("start"), node.meta_get("end")
     if start is not None and end is not None:
         return sql[start : end + 1].lower()
-    special = Parser.get_or_raise(dialect).parser_class.FUNCTION_PARSERS  # these keep no places
+    special_names = Parser.get_or_raise(dialect).parser_class.FUNCTION_PARSERS  # these keep no positions
     words = re.findall(r"\b([a-z_]\w*)\s*\(", sql.lower())
-    return next((w for w in words if w.upper() in special and w not in FUNCTION_NAMES[dialect]), "")
+    return next((w for w in words if w.upper() in special_names and w not in FUNCTION_NAMES[dialect]), "")
 
 
 def _operator_sign(node: exp.Expr, dialect: Dialect) -> str:
-    """The sign of an operator, as the engine has it."""
+    """Return the sign of an operator in the engine's syntax."""
     sides = {"this": exp.column("a"), "expression": exp.column("b")}
     try:
         return type(node)(**sides).sql(dialect).removeprefix("a ").removesuffix(" b")
@@ -90,7 +90,7 @@ def _operator_sign(node: exp.Expr, dialect: Dialect) -> str:
 
 
 def _check_function(node: exp.Anonymous, dialect: Dialect) -> None:
-    """A function that the parser has no class for."""
+    """Check a call of a function for which the parser has no class."""
     name = node.this if isinstance(node.this, str) else node.name
     if isinstance(node.this, exp.Identifier) and node.this.args.get("quoted"):
         raise unknown_function(name, dialect)
@@ -108,9 +108,9 @@ def _check_function(node: exp.Anonymous, dialect: Dialect) -> None:
 
 
 def _check_format_text(argument: exp.Expr | None, dialect: Dialect) -> None:
-    """The first argument of printf and format, which says how wide a text becomes.
+    """Check the first argument of printf and format, which sets the width of the text.
 
-    A name in double quotes may yet turn out to be a text: see `said`.
+    A name in double quotes may still turn out to be a text: see `check_formats`.
     """
     quoted = isinstance(argument, exp.Column) and argument.this.args.get("quoted") and not argument.table
     text = isinstance(argument, exp.Literal) and argument.is_string
@@ -121,10 +121,10 @@ def _check_format_text(argument: exp.Expr | None, dialect: Dialect) -> None:
 
 
 def check_formats(tree: exp.Expr) -> None:
-    """Passes over a tree all of whose formats are texts.
+    """Check that all formats in a tree are texts.
 
     Raises:
-        Refused: one is a name.
+        RefusedError: one is a name.
     """
     for call in tree.find_all(exp.Format, exp.Anonymous):
         first = _format_argument(call)
@@ -133,16 +133,16 @@ def check_formats(tree: exp.Expr) -> None:
 
 
 def _format_argument(call: exp.Expr) -> exp.Expr | None:
-    """The format of a call; None if it is of another function."""
+    """Return the format argument of a call; None for a call of another function."""
     if isinstance(call, exp.Format):
-        found = call.this
+        argument = call.this
     else:
-        found = call.expressions[0] if call.name.lower() == "printf" and call.expressions else None
-    return found if isinstance(found, exp.Expr) else None
+        argument = call.expressions[0] if call.name.lower() == "printf" and call.expressions else None
+    return argument if isinstance(argument, exp.Expr) else None
 
 
 def parse_whole_number(node: object, subject: str) -> int:
-    """The number of a node that is a whole number."""
+    """Return the value of a node that is a whole number. Raises RefusedError for any other."""
     if not (isinstance(node, exp.Literal) and node.is_int):
         raise RefusedError("limit", f"{subject} must be a whole number.")
     return int(node.name)
@@ -158,7 +158,8 @@ def _check_table(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> N
 
 
 def check_plain_table(node: exp.Expr, *allowed_clauses: str) -> None:
-    """Raise Refused if a table has clauses other than a name, an alias and those `besides`."""
+    """Raise RefusedError if a table has clauses other than a name, an alias and
+    `allowed_clauses`."""
     known = ("this", "alias", "db", "catalog", "joins", *allowed_clauses)
     if extra := [key for key, value in node.args.items() if value and key not in known]:
         raise RefusedError("syntax", f"{extra[0].upper()} of a table is not allowed.")
@@ -202,8 +203,8 @@ def _check_array(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> N
 
 
 def _check_grouping_sets(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    most = 5 if isinstance(node, exp.Cube) else limits.max_grouping_sets
-    check_limit(f"parts in one {node.key.upper()}", len(node.expressions), most)
+    maximum = 5 if isinstance(node, exp.Cube) else limits.max_grouping_sets
+    check_limit(f"parts in one {node.key.upper()}", len(node.expressions), maximum)
 
 
 def _check_decimals(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
@@ -231,11 +232,11 @@ def _check_var(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> Non
 
 
 def _check_cast_type(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    kind = node.this
-    name = kind.name if isinstance(kind, exp.DType) else str(kind)
-    if name not in CAST_TYPES[dialect] and not isinstance(kind, exp.Interval):
-        near = ("date(…)",) if dialect == "sqlite" and name in _DATE_TYPES else ("TEXT", "INTEGER", "NUMERIC")  # fmt: skip
-        raise RefusedError("type", f"A cast to {node.sql(dialect)[:60]} is not allowed.", near)
+    data_type = node.this
+    name = data_type.name if isinstance(data_type, exp.DType) else str(data_type)
+    if name not in CAST_TYPES[dialect] and not isinstance(data_type, exp.Interval):
+        suggestions = ("date(…)",) if dialect == "sqlite" and name in _DATE_TYPES else ("TEXT", "INTEGER", "NUMERIC")  # fmt: skip
+        raise RefusedError("type", f"A cast to {node.sql(dialect)[:60]} is not allowed.", suggestions)
     for parameter in node.expressions:
         if parse_whole_number(parameter.this, "The size of a type") > 1_000:
             raise RefusedError("type", "The size of a type may be at most 1000.")
@@ -249,13 +250,13 @@ def _check_collation(node: exp.Expr, dialect: Dialect, limits: StatementLimits) 
 
 def _check_fetch(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     options = node.args.get("limit_options")
-    ties = options and options.args.get("with_ties") and dialect != "postgres"
-    if ties or (options and options.args.get("percent")):
+    has_ties = options and options.args.get("with_ties") and dialect != "postgres"
+    if has_ties or (options and options.args.get("percent")):
         raise RefusedError("limit", "FETCH may ask for a number of rows only; write LIMIT.")
 
 
 def _check_date_arithmetic(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    """SQLite takes a date in a sum for the number of its year."""
+    """Refuse date arithmetic in SQLite, which takes a date in a sum for the number of its year."""
     today = isinstance(node.this, (exp.CurrentDate, exp.CurrentTimestamp))
     if today and dialect == "sqlite":
         raise RefusedError("operator", "A date plus or minus days is date('now', '-30 days') in SQLite.")
@@ -266,14 +267,14 @@ def _check_limit(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> N
         raise RefusedError("limit", "LIMIT may have a number only.")
     number = node.args.get("expression")
     if isinstance(number, exp.Expr) and number.find(exp.Subquery) and node.find_ancestor(exp.Subquery):
-        return  # the two in the middle of an even number: it takes no more rows than there are
+        return  # as for a median; within a subquery it takes no more rows than exist
     parse_whole_number(number, "LIMIT")
 
 
 def _check_offset(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     skipped = node.args.get("expression")
     if isinstance(skipped, exp.Expr) and skipped.find(exp.Subquery):
-        return  # such as half of a count: the clock bounds it, as it does what is counted
+        return  # such as half of a count, which the time limit bounds
     if parse_whole_number(skipped, "OFFSET") > limits.max_offset:
         raise RefusedError("limit", f"OFFSET may be at most {limits.max_offset}.")
 
@@ -294,8 +295,8 @@ def _check_pad(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> Non
 
 def _check_unnest(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     lists = node.expressions or [node.this]
-    one = lists[0] if len(lists) == 1 and not node.args.get("offset") else None
-    if not isinstance(one, (exp.StringToArray, exp.Column)):
+    source = lists[0] if len(lists) == 1 and not node.args.get("offset") else None
+    if not isinstance(source, (exp.StringToArray, exp.Column)):
         raise RefusedError("table", "unnest takes one list here, such as unnest(string_to_array(text, ',')).")  # fmt: skip
 
 
@@ -315,7 +316,8 @@ def _check_list_aggregate(node: exp.Expr, dialect: Dialect, limits: StatementLim
 
 
 def _check_gathered_once(node: exp.Expr) -> None:
-    """What rows are gathered into stays in the result: PostgreSQL bounds no list, so none is read again."""
+    """Check that a gathered list stays in the result: PostgreSQL does not bound the length of
+    lists, so none may be read again."""
     above = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
     if isinstance(above, exp.Window) and above.this in (node, node.parent):
         raise RefusedError("function", "A list is gathered by GROUP BY here, not OVER a window, where each row would have one.")  # fmt: skip
@@ -324,22 +326,22 @@ def _check_gathered_once(node: exp.Expr) -> None:
 
 
 def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    """A regular expression that can be prepared in little memory; on a server, matching it heeds the
-    clock."""
+    """Check that a regular expression needs little memory to compile; on a server, its matching
+    obeys the time limit."""
     pattern = node.args.get("expression")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise RefusedError("operator", "A regular expression has to be a text in quotes.")
-    text, times = pattern.name, 1
+    text, repetitions = pattern.name, 1
     if len(text) > limits.max_pattern_characters or "\\" in re.sub(r"\\[wWsSdDmMyYbB.()\[\]{}*+?|^$/\\-]", "", text) or "(?" in text or "***" in text[:3]:  # fmt: skip
         raise RefusedError("operator", f"A regular expression has at most {limits.max_pattern_characters} characters here, and no look-around, options and references.")  # fmt: skip
-    for least, most in _REPETITION.findall(text):
-        times *= max(1, int(least), int(most or 1))
-    if times > limits.max_repetitions:
+    for minimum, maximum in _REPETITION.findall(text):
+        repetitions *= max(1, int(minimum), int(maximum or 1))
+    if repetitions > limits.max_repetitions:
         raise RefusedError("operator", f"A regular expression repeats at most {limits.max_repetitions} times here.")  # fmt: skip
     if node.args.get("flag"):
         raise RefusedError("operator", "A regular expression takes no flags here.")
     if dialect == "sqlite":
-        from research.sources.database.patterns import compile_pattern  # a library, for those who use it
+        from research.sources.database.patterns import compile_pattern  # needs RE2, which only patterns on SQLite use
 
         try:
             compile_pattern(text)
@@ -349,8 +351,8 @@ def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) ->
 
 def _check_regexp_replace(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     _check_pattern(node, dialect, limits)
-    rest = [node.args.get(key) for key in ("replacement", "modifiers")]
-    if not all(part is None or isinstance(part, exp.Literal) for part in rest) or node.args.get("position"):  # fmt: skip
+    others = [node.args.get(key) for key in ("replacement", "modifiers")]
+    if not all(part is None or isinstance(part, exp.Literal) for part in others) or node.args.get("position"):  # fmt: skip
         raise RefusedError("function", "regexp_replace takes a text, a pattern, what stands instead, and 'g'.")  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""What an outcome says in a sentence or two, in the language of the question. No model writes it.
+"""Sentences that state the outcome of a question in its language. No model writes them.
 
-Where the rules have read the question, the sentence has its shape: a number, a list, the nearest with
-their distances. Of any other statement only its columns are known, and as much is said.
+If the rules have read the question, the sentence has its shape: a number, a list, the nearest areas
+with their distances. Of any other statement only the columns are known, and the sentence is
+generic.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from research.core.records import ColumnCoverage, Language, QueryResult
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import Outcome
 
-MAX_NAMES = 10  # things that are named
+MAX_NAMES = 10  # names in a sentence
 MAX_CELL_CHARS = 160  # characters of a cell in a sentence
-MAX_NAME_CHARS = 60  # of one of several names
+MAX_NAME_CHARS = 60  # characters of one of several names
 _BASE_COLUMNS = (
     "gid",
     "name",
@@ -30,62 +31,64 @@ _BASE_COLUMNS = (
     "lng_wgs84",
     "lat_wgs84",
 )
-_UNMENTIONED_COLUMNS = (*_BASE_COLUMNS, "ticket_year", "ticket_text")  # told with others, or by the name alone
+# Columns that are stated together with others, or implied by the name.
+_UNMENTIONED_COLUMNS = (*_BASE_COLUMNS, "ticket_year", "ticket_text")
 Row = Mapping[str, Any]
 
 
 def describe_outcome(outcome: Outcome) -> str:
-    """The outcome in words. It states nothing that is not in the rows."""
-    said, known = outcome_sentences(outcome)
-    return ("" if detect_language(outcome.question) == "zh" else " ").join([*said, *known])
+    """State the outcome in words. It contains nothing that is not in the rows."""
+    sentences, coverage_sentences = outcome_sentences(outcome)
+    return ("" if detect_language(outcome.question) == "zh" else " ").join([*sentences, *coverage_sentences])
 
 
 def outcome_sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
-    """What the rows say, and for how many rows that is known of which they are."""
-    tongue = detect_language(outcome.question)
-    say = translator(tongue, "outcome.")
+    """Return the sentences on the rows, and those on the rows whose values are known (the
+    coverage)."""
+    language = detect_language(outcome.question)
+    translate = translator(language, "outcome.")
     rows = outcome.rows
     if outcome.status == "no model":
-        return _without_model(outcome, tongue), []
+        return _without_model(outcome, language), []
     if outcome.status == "unclear":
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
         if not by_rules:
-            return [say("asks", problem=outcome.problem)], []
+            return [translate("asks", problem=outcome.problem)], []
         areas, provinces = outcome.area_counts
         if outcome.is_not_covered:
-            return [say("absent", problem=outcome.problem, n=areas, provinces=provinces)], []
-        lost = say("lost", problem=outcome.problem or outcome.question)
-        holds = [say("holds", n=areas, provinces=provinces)] if areas else []
-        return [lost, *holds, say("idle" if outcome.has_idle_model else "no model")], []
+            return [translate("absent", problem=outcome.problem, n=areas, provinces=provinces)], []
+        not_understood = translate("lost", problem=outcome.problem or outcome.question)
+        covered = [translate("holds", n=areas, provinces=provinces)] if areas else []
+        return [not_understood, *covered, translate("idle" if outcome.has_idle_model else "no model")], []
     if rows is None:
         key = "failed" if outcome.status == "failed" else "refused"
-        return [say(key, problem=outcome.problem)], []
-    meant = outcome.restatement.rstrip("。. ") or outcome.question.rstrip("？? ")
+        return [translate(key, problem=outcome.problem)], []
+    restatement = outcome.restatement.rstrip("。. ") or outcome.question.rstrip("？? ")
     if rows.rows:
-        parts = _shape_sentences(outcome, rows, meant, tongue)
+        parts = _shape_sentences(outcome, rows, restatement, language)
         if rows.truncated and outcome.shape != "group":
-            parts.append(say("truncated", n=len(rows.rows)))
+            parts.append(translate("truncated", n=len(rows.rows)))
     elif outcome.subject and outcome.shape in ("list", "within"):
-        parts = [say("none", things=_pad_number(outcome.subject, tongue))]
+        parts = [translate("none", things=_pad_number(outcome.subject, language))]
     else:
-        parts = [say("no rows", meant=meant)]
-    if lacking := _null_sentence(outcome, rows, tongue):
-        parts.append(lacking)
-    return parts, [_coverage_sentence(each, outcome, tongue) for each in rows.coverage]
+        parts = [translate("no rows", meant=restatement)]
+    if null_sentence := _null_sentence(outcome, rows, language):
+        parts.append(null_sentence)
+    return parts, [_coverage_sentence(each, outcome, language) for each in rows.coverage]
 
 
 def _without_model(outcome: Outcome, tongue: Language) -> list[str]:
-    """Say that only a model can answer the question, and list what can be done without one."""
-    say = translator(tongue, "outcome.")
-    said = [say("needs model"), say("idle" if outcome.has_idle_model else "unset")]
+    """State that only a model can answer the question, and list what can be done without one."""
+    translate = translator(tongue, "outcome.")
+    sentences = [translate("needs model"), translate("idle" if outcome.has_idle_model else "unset")]
     if outcome.saved:
         quoted = [message("mark.quoted", tongue, text=_shorten(text)) for text in outcome.saved]
-        said.append(say("saved", questions=message("mark.list", tongue).join(quoted)))
-    return [*said, say("write sql")]
+        sentences.append(translate("saved", questions=message("mark.list", tongue).join(quoted)))
+    return [*sentences, translate("write sql")]
 
 
 def column_label(column: str, language: Language) -> str:
-    """What a column is called in a sentence: by its own name, if it is none of ours."""
+    """Return the label of a column in a sentence; its own name if it is no shipped column."""
     return message(f"column.{column.lower()}", language) if _has_label(column) else column
 
 
@@ -94,8 +97,8 @@ def _has_label(column: str) -> bool:
 
 
 def _shape_sentences(outcome: Outcome, rows: QueryResult, restatement: str, language: Language) -> list[str]:
-    """The sentences of a shape, if the rows are those of its statement."""
-    say = translator(language, "outcome.")
+    """Return the sentences for the shape of the question, if the rows fit it."""
+    translate = translator(language, "outcome.")
     names = set(rows.names)
     cells = [dict(zip(rows.names, row, strict=True)) for row in rows.rows]
     shape = outcome.shape
@@ -105,64 +108,66 @@ def _shape_sentences(outcome: Outcome, rows: QueryResult, restatement: str, lang
         return [_group_sentence(rows, restatement, language)]
     if shape == "distance" and "km" in names:
         if (km := cells[0]["km"]) is None:
-            return [say("unknown value", meant=_capitalize(restatement))]
-        return [say("apart", meant=restatement, km=_format_number(km))]
+            return [translate("unknown value", meant=_capitalize(restatement))]
+        return [translate("apart", meant=restatement, km=_format_number(km))]
     if shape == "average" and "average_ticket_cny" in names:
         value = cells[0]["average_ticket_cny"]
         if value is None:
-            return [say("unknown value", meant=_capitalize(restatement))]
-        return [say("average", meant=restatement, value=_format_number(value))]
+            return [translate("unknown value", meant=_capitalize(restatement))]
+        return [translate("average", meant=restatement, value=_format_number(value))]
     if shape == "detail" and "name" in names:
-        told = [_detail_text(row, rows.names, language) for row in cells]
-        return [message("mark.semicolon", language).join(told) + message("mark.stop", language)]
+        details = [_detail_text(row, rows.names, language) for row in cells]
+        return [message("mark.semicolon", language).join(details) + message("mark.stop", language)]
     if shape in ("list", "within", "best", "nearest") and "name" in names:
         return _list_sentences(outcome, rows, cells, restatement, language)
     return [_generic_sentence(rows, restatement, language)]
 
 
 def _count_sentence(subject: str, count: int, language: Language, is_truncated: bool = False) -> str:
-    say = translator(language, "outcome.")
+    translate = translator(language, "outcome.")
     if count == 0:
-        return say("none", things=_pad_number(subject, language))
+        return translate("none", things=_pad_number(subject, language))
     if (
         language == "zh"
         and not is_truncated
         and (place := re.fullmatch(r"([\u4e00-\u9fff、]+[省市区州盟])的 5A 级景区", subject))
     ):
-        return say("place has", place=place[1], n=count)
+        return translate("place has", place=place[1], n=count)
     if count == 1 and not is_truncated:
         subject = subject.replace("5A areas", "5A area", 1)
-    return say("many" if is_truncated else "count", things=subject, n=count)
+    return translate("many" if is_truncated else "count", things=subject, n=count)
 
 
 def _list_sentences(
     outcome: Outcome, rows: QueryResult, cells: Sequence[Row], restatement: str, language: Language
 ) -> list[str]:
-    say = translator(language, "outcome.")
+    translate = translator(language, "outcome.")
     shown = list(cells)
-    if outcome.shape in ("list", "within") and (wanted := _requested_columns(rows.names)):
-        shown.sort(key=lambda row: all(row[name] in (None, "") for name in wanted))
+    if outcome.shape in ("list", "within") and (requested := _requested_columns(rows.names)):
+        shown.sort(key=lambda row: all(row[name] in (None, "") for name in requested))
     free = all(row.get("ticket_cny") == 0 for row in cells)
-    few = [_name_with_values(row, rows.names, language, free) for row in shown[:MAX_NAMES]]
-    joined = message("mark.list", language).join(few)
+    entries = [_name_with_values(row, rows.names, language, free) for row in shown[:MAX_NAMES]]
+    joined = message("mark.list", language).join(entries)
     if outcome.shape in ("best", "nearest") and len(cells) <= MAX_NAMES:
-        return [say("is", meant=_capitalize(restatement), what=joined)]
+        return [translate("is", meant=_capitalize(restatement), what=joined)]
     if outcome.shape in ("best", "nearest"):
-        head = say("rows", meant=_capitalize(restatement), n=len(cells))
+        head = translate("rows", meant=_capitalize(restatement), n=len(cells))
     else:
         head = _count_sentence(outcome.subject, len(cells), language, rows.truncated)
     key = "named some" if len(cells) > MAX_NAMES else "named" if len(cells) > 1 else "named one"
-    return [head, say(key, names=joined, n=len(few))]
+    return [head, translate(key, names=joined, n=len(entries))]
 
 
 def _requested_columns(names: Sequence[str]) -> list[str]:
-    """The columns of a list that were asked for in words."""
+    """Return the columns of a list that the question requested."""
     return [name for name in names if name not in (*_UNMENTIONED_COLUMNS, "year_rated", "km", "ticket_cny")]
 
 
 def _name_with_values(row: Row, names: Sequence[str], language: Language, is_free: bool) -> str:
-    """A name with what it was looked for by: how far it is, what it costs, when it opens. With
-    `free`, that something costs nothing has been said."""
+    """Return a name with its distance, price and requested values.
+
+    A price is left out if `is_free`, because the sentence then states that all are free.
+    """
     name, values = str(row["name"]), []
     if row.get("km") is not None:
         values.append(_value_with_unit("km", row["km"], language))
@@ -171,8 +176,8 @@ def _name_with_values(row: Row, names: Sequence[str], language: Language, is_fre
     values += [_shorten(row[key]) for key in _requested_columns(names) if row[key] not in (None, "")]
     if not values:
         return name
-    told = message("mark.list", language).join(values)
-    return message("mark.aside", language, text=name, more=told)
+    details = message("mark.list", language).join(values)
+    return message("mark.aside", language, text=name, more=details)
 
 
 def _price_text(row: Row, language: Language) -> str:
@@ -183,94 +188,94 @@ def _price_text(row: Row, language: Language) -> str:
 
 
 def _detail_text(row: Row, names: Sequence[str], language: Language) -> str:
-    """What was asked of one area."""
-    say, said = translator(language, "outcome."), []
+    """Return the requested facts about one area."""
+    translate, facts = translator(language, "outcome."), []
     places = [str(row[key]) for key in ("province", "city", "district", "address") if row.get(key)]
     if "address" in names or "district" in names:
-        there = [english_region(place) for place in reversed(places)] if language == "en" else places
-        where = (", " if language == "en" else "").join(dict.fromkeys(there))
-        said.append(say("where", where=where))
-    asked = [n for n in names if n not in _UNMENTIONED_COLUMNS and n != "year_rated"]
+        names_of_places = [english_region(place) for place in reversed(places)] if language == "en" else places
+        where = (", " if language == "en" else "").join(dict.fromkeys(names_of_places))
+        facts.append(translate("where", where=where))
+    columns = [n for n in names if n not in _UNMENTIONED_COLUMNS and n != "year_rated"]
     if "year_rated" in names and names.index("year_rated") > names.index("lat_wgs84"):
-        asked.append("year_rated")
-    for name in asked:
+        columns.append("year_rated")
+    for name in columns:
         value = row[name]
         if value is None or value == "":
             continue
         if name == "ticket_cny":
-            said.append(say("ticket", price=_price_with_year(row, language)))
+            facts.append(translate("ticket", price=_price_with_year(row, language)))
         elif name == "year_rated":
-            said.append(say("rated", year=value))
+            facts.append(translate("rated", year=value))
         else:
-            said.append(f"{column_label(name, language)} {_value_with_unit(name, value, language)}".rstrip("。. "))
-    told = message("mark.comma", language).join(said)
-    return message("mark.colon", language).join(filter(None, (str(row["name"]), told)))
+            facts.append(f"{column_label(name, language)} {_value_with_unit(name, value, language)}".rstrip("。. "))
+    details = message("mark.comma", language).join(facts)
+    return message("mark.colon", language).join(filter(None, (str(row["name"]), details)))
 
 
 def _price_with_year(row: Row, language: Language) -> str:
-    """A price with the year that it is of, and what is said of it in Chinese."""
+    """Return a price with its year and, in Chinese, its description."""
     price, year = _price_text(row, language), row.get("ticket_year")
     words = row.get("ticket_text") if language == "zh" and row["ticket_cny"] != 0 else None
-    told = [message("outcome.year", language, year=year)] if year else []
-    told += [_shorten(words)] if words else []
-    if not told:
+    notes = [message("outcome.year", language, year=year)] if year else []
+    notes += [_shorten(words)] if words else []
+    if not notes:
         return price
-    return message("mark.aside", language, text=price, more=message("mark.colon", language).join(told))
+    return message("mark.aside", language, text=price, more=message("mark.colon", language).join(notes))
 
 
 def _group_sentence(rows: QueryResult, restatement: str, language: Language) -> str:
-    say = translator(language, "outcome.")
-    at = next((rows.names.index(n) for n in ("average_ticket_cny", "n") if n in rows.names), -1)
+    translate = translator(language, "outcome.")
+    figure_index = next((rows.names.index(n) for n in ("average_ticket_cny", "n") if n in rows.names), -1)
     units = {"n": "things", "average_ticket_cny": "yuan"}
-    told = []
+    groups = []
     for row in rows.rows[:MAX_NAMES]:
         name = english_region(str(row[0])) if language == "en" else str(row[0])
-        name = say("year", year=name) if rows.names[0] == "year_rated" else name
-        figure = _format_number(row[at])
-        unit = units.get(rows.names[at])
-        told.append(f"{name} {say(unit, n=figure) if unit else figure}")
-    joined = message("mark.comma", language).join(told)
+        name = translate("year", year=name) if rows.names[0] == "year_rated" else name
+        figure = _format_number(row[figure_index])
+        unit = units.get(rows.names[figure_index])
+        groups.append(f"{name} {translate(unit, n=figure) if unit else figure}")
+    joined = message("mark.comma", language).join(groups)
     if len(rows.rows) <= MAX_NAMES:
-        return say("is", meant=_capitalize(restatement), what=joined)
-    return say("some groups", meant=_capitalize(restatement), n=len(rows.rows), few=len(told), names=joined)
+        return translate("is", meant=_capitalize(restatement), what=joined)
+    return translate("some groups", meant=_capitalize(restatement), n=len(rows.rows), few=len(groups), names=joined)
 
 
 def _generic_sentence(rows: QueryResult, restatement: str, language: Language) -> str:
-    """Of a statement that rules have not written: a value, or how many rows and their names."""
-    say = translator(language, "outcome.")
+    """State the rows of any other statement: a value, or the number of rows and their names."""
+    translate = translator(language, "outcome.")
     if len(rows.rows) == 1 and len(rows.names) == 1:
         value = rows.rows[0][0]
         if value is None or value == "":
-            return say("unknown value", meant=restatement)
-        return say("is", meant=restatement, what=_value_with_unit(rows.names[0], value, language))
+            return translate("unknown value", meant=restatement)
+        return translate("is", meant=restatement, what=_value_with_unit(rows.names[0], value, language))
     number = len(rows.rows)
-    head = say("rows", meant=restatement, n=number)
-    at = next((n for n, name in enumerate(rows.names) if name in ("name", "province", "city")), None)
-    if at is None:
+    head = translate("rows", meant=restatement, n=number)
+    name_index = next((n for n, name in enumerate(rows.names) if name in ("name", "province", "city")), None)
+    if name_index is None:
         return head
-    names = [_shorten(row[at], MAX_NAME_CHARS) for row in rows.rows[:MAX_NAMES] if row[at]]
+    names = [_shorten(row[name_index], MAX_NAME_CHARS) for row in rows.rows[:MAX_NAMES] if row[name_index]]
     if not names:
         return head
     key = "named" if number <= MAX_NAMES else "named some"
-    text = say(key, names=message("mark.list", language).join(names), n=len(names))
+    text = translate(key, names=message("mark.list", language).join(names), n=len(names))
     return head + ("" if language == "zh" else " ") + text
 
 
 def _null_sentence(outcome: Outcome, rows: QueryResult, language: Language) -> str:
-    """Which columns are NULL in how many rows."""
-    say = translator(language, "outcome.")
-    told = {"ticket_year", "ticket_text", "lng_gcj02", "lat_gcj02", "lat_wgs84"}
+    """State which columns are NULL in how many rows."""
+    translate = translator(language, "outcome.")
+    unmentioned = {"ticket_year", "ticket_text", "lng_gcj02", "lat_gcj02", "lat_wgs84"}
     if not any(name == "ticket_cny" for name, _ in outcome.null_counts):
-        told -= {"ticket_year", "ticket_text"}
+        unmentioned -= {"ticket_year", "ticket_text"}
     if not any(name == "lng_wgs84" for name, _ in outcome.null_counts):
-        told -= {"lat_wgs84"}
+        unmentioned -= {"lat_wgs84"}
     parts = []
     for name, number in outcome.null_counts:
-        if name in told or (number == 1 == len(rows.rows) == len(rows.names)):
+        if name in unmentioned or (number == 1 == len(rows.rows) == len(rows.names)):
             continue
-        said = say("coordinates") if name == "lng_wgs84" else column_label(name, language)
-        here = len(rows.rows) == 1
-        parts.append(say("unknown here", name=said) if here else say("unknown", name=said, n=number))
+        label = translate("coordinates") if name == "lng_wgs84" else column_label(name, language)
+        is_single = len(rows.rows) == 1
+        parts.append(translate("unknown here", name=label) if is_single else translate("unknown", name=label, n=number))
     if not parts:
         return ""
     joined = message("mark.semicolon", language).join(parts)
@@ -278,31 +283,31 @@ def _null_sentence(outcome: Outcome, rows: QueryResult, language: Language) -> s
 
 
 def _coverage_sentence(coverage: ColumnCoverage, outcome: Outcome, language: Language) -> str:
-    """For how many of what was looked at the columns are known."""
-    say = translator(language, "outcome.")
+    """State for how many rows the columns are known."""
+    translate = translator(language, "outcome.")
     headings = outcome.rows.headings if outcome.rows else {}
     names = [headings.get(c, {}).get(language) or column_label(c, language) for c in coverage.columns]
     if any(column.startswith("lng_") for column in coverage.columns):
-        names = [say("coordinates")]
-    name = say("and").join(names)
+        names = [translate("coordinates")]
+    name = translate("and").join(names)
     if language == "zh":
         name = re.sub(r"^(?=[!-~])|(?<=[!-~])$", " ", name)
     elif any(map(_has_label, coverage.columns)):
         name = f"the {name}"
-    columns = 2 if name.endswith(say("coordinates")) else len(names)
+    columns = 2 if name.endswith(translate("coordinates")) else len(names)
     if coverage.known is None:
-        return say("uncounted", name=name, columns=columns)
+        return translate("uncounted", name=name, columns=columns)
     kind = "areas" if outcome.subject else "part" if coverage.part else "all rows"
-    of = {"all": say(kind, n=coverage.rows), "name": name, "columns": columns}
+    arguments = {"all": translate(kind, n=coverage.rows), "name": name, "columns": columns}
     if coverage.known:
-        said = say("known areas" if outcome.subject else "known rows", known=coverage.known, **of)
+        sentence = translate("known areas" if outcome.subject else "known rows", known=coverage.known, **arguments)
     else:
-        said = say("none known", **of)
-    return _capitalize(said) if said.startswith("the ") else said
+        sentence = translate("none known", **arguments)
+    return _capitalize(sentence) if sentence.startswith("the ") else sentence
 
 
 def _value_with_unit(column: str, value: object, language: Language) -> str:
-    """A value with the unit that its column tells."""
+    """Return a value with the unit given by its column name."""
     text = _format_number(value) if isinstance(value, (int, float)) else _shorten(value)
     if column.lower() == "km" or column.lower().endswith("_km"):
         return message("outcome.km", language, n=text)
@@ -312,7 +317,7 @@ def _value_with_unit(column: str, value: object, language: Language) -> str:
 
 
 def _format_number(value: object) -> str:
-    """A number without zeros that say nothing, and without what binary fractions leave: 523.06."""
+    """Format a number without trailing zeros and without binary rounding errors: 523.06."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(float(f"{value:.12g}") if isinstance(value, float) else value)
@@ -328,5 +333,5 @@ def _capitalize(text: str) -> str:
 
 
 def _pad_number(subject: str, language: Language) -> str:
-    """With a space before a number, as Chinese is set."""
+    """Put a space in front of a leading number, as Chinese typography does."""
     return f" {subject}" if language == "zh" and subject[:1].isdigit() else subject

@@ -1,7 +1,7 @@
-"""Which columns of a result are a point on the map, and the points of its rows.
+"""Coordinate columns of a result, and the points of its rows.
 
-Told by the names of the columns: longitude and latitude in one of the usual spellings, with the system
-they are in, which is WGS-84 where the name does not tell.
+The columns are recognised by their names: longitude and latitude in one of the usual spellings,
+with the coordinate system, which is WGS-84 unless the name says GCJ-02.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LAT_NAME = re.compile(r"(?:.*_)?(?:lat|latitude|纬度)(?:_?(wgs_?84|gcj_?02))?
 
 @dataclass(frozen=True, slots=True)
 class PointColumns:
-    """Where longitude and latitude stand in a row, and in which system they are."""
+    """Indexes of the longitude and latitude columns of a result, and their coordinate system."""
 
     lng_index: int
     lat_index: int
@@ -28,7 +28,7 @@ class PointColumns:
 
     @classmethod
     def from_names(cls, names: Sequence[str]) -> PointColumns | None:
-        """The point that columns of these names have; of several, one in WGS-84 goes first."""
+        """Find the coordinate columns among column names; of several pairs, prefer WGS-84."""
         lngs, lats = _columns_by_system(_LNG_NAME, names), _columns_by_system(_LAT_NAME, names)
         for system in ("wgs84", "", "gcj02"):
             if system in lngs and system in lats:
@@ -36,7 +36,8 @@ class PointColumns:
         return None
 
     def read_point(self, row: Sequence[Any]) -> Point | None:
-        """The point of a row in WGS-84, if it has one that is on the earth."""
+        """Return the point of a row in WGS-84 degrees; None if it has none, or one that is not on
+        the Earth."""
         lng, lat = _finite_number(row[self.lng_index]), _finite_number(row[self.lat_index])
         if lng is None or lat is None or not (-180 <= lng <= 180 and -90 <= lat <= 90):
             return None
@@ -45,12 +46,12 @@ class PointColumns:
 
 
 def _columns_by_system(pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, int]:
-    """By system, the first column of such a name."""
-    out: dict[str, int] = {}
-    for place, name in enumerate(names):
-        if found := pattern.fullmatch(name.lower()):
-            out.setdefault((found[1] or "").replace("_", ""), place)
-    return out
+    """Map each coordinate system to the first column with such a name."""
+    columns: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if match := pattern.fullmatch(name.lower()):
+            columns.setdefault((match[1] or "").replace("_", ""), index)
+    return columns
 
 
 def _finite_number(value: Any) -> float | None:

@@ -1,20 +1,22 @@
-"""PostgreSQL: transactions that read and are rolled back, with limits that the server keeps.
+"""PostgreSQL backend: read-only transactions that are rolled back, with limits that the server
+enforces.
 
-The limits are set within the transaction, so they hold behind a pooler too and leave nothing behind.
-They are no wall: whoever can run `SET` can lift them, and only the guard keeps `SET` out. A role that
-may do nothing but SELECT is the wall; `privileges` says when the address has another one.
+The limits are set within the transaction, so they hold behind a connection pooler too and leave
+nothing behind. They are no security boundary: anyone who can run `SET` can lift them, and only the
+guard keeps `SET` out. The boundary is a role that may do nothing but SELECT; `privileges` reports
+when the address has another one.
 
-A name without a schema is looked for where the role's own search path says. The server resolves
+A name without a schema is looked for along the role's own search path. The server resolves
 functions and operators by that path too, and a stranger's `lower(varchar)` in it would be called in
-place of the server's: a schema that has any of its own that statements may call is left out of the
-path of our transactions, and its tables are written with its name. Temporary tables, which a pooler
-may have left behind, come last.
+place of the server's. So a schema with any function or operator of its own that statements may call
+is left out of the path of our transactions, and its tables are written with its name. Temporary
+tables, which a pooler may have left behind, come last.
 
-What a statement takes here is bounded: the server sends the rows of a cursor in small batches, and
-the texts in them cut. What it takes on the server is bounded by time and `work_mem`, which a text
-that is gathered from rows does not heed; the guard cuts those (`rewrites.shorter`). The server looks
-at its clock between rows, not within one call of a function, so there is a clock here too: when it
-has run out, nobody waits for the server any longer.
+The memory that a statement needs here is bounded: the server sends the rows of a cursor in small
+batches, with their texts cut. On the server it is bounded by time and `work_mem`, which does not
+cover a text gathered from rows; the guard cuts those (`rewrites.limit_texts`). The server looks at
+its clock between rows, not within one call of a function, so a second clock runs here: when it has
+run out, the connection is closed.
 """
 
 from __future__ import annotations
@@ -46,14 +48,14 @@ from research.sources.database.schema import (
 )
 
 CONNECT_TIMEOUT_SECONDS = 8  # seconds to connect
-GRACE_SECONDS = 0.5  # seconds beyond its time after which a statement is given up
-LOCK_TIMEOUT_MS = 500  # milliseconds to wait for somebody else's lock
-MAX_BATCH_CHARS = 2_000_000  # characters that may be on their way at once
+GRACE_SECONDS = 0.5  # seconds beyond its timeout after which a statement is abandoned
+LOCK_TIMEOUT_MS = 500  # milliseconds to wait for another session's lock
+MAX_BATCH_CHARS = 2_000_000  # characters of one batch of rows
 WORK_MEMORY, TEMPORARY_FILES = "8MB", "256MB"
 
-# Types that are sent as they are, by their number in pg_type; all others are sent as text, and cut.
-_UNCHANGED_TYPES = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
-_NUMERIC_TYPE = 1700  # may have 130 000 digits: a text too, and a number again here
+# Types that are sent unchanged, by their number in pg_type; all others are sent as text, and cut.
+_UNCHANGED_TYPES = {16, 20, 21, 23, 26, 700, 701}  # dates are sent as text: they may exceed Python's range
+_NUMERIC_TYPE = 1700  # up to 130,000 digits: sent as text and converted back here
 
 _SET_LIMITS = """
 set local statement_timeout = {milliseconds};
@@ -92,28 +94,32 @@ from pg_catalog.pg_roles r where r.rolname = current_user
 
 @dataclass(frozen=True, slots=True)
 class _SearchPath:
-    """The schemas in which a name without one is looked for, and those of them in which the server may
-    look for functions and operators too."""
+    """The schemas in which a name without one is looked for.
+
+    `safe_schemas` are those of them in which the server may look for functions and operators too.
+    """
 
     schemas: tuple[str, ...]
     safe_schemas: tuple[str, ...]
 
     @property
     def default_schema(self) -> str:
-        """The schema whose tables the server finds by their names; "" if there is none."""
+        """Schema whose tables the server finds by their names without it; "" if there is none."""
         return self.schemas[0] if self.schemas[:1] == self.safe_schemas[:1] and self.safe_schemas else ""
 
 
 class PostgreSQL:
-    """The tables of a database on a server that its role may read."""
+    """A PostgreSQL database, limited to the tables that its role may read."""
 
     dialect: Dialect = "postgres"
 
     def __init__(self, url: URL, limits: ResultLimits) -> None:
-        """`url` is any that PostgreSQL's own tools take; its password is in no message.
+        """Create the engine; nothing is connected yet.
+
+        `url` is any that PostgreSQL's own tools accept; its password appears in no message.
 
         Raises:
-            Failed: the driver is not installed.
+            ExecutionError: the driver is not installed, or the address is not understood.
         """
         register_secrets([url.password] if url.password else [])
         self._limits = limits
@@ -133,10 +139,10 @@ class PostgreSQL:
         event.listen(self._engine, "handle_error", _close_failed_cursor)
 
     def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
-        """What the database holds, with the comments that it has itself.
+        """Read the schema of the database, with its own comments.
 
         Raises:
-            Failed: the server cannot be reached, or refuses.
+            ExecutionError: the server cannot be reached, or refuses.
         """
         with self.open_connection() as connection:
             connection.exec_driver_sql(f"set local statement_timeout = '{SCHEMA_TIMEOUT_SECONDS}s'")
@@ -144,30 +150,32 @@ class PostgreSQL:
             return read_postgres_schema(connection, path.default_schema, path.schemas, table_filter, find_comment)
 
     def privileges(self) -> str:
-        """What the role of the address may do besides reading; "" if nothing that was looked for.
+        """Return the privileges of the role beyond reading: "superuser", "write" or "" if none was
+        found.
 
         Raises:
-            Failed: the server cannot be reached, or refuses.
+            ExecutionError: the server cannot be reached, or refuses.
         """
         with self.open_connection() as connection:
             row = connection.exec_driver_sql(_PRIVILEGES_QUERY).one()
         return "superuser" if row[0] else "write" if row[1] else ""
 
     def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Runs a SELECT and takes as many rows of it as a result may have.
+        """Run a SELECT and collect as many rows as a result may have.
 
         Raises:
-            Failed: it has no result.
+            ExecutionError: it has no result.
         """
         return collect_result(self.stream(sql), self._limits)
 
     @contextmanager
     def stream(self, sql: str, _: Collection[str] = ()) -> Iterator[RowStream]:
-        """The names of the columns of a text and its rows, one by one, until the deadline. Of too many
-        columns there are no rows.
+        """Yield the column names of a statement and an iterator of its rows, until the deadline.
+
+        With too many columns there are no rows.
 
         Raises:
-            Failed: it has no result.
+            ExecutionError: it has no result.
         """
         started = time.monotonic()
         with self.open_connection() as connection, self._enforce_deadline(connection):
@@ -179,24 +187,24 @@ class PostgreSQL:
                 yield names, rows
 
     def with_limits(self, limits: ResultLimits) -> PostgreSQL:
-        """The same database within other limits."""
+        """Return the same database with other limits."""
         other = copy(self)
         other._limits = limits
         return other
 
     @contextmanager
     def open_connection(self, _: Collection[str] = ()) -> Iterator[Connection]:
-        """A transaction that only reads, within the limits, and is rolled back.
+        """Open a read-only transaction within the limits, which is rolled back in the end.
 
         Raises:
-            Failed: what is done with it fails.
+            ExecutionError: a statement in it fails.
         """
         try:
             with self._engine.connect() as connection:
                 if self._search_path is None:
                     self._search_path = self._read_search_path(connection)
                 self._set_limits(connection, self._search_path.safe_schemas)
-                # SHOW is no function, so a role without `set_config` may ask too.
+                # SHOW is no function, so it works for a role without `set_config` too.
                 if connection.exec_driver_sql("show is_superuser").scalar_one() == "on":
                     connection.exec_driver_sql(_SET_SUPERUSER_LIMIT.format(limit=TEMPORARY_FILES))
                 yield connection
@@ -204,7 +212,7 @@ class PostgreSQL:
             raise self._convert_error(error) from None
 
     def _set_limits(self, connection: Connection, schemas: Sequence[str]) -> None:
-        """Sets the limits of a transaction, and where its statements look for names."""
+        """Set the limits of a transaction and its search path."""
         milliseconds = max(1, int(self._limits.timeout_seconds * 1000))
         quote = self._engine.dialect.identifier_preparer.quote_identifier
         path = ", ".join([*map(quote, schemas), "pg_temp"]) if schemas else _SERVER_SCHEMAS
@@ -215,87 +223,89 @@ class PostgreSQL:
         connection.exec_driver_sql(_escape_percents(limits))
 
     def _read_search_path(self, connection: Connection) -> _SearchPath:
-        """The search path that the role has before ours is set."""
-        own = connection.exec_driver_sql(_SEARCH_PATH_QUERY).scalar_one()
+        """Read the search path of the role before ours is set."""
+        role_path = connection.exec_driver_sql(_SEARCH_PATH_QUERY).scalar_one()
         self._set_limits(connection, ())
         functions = ", ".join(f"'{name}'" for name in sorted(FUNCTION_NAMES[self.dialect] - {DISTANCE}))
-        quiet = set(connection.exec_driver_sql(_SAFE_SCHEMAS_QUERY.format(functions=functions)).scalars())
-        schemas = tuple(name for name in own if not name.startswith("pg_"))
-        return _SearchPath(schemas, tuple(name for name in schemas if name in quiet))
+        safe = set(connection.exec_driver_sql(_SAFE_SCHEMAS_QUERY.format(functions=functions)).scalars())
+        schemas = tuple(name for name in role_path if not name.startswith("pg_"))
+        return _SearchPath(schemas, tuple(name for name in schemas if name in safe))
 
     @contextmanager
     def _enforce_deadline(self, connection: Connection) -> Iterator[None]:
-        """Hangs up when a statement is later than the server allows it to be.
+        """Close the connection when a statement runs longer than the server should allow.
 
         Raises:
-            Failed: it was.
+            ExecutionError: the statement ran too long.
         """
         raw: Any = connection.connection.driver_connection
-        line = socket.socket(fileno=os.dup(raw.fileno()))
-        late = threading.Event()
+        connection_socket = socket.socket(fileno=os.dup(raw.fileno()))
+        expired = threading.Event()
 
-        def hang_up() -> None:
-            late.set()
+        def close_socket() -> None:
+            expired.set()
             with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
+                connection_socket.shutdown(socket.SHUT_RDWR)
 
-        clock = threading.Timer(self._limits.timeout_seconds + GRACE_SECONDS, hang_up)
-        clock.daemon = True
-        clock.start()
+        timer = threading.Timer(self._limits.timeout_seconds + GRACE_SECONDS, close_socket)
+        timer.daemon = True
+        timer.start()
         try:
             yield
         except DBAPIError:
-            if late.is_set():
+            if expired.is_set():
                 raise self._timeout_error() from None
             raise
         finally:
-            clock.cancel()
-            clock.join()
-            line.close()
+            timer.cancel()
+            timer.join()
+            connection_socket.close()
 
     def _describe_columns(self, connection: Connection, sql: str) -> tuple[list[str], list[int]]:
-        """The names and types of the columns, which the server tells without running the statement."""
-        found = connection.exec_driver_sql(_escape_percents(f"select * from ({sql}) as asked limit 0"))  # noqa: S608
-        cursor: Any = found.cursor
-        shape = [(item.name, item.type_code) for item in cursor.description or ()]
-        found.close()
-        if not shape:
+        """Return the names and type numbers of the columns, which the server reports without
+        running the statement."""
+        result = connection.exec_driver_sql(_escape_percents(f"select * from ({sql}) as asked limit 0"))  # noqa: S608
+        cursor: Any = result.cursor
+        columns = [(item.name, item.type_code) for item in cursor.description or ()]
+        result.close()
+        if not columns:
             raise ExecutionError("refused", "The statement has no columns.")
-        return [name for name, _ in shape], [kind for _, kind in shape]
+        return [name for name, _ in columns], [type_number for _, type_number in columns]
 
     def _shorten_values(self, sql: str, types: Sequence[int]) -> str:
-        """The statement with its texts cut where they are made, so that none is sent in full."""
-        names = [f"c{place}" for place in range(len(types))]
-        kept = ", ".join(
-            name if kind in _UNCHANGED_TYPES else f"left({name}::text, {self._limits.max_cell_characters + 1})"
-            for name, kind in zip(names, types, strict=True)
+        """Wrap a statement so that the server cuts its texts and none is sent in full."""
+        names = [f"c{index}" for index in range(len(types))]
+        columns = ", ".join(
+            name if type_number in _UNCHANGED_TYPES else f"left({name}::text, {self._limits.max_cell_characters + 1})"
+            for name, type_number in zip(names, types, strict=True)
         )  # fmt: skip
-        return f"select {kept} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
+        return f"select {columns} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
     def _fetch_rows(
         self, connection: Connection, sql: str, types: Sequence[int], started: float
     ) -> Generator[Sequence[object]]:
-        """The rows, in batches that are small even if every text in them is as long as it may be."""
+        """Yield the rows, in batches that stay small even if every text has the maximum length."""
         batch = max(
             1, min(self._limits.max_rows + 1, MAX_BATCH_CHARS // (len(types) * self._limits.max_cell_characters))
         )
-        numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC_TYPE]
+        numeric = [index for index, type_number in enumerate(types) if type_number == _NUMERIC_TYPE]
         streaming = connection.execution_options(stream_results=True, max_row_buffer=batch)
-        with closing(streaming.exec_driver_sql(_escape_percents(sql))) as found, ExitStack() as end:
-            end.callback(_close_cursor, found.cursor)
-            while rows := found.fetchmany(batch):
+        with closing(streaming.exec_driver_sql(_escape_percents(sql))) as result, ExitStack() as cleanup:
+            cleanup.callback(_close_cursor, result.cursor)
+            while rows := result.fetchmany(batch):
                 for row in rows:
                     yield self._restore_numbers(row, numeric) if numeric else row
                 if time.monotonic() - started > self._limits.timeout_seconds:
                     raise self._timeout_error()
 
     def _restore_numbers(self, row: Sequence[object], indexes: Sequence[int]) -> list[object]:
-        """A row with its numerics as numbers again; one that was too long stays a text."""
+        """Convert numerics that were sent as text to numbers again; one that was too long stays a
+        text."""
         values = list(row)
-        for place in indexes:
-            text = values[place]
+        for index in indexes:
+            text = values[index]
             if isinstance(text, str) and len(text) <= self._limits.max_cell_characters:
-                values[place] = Decimal(text)
+                values[index] = Decimal(text)
         return values
 
     def _timeout_error(self) -> ExecutionError:
@@ -328,18 +338,18 @@ def _set_read_only(connection: Any, _: object) -> None:
 
 
 def _close_failed_cursor(context: ExceptionContext) -> None:
-    """Where the line is cut, SQLAlchemy leaves the cursor of the statement open."""
+    """Close the cursor that SQLAlchemy leaves open after the connection was cut."""
     if context.execution_context:
         _close_cursor(context.execution_context.cursor)
 
 
 def _close_cursor(cursor: Any) -> None:
-    """Closes a cursor of the driver also where the line is cut: there only a second time works."""
+    """Close a cursor of the driver; after the connection was cut, only the second attempt works."""
     for _ in range(2):
         with suppress(Exception):
             cursor.close()
 
 
 def _escape_percents(sql: str) -> str:
-    """The driver reads a single % as the mark of a value that is still to come."""
+    """Double every %, which the driver reads as the mark of a parameter."""
     return sql.replace("%", "%%")

@@ -1,4 +1,4 @@
-"""What comes back from an engine, and how much of it may: rows that are bounded on every side."""
+"""Results of statements: their values, types, rows and limits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ErrorCause = Literal["timeout", "refused", "table", "column", "value", "size", "
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")  # fmt: skip
-_MAX_EXACT_INTEGER = 2**53  # whole numbers up to here survive a float
-DEFAULT_TIMEOUT_SECONDS = 5.0  # of a statement
-MAX_MESSAGE_CHARS = 300  # characters of what an engine says
+_MAX_EXACT_INTEGER = 2**53  # whole numbers up to here are exact as floats
+DEFAULT_TIMEOUT_SECONDS = 5.0  # seconds for a statement
+MAX_MESSAGE_CHARS = 300  # characters of an engine's message
 
 
 class ExecutionError(Exception):
-    """A statement that passed the guard and yet has no result. `cause` says of what kind the reason is."""
+    """A statement that passed the guard has no result. `cause` is the kind of the reason."""
 
     def __init__(self, cause: ErrorCause, message: str) -> None:
         self.cause = cause
@@ -40,8 +40,11 @@ class BinarySize(int):
 
 
 class RowRange(NamedTuple):
-    """Which rows of a statement are wanted that has passed before: those after the first `skip`, and
-    none beyond `most`, the limit that it had itself. The limit in its text is the guard's."""
+    """Range of rows of a statement that was checked before.
+
+    It has the rows after the first `offset`, and none beyond `own_limit`, the statement's own
+    limit; the limit in its text is the guard's.
+    """
 
     offset: int = 0
     own_limit: int | None = None
@@ -49,18 +52,22 @@ class RowRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResultLimits:
-    """What one statement may take. The defaults keep it well below 200 MB of this process."""
+    """Limits on a statement and its result. The defaults keep it well below 200 MB of this
+    process."""
 
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     max_rows: int = 1_000
     max_columns: int = 100
-    max_cell_characters: int = 2_000  # characters that are kept of one
+    max_cell_characters: int = 2_000  # characters of one cell
     max_characters: int = 2_000_000  # characters of all cells
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """The rows. `truncated` says that there are more; `cut` how many cells were shortened."""
+    """Rows of a statement.
+
+    `is_truncated` means that there are more rows; `shortened_cells` counts the cells that were cut.
+    """
 
     columns: tuple[str, ...]
     types: tuple[ValueType, ...]
@@ -71,14 +78,14 @@ class ExecutionResult:
 
 
 RowStream = tuple[Sequence[str], Iterable[Sequence[object]]]
-"""The names of the columns of a statement, and its rows as the engine gives them, one by one."""
+"""Column names of a statement, and an iterable of its rows as the engine returns them."""
 
 
 def collect_result(row_stream: AbstractContextManager[RowStream], limits: ResultLimits) -> ExecutionResult:
-    """The result of a statement, as far as it is taken.
+    """Collect the rows of a stream within limits.
 
     Raises:
-        Failed: there is none.
+        ExecutionError: there is no result.
     """
     started = time.monotonic()
     with row_stream as (names, rows):
@@ -88,46 +95,47 @@ def collect_result(row_stream: AbstractContextManager[RowStream], limits: Result
 def gather_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], limits: ResultLimits, started: float
 ) -> ExecutionResult:
-    """The result of rows that are taken one by one, until there are enough or they are too long.
+    """Collect rows one by one until a limit is reached.
 
     Raises:
-        Failed: there are too many columns.
+        ExecutionError: there are too many columns.
     """
     check_column_count(columns, limits)
-    kept: list[tuple[Value, ...]] = []
-    length = cut = 0
+    gathered: list[tuple[Value, ...]] = []
+    total_characters = shortened = 0
     truncated = False
-    binary: set[int] = set()
+    binary_columns: set[int] = set()
     for row in rows:
-        if len(kept) == limits.max_rows:
+        if len(gathered) == limits.max_rows:
             truncated = True
             break
         values = [to_json_value(value) for value in row]
-        for place, value in enumerate(values):
-            if isinstance(row[place], (bytes, bytearray, memoryview, BinarySize)):
-                binary.add(place)
+        for index, value in enumerate(values):
+            if isinstance(row[index], (bytes, bytearray, memoryview, BinarySize)):
+                binary_columns.add(index)
             if isinstance(value, str) and len(value) > limits.max_cell_characters:
-                values[place] = value[: limits.max_cell_characters] + "…"
-                cut += 1
-        length += sum(len(value) if isinstance(value, str) else 8 for value in values)
-        if length > limits.max_characters and kept:
+                values[index] = value[: limits.max_cell_characters] + "…"
+                shortened += 1
+        total_characters += sum(len(value) if isinstance(value, str) else 8 for value in values)
+        if total_characters > limits.max_characters and gathered:
             truncated = True
             break
-        kept.append(tuple(values))
+        gathered.append(tuple(values))
     types = tuple(
-        "bytes" if place in binary else infer_type([row[place] for row in kept]) for place in range(len(columns))
+        "bytes" if index in binary_columns else infer_type([row[index] for row in gathered])
+        for index in range(len(columns))
     )
-    return ExecutionResult(tuple(columns), types, tuple(kept), time.monotonic() - started, truncated, cut)
+    return ExecutionResult(tuple(columns), types, tuple(gathered), time.monotonic() - started, truncated, shortened)
 
 
 def check_column_count(columns: Sequence[str], limits: ResultLimits) -> None:
-    """Raises Failed if there are too many columns."""
+    """Raise ExecutionError if there are too many columns."""
     if len(columns) > limits.max_columns:
         raise ExecutionError("size", f"The result has {len(columns)} columns; at most {limits.max_columns} may be. Name those you need.")  # fmt: skip
 
 
 def to_json_value(value: object) -> Value:
-    """A value of an engine as one that JSON knows: dates as ISO text, decimals as numbers."""
+    """Convert a value of an engine to a JSON value: dates to ISO text, decimals to numbers."""
     if isinstance(value, BinarySize):
         return f"({value} bytes)"
     if value is None or isinstance(value, (bool, int, str)):
@@ -146,17 +154,17 @@ def to_json_value(value: object) -> Value:
 
 
 def infer_type(values: Sequence[Value]) -> ValueType:
-    """The type of a column by its values, which is the same on every engine."""
-    found = [value for value in values if value is not None]
-    if not found:
+    """Infer the type of a column from its values, the same way for every engine."""
+    present = [value for value in values if value is not None]
+    if not present:
         return "empty"
-    if all(isinstance(value, bool) for value in found):
+    if all(isinstance(value, bool) for value in present):
         return "boolean"
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in found):
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in present):
         return "integer"
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in found):
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in present):
         return "number"
-    texts = [value if isinstance(value, str) else "" for value in found]
+    texts = [value if isinstance(value, str) else "" for value in present]
     if all(_DAY.fullmatch(text) for text in texts):
         return "date"
     if all(_MOMENT.fullmatch(text) for text in texts):

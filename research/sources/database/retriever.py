@@ -1,9 +1,9 @@
-"""A database as a source: a question becomes rows, and the rows with their statement are evidence.
+"""The database as a source: a question is answered with rows, and the rows become evidence.
 
-The statement is one piece of evidence, and each of its rows a passage that can be cited by itself. A
-row that has a point on the map is a piece of evidence of its own, so that the map, its list and the
-citations mean the same thing. What a cell says is data like any other text from outside. Knows no
-engine and no prompt: the desk of the database is given to it.
+The statement is one piece of evidence, and each of its rows a passage that can be cited by itself.
+A row with a point on the map is a piece of evidence of its own, so that the map, its list and the
+citations agree. The text of a cell is data, like any other text from outside. This module depends
+on no engine and no prompt: the database service is passed in.
 """
 
 from __future__ import annotations
@@ -38,43 +38,43 @@ from research.sources.database.outcome_text import describe_outcome, outcome_sen
 from research.sources.database.point_columns import PointColumns
 
 EVIDENCE_KIND: EvidenceKind = "database"
-SQL_TOOL = "sql"  # the way of searching whose query is a statement, not a question
+SQL_TOOL = "sql"  # the tool whose query is a statement, not a question
 MAX_CELL_CHARS = 500  # characters of a cell in a passage; the table has it in full
-MAX_CITED_ROWS = 100  # rows that can be cited; the others are in the table alone
+MAX_CITED_ROWS = 100  # rows that can be cited; the others are only in the table
 MAX_NAME_CHARS = 80  # characters of the name of a row
-SHIPPED_PROVIDER = "scenic areas"  # of the database that ships
+SHIPPED_PROVIDER = "scenic areas"  # provider name of the shipped database
 _NAME_COLUMNS = ("name", "title", "名称", "景区名称")
-_NAME_SUFFIXES = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
+_NAME_SUFFIXES = ("name", "title", "名称", "名")  # endings of the names of name columns in other tables
 _STATUS_REASONS: dict[str, FailureReason] = {
     "unclear": "unclear", "no model": "no model", "refused": "refused", "failed": "unavailable",
 }  # fmt: skip
 
 
 class QuestionAnswerer(Protocol):
-    """What answers questions. `title` is "" for the database that ships."""
+    """A service that answers questions about a database. `title` is "" for the shipped one."""
 
     @property
     def title(self) -> str: ...
 
     async def ask(self, question: str, emit: EventEmitter, owner: str) -> Outcome:
-        """The rows, or why there are none. Raises Trouble."""
+        """Answer a question with rows, or the reason why there are none. Raises ServiceError."""
 
     async def run_statement(self, sql: str, emit: EventEmitter, owner: str) -> Outcome:
-        """The rows of a statement, or why it was refused. Raises Trouble."""
+        """Run a statement, or return the reason for its refusal. Raises ServiceError."""
 
     async def can_answer(self, question: str, owner: str) -> bool:
-        """Whether a question can be answered without a model. Raises Trouble."""
+        """Return whether a question can be answered without a model. Raises ServiceError."""
 
 
 ChooseDatabase = Callable[[str, str], QuestionAnswerer]
-"""From the name of a database and an owner to it. Raises Trouble: there is none."""
+"""Returns a database by its name and an owner. Raises ServiceError if there is none."""
 
 
 class DatabaseRetriever:
-    """Looks a question up in a database."""
+    """Retriever that answers questions from a database."""
 
     name = "database"
-    max_sequential_calls = MAX_STATEMENTS + 1  # a model that understands, and statements that are put right
+    max_sequential_calls = MAX_STATEMENTS + 1  # analysis of the question, then statements with corrections
 
     def __init__(
         self,
@@ -86,26 +86,36 @@ class DatabaseRetriever:
         choose_database: ChooseDatabase | None = None,
         database_name: str = "",
     ) -> None:
-        """`title` names an attached database; "" is the one that ships. `owner` is whose confirmed
-        statements serve as examples. With a `name`, that one is asked instead, which is chosen when
-        it is."""
+        """Store the database and the owner.
+
+        Args:
+            database: the usual database.
+            title: name of an attached database; "" for the shipped one.
+            owner: owner whose confirmed statements serve as examples.
+            clock: current time.
+            choose_database: returns a database by name and owner.
+            database_name: name of the database to use instead of the usual one; it is resolved on
+                each use.
+        """
         self._database, self._title, self._owner, self._clock = database, title, owner, clock
         self._choose_database, self._database_name = choose_database, database_name
 
     async def can_answer(self, question: str) -> bool:
-        """Whether a question can be answered without a model. True if the database cannot be used, for
-        a search will say why."""
+        """Return whether a question can be answered without a model.
+
+        True if the database cannot be used, because a search will report why.
+        """
         try:
             return await self._select_database()[0].can_answer(question, self._owner)
         except ServiceError:
             return True
 
     def for_owner(self, owner: str) -> DatabaseRetriever:
-        """The same for the runs of an owner."""
+        """Return the same retriever for the runs of an owner."""
         return self._copy(owner, self._database_name)
 
     def select(self, name: str) -> DatabaseRetriever:
-        """The same for one of the databases by its name, "" for the usual one."""
+        """Return the same retriever for a database by its name, "" for the usual one."""
         return self._copy(self._owner, name)
 
     def _copy(self, owner: str, name: str) -> DatabaseRetriever:
@@ -115,30 +125,34 @@ class DatabaseRetriever:
         )  # fmt: skip
 
     def _select_database(self) -> tuple[QuestionAnswerer, str]:
-        """The database that is asked, and its title.
+        """Return the database to use, and its title.
 
         Raises:
-            Trouble: there is none of that name.
+            ServiceError: there is none of that name.
         """
         if not self._database_name or self._choose_database is None:
             return self._database, self._title
-        desk = self._choose_database(self._database_name, self._owner)
-        return desk, desk.title
+        database = self._choose_database(self._database_name, self._owner)
+        return database, database.title
 
     def readiness(self) -> Readiness:
+        """Return the state of the source: live for an attached database, offline for the shipped
+        one."""
         if self._title:
             return Readiness(state="live", detail=self._title)
         return Readiness(state="offline", detail=SHIPPED_PROVIDER)
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
+        """Answer the query of a task, which is a question or, for the SQL tool, a statement. Raises
+        ServiceError."""
         started, begun = self._clock(), time.monotonic()
-        desk, title = self._select_database()
-        asked = desk.run_statement if task.tool == SQL_TOOL else desk.ask
+        database, title = self._select_database()
+        answer = database.run_statement if task.tool == SQL_TOOL else database.ask
 
-        def heard(kind: str, /, **data: Any) -> None:
+        def emit_for_task(kind: str, /, **data: Any) -> None:
             emit(kind, **({"task": task.id} if kind == "tool" else {}), **data)
 
-        outcome = await asked(task.query, heard, self._owner)
+        outcome = await answer(task.query, emit_for_task, self._owner)
         rows = outcome.rows
         evidence = tuple(_build_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
         return Finding(
@@ -160,26 +174,27 @@ class DatabaseRetriever:
 
 
 def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, title: str) -> Iterator[Evidence]:
-    """The statement with its rows, and those of them that lie somewhere."""
+    """Yield the statement with its rows as evidence, then each row with a point as evidence of its
+    own."""
     points = PointColumns.from_names(rows.names)
-    spots: list[Evidence] = []
+    row_evidence: list[Evidence] = []
     seen: set[str] = set()
-    own: list[Passage] = []
+    row_passages: list[Passage] = []
     for n, row in enumerate(rows.rows[:MAX_CITED_ROWS], 1):
         passage = _row_passage(rows, row, n)
         point = points.read_point(row) if points else None
         if point is None:
-            own.append(passage)
+            row_passages.append(passage)
             continue
         cells = dict(zip(rows.names, row, strict=True))
         name = _row_name(cells, n)
-        known = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
-        if title or not known or known in seen:
-            # a number means one thing in our tables alone, and a join may tell a thing twice
-            known = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
-        seen.add(known)
-        locator = f"{title or SHIPPED_PROVIDER} · {name} · {known}"
-        spots.append(
+        row_id = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
+        if title or not row_id or row_id in seen:
+            # A gid identifies an area only in the shipped tables, and a join may repeat one.
+            row_id = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
+        seen.add(row_id)
+        locator = f"{title or SHIPPED_PROVIDER} · {name} · {row_id}"
+        row_evidence.append(
             Evidence(
                 id=evidence_id(EVIDENCE_KIND, "", locator),
                 kind=EVIDENCE_KIND,
@@ -192,8 +207,8 @@ def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, ti
                 place=_row_place(cells, name, point, fingerprint("row", locator)),
             )
         )
-    more = "+" if rows.truncated else ""
-    count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_coverage_text, rows.coverage)])
+    plus = "+" if rows.truncated else ""
+    count = "; ".join([f"rows: {len(rows.rows)}{plus}", *map(_coverage_text, rows.coverage)])
     first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
     statement = Passage(id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL")
     yield Evidence(
@@ -204,9 +219,9 @@ def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, ti
         locator=rows.sql,
         retrieved=retrieved,
         opening=outcome.question,
-        passages=(first, *own, statement),
+        passages=(first, *row_passages, statement),
     )
-    yield from spots
+    yield from row_evidence
 
 
 def _reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
@@ -216,50 +231,54 @@ def _reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
 def _outcome_message(outcome: Outcome) -> str:
     if outcome.rows is None:
         return describe_outcome(outcome)
-    lacking = "; ".join(f"{name}: {n}" for name, n in outcome.null_counts)
-    return f"NULL: {lacking}" if lacking else ""
+    nulls = "; ".join(f"{name}: {n}" for name, n in outcome.null_counts)
+    return f"NULL: {nulls}" if nulls else ""
 
 
 def _coverage_text(coverage: ColumnCoverage) -> str:
-    """For how many rows columns are known that the statement compares."""
-    of = f"{coverage.known} of {coverage.rows} rows" if coverage.known is not None else "not counted"
-    return f"{', '.join(map(_shorten_cell, coverage.columns))} known: {of}{' of a subquery' * coverage.part}"
+    """Describe for how many rows the compared columns are known."""
+    count = f"{coverage.known} of {coverage.rows} rows" if coverage.known is not None else "not counted"
+    return f"{', '.join(map(_shorten_cell, coverage.columns))} known: {count}{' of a subquery' * coverage.part}"
 
 
 def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
-    """What was found, in words that no model has written: each sentence cites the only row, else their
-    number, or for how many rows something is known where it tells that."""
+    """Summarise the outcome in sentences that no model has written.
+
+    Each sentence cites the only row, or else the passage with the number of rows; a sentence about
+    coverage always cites that passage.
+    """
     if not evidence:
         return ()
     statement = evidence[0]
     single = outcome.rows is not None and len(outcome.rows.rows) == 1
     if single:
-        item = evidence[1] if len(evidence) > 1 else statement
-        passage = item.passages[0 if item is not statement else 1]
+        evidence_item = evidence[1] if len(evidence) > 1 else statement
+        passage = evidence_item.passages[0 if evidence_item is not statement else 1]
     else:
-        item, passage = statement, statement.passages[0]
-    said, known = outcome_sentences(outcome)
-    parts = [(text, item, passage) for text in said]
-    parts += [(text, statement, statement.passages[0]) for text in known]
+        evidence_item, passage = statement, statement.passages[0]
+    sentences, coverage_sentences = outcome_sentences(outcome)
+    parts = [(text, evidence_item, passage) for text in sentences]
+    parts += [(text, statement, statement.passages[0]) for text in coverage_sentences]
     space = "" if detect_language(outcome.question) == "zh" else " "
     return tuple(
         Span(
             kind="text",
             text=space * (n > 0) + _escape_markdown(text),
-            cites=(PassageReference(evidence=source.id, passage=found.id, end=len(found.text)),),
+            cites=(PassageReference(evidence=source.id, passage=cited.id, end=len(cited.text)),),
         )
-        for n, (text, source, found) in enumerate(parts)
+        for n, (text, source, cited) in enumerate(parts)
     )
 
 
 def _shorten_cell(value: object) -> str:
-    """A cell on one line and shortened: in a passage it cannot look like another row."""
+    """Put a cell on one line and shorten it, so that it cannot look like another row of a
+    passage."""
     text = " ".join(str(value).split())
     return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
 
 
 def _escape_markdown(text: str) -> str:
-    """Markdown that reads as the text: names in it are cells."""
+    """Escape the Markdown syntax in a text that contains cells."""
     return re.sub(r"([\\`*_\[\]<>~|#!$&])", r"\\\1", text)
 
 
@@ -274,15 +293,15 @@ def _row_passage(rows: QueryResult, row: tuple[Any, ...], number: int) -> Passag
 
 
 def _row_name(cells: dict[str, Any], number: int) -> str:
-    """What a row is called: by its column of names, else by its first short text."""
+    """Return the name of a row: its name column, or else its first short text."""
     texts = {key: " ".join(str(value).split()) for key, value in cells.items() if value}
-    found = next((texts[key] for key in _NAME_COLUMNS if key in texts), "")
-    found = found or next((texts[key] for key in texts if key.lower().endswith(_NAME_SUFFIXES)), "")
-    found = found or next(
+    name = next((texts[key] for key in _NAME_COLUMNS if key in texts), "")
+    name = name or next((texts[key] for key in texts if key.lower().endswith(_NAME_SUFFIXES)), "")
+    name = name or next(
         (texts[key] for key in texts if isinstance(cells[key], str) and len(texts[key]) <= MAX_NAME_CHARS),
         "",
     )
-    return found[:MAX_NAME_CHARS] or f"row {number}"
+    return name[:MAX_NAME_CHARS] or f"row {number}"
 
 
 def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:

@@ -1,12 +1,12 @@
-"""Trees rewritten before and after they are vetted: other words for the same rows, and texts kept short.
+"""Rewriting of statement trees before and after they are checked.
 
-`plainer` runs before the lists are asked: what analysts write and what can be said in listed words
-(NATURAL joins, series of whole numbers, lists that are unnested) is said in them.
+`simplify` runs before the lists are consulted: it rewrites what analysts write (NATURAL joins,
+series of whole numbers, unnested lists) with listed nodes only, for the same rows.
 
-`shorter` runs last, for PostgreSQL alone, which has no bound on the length of a text and looks at no
-clock within one call of a function. A text gathered from rows is cut, and so is what a function reads
-whose time grows with the square of its length. Cells are shown up to 2,000 characters, so what is cut
-is not seen.
+`limit_texts` runs last. PostgreSQL has no bound on the length of a text and does not look at its
+clock within one call of a function. So a text gathered from rows is cut, and so is the argument of
+a function whose running time grows with the square of its length. Cells are shown up to 2,000
+characters, so the parts that are cut would not be seen.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from research.sources.database.node_rules import check_plain_table
 from research.sources.database.refusals import RefusedError, StatementLimits
 from research.sources.database.series import build_values, expand_recursive_series, expand_series
 
-MAX_MEMBER_CHARS = 2_000  # characters of one text that is gathered: as many as are shown of a cell
-MAX_JOINED_MEMBER_CHARS = 300  # the same, where the rows of two tables are gathered
-MAX_TEXT_CHARS = 5_000  # characters of a text that is made
-MAX_SMALL_ROWS = 500  # rows: a part with a LIMIT up to here counts for one table
+MAX_MEMBER_CHARS = 2_000  # characters of one gathered text: as many as are shown of a cell
+MAX_JOINED_MEMBER_CHARS = 300  # the same for rows of two joined tables
+MAX_TEXT_CHARS = 5_000  # characters of a resulting text
+MAX_SMALL_ROWS = 500  # rows: a part with at most this LIMIT counts as one table
 _SLOW_FUNCTIONS = (
     exp.Replace, exp.Translate, exp.Trim, exp.Initcap, exp.Lower, exp.Upper, exp.Reverse, exp.StringToArray,
     exp.RegexpReplace, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Pad, exp.MD5,
@@ -39,14 +39,14 @@ GATHERING_AGGREGATES = (exp.GroupConcat, *_LIST_AGGREGATES)
 _SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 
 FindColumns = Callable[[exp.Table], Collection[str] | None]
-"""The columns of a table of the schema; None for anything else."""
+"""Returns the columns of a table of the schema; None for anything else."""
 
 
 def simplify(tree: exp.Expr, find_columns: FindColumns, dialect: Dialect, limits: StatementLimits) -> None:
-    """Says in listed words what can be.
+    """Rewrite a tree in place with listed nodes where possible.
 
     Raises:
-        Refused: a NATURAL join or a series is of a kind that cannot.
+        RefusedError: a NATURAL join, DISTINCT ON, series or list is of an unsupported kind.
     """
     expand_recursive_series(tree, dialect, limits)
     for select in list(tree.find_all(exp.Select)):
@@ -54,7 +54,7 @@ def simplify(tree: exp.Expr, find_columns: FindColumns, dialect: Dialect, limits
         if not select.expressions and isinstance(select.parent, exp.Exists):
             select.set("expressions", [exp.Literal.number(1)])
         _move_series_to_from(select)
-    if dialect == "sqlite":  # which has no such functions
+    if dialect == "sqlite":  # SQLite has neither series nor lists
         for select in list(tree.find_all(exp.Select)):
             _rewrite_distinct_on(select, find_columns)
         for values in list(tree.find_all(exp.Values)):
@@ -64,11 +64,11 @@ def simplify(tree: exp.Expr, find_columns: FindColumns, dialect: Dialect, limits
         if isinstance(table.this, _SERIES):
             check_plain_table(table, "ordinality")
             series = expand_series(table.this, dialect, limits)
-            numbered = bool(table.args.get("ordinality"))
-            table.replace(_build_values(series, table.args.get("alias"), "generate_series", numbered))
+            is_numbered = bool(table.args.get("ordinality"))
+            table.replace(_build_values(series, table.args.get("alias"), "generate_series", is_numbered))
     for unnested in list(tree.find_all(exp.Unnest)):
-        listed = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
-        if not listed:
+        is_list = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
+        if not is_list:
             _name_unnested_column(unnested)
         elif isinstance(unnested.parent, (exp.From, exp.Join)):
             alias, offset = unnested.args.get("alias"), unnested.args.get("offset")
@@ -78,14 +78,14 @@ def simplify(tree: exp.Expr, find_columns: FindColumns, dialect: Dialect, limits
 
 
 def _rewrite_natural_join(select: exp.Select, find_columns: FindColumns) -> None:
-    """NATURAL between two tables becomes USING, of the columns that they share."""
+    """Rewrite NATURAL between two tables as USING of the columns that they share."""
     joins = select.args.get("joins") or []
     if not any(join.args.get("method") == "NATURAL" for join in joins):
         return
     source = select.args.get("from_")
-    ends = [source.this if source else None, joins[0].this]
-    known = [find_columns(end) if isinstance(end, exp.Table) else None for end in ends]
-    shared = [name for name in known[0] or () if name in (known[1] or ())]
+    tables = [source.this if source else None, joins[0].this]
+    columns = [find_columns(table) if isinstance(table, exp.Table) else None for table in tables]
+    shared = [name for name in columns[0] or () if name in (columns[1] or ())]
     if len(joins) > 1 or not shared:
         raise RefusedError("syntax", "NATURAL JOIN is allowed between two tables that share columns; write JOIN … USING (column).")  # fmt: skip
     joins[0].set("method", None)
@@ -93,29 +93,30 @@ def _rewrite_natural_join(select: exp.Select, find_columns: FindColumns) -> None
 
 
 def _move_series_to_from(select: exp.Select) -> None:
-    """A series that is all that is selected goes to FROM."""
-    only = select.expressions[0] if len(select.expressions) == 1 else None
-    made = only.this if isinstance(only, exp.Alias) else only
-    if select.args.get("from_") or not isinstance(made, (*_SERIES, exp.Explode)):
+    """Move a series that is the only selected column to FROM."""
+    expression = select.expressions[0] if len(select.expressions) == 1 else None
+    call = expression.this if isinstance(expression, exp.Alias) else expression
+    if select.args.get("from_") or not isinstance(call, (*_SERIES, exp.Explode)):
         return
-    series = isinstance(made, _SERIES)
-    name = only.alias if isinstance(only, exp.Alias) else "generate_series" if series else "unnest"
-    called = exp.TableAlias(this=exp.to_identifier(name))
-    source = exp.Table(this=made.copy(), alias=called) if series else exp.Unnest(expressions=[made.this.copy()], alias=called)  # fmt: skip
+    is_series = isinstance(call, _SERIES)
+    name = expression.alias if isinstance(expression, exp.Alias) else "generate_series" if is_series else "unnest"
+    alias = exp.TableAlias(this=exp.to_identifier(name))
+    source = exp.Table(this=call.copy(), alias=alias) if is_series else exp.Unnest(expressions=[call.this.copy()], alias=alias)  # fmt: skip
     select.set("expressions", [exp.column(name)])
     select.set("from_", exp.From(this=source))
 
 
 def _unnested_values(unnested: exp.Unnest) -> list[exp.Expr]:
-    (array, *more) = unnested.expressions
+    """Return the values of the list in an unnest. Raises RefusedError if they are not literals."""
+    (array, *others) = unnested.expressions
     values = array.expressions if isinstance(array, exp.Array) else []
-    if more or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
+    if others or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
         raise RefusedError("table", "unnest takes one list of values here, such as unnest(ARRAY['a', 'b']) AS t(x).")  # fmt: skip
     return [value.copy() for value in values]
 
 
 def _name_unnested_column(unnested: exp.Unnest) -> None:
-    """A list of rows whose column has no name has the one of its table."""
+    """Name the column of an unnested list after its table, if it has no name."""
     source = unnested.parent if isinstance(unnested.parent, exp.Lateral) else unnested
     alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier("unnest"))
     if alias.this and not alias.args.get("columns"):
@@ -124,33 +125,33 @@ def _name_unnested_column(unnested: exp.Unnest) -> None:
 
 
 def _build_values(values: list[exp.Expr], alias: exp.Expr | None, name: str, is_numbered: bool) -> exp.Values:
-    """A list as a table of one column, called as the function's result would be; where its rows are
-    numbered (WITH ORDINALITY), of two."""
-    called = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
-    own = (alias.args.get("columns") if alias else None) or [called]
-    columns = [column.copy() for column in own]
+    """Build a table of one column from a list, named like the result of the function; `is_numbered`
+    adds a column of row numbers (WITH ORDINALITY)."""
+    identifier = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
+    given = (alias.args.get("columns") if alias else None) or [identifier]
+    columns = [column.copy() for column in given]
     if is_numbered and len(columns) == 1:
         columns.append(exp.to_identifier("ordinality"))
-    return build_values(values, called, columns, is_numbered=is_numbered)
+    return build_values(values, identifier, columns, is_numbered=is_numbered)
 
 
 def _rewrite_distinct_on(select: exp.Select, find_columns: FindColumns) -> None:
-    """DISTINCT ON, which SQLite does not have, becomes the first row of each group by row_number().
+    """Rewrite DISTINCT ON, which SQLite lacks, as the first row of each group by row_number().
 
     Raises:
-        Refused: the result has columns that are not named, or its order is of something else.
+        RefusedError: `*` cannot be expanded to the columns of a single table.
     """
     distinct = select.args.get("distinct")
     keys = distinct.args.get("on") if distinct else None
     if keys is None:
         return
     outputs = _expand_outputs(select, find_columns)
-    by = [_resolve_output(key, outputs) for key in keys.expressions]
+    group_keys = [_resolve_output(key, outputs) for key in keys.expressions]
     given = select.args["order"].expressions if select.args.get("order") else ()
     order = [exp.Ordered(**{**item.args, "this": _resolve_output(item.this, outputs)}) for item in given]
     inner = exp.Select(**{key: value for key, value in select.args.items() if key not in _OUTER_CLAUSES})
-    within = [item.copy() for item in order] or [exp.Ordered(this=key.copy()) for key in by]
-    first = exp.Window(this=exp.RowNumber(), partition_by=by, order=exp.Order(expressions=within))
+    group_order = [item.copy() for item in order] or [exp.Ordered(this=key.copy()) for key in group_keys]
+    first = exp.Window(this=exp.RowNumber(), partition_by=group_keys, order=exp.Order(expressions=group_order))
     inner.set("expressions", [
         *(exp.alias_(out.unalias(), f"_{n}") for n, out in enumerate(outputs)),
         *(exp.alias_(item.this, f"_by_{n}") for n, item in enumerate(order)),
@@ -165,8 +166,8 @@ def _rewrite_distinct_on(select: exp.Select, find_columns: FindColumns) -> None:
     select.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("_distinct")))))  # fmt: skip
     select.set("where", exp.Where(this=exp.EQ(this=exp.column("_row"), expression=exp.Literal.number(1))))  # fmt: skip
     if order:
-        kept = [exp.Ordered(**{**item.args, "this": exp.column(f"_by_{n}")}) for n, item in enumerate(order)]  # fmt: skip
-        select.set("order", exp.Order(expressions=kept))
+        ordering = [exp.Ordered(**{**item.args, "this": exp.column(f"_by_{n}")}) for n, item in enumerate(order)]  # fmt: skip
+        select.set("order", exp.Order(expressions=ordering))
 
 
 _OUTER_CLAUSES = {"with_", "distinct", "order", "limit", "offset"}
@@ -199,48 +200,50 @@ def _expand_outputs(select: exp.Select, find_columns: FindColumns) -> list[exp.E
 
 
 def rewrite_named_values(values: exp.Values) -> None:
-    """VALUES whose columns have names become a WITH part: SQLite has no other words for the names."""
+    """Rewrite VALUES with named columns as a WITH part: SQLite has no other syntax for the
+    names."""
     alias = values.args.get("alias")
     others = {key for key, value in values.args.items() if value} - {"expressions", "alias"}
     if others or not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         return
-    listed = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))  # fmt: skip
-    part = exp.CTE(this=exp.select("*").from_(listed), alias=alias.copy())
-    whole = exp.select("*").from_(exp.Table(this=alias.this.copy()))
-    whole.set("with_", exp.With(expressions=[part]))
-    values.replace(exp.Subquery(this=whole, alias=exp.TableAlias(this=alias.this.copy())))
+    inner = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))  # fmt: skip
+    part = exp.CTE(this=exp.select("*").from_(inner), alias=alias.copy())
+    outer = exp.select("*").from_(exp.Table(this=alias.this.copy()))
+    outer.set("with_", exp.With(expressions=[part]))
+    values.replace(exp.Subquery(this=outer, alias=exp.TableAlias(this=alias.this.copy())))
 
 
 def limit_texts(tree: exp.Expr) -> exp.Expr:
-    """A tree for PostgreSQL whose texts and numbers stay short.
+    """Limit the length of texts and numbers in a tree for PostgreSQL or DuckDB.
 
     Raises:
-        Refused: texts are gathered from the rows of too many tables.
+        RefusedError: texts are gathered from the rows of too many tables.
     """
     for power in list(tree.find_all(exp.Pow, exp.Exp)):
         _as_double(power)
     gathered = [call for call in tree.find_all(*GATHERING_AGGREGATES, exp.Anonymous) if _is_gathering(call)]
     if not gathered and not any(_can_grow(call) for call in tree.find_all(exp.Replace, exp.RegexpReplace)):  # fmt: skip
         return tree
-    read = _count_tables(tree)
-    for call in reversed(gathered):  # what is within another comes first
+    table_counts = _count_tables(tree)
+    for call in reversed(gathered):  # inner calls before outer ones
         select = call.find_ancestor(exp.Select)
-        tables = read.get(id(select), 1)
-        wide = isinstance(call, (exp.ArrayAgg, exp.JSONBObjectAgg, exp.Anonymous))  # a hundred bytes a row
-        if tables > (1 if wide else 2):
+        tables = table_counts.get(id(select), 1)
+        # These lists take about 100 bytes per row.
+        is_wide = isinstance(call, (exp.ArrayAgg, exp.JSONBObjectAgg, exp.Anonymous))
+        if tables > (1 if is_wide else 2):
             raise RefusedError("limit", f"A list is gathered from {tables} tables here; array_agg and jsonb_agg may of one, string_agg and json_agg of 2. Join them in a WITH part that ends in LIMIT {MAX_SMALL_ROWS}.")  # fmt: skip
-        most = MAX_MEMBER_CHARS if tables < 2 else max(1, MAX_JOINED_MEMBER_CHARS // len(gathered))
+        max_characters = MAX_MEMBER_CHARS if tables < 2 else max(1, MAX_JOINED_MEMBER_CHARS // len(gathered))
         if isinstance(call, exp.GroupConcat):
-            _limit_gathered_text(call, most)
+            _limit_gathered_text(call, max_characters)
         else:
-            _limit_gathered_list(call, most)
+            _limit_gathered_list(call, max_characters)
     for slow in reversed(list(tree.find_all(*_SLOW_FUNCTIONS, exp.Anonymous))):
         _shorten_arguments(slow)
     return tree
 
 
 def _shorten_arguments(slow: exp.Expr) -> None:
-    """Cuts what a call is given that takes long over long texts."""
+    """Cut the arguments of a call that is slow for long texts."""
     if isinstance(slow, exp.Anonymous):
         if slow.name.lower() in _SLOW_NAMES:
             slow.set("expressions", [_truncate_argument(value) for value in slow.expressions])
@@ -253,42 +256,43 @@ def _shorten_arguments(slow: exp.Expr) -> None:
 
 
 def _count_tables(tree: exp.Expr) -> dict[int, int]:
-    """How many tables each SELECT reads, those of its parts included."""
-    own: dict[int, int] = {}  # of a scope
-    out: dict[int, int] = {}
+    """Count the tables that each SELECT reads, including those of its parts, by the id of
+    its node."""
+    scope_counts: dict[int, int] = {}  # by scope
+    counts: dict[int, int] = {}
     for scope in traverse_scope(tree):
         sources = [source for _, source in scope.selected_sources.values()]
         branches = scope.set_operation_scopes
-        found = sum(own.get(id(source), 1) for source in sources)
-        found = max([found, *(own.get(id(branch), 1) for branch in branches)])
-        out[id(scope.expression)] = found
+        total = sum(scope_counts.get(id(source), 1) for source in sources)
+        total = max([total, *(scope_counts.get(id(branch), 1) for branch in branches)])
+        counts[id(scope.expression)] = total
         limit = scope.expression.args.get("limit")
-        most = limit.expression if isinstance(limit, exp.Limit) else None
-        few = isinstance(most, exp.Literal) and int(most.name) <= MAX_SMALL_ROWS
-        own[id(scope)] = 1 if few else found
-    return out
+        max_rows = limit.expression if isinstance(limit, exp.Limit) else None
+        is_small = isinstance(max_rows, exp.Literal) and int(max_rows.name) <= MAX_SMALL_ROWS
+        scope_counts[id(scope)] = 1 if is_small else total
+    return counts
 
 
 def _limit_gathered_text(call: exp.GroupConcat, max_characters: int) -> None:
-    """Cuts the texts that are gathered, and the text that they become."""
+    """Cut the texts that are gathered, and the text that they form."""
     order = call.this if isinstance(call.this, exp.Order) else None
     member = (order or call).this
     if isinstance(member, exp.Distinct):
         member = member.expressions[0]
-        for same in order.expressions if order else ():  # PostgreSQL wants them equal
-            if same.this == member:
-                same.set("this", _truncate(same.this.copy(), max_characters))
+        for key in order.expressions if order else ():  # PostgreSQL requires equal expressions
+            if key.this == member:
+                key.set("this", _truncate(key.this.copy(), max_characters))
     member.replace(_truncate(member.copy(), max_characters))
     if isinstance(separator := call.args.get("separator"), exp.Expr):
         call.set("separator", _truncate_argument(separator))
-    whole: exp.Expr = call
-    while isinstance(whole.parent, (exp.Filter, exp.Window)) and whole.arg_key == "this":
-        whole = whole.parent
-    _truncate_result(whole, "string_agg")
+    outer: exp.Expr = call
+    while isinstance(outer.parent, (exp.Filter, exp.Window)) and outer.arg_key == "this":
+        outer = outer.parent
+    _truncate_result(outer, "string_agg")
 
 
 def _truncate_result(call: exp.Expr, name: str) -> None:
-    """Cuts what a call gives; a column that was called after the function stays so."""
+    """Cut the result of a call; a result column named after the function keeps its name."""
     cut: exp.Expr = _truncate(call.copy(), MAX_TEXT_CHARS)
     if isinstance(call.parent, exp.Select) and call.arg_key == "expressions":
         cut = exp.alias_(cut, name)
@@ -305,36 +309,37 @@ def _truncate(value: exp.Expr, max_characters: int) -> exp.Left:
 
 
 def _is_gathering(call: exp.Expr) -> bool:
-    """Whether a call makes a text or a list of rows."""
+    """Return whether a call gathers rows into a text or a list."""
     return not isinstance(call, exp.Anonymous) or call.name.lower() in _LIST_NAMES
 
 
 def is_quoting(call: exp.Expr) -> bool:
-    """Whether a call quotes texts that it is given, and so can make them twice as long."""
+    """Return whether a call quotes the texts it is given, and so can double their length."""
     if isinstance(call, exp.Anonymous):
         return call.name.lower() in (*_LIST_NAMES, *_QUOTING_NAMES)
     return isinstance(call, (*_LIST_AGGREGATES, exp.Format))
 
 
 def _limit_gathered_list(call: exp.Expr, max_characters: int) -> None:
-    """Leaves out of a list what is longer than `most` characters; of the rest the types stay."""
+    """Replace members of a gathered list longer than `max_characters` by NULL; the others keep
+    their types."""
     members = list(call.expressions) or [call.this, *filter(None, [call.args.get("expression")])]
     ordered = members[-1] if isinstance(members[-1], exp.Order) else None
     if ordered:
         members[-1] = ordered.this
     if isinstance(members[0], exp.Distinct):
         members = members[0].expressions
-        for same in ordered.expressions if ordered else ():  # PostgreSQL wants them equal
-            if same.this == members[0]:
-                same.set("this", _null_if_long(same.this.copy(), max_characters))
-    keyed = len(members) > 1  # a key cannot be left out
-    for at, member in enumerate(list(members)):
-        short = (
+        for key in ordered.expressions if ordered else ():  # PostgreSQL requires equal expressions
+            if key.this == members[0]:
+                key.set("this", _null_if_long(key.this.copy(), max_characters))
+    is_keyed = len(members) > 1  # a key cannot be left out
+    for index, member in enumerate(list(members)):
+        limited = (
             _truncate(member.copy(), max_characters)
-            if keyed and not at
+            if is_keyed and not index
             else _null_if_long(member.copy(), max_characters)
         )
-        member.replace(short)
+        member.replace(limited)
 
 
 def _null_if_long(value: exp.Expr, max_characters: int) -> exp.Expr:
@@ -344,13 +349,14 @@ def _null_if_long(value: exp.Expr, max_characters: int) -> exp.Expr:
 
 
 def _can_grow(call: exp.Expr) -> bool:
-    new = call.args.get("replacement")
-    return new is not None and not (isinstance(new, exp.Literal) and len(new.name) <= 10)
+    """Return whether a replacement can make a text much longer."""
+    replacement = call.args.get("replacement")
+    return replacement is not None and not (isinstance(replacement, exp.Literal) and len(replacement.name) <= 10)
 
 
 def _as_double(made: exp.Expr) -> None:
-    """A power of an exact number can have a hundred thousand digits; that of a double has sixteen."""
-    power = made.args.get("expression")
-    small = isinstance(power, exp.Literal) and power.is_int and int(power.name) <= 3
-    if not small or made.find_ancestor(exp.Pow, exp.Exp) or made.this.find(exp.Pow, exp.Exp):
+    """Compute a power in doubles: that of an exact number can have a hundred thousand digits."""
+    exponent = made.args.get("expression")
+    is_small = isinstance(exponent, exp.Literal) and exponent.is_int and int(exponent.name) <= 3
+    if not is_small or made.find_ancestor(exp.Pow, exp.Exp) or made.this.find(exp.Pow, exp.Exp):
         made.set("this", exp.Cast(this=made.this.copy(), to=exp.DataType.build("double")))

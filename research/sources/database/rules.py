@@ -1,8 +1,8 @@
-"""Questions on scenic areas to SQL by rules, in Chinese and English: the common shapes and no others.
+"""Rules that write SQL for questions on scenic areas, for the common shapes in Chinese and English.
 
-A question is read piece by piece, and every piece that was understood is taken out of it. What is left
-must be words that mean nothing here (的, please); if anything else is left, the rules say what they did
-not understand and answer nothing. So they can be at a loss, but not wrong in silence.
+A question is read piece by piece, and every recognised piece is removed from it. The rest must be
+words without meaning here (的, please); if anything else is left, the rules report it and answer
+nothing. So they can fail to understand a question, but cannot misread it silently.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from research.sources.database.sights_question import (
 )
 from research.sources.database.statement_builder import build_statement
 
-DEFAULT_NEAREST_COUNT = 10  # if nobody says how many
+DEFAULT_NEAREST_COUNT = 10  # if the question has no number
 _LENGTH_UNIT = rf"({unit_pattern('length')})(?![a-z])"
 _ENGLISH_NUMBER = rf"(?:\d+|{alternation_pattern(numbers.NUMBER_WORDS)})"
 _AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
 
 
 def interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
-    """A question as SQL over `a_sight` and `tourist_spot`.
+    """Write the SQL over `a_sight` and `tourist_spot` for a question.
 
     Raises:
-        NotUnderstood: it is none of the known shapes, or has more in it than these.
-        NotHeld: it is about areas of another level, or in places that have none.
+        NotUnderstoodError: it has none of the known shapes, or contains more than these.
+        NotCoveredError: it is about areas of another level, or about places that have none.
     """
     try:
         return _interpret(question, vocabulary)
-    except NotUnderstoodError as lost:
-        lost.area_counts = (len(vocabulary.full_names), len(vocabulary.provinces))
+    except NotUnderstoodError as error:
+        error.area_counts = (len(vocabulary.full_names), len(vocabulary.provinces))
         raise
 
 
@@ -61,22 +61,22 @@ def _interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
         raise NotUnderstoodError(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
     text = re.sub(rf"[{numbers.HAN_DIGITS}]{{4}}(?=\s*年)", lambda year: f"{_parse_number(year[0]):g}", text)
-    asked = SightsQuestion(text, f" {text} ", detect_language(text))
-    _reject_unanswerable(asked)
-    _read_name_words(asked)
-    _read_names(asked, vocabulary)
-    if re.search(rf"{SIGN_PATTERN}.*\?.*{SIGN_PATTERN}|\?.*呢", asked.remaining):
-        raise NotUnderstoodError(asked.original)  # two questions
-    _assign_names(asked)
-    _resolve_prefixes(asked, vocabulary)
-    _check_places(asked, vocabulary)
+    parsed = SightsQuestion(text, f" {text} ", detect_language(text))
+    _reject_unanswerable(parsed)
+    _read_name_words(parsed)
+    _read_names(parsed, vocabulary)
+    if re.search(rf"{SIGN_PATTERN}.*\?.*{SIGN_PATTERN}|\?.*呢", parsed.remaining):
+        raise NotUnderstoodError(parsed.original)  # there are two questions
+    _assign_names(parsed)
+    _resolve_prefixes(parsed, vocabulary)
+    _check_places(parsed, vocabulary)
     for rule in (
         _read_distance, _read_years, _read_tickets, _read_groups, _read_order, _read_limit, _read_intents, _read_columns,
     ):  # fmt: skip
-        rule(asked)
-    if rest := _unrecognized(asked):
-        raise NotCoveredError(rest) if is_outside(rest) else asked.not_understood(rest)
-    return build_statement(asked, vocabulary)
+        rule(parsed)
+    if unrecognized := _unrecognized(parsed):
+        raise NotCoveredError(unrecognized) if is_outside(unrecognized) else parsed.not_understood(unrecognized)
+    return build_statement(parsed, vocabulary)
 
 
 _OTHER_LEVEL = re.compile(
@@ -87,7 +87,8 @@ _OTHER_LEVEL = re.compile(
 
 
 def _reject_unanswerable(parsed: SightsQuestion) -> None:
-    """What the tables cannot tell, though its words mean nothing by themselves."""
+    """Refuse questions that the tables cannot answer, although their words mean nothing by
+    themselves."""
     if level := _OTHER_LEVEL.search(parsed.remaining):
         raise NotCoveredError(level[0].strip())
     other = (
@@ -100,14 +101,15 @@ def _reject_unanswerable(parsed: SightsQuestion) -> None:
         raise NotUnderstoodError("national")
     union = rf"(?:和|以及|与|及|或者?|(?<![a-z])(?:and|or|plus)(?![a-z]))\s*(?:the |all |those )?{_AREA_NOUN}*(?:scenic |5A )*(?:景区|景点|areas|sights|sites|attractions|spots)"
     if match := re.search(union, parsed.remaining, re.I):
-        raise NotUnderstoodError(match[0].strip())  # these and those: not what is both
+        raise NotUnderstoodError(match[0].strip())  # a union, not an intersection of conditions
 
 
-# What is named
+# Names
 
 
 def _read_name_words(parsed: SightsQuestion) -> None:
-    """Areas with a word in their names. Before names are looked for, which the word may be one of."""
+    """Read a word that the names of areas must contain. This runs before names are looked for,
+    because the word may be one of them."""
     word = r"[“\"「『'‘]?([\u4e00-\u9fff]{1,6}?)[”\"」』'’]?"
     match = re.search(rf"(?:景区)?名(?:字|称)?(?:里面|里|中)?(?:带有?|含有?|包含|包括|有)\s*{word}\s*字?(?=的|\s|$)", parsed.remaining)  # fmt: skip
     match = match or re.search(
@@ -134,33 +136,33 @@ def _read_name_words(parsed: SightsQuestion) -> None:
 
 
 def _read_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """Areas, cities and provinces, the longest names before the others: 黄山市 is no 黄山. Each
-    becomes a sign in the text."""
+    """Replace the names of areas, cities and provinces by signs, the longest names first: 黄山市 is
+    not 黄山."""
     forms: list[tuple[str, int, tuple[str, ...]]] = []
     forms += [(name, 0, (str(gid),)) for name, gid in {**vocabulary.short_names, **vocabulary.areas}.items()]
     short = {short_province(name) for name in vocabulary.provinces}
     for name in vocabulary.provinces:
-        spelt = (name, short_province(name), PROVINCES_EN.get(name, ""))
-        forms += [(form, 1, (name,)) for form in spelt if form]
+        spellings = (name, short_province(name), PROVINCES_EN.get(name, ""))
+        forms += [(form, 1, (name,)) for form in spellings if form]
     forms += [(name, 1, of) for name, of in REGIONS.items() if set(of) <= set(vocabulary.provinces)]
-    several: dict[str, set[str]] = {}
+    city_names: dict[str, set[str]] = {}
     for name in vocabulary.cities:
         if name in vocabulary.provinces:
-            continue  # 北京市 is both; as a province it has all of it
-        spelt = (name, short_city(name), CITIES_EN.get(name, ""))
-        for form in filter(None, spelt):
+            continue  # 北京市 is both; the province covers all of it
+        spellings = (name, short_city(name), CITIES_EN.get(name, ""))
+        for form in filter(None, spellings):
             if form not in short:
-                several.setdefault(form, set()).add(name)
-    forms += [(form, 2, tuple(sorted(of))) for form, of in several.items()]
-    bare = "".join(parsed.remaining.split()).lower()
-    there = [item for item in forms if "".join(item[0].split()).lower() in bare]
-    for form, kind, of in sorted(there, key=lambda item: (-len(item[0]), item[1])):
-        after = {0: "", 1: r"(?:\s+province)?", 2: r"(?:\s+city)?"}[kind]
+                city_names.setdefault(form, set()).add(name)
+    forms += [(form, 2, tuple(sorted(of))) for form, of in city_names.items()]
+    compact = "".join(parsed.remaining.split()).lower()
+    present = [item for item in forms if "".join(item[0].split()).lower() in compact]
+    for form, kind, of in sorted(present, key=lambda item: (-len(item[0]), item[1])):
+        suffix = {0: "", 1: r"(?:\s+province)?", 2: r"(?:\s+city)?"}[kind]
         if kind == 1 and of[0] in MUNICIPALITIES:
-            after = r"(?:\s+city|市)?"
-        while match := re.search(_name_pattern(form) + after, parsed.remaining, re.I):
+            suffix = r"(?:\s+city|市)?"
+        while match := re.search(_name_pattern(form) + suffix, parsed.remaining, re.I):
             if kind == 2 and len(of) > 1:
-                raise NotUnderstoodError(form)  # two cities are written so
+                raise NotUnderstoodError(form)  # the name of two cities
             parsed.remaining = (
                 f"{parsed.remaining[: match.start()]}{chr(FIRST_SIGN + len(parsed.matched_names))}"
                 f"{parsed.remaining[match.end() :]}"
@@ -171,39 +173,39 @@ def _read_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
 
 
 def _prefer_mountains(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """黄山 is a city and a mountain: the mountain, where distances or what is known of one area is asked
-    for."""
+    """Read the name of a city that is also a mountain, such as 黄山, as the mountain where a distance
+    or a fact about one area is requested."""
     for number, (kind, _of) in enumerate(parsed.name_kinds):
         area = vocabulary.areas.get(f"{parsed.matched_names[number]}风景区")
         if kind != 2 or area is None:
             continue
         sign = chr(FIRST_SIGN + number)
         near = rf"(?:离|距离?|到)\s*{sign}|{sign}\s*(?:附近|周边|周围|方圆)"
-        told = (rf"{sign}\s*的?(?:{pattern})" for pattern, _ in _COLUMN_PATTERNS)
-        if any(re.search(wording, parsed.remaining, re.I) for wording in (near, *told)):
+        column_wordings = (rf"{sign}\s*的?(?:{pattern})" for pattern, _ in _COLUMN_PATTERNS)
+        if any(re.search(wording, parsed.remaining, re.I) for wording in (near, *column_wordings)):
             parsed.name_kinds[number] = (0, (str(area),))
 
 
 def _name_pattern(name: str) -> str:
-    """A name as it stands in a text: one in Latin letters only as whole words."""
+    """Return a pattern that finds a name in a text; one in Latin letters only as whole words."""
     form = re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]")
     return rf"(?<![A-Za-z]){form}(?![A-Za-z])" if not re.search(r"[\u4e00-\u9fff]", name) else form
 
 
 def _assign_names(parsed: SightsQuestion) -> None:
-    """What the names are for: places to look in, those to leave out, and areas."""
+    """Assign the names to their purposes: places to search in, exclusions, and areas."""
     some = rf"({SIGN_PATTERN}(?:\s*(?:和|与|及|以及|、|,|and|or)?\s*{SIGN_PATTERN})*)"
-    out = parsed.consume(
+    exclusion = parsed.consume(
         rf"除(?:了|去)?\s*{some}\s*(?:市|省)?\s*(?:以外|之外|外)|(?:不在|不是|不属于|不包括|不含|非)\s*{some}\s*(?:的|境内)?"
     ) or parsed.consume(
         rf"{some}\s*(?:以外|之外)|(?<![a-z])(?:(?:but |that are |which are )*not (?:in|from)|except(?: for| in)?|excluding|outside(?: of)?|other than)\s+{some}"
     )
-    left = next((text for text in out.groups() if text), "") if out else ""
-    told = [chr(FIRST_SIGN + number) for number in range(len(parsed.name_kinds))]
-    for sign in sorted(told, key=f"{parsed.remaining}{left}".find):
+    excluded = next((text for text in exclusion.groups() if text), "") if exclusion else ""
+    signs = [chr(FIRST_SIGN + number) for number in range(len(parsed.name_kinds))]
+    for sign in sorted(signs, key=f"{parsed.remaining}{excluded}".find):
         number = ord(sign) - FIRST_SIGN
         kind, of = parsed.name_kinds[number]
-        if sign in left:
+        if sign in excluded:
             column = ("s.gid", "s.province", "s.city")[kind]
             parsed.exclusions += [(column, name, parsed.matched_names[number]) for name in of]
         elif kind == 0:
@@ -211,14 +213,18 @@ def _assign_names(parsed: SightsQuestion) -> None:
         else:
             found = parsed.provinces if kind == 1 else parsed.cities
             found += [name for name in of if name not in found]
-    way = rf"(?:从|(?<![a-z])from)\s*{SIGN_PATTERN}\s*(?:到|至|to(?![a-z]))\s*{SIGN_PATTERN}"
-    if len(parsed.areas) != 2 and re.search(way, parsed.remaining, re.I):
-        raise parsed.not_understood(parsed.remaining)  # a way, not two places
+    route = rf"(?:从|(?<![a-z])from)\s*{SIGN_PATTERN}\s*(?:到|至|to(?![a-z]))\s*{SIGN_PATTERN}"
+    if len(parsed.areas) != 2 and re.search(route, parsed.remaining, re.I):
+        raise parsed.not_understood(parsed.remaining)  # a route, not two places
     parsed.remaining = re.sub(rf"({SIGN_PATTERN})\s*(?:or|或者?)\s*(?={SIGN_PATTERN})", r"\1、", parsed.remaining)
 
 
 def _check_places(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """Several places: alternatives, or one in the other. What could be both is not understood."""
+    """Check that several places are alternatives, or that one lies in the other.
+
+    Raises:
+        NotUnderstoodError: both readings are possible.
+    """
     if not (parsed.provinces and parsed.cities):
         return
     names = "、".join([*parsed.provinces, *parsed.cities])
@@ -227,41 +233,46 @@ def _check_places(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
         parsed.provinces = []
         return
     of = {city: province for province, city in vocabulary.locations.values()}
-    inside = all(of.get(city, parsed.provinces[0]) == parsed.provinces[0] for city in parsed.cities)
+    is_inside = all(of.get(city, parsed.provinces[0]) == parsed.provinces[0] for city in parsed.cities)
     between = rf"{SIGN_PATTERN}\s*(?:和|与|及|以及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN_PATTERN}"
-    many = re.search(between, parsed.remaining, re.I) and not re.search(
+    is_list = re.search(between, parsed.remaining, re.I) and not re.search(
         rf"{SIGN_PATTERN}\s*,\s*{SIGN_PATTERN}\s*$", parsed.remaining
     )
-    if len(parsed.provinces) > 1 or not inside or (many and len(parsed.cities) == 1):
-        raise NotUnderstoodError(names)  # both, or one in the other?
-    if len(parsed.cities) > 1 and many and not re.match(SIGN_PATTERN, parsed.remaining.strip()):
+    if len(parsed.provinces) > 1 or not is_inside or (is_list and len(parsed.cities) == 1):
+        raise NotUnderstoodError(names)  # both places, or one within the other?
+    if len(parsed.cities) > 1 and is_list and not re.match(SIGN_PATTERN, parsed.remaining.strip()):
         raise NotUnderstoodError(names)
 
 
 def _resolve_prefixes(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
-    """杭州西湖 is 西湖, and 沈阳故宫 is not the one in Beijing."""
+    """Drop a place in front of an area that lies in it: 杭州西湖 is 西湖.
+
+    Raises:
+        NotUnderstoodError: the area lies elsewhere, as in 沈阳故宫, or the place may be meant by
+            itself.
+    """
     for number, (kind, of) in enumerate(parsed.name_kinds):
         before = chr(FIRST_SIGN + number)
-        for other, (also, gids) in enumerate(parsed.name_kinds):
-            if not kind or also:
+        for other, (other_kind, gids) in enumerate(parsed.name_kinds):
+            if not kind or other_kind:
                 continue
             area = chr(FIRST_SIGN + other)
             if re.search(rf"{area}\s*(?:,|in|of)?\s*{before}", parsed.remaining):
-                raise parsed.not_understood(parsed.remaining)  # near it, in the city? or it, which is in the city?
+                raise parsed.not_understood(parsed.remaining)  # areas near it in the city, or the area in the city?
             if not re.search(rf"{before}\s*(?:市|省|的)?\s*{area}", parsed.remaining):
                 continue
             if of[0] not in vocabulary.locations.get(int(gids[0]), ()):
                 raise NotUnderstoodError(f"{parsed.matched_names[number]}{parsed.matched_names[other]}")
-            found = parsed.provinces if kind == 1 else parsed.cities
-            if of[0] in found:
-                found.remove(of[0])
+            places = parsed.provinces if kind == 1 else parsed.cities
+            if of[0] in places:
+                places.remove(of[0])
 
 
 # Conditions
 
 
 def _read_distance(parsed: SightsQuestion) -> None:
-    """Within a distance of an area, the nearest to one, or how far two are from each other."""
+    """Read a distance from an area, the nearest areas to one, or the distance between two."""
     if not parsed.areas:
         return
     if len(parsed.areas) == 2 and parsed.consume(
@@ -274,7 +285,7 @@ def _read_distance(parsed: SightsQuestion) -> None:
         parsed.intents.add("distance")
         return
     of = r"(?:away\s+)?(?:of|from|around)?"
-    far = (
+    within = (
         parsed.consume(
             rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}\s*{of}"
         )
@@ -283,21 +294,21 @@ def _read_distance(parsed: SightsQuestion) -> None:
         )
         or parsed.consume(rf"(?:周边|附近|周围|方圆)\s*({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}")
     )
-    if far:
+    if within:
         parsed.centre_mode = "within"
-        parsed.radius_km = _parse_number(far[1]) * unit_factor(far[2], "length") / 1000
+        parsed.radius_km = _parse_number(within[1]) * unit_factor(within[2], "length") / 1000
         parsed.consume(r"(?:距离|离|距)")
         parsed.consume(r"周边|附近|周围|方圆")
-    near = parsed.consume(
+    nearest = parsed.consume(
         rf"(?:the\s+)?({_ENGLISH_NUMBER})?\s*(?:nearest|closest)\s*({_ENGLISH_NUMBER})?(?![a-z\d])"
     ) or parsed.consume(rf"最近的?\s*({numbers.NUMBER_PATTERN})?\s*(?:个|家|处|座)?()(?!年)")
-    if near:
+    if nearest:
         parsed.consume(r"(?:距离|离|距)|(?<![a-z])(?:to|from)(?![a-z])")
-        number = near[1] or near[2]
+        number = nearest[1] or nearest[2]
         parsed.centre_mode = parsed.centre_mode or "nearest"
-        parsed.max_rows = int(_parse_number(number)) if number else 0 if far else DEFAULT_NEAREST_COUNT
+        parsed.max_rows = int(_parse_number(number)) if number else 0 if within else DEFAULT_NEAREST_COUNT
         if number and not parsed.max_rows:
-            raise parsed.not_understood(near[0])
+            raise parsed.not_understood(nearest[0])
         single = re.search(
             r"(?:nearest|closest)\s+(?:5A\s+)?(?:scenic\s+|tourist\s+)?(?:area|sight|site|attraction|spot|place|one)(?![a-z])",
             parsed.original,
@@ -313,33 +324,34 @@ def _read_distance(parsed: SightsQuestion) -> None:
 
 
 def _read_years(parsed: SightsQuestion) -> None:
+    """Read a condition on the year of rating."""
     year = r"((?:19|20)\d\d)"
     verb = r"(?:被)?(?:评定|评为|评上|评选|获评|列为|成为|晋级|晋升|批准|入选|新增|新评|评)(?:为|成|了|上)?的?"
-    said = rf"(?:\s*{verb})?"
+    suffix = rf"(?:\s*{verb})?"
     rated = r"(?:(?:were |was |been )?(?:rated|added|awarded|listed|new)\s+)?"
     rules: tuple[tuple[str, Callable[[re.Match[str]], tuple[str, str, str]]], ...] = (
-        (rf"{year}\s*年?\s*(?:到|至|-|~|—|–)\s*{year}\s*年?(?:之?间|期间)?{said}", _rated_between),
+        (rf"{year}\s*年?\s*(?:到|至|-|~|—|–)\s*{year}\s*年?(?:之?间|期间)?{suffix}", _rated_between),
         (rf"{rated}(?:between|from)\s+{year}\s+(?:and|to|until)\s+{year}", _rated_between),
         (rf"{rated}(?:from\s+)?{year}\s*(?:-|~|—|–|to)\s*{year}", _rated_between),
         (rf"{rated}in the {year[:-1]})s", _rated_in_decade),
-        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以后|之后|以来){said}", _rated_from),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以后|之后|以来){suffix}", _rated_from),
         (rf"{rated}in\s+(?:or\s+(?:after|since)\s+{year}|{year}\s+or\s+(?:later|after))", _rated_from),
-        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以前|之前){said}", _rated_until),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以前|之前){suffix}", _rated_until),
         (rf"{rated}(?:in\s+or\s+before|until|by)\s+{year}", _rated_until),
-        (rf"{year}\s*年?\s*(?:以后|之后|后(?!半)){said}", _rated_after),
-        (rf"{year}\s*年?\s*(?:以前|之前|前(?![后\d])){said}", _rated_before),
-        (rf"自?从?{year}\s*年?(?:以|至今|起)来?{said}", _rated_from),
+        (rf"{year}\s*年?\s*(?:以后|之后|后(?!半)){suffix}", _rated_after),
+        (rf"{year}\s*年?\s*(?:以前|之前|前(?![后\d])){suffix}", _rated_before),
+        (rf"自?从?{year}\s*年?(?:以|至今|起)来?{suffix}", _rated_from),
         (rf"{rated}since\s+{year}", _rated_from),
         (rf"{rated}after\s+{year}", _rated_after),
         (rf"{rated}before\s+{year}", _rated_before),
         (rf"{rated}(?:5A\s+)?(?:in|during)\s+{year}", _rated_in),
-        (rf"{year}\s*年(?:度)?{said}", _rated_in),
+        (rf"{year}\s*年(?:度)?{suffix}", _rated_in),
     )  # fmt: skip
     for pattern, sense in rules:
         if match := parsed.consume(pattern):
             test, zh, en = sense(match)
-            spoken = rf"{verb}|rated|rating|added|awarded|listed|(?<![a-z])new(?![a-z])"
-            if sense is _rated_in and not re.search(spoken, parsed.original, re.I):
+            rating_words = rf"{verb}|rated|rating|added|awarded|listed|(?<![a-z])new(?![a-z])"
+            if sense is _rated_in and not re.search(rating_words, parsed.original, re.I):
                 parsed.bare_year = match[0].strip()
             parsed.conditions.append((f"s.year_rated {test}", parsed.choose_text(zh, en)))
             parsed.consume(rf"{verb}(?![a-z])|(?<![a-z])(?:rated|added|awarded|new)(?![a-z])")
@@ -352,8 +364,8 @@ def _matched_year(match: re.Match[str]) -> str:
 
 def _rated_between(match: re.Match[str]) -> tuple[str, str, str]:
     first, last = sorted((match[1], match[2]))
-    told = (f"{first} 至 {last} 年评定", f"rated from {first} to {last}")
-    return f"BETWEEN {first} AND {last}", *told
+    wordings = (f"{first} 至 {last} 年评定", f"rated from {first} to {last}")
+    return f"BETWEEN {first} AND {last}", *wordings
 
 
 def _rated_in_decade(match: re.Match[str]) -> tuple[str, str, str]:
@@ -384,6 +396,7 @@ def _rated_in(match: re.Match[str]) -> tuple[str, str, str]:
 
 
 def _read_tickets(parsed: SightsQuestion) -> None:
+    """Read a condition on the ticket price."""
     unit = rf"(?:{unit_pattern('yuan')})钱?"
     ticket = r"(?:with\s+(?:a\s+)?)?(?:门票|票价|tickets?(?: prices?)?)?(?:价格|费用)?\s*(?:is|are|cost(?:s|ing)?|在|为|是)?\s*"
     rules = (
@@ -404,9 +417,9 @@ def _read_tickets(parsed: SightsQuestion) -> None:
         rf"{ticket}(?:between\s+|from\s+)?({numbers.NUMBER_PATTERN})\s*(?:{unit})?\s*(?:到|至|-|~|—|–|and|to)\s*({numbers.NUMBER_PATTERN})\s*{unit}(?:之间|的)?"
     )
     if range_:
-        least, most = sorted((_parse_number(range_[1]), _parse_number(range_[2])))
-        zh, en = f"门票 {least:g} 至 {most:g} 元", f"with tickets from {least:g} to {most:g} yuan"
-        _add_price_condition(parsed, f"BETWEEN {least:g} AND {most:g}", zh, en)
+        minimum, maximum = sorted((_parse_number(range_[1]), _parse_number(range_[2])))
+        zh, en = f"门票 {minimum:g} 至 {maximum:g} 元", f"with tickets from {minimum:g} to {maximum:g} yuan"
+        _add_price_condition(parsed, f"BETWEEN {minimum:g} AND {maximum:g}", zh, en)
         return
     for pattern, sign in rules:
         if match := parsed.consume(pattern):
@@ -425,13 +438,13 @@ def _read_tickets(parsed: SightsQuestion) -> None:
 
 
 def _add_price_condition(parsed: SightsQuestion, test: str, zh: str, en: str) -> None:
-    if not (test == "= 0" and parsed.areas and not parsed.centre_mode):  # 故宫免费吗: the price tells
+    if not (test == "= 0" and parsed.areas and not parsed.centre_mode):  # 故宫免费吗 is answered by the price
         parsed.conditions.append((f"t.ticket_cny {test}", parsed.choose_text(zh, en)))
     parsed.needs_spots = True
     parsed.columns += ["t.ticket_cny", "t.ticket_year"]
 
 
-# What is wanted
+# Shape of the answer
 
 _GROUP_WORDS = {
     "s.province": (r"省(?:份|市|区)*", r"provinces?"),
@@ -448,8 +461,9 @@ _COMPARISON_WORDS = {
 
 
 def _read_groups(parsed: SightsQuestion) -> None:
+    """Read by which column areas are to be counted."""
     if parsed.areas and not parsed.centre_mode:
-        return  # 故宫是哪一年评的: a column of one area
+        return  # 故宫是哪一年评的 asks for a column of one area
     if _read_group_condition(parsed) or _read_extreme_groups(parsed) or _read_each_place(parsed):
         return
     single = {
@@ -459,14 +473,14 @@ def _read_groups(parsed: SightsQuestion) -> None:
     }
     for column, pattern in single.items():
         if parsed.consume(pattern):
-            listed = re.search(
+            asks_list = re.search(
                 r"名单|清单|列表|列出来?|列举|有?哪些|(?<![a-z])(?:list|show|which)(?![a-z])",
                 parsed.remaining,
                 re.I,
             )
-            counted = re.search(r"数量|多少|几|总数|统计|how many|number|count", parsed.original, re.I)
-            if listed and not counted and column != "s.year_rated":
-                return  # which is how a list is ordered anyhow
+            asks_count = re.search(r"数量|多少|几|总数|统计|how many|number|count", parsed.original, re.I)
+            if asks_list and not asks_count and column != "s.year_rated":
+                return  # lists have this order anyway
             parsed.group_column = column
             parsed.intents.add("count")
             parsed.consume(r"(?:数量|个数)?的?(?:排名|排行榜?|排序)|(?<![a-z])ranked(?![a-z])")
@@ -476,7 +490,7 @@ def _read_groups(parsed: SightsQuestion) -> None:
 
 
 def _read_group_condition(parsed: SightsQuestion) -> bool:
-    """哪些省超过 15 个: the groups that have so many."""
+    """Read a condition on the counts of groups: 哪些省超过 15 个."""
     zh, en = [f"(?:{'|'.join(kinds)})" for kinds in zip(*list(_GROUP_WORDS.values())[:2], strict=True)]
     signs = sorted(_COMPARISON_WORDS, key=len, reverse=True)
     match = parsed.consume(
@@ -485,17 +499,17 @@ def _read_group_condition(parsed: SightsQuestion) -> bool:
     if match:
         kind, sign, number = match.groups()
     else:
-        said = rf"({'|'.join(s for s in signs if not s.isascii())})\s*({numbers.NUMBER_PATTERN})\s*(?:个|家|处|座)(?:以上)?"
-        found = re.search(said, parsed.remaining)
-        where = found and re.search(
+        pattern = rf"({'|'.join(s for s in signs if not s.isascii())})\s*({numbers.NUMBER_PATTERN})\s*(?:个|家|处|座)(?:以上)?"
+        comparison = re.search(pattern, parsed.remaining)
+        where = comparison and re.search(
             rf"(?:哪些|哪几个|(?<=的)|有)({zh})(?![a-z])|(?<=\s)({zh})(?=\s*$)", parsed.remaining
         )
-        if not found or not where:
+        if not comparison or not where:
             return False
-        parsed.consume(said)
+        parsed.consume(pattern)
         parsed.consume(rf"(?:哪些|哪几个|(?<=的)|有)({zh})|(?<=\s)({zh})(?=\s*$)")
         parsed.consume(r"数量|个数|数")
-        kind, (sign, number) = where[1] or where[2], (found[1], found[2])
+        kind, (sign, number) = where[1] or where[2], (comparison[1], comparison[2])
     parsed.group_column = _group_column(kind)
     parsed.group_condition = (_COMPARISON_WORDS[sign.lower()], f"{_parse_number(number):g}")
     parsed.intents.add("count")
@@ -503,25 +517,25 @@ def _read_group_condition(parsed: SightsQuestion) -> bool:
 
 
 def _read_extreme_groups(parsed: SightsQuestion) -> bool:
-    """The groups with the most or the fewest areas, and so many of them."""
+    """Read a request for the groups with the most or the fewest areas, and their number."""
     for column, (zh, en) in _GROUP_WORDS.items():
-        found = (
+        english = (
             parsed.consume(rf"(?<![a-z])rank(?:ing of)?\s+()()(?:the\s+|all\s+|chinese\s+)*{en}\s+by\s+(?:their\s+|the\s+)?(?:number|count)(?:\s+of)?(?![a-z])")
             or parsed.consume(rf"(?<![a-z])(top|bottom)\s+({_ENGLISH_NUMBER})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
             or parsed.consume(rf"(?:which\s+|the\s+)?()({_ENGLISH_NUMBER})?\s*{en}\s+(?:that\s+)?(?:has|have|had|with)\s+(?:the\s+)?(most|fewest|least)(?:\s+number of)?(?![a-z]|\s+expensive)")
         )  # fmt: skip
-        if named := parsed.consume(rf"(最[多少])的?\s*前?\s*({numbers.NUMBER_PATTERN})\s*(?:个|名)?\s*{zh}"):
-            word, parsed.max_rows = named[1], int(_parse_number(named[2]))
-        elif found:
-            word = next((text for text in found.groups() if text and text.lower() in _EXTREME_WORDS), "most")
-            parsed.max_rows = int(_parse_number(found[2])) if found[2] else 0
+        if chinese := parsed.consume(rf"(最[多少])的?\s*前?\s*({numbers.NUMBER_PATTERN})\s*(?:个|名)?\s*{zh}"):
+            word, parsed.max_rows = chinese[1], int(_parse_number(chinese[2]))
+        elif english:
+            word = next((text for text in english.groups() if text and text.lower() in _EXTREME_WORDS), "most")
+            parsed.max_rows = int(_parse_number(english[2])) if english[2] else 0
         else:
-            which = rf"哪(?:一)?(?:个|座)?{zh}|(?<!每个)(?<!各){zh}(?:是)?哪(?:一|里|些)?个?|(?<=最多的){zh}|(?<=最少的){zh}"
-            said = re.search(r"最[多少](?!\s*\d)", parsed.remaining)
-            if not said or not re.search(which, parsed.remaining):
+            question_pattern = rf"哪(?:一)?(?:个|座)?{zh}|(?<!每个)(?<!各){zh}(?:是)?哪(?:一|里|些)?个?|(?<=最多的){zh}|(?<=最少的){zh}"
+            superlative = re.search(r"最[多少](?!\s*\d)", parsed.remaining)
+            if not superlative or not re.search(question_pattern, parsed.remaining):
                 continue
-            parsed.consume(which)
-            word = said[0]
+            parsed.consume(question_pattern)
+            word = superlative[0]
             parsed.consume(rf"{word}的?\s*(?:前\s*)?({numbers.NUMBER_PATTERN})?\s*(?:个|名)?")
         parsed.group_column = column
         parsed.intents.add("count")
@@ -535,18 +549,18 @@ def _read_extreme_groups(parsed: SightsQuestion) -> bool:
 
 
 def _read_each_place(parsed: SightsQuestion) -> bool:
-    """杭州和苏州各有多少: one count for each of the places that were named."""
+    """Read a request for one count per named place: 杭州和苏州各有多少."""
     places = parsed.provinces or parsed.cities
     if len(places) < 2 or parsed.exclusions or parsed.areas:
         return False
-    said = parsed.consume(
+    match = parsed.consume(
         r"分别有?|各自?(?=有)|对比|比较|(?<![a-z])(?:compare(?:d)?|vs\.?|versus|respectively)(?![a-z])"
     ) or parsed.consume(r"(?<=how many)\s+each|(?<![a-z])(?:in\s+)?each(?:\s+of)?(?![a-z])")
-    if not said:
+    if not match:
         return False
     counted = re.search(r"多少|几|数量|个数|how many|number|count", parsed.original, re.I)
     if not counted:
-        raise parsed.not_understood(said[0])
+        raise parsed.not_understood(match[0])
     parsed.group_column = "s.province" if parsed.provinces else "s.city"
     parsed.intents.add("count")
     return True
@@ -559,16 +573,17 @@ def _group_column(text: str) -> str:
 
 
 def _read_order(parsed: SightsQuestion) -> None:
+    """Read a superlative, or an order of all areas."""
     if parsed.centre_mode == "nearest":
         return
     _read_full_order(parsed)
     ticket = "t.ticket_cny"
-    for zh, en, order, said_zh, said_en in data.rows("sight_orders.tsv"):
+    for zh, en, order, wording_zh, wording_en in data.rows("sight_orders.tsv"):
         column = order.partition(" ")[0]
         if match := parsed.consume(rf"{zh}|(?<![a-z]){en}(?![a-z])"):
             if parsed.ordering or parsed.group_column or parsed.centre_mode:
-                raise parsed.not_understood(match[0])  # 每个省最贵的: one of each is another shape
-            parsed.ordering = (order, column, parsed.choose_text(said_zh, said_en))
+                raise parsed.not_understood(match[0])  # 每个省最贵的 asks for one of each, another shape
+            parsed.ordering = (order, column, parsed.choose_text(wording_zh, wording_en))
             parsed.conditions.append((f"{column} IS NOT NULL", ""))
             parsed.needs_spots = parsed.needs_spots or column == ticket
             if column == ticket:
@@ -577,18 +592,18 @@ def _read_order(parsed: SightsQuestion) -> None:
 
 
 def _read_full_order(parsed: SightsQuestion) -> None:
-    """All of them, in an order; what has no value goes last."""
+    """Read an order of all areas; unknown values go last."""
     down = r"(?:从|由)?(?:高到低|大到小|晚到早|新到旧|贵到便宜)|降序|倒序"
     up = r"(?:从|由)?(?:低到高|小到大|早到晚|旧到新|便宜到贵)|升序"
     match = parsed.consume(
         rf"按(?:照)?(门票|票价|价格)?(?:价格)?((?:评定)?(?:年份|时间))?的?\s*(?:({down})|{up})?\s*(?:排序|排列|排)?(?=的|列|\s|$|,)"
     )
     if match and (match[1] or match[2]) and re.search("排|到|序", match[0]):
-        column, way = "t.ticket_cny" if match[1] else "s.year_rated", " DESC" if match[3] else ""
+        column, direction = "t.ticket_cny" if match[1] else "s.year_rated", " DESC" if match[3] else ""
     elif match:
         raise parsed.not_understood(match[0])
     else:
-        english_ways = {
+        english_orders = {
             r"newest first|latest first|most recent first": ("s.year_rated", " DESC"),
             r"oldest first|earliest first": ("s.year_rated", ""),
             r"cheapest first": ("t.ticket_cny", ""),
@@ -596,24 +611,25 @@ def _read_full_order(parsed: SightsQuestion) -> None:
             r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:ticket )?price": ("t.ticket_cny", ""),
             r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year (?:they|it) (?:got|received|were given|was given) (?:their|its|the) rating|year|rating year|year of rating)": ("s.year_rated", ""),
         }  # fmt: skip
-        for pattern, (by, way) in english_ways.items():
+        for pattern, (by, direction) in english_orders.items():
             column = by
             if parsed.consume(rf"(?<![a-z])(?:the )?(?:{pattern})(?![a-z])"):
                 if parsed.consume(r"(?<![a-z])(?:desc|descending)(?![a-z])"):
-                    way = " DESC"
+                    direction = " DESC"
                 parsed.consume(r"(?<![a-z])(?:asc|ascending)(?![a-z])")
                 break
         else:
             return
     if parsed.group_column or parsed.centre_mode:
         raise parsed.not_understood(parsed.remaining)
-    parsed.ordering, parsed.orders_all = (f"{column} IS NULL, {column}{way}", column, ""), True
+    parsed.ordering, parsed.orders_all = (f"{column} IS NULL, {column}{direction}", column, ""), True
     parsed.needs_spots = parsed.needs_spots or column.startswith("t.")
     if column.startswith("t."):
         parsed.columns += ["t.ticket_cny", "t.ticket_year"]
 
 
 def _read_limit(parsed: SightsQuestion) -> None:
+    """Read how many rows are requested."""
     match = (
         parsed.consume(rf"(?:排名)?前\s*({numbers.NUMBER_PATTERN})\s*(?:个|名|家|处|座|位)?(?:的)?")
         or parsed.consume(rf"(?<![a-z])(?:top|first)\s+({_ENGLISH_NUMBER})(?![a-z\d])")
@@ -623,10 +639,11 @@ def _read_limit(parsed: SightsQuestion) -> None:
     if match:
         parsed.max_rows = int(_parse_number(match[1]))
         if not parsed.max_rows or (parsed.ordering is None and not parsed.group_column and not parsed.centre_mode):
-            raise parsed.not_understood(match[0])  # the first by what?
+            raise parsed.not_understood(match[0])  # the order is not given
 
 
 def _read_intents(parsed: SightsQuestion) -> None:
+    """Read the requested kinds of answer: an average, a count or a list."""
     if parsed.areas and not parsed.centre_mode:  # 门票多少 asks for a price
         parsed.consume(r"分别|各自")
         parsed.remaining = re.sub(r"(门票|票价)(?:价格)?\s*(?:是|为)?多少钱?", r"\1", parsed.remaining)
@@ -657,6 +674,7 @@ _COLUMN_PATTERNS = tuple((said, columns.split("|")) for columns, said in data.ro
 
 
 def _read_columns(parsed: SightsQuestion) -> None:
+    """Read the requested columns."""
     for pattern, columns in _COLUMN_PATTERNS:
         while parsed.consume(pattern):
             parsed.columns += [column for column in columns if column not in parsed.columns]
@@ -668,17 +686,17 @@ def _read_columns(parsed: SightsQuestion) -> None:
     if len(parsed.areas) > 1:
         parsed.consume(r"分别|各自?|respectively")
     if parsed.bare_year and ("count" in parsed.intents or parsed.needs_spots or parsed.areas or parsed.columns):
-        raise NotUnderstoodError(parsed.bare_year)  # how many there were then, or how many were rated then?
+        raise NotUnderstoodError(parsed.bare_year)  # areas that existed then, or areas rated then?
 
 
-# What may be left
+# Words that may remain
 
 _IGNORED_ZH = re.compile(data.words("sights")["means nothing"])
 _IGNORED_EN = frozenset(data.words("sights")["means nothing en"].split("|"))
 
 
 def _unrecognized(parsed: SightsQuestion) -> str:
-    """What of the question means something and was not understood."""
+    """Return the words of a question that have a meaning and were not understood."""
     text = re.sub(
         rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{SIGN_PATTERN})",
         " ",
@@ -687,24 +705,24 @@ def _unrecognized(parsed: SightsQuestion) -> str:
     )
     text = re.sub(rf"(?<={SIGN_PATTERN})['’]s(?![a-z])|{SIGN_PATTERN}\s*(?:境内)?", " ", text, flags=re.I)
     text = _IGNORED_ZH.sub(" ", text)
-    kept = []
+    unknown = []
     for word in re.findall(r"[A-Za-z0-9'’-]+|[^\sA-Za-z0-9'’-]+", text):
-        bare = word.strip("'’-\"“”()（）《》「」,.;:、?!。").lower()
-        if bare and bare not in _IGNORED_EN:
-            kept.append(word)
+        stripped = word.strip("'’-\"“”()（）《》「」,.;:、?!。").lower()
+        if stripped and stripped not in _IGNORED_EN:
+            unknown.append(word)
     joined = (
         re.search(r"(?:和|与|以及|(?<![a-z])and(?![a-z]))", parsed.remaining) if len(parsed.conditions) > 1 else None
     )
     if joined and len(parsed.matched_names) < 2 and parsed.language == "zh":
-        kept.append(joined[0])  # both conditions, or either?
-    return " ".join(kept)
+        unknown.append(joined[0])  # both conditions, or either?
+    return " ".join(unknown)
 
 
 def _parse_number(text: str) -> float:
-    """A number in figures or words of either language.
+    """Parse a number in figures or words of either language.
 
     Raises:
-        NotUnderstood: it is none, or is not one but several (三五).
+        NotUnderstoodError: it is none, or several (三五).
     """
     value = numbers.parse_number(text.lower())
     if value is None:

@@ -1,4 +1,4 @@
-"""What a database holds: its tables and columns, their types, what they mean, some of their values."""
+"""Schema of a database: its tables and columns with their types, comments and sample values."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from research.sources.database.catalog import DEFAULT_SCHEMAS, Catalog, qualifie
 from research.sources.database.size_estimate import find_excess, find_excessive_views
 
 FindComment = Callable[[str, str], str]
-"""From a table and one of its columns ("" for the table itself) to what it means, or ""."""
+"""Returns the comment on a table's column ("" for the table itself), or ""."""
 
 TableFilter = Callable[[str, str], bool]
-"""Whether a table may be read, by its schema and its name there."""
+"""Returns whether a table may be read, given its schema and name."""
 
-SCHEMA_TIMEOUT_SECONDS = 60  # seconds that finding out what a database holds may take
-MAX_VALUES = 40  # different values at most that are shown of a column
-MAX_UNREPEATED_VALUES = 5  # of values that need not be repeated
+SCHEMA_TIMEOUT_SECONDS = 60  # seconds that reading a schema may take
+MAX_VALUES = 40  # distinct values that are shown of a column
+MAX_UNREPEATED_VALUES = 5  # distinct values that need not occur repeatedly
 MAX_NAME_CHARS = 100  # characters of a name that is shown
 MAX_VALUE_CHARS = 40  # characters of a value that is shown
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaColumn:
-    """`values` are all its different values, if they are few and short: data, never instructions. It is
-    `needed` where no row is without a value, and `unique` where no two rows have the same."""
+    """A column.
+
+    `values` are all its distinct values, if they are few and short: data, never instructions.
+    `is_required` means that no row is without a value, `is_unique` that no two rows share one.
+    """
 
     name: str
     type: str
@@ -45,7 +48,7 @@ class SchemaColumn:
 
 @dataclass(frozen=True, slots=True)
 class SchemaTable:
-    """A table or a view. `schema` is "" where its name alone is enough."""
+    """A table or view. `schema` is "" where its name is enough to find it."""
 
     name: str
     columns: tuple[SchemaColumn, ...]
@@ -55,13 +58,13 @@ class SchemaTable:
 
     @property
     def qualified_name(self) -> str:
-        """Its name, with the schema before it where that has to be told."""
+        """Name of the table, with its schema in front where that is needed."""
         return qualified_name(self.name, self.schema, "")
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableObject:
-    """A table, a view or a column (`table.column`) that is left out because the engine cannot read it,
+    """A table, view or column (`table.column`) that is left out because the engine cannot read it,
     with the engine's reason."""
 
     name: str
@@ -70,8 +73,11 @@ class UnreadableObject:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """`home` and `path` are the schemas in which the engine looks for a name without one: see
-    `names.Catalogue`."""
+    """The readable tables of a database.
+
+    `default_schema` and `search_path` are the schemas in which the engine looks for a name without
+    one: see `catalog.Catalog`.
+    """
 
     dialect: Dialect
     tables: tuple[SchemaTable, ...]
@@ -80,21 +86,23 @@ class Schema:
     unreadable: tuple[UnreadableObject, ...] = ()
 
     def build_catalog(self) -> Catalog:
-        """For the guard: the columns of each table and their types."""
-        found: dict[str, dict[str, dict[str, str]]] = {}
+        """Build the catalog for the guard: the columns of each table and their types."""
+        columns_by_schema: dict[str, dict[str, dict[str, str]]] = {}
         for table in self.tables:
-            of = found.setdefault(table.schema, {})
-            of[table.name] = {column.name: column.type for column in table.columns}
+            columns_by_table = columns_by_schema.setdefault(table.schema, {})
+            columns_by_table[table.name] = {column.name: column.type for column in table.columns}
         unreadable = {each.name.lower(): each.reason for each in self.unreadable}
-        return Catalog(found.pop("", {}), self.default_schema, found, self.search_path, unreadable)
+        return Catalog(
+            columns_by_schema.pop("", {}), self.default_schema, columns_by_schema, self.search_path, unreadable
+        )
 
     def describe(self) -> str:
-        """The schema for a reader, with what is known of each table."""
+        """Describe all tables as text."""
         return "\n".join(line for table in self.tables for line in describe_table(table))
 
 
 def describe_table(table: SchemaTable, *, includes_values: bool = True) -> list[str]:
-    """A table for a reader: a line for it, and one for each column."""
+    """Describe a table as lines of text: one for the table, and one for each column."""
     lines = [f"{_display_name(table.qualified_name)}{_comment_suffix(table.comment)}"]
     for item in table.columns:
         line = f"  {_display_name(item.name)} {_display_name(item.type)}{' primary key' * item.is_key}"
@@ -107,7 +115,8 @@ def describe_table(table: SchemaTable, *, includes_values: bool = True) -> list[
 
 
 def _display_name(text: str) -> str:
-    """A name on one line and not endless: whoever made the database could call things anything."""
+    """Put a name on one line and shorten it, because the database may contain any text as a
+    name."""
     return to_single_line(text)[:MAX_NAME_CHARS]
 
 
@@ -122,13 +131,13 @@ def read_postgres_schema(
     table_filter: TableFilter | None,
     find_comment: FindComment | None,
 ) -> Schema:
-    """The tables and views of all schemas that the role of the connection may read, but no extension's
-    and none of the server's own."""
-    found = [ColumnRow(*row) for row in connection.exec_driver_sql(_POSTGRES_COLUMNS)]
-    unfilled = {(schema, name) for schema, name in connection.exec_driver_sql(_UNPOPULATED_VIEWS)}
+    """Read the tables and views of all schemas that the role may read, without those of extensions
+    and of the server."""
+    column_rows = [ColumnRow(*row) for row in connection.exec_driver_sql(_POSTGRES_COLUMNS)]
+    unpopulated = {(schema, name) for schema, name in connection.exec_driver_sql(_UNPOPULATED_VIEWS)}
 
     def reason(row: ColumnRow) -> str:
-        if (row.schema, row.table) in unfilled:
+        if (row.schema, row.table) in unpopulated:
             return "the materialized view has not been populated"
         view = f"{_quote_name(row.schema)}.{_quote_name(row.table)}".replace("%", "%%")
         try:
@@ -140,7 +149,7 @@ def read_postgres_schema(
             return first_line(str(error.orig))
         return ""
 
-    rows, unreadable = _separate_unreadable(_filter_rows(found, table_filter), default_schema, reason)
+    rows, unreadable = _separate_unreadable(_filter_rows(column_rows, table_filter), default_schema, reason)
     return Schema(
         "postgres", build_tables(rows, default_schema, find_comment), default_schema, tuple(search_path), unreadable
     )
@@ -149,16 +158,18 @@ def read_postgres_schema(
 def read_duckdb_schema(
     raw: Any, catalog: str, table_filter: TableFilter | None, find_comment: FindComment | None
 ) -> Schema:
-    """The tables and views of a file, which a connection of DuckDB's own has as a catalog. The tables
-    of a full-text index follow the table that it is on, and are never listed."""
-    from duckdb import Error, InterruptException  # a large engine, for those who use it
+    """Read the tables and views of a file, attached as a catalog to a DuckDB connection.
 
-    found = [ColumnRow(*row) for row in raw.execute(_DUCKDB_COLUMNS, [catalog]).fetchall()]
-    indexes = {f"fts_{row.schema}_{row.table}" for row in found}
-    chosen = _filter_rows((row for row in found if row.schema not in indexes), table_filter)
-    wanted = {row.table for row in chosen if row.is_view}
+    The tables of a full-text index belong to the table that it is on, and are never listed.
+    """
+    from duckdb import Error, InterruptException  # a large import, needed only for DuckDB files
+
+    column_rows = [ColumnRow(*row) for row in raw.execute(_DUCKDB_COLUMNS, [catalog]).fetchall()]
+    indexes = {f"fts_{row.schema}_{row.table}" for row in column_rows}
+    chosen = _filter_rows((row for row in column_rows if row.schema not in indexes), table_filter)
+    view_names = {row.table for row in chosen if row.is_view}
     views = raw.execute("select view_name, sql from duckdb_views() where database_name = $1 and not internal", [catalog])  # fmt: skip
-    excessive = find_excessive_views(raw, dict(views.fetchall())) if wanted else {}
+    excessive = find_excessive_views(raw, dict(views.fetchall())) if view_names else {}
 
     def reason(row: ColumnRow) -> str:
         view = ".".join(_quote_name(part) for part in (catalog, row.schema, row.table))
@@ -183,12 +194,14 @@ def _filter_rows(rows: Iterable[ColumnRow], table_filter: TableFilter | None) ->
 def _separate_unreadable(
     rows: Sequence[ColumnRow], default_schema: str, find_reason: Callable[[ColumnRow], str]
 ) -> tuple[list[ColumnRow], tuple[UnreadableObject, ...]]:
-    """The rows without those of views that the engine cannot read, and these views. `reason` says why
-    a view cannot be read, "" if it can."""
+    """Separate the rows of views that the engine cannot read from the others.
+
+    `find_reason` returns why a view cannot be read, "" if it can.
+    """
     views = {(row.schema, row.table): row for row in rows if row.is_view}
     reasons = {key: find_reason(row) for key, row in views.items()}
-    kept = [row for row in rows if not reasons.get((row.schema, row.table))]
-    return kept, tuple(
+    readable = [row for row in rows if not reasons.get((row.schema, row.table))]
+    return readable, tuple(
         UnreadableObject(qualified_name(table, schema, default_schema), why)
         for (schema, table), why in reasons.items()
         if why
@@ -196,7 +209,7 @@ def _separate_unreadable(
 
 
 def first_line(message: str) -> str:
-    """The first line of an engine's message, for a person."""
+    """Return the first line of an engine's message, for a person."""
     return message.strip().partition("\n")[0].rstrip(". ")[:200]
 
 
@@ -205,7 +218,7 @@ def _quote_name(name: str) -> str:
 
 
 class ColumnRow(NamedTuple):
-    """One column, with what is known of its table."""
+    """A row of a schema query: one column, with facts about its table."""
 
     schema: str
     table: str
@@ -284,22 +297,25 @@ order by c.schema_name, v.view, c.table_name, c.column_index
 def build_tables(
     rows: Sequence[ColumnRow], default_schema: str, find_comment: FindComment | None
 ) -> tuple[SchemaTable, ...]:
-    """The tables that rows of columns describe, those of `home` first. `comments` go before the
-    database's own comments; a reference to a table that is not among them is dropped."""
+    """Build the tables that rows of columns describe, those of `default_schema` first.
+
+    A comment from `find_comment` replaces the database's own; a reference to a table that is not
+    among them is dropped.
+    """
     tables: dict[str, SchemaTable] = {}
     known_names = {qualified_name(row.table, row.schema, default_schema).lower() for row in rows}
     for row in rows:
         name = qualified_name(row.table, row.schema, default_schema)
-        about, comment = row.table_comment, row.comment
+        table_comment, comment = row.table_comment, row.comment
         if find_comment:
-            about, comment = find_comment(name, "") or about, find_comment(name, row.name) or comment
-        refers = qualified_name(row.reference, row.referenced_schema, default_schema) if row.reference else ""
-        if refers.rpartition(".")[0].lower() not in known_names:
-            refers = ""
+            table_comment, comment = find_comment(name, "") or table_comment, find_comment(name, row.name) or comment
+        reference = qualified_name(row.reference, row.referenced_schema, default_schema) if row.reference else ""
+        if reference.rpartition(".")[0].lower() not in known_names:
+            reference = ""
         schema = "" if row.schema == default_schema else row.schema
-        known = tables.get(name, SchemaTable(row.table, (), about, row.is_view, schema))
-        column = SchemaColumn(row.name, row.type, comment, (), row.is_key, refers, row.is_required, row.is_unique)
-        tables[name] = replace(known, columns=(*known.columns, column))
+        schema_table = tables.get(name, SchemaTable(row.table, (), table_comment, row.is_view, schema))
+        column = SchemaColumn(row.name, row.type, comment, (), row.is_key, reference, row.is_required, row.is_unique)
+        tables[name] = replace(schema_table, columns=(*schema_table.columns, column))
     return tuple(sorted(tables.values(), key=lambda table: table.schema))
 
 
@@ -311,37 +327,37 @@ def distinct_values(
     max_values: int = MAX_VALUES,
     must_repeat: bool = False,
 ) -> tuple[str, ...]:
-    """The different values of a column of text, sorted, if they are few and short; () if not.
+    """Return the distinct values of a text column, sorted, if they are few and short; else ().
 
-    If they must be `repeated`, more than a handful count only where each is in two rows on average:
-    an address that every row has one of its own of says nothing of the column.
+    With `must_repeat`, more than a handful count only if each occurs in two rows on average: an
+    address that is different in every row says nothing about the column.
     """
     source = source_of(table.name, named(column_name), schema=table.schema or None)
     present = select(source.c[column_name]).where(source.c[column_name].is_not(None))
-    cut = func.substr(cast(source.c[column_name], Text), 1, MAX_VALUE_CHARS + 1)  # a value can be a gigabyte
-    found = connection.execute(present.with_only_columns(cut).distinct().limit(max_values + 1)).scalars().all()  # fmt: skip
-    texts = sorted({to_single_line(str(value)) for value in found})
+    shortened = func.substr(cast(source.c[column_name], Text), 1, MAX_VALUE_CHARS + 1)  # a value can be a gigabyte
+    values = connection.execute(present.with_only_columns(shortened).distinct().limit(max_values + 1)).scalars().all()  # fmt: skip
+    texts = sorted({to_single_line(str(value)) for value in values})
     if len(texts) > max_values or any(len(text) > MAX_VALUE_CHARS for text in texts):
         return ()
     if must_repeat and len(texts) > MAX_UNREPEATED_VALUES:
-        some = present.limit(2 * len(texts)).subquery()
-        if connection.execute(select(func.count()).select_from(some)).scalar_one() < 2 * len(texts):
+        sample = present.limit(2 * len(texts)).subquery()
+        if connection.execute(select(func.count()).select_from(sample)).scalar_one() < 2 * len(texts):
             return ()
     return tuple(text for text in texts if text)
 
 
 def has_value(connection: Connection, table: SchemaTable, column_name: str, text: str) -> bool:
-    """Whether a column has a value."""
+    """Return whether a column has a value in some row."""
     source = source_of(table.name, named(column_name), schema=table.schema or None)
-    found = select(source.c[column_name]).where(source.c[column_name] == text).limit(1)
-    return connection.execute(found).first() is not None
+    query = select(source.c[column_name]).where(source.c[column_name] == text).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def to_single_line(text: str) -> str:
-    """A value as it is shown: on one line."""
+    """Put a value on one line, as it is shown."""
     return " ".join(text.split())
 
 
 def is_text_type(column_type: str) -> bool:
-    """Whether a column of this type may be one of a few words: a level, a province."""
+    """Return whether a column of this type may hold words, such as a level or a province."""
     return any(word in column_type.upper() for word in ("CHAR", "TEXT", "CLOB", "ENUM"))

@@ -1,9 +1,12 @@
-"""What a database means: its semantic model, a YAML file that says once what tables and columns are
-called, in which units they are, what their values stand for, how tables join, and which figures are asked
-for by name. A model that writes SQL reads it, and tables of results get their headings from it.
+"""Semantic models: YAML files that describe the meaning of a database.
 
-The keys are those that semantic layers share (dbt's, Snowflake's, Cube's): tables with columns, labels,
-synonyms and descriptions; relationships; metrics with an expression; examples that were found right.
+A model gives the names of tables and columns, their units, the meaning of their values, the joins
+between tables, and named metrics. The model that writes SQL reads it, and result tables take their
+headings from it.
+
+The keys are those that semantic layers share (dbt's, Snowflake's, Cube's): tables with columns,
+labels, synonyms and descriptions; relationships; metrics with an expression; examples that were
+confirmed as right.
 
     tables:
       Invoice:
@@ -19,7 +22,8 @@ synonyms and descriptions; relationships; metrics with an expression; examples t
     examples:
       - {question: "Which country buys most?", sql: SELECT ...}
 
-Knows schemas, no engine. A model is drafted from a schema; an analyst corrects it.
+This module depends on schemas and on no engine. A model is drafted from a schema, and an analyst
+corrects it.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ class SemanticModelError(ValueError):
 
 
 class Label(Record):
-    """What something is called, in English and in Chinese."""
+    """A name in English and in Chinese."""
 
     en: str = ""
     zh: str = ""
@@ -64,7 +68,7 @@ class _Described(Record):
 
 
 class ColumnModel(_Described):
-    """A column. `values` are other wordings of its values."""
+    """Description of a column. `values` maps its values to other wordings of them."""
 
     retired = frozenset(("high", "low"))
     label: Label = Label()
@@ -75,7 +79,7 @@ class ColumnModel(_Described):
 
 
 class TableModel(_Described):
-    """A table with its columns by name."""
+    """Description of a table, with its columns by name."""
 
     retired = frozenset(("row", "date"))
     label: Label = Label()
@@ -85,7 +89,7 @@ class TableModel(_Described):
 
 
 class Metric(Record):
-    """A figure that is asked for by name: an aggregate `expression` over the columns of a table."""
+    """A named figure: an aggregate `expression` over the columns of a table."""
 
     label: Label = Label()
     synonyms: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class StatementExample(Record):
 
 
 class SemanticModel(Record):
-    """All that is said of a database. Tables are named as the schema calls them."""
+    """Description of a database. Its tables have their names in the schema."""
 
     description: str = ""
     tables: dict[str, TableModel] = Field(default_factory=dict)
@@ -112,9 +116,9 @@ class SemanticModel(Record):
     examples: tuple[StatementExample, ...] = ()
 
     def iter_links(self) -> Iterator[tuple[str, str, str, str]]:
-        """The relationships: table, column, table and column of the row that is referred to."""
-        for told in self.relationships:
-            here, _, there = (part.strip() for part in told.partition("="))
+        """Yield each relationship as table and column, and the table and column they refer to."""
+        for relationship in self.relationships:
+            here, _, there = (part.strip() for part in relationship.partition("="))
             yield (*_split_column(here), *_split_column(there))
 
 
@@ -127,16 +131,17 @@ def _split_column(name: str) -> tuple[str, str]:
 
 
 def parse_model(text: str, schema: Schema) -> SemanticModel:
-    """The model that a YAML file holds.
+    """Parse a YAML file into a semantic model, with the parts it leaves out drafted from the
+    schema.
 
     Raises:
-        Unusable: it is none, or speaks of what the database does not have.
+        SemanticModelError: it is no model, or names something that the database does not have.
     """
     if len(text) > MAX_FILE_CHARS:
         raise SemanticModelError(f"The file has {len(text):,} characters; {MAX_FILE_CHARS:,} is the most.")
     try:
-        read = yaml.load(text, _Loader)
-        model = SemanticModel.model_validate(read or {})
+        data = yaml.load(text, _Loader)
+        model = SemanticModel.model_validate(data or {})
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"Line {mark.line + 1}: " if mark else ""
@@ -150,28 +155,29 @@ def parse_model(text: str, schema: Schema) -> SemanticModel:
 
 
 def _complete_model(model: SemanticModel, draft: SemanticModel) -> SemanticModel:
-    """The model with what it says nothing of as the draft has it: tables, columns, and how they join."""
+    """Fill in the tables, columns, labels and relationships that a model leaves out from a
+    draft."""
     tables = {}
-    for name, of in draft.tables.items():
-        said = model.tables.get(name)
-        if said is None:
-            tables[name] = of
+    for name, draft_table in draft.tables.items():
+        table = model.tables.get(name)
+        if table is None:
+            tables[name] = draft_table
             continue
-        columns = {column: said.columns.get(column, of.columns[column]) for column in of.columns}
-        label = said.label if said.label != Label() else of.label
-        tables[name] = said.model_copy(update={"label": label, "columns": columns})
+        columns = {column: table.columns.get(column, draft_table.columns[column]) for column in draft_table.columns}
+        label = table.label if table.label != Label() else draft_table.label
+        tables[name] = table.model_copy(update={"label": label, "columns": columns})
     links = model.relationships or draft.relationships
     return model.model_copy(update={"tables": tables, "relationships": links})
 
 
 def dump_model(model: SemanticModel) -> str:
-    """A model as a YAML file, without what is empty."""
-    told = model.model_dump(mode="json", exclude_defaults=True)
-    return str(yaml.dump(told, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110))
+    """Write a model as a YAML file, without empty parts."""
+    data = model.model_dump(mode="json", exclude_defaults=True)
+    return str(yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML that cannot grow: a file of a few lines may not stand for gigabytes."""
+    """YAML loader that refuses aliases, with which a few lines could stand for gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -181,7 +187,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """What is small stands on one line."""
+    """YAML dumper that writes small mappings and lists on one line."""
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
         inner = [value for value in mapping.values() if isinstance(value, dict)]
@@ -195,7 +201,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _find_problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
-    """What the model says that the database does not have."""
+    """Yield a message for each thing in the model that the database does not have."""
     tables = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
     for name, table in model.tables.items():
         if name not in tables:
@@ -204,10 +210,12 @@ def _find_problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
         for column in table.columns:
             if column not in tables[name]:
                 yield f"tables.{name}.{column}: the table has no such column."
-    for told, (here, mine, there, other) in zip(model.relationships, model.iter_links(), strict=True):
-        for of, column in ((here, mine), (there, other)):
-            if column not in tables.get(of, ()):
-                yield f"relationships: {told}: there is no column {of}.{column}."
+    for relationship, (own_table, own_column, other_table, other_column) in zip(
+        model.relationships, model.iter_links(), strict=True
+    ):
+        for table_name, column in ((own_table, own_column), (other_table, other_column)):
+            if column not in tables.get(table_name, ()):
+                yield f"relationships: {relationship}: there is no column {table_name}.{column}."
     for name, metric in model.metrics.items():
         if metric.table not in tables:
             yield f"metrics.{name}: the database has no table {metric.table}."
@@ -217,26 +225,28 @@ def _find_problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
 
 
 def draft_model(schema: Schema) -> SemanticModel:
-    """What can be said of a database from its names, comments, types and keys alone."""
+    """Draft a model from the names, comments, types and keys of a schema."""
     links = []
     for table in schema.tables:
         for column in table.columns:
             if column.reference:
                 there, _, other = column.reference.rpartition(".")
                 links.append(f"{table.qualified_name}.{column.name} = {there}.{other or column.name}")
-    known = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
-    keys = {told.partition(" = ")[0] for told in links}
-    whole = [told for told in links if (end := _split_column(told.partition(" = ")[2]))[1] in known.get(end[0], ())]
+    columns = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
+    keys = {link.partition(" = ")[0] for link in links}
+    valid_links = [
+        link for link in links if (target := _split_column(link.partition(" = ")[2]))[1] in columns.get(target[0], ())
+    ]
     return SemanticModel(
         tables={table.qualified_name: _draft_table(table, keys) for table in schema.tables},
-        relationships=tuple(whole),
+        relationships=tuple(valid_links),
     )
 
 
 def _draft_table(table: SchemaTable, keys: set[str]) -> TableModel:
     columns = {
         c.name: ColumnModel() if f"{table.qualified_name}.{c.name}" in keys else _draft_column(c) for c in table.columns
-    }  # what only refers to another table is called as that is
+    }  # a foreign key takes its label from the table it refers to
     return TableModel(label=_draft_label(table.name), description=table.comment, columns=columns)
 
 
@@ -245,32 +255,32 @@ def _draft_column(column: SchemaColumn) -> ColumnModel:
 
 
 def _draft_label(name: str) -> Label:
-    """A name as words: order_items and OrderItems are "order items"; 销售额 is Chinese."""
+    """Split a name into words: order_items and OrderItems become "order items"; 销售额 is Chinese."""
     if re.search("[\u4e00-\u9fff]", name):
         return Label(zh=name)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name)
     return Label(en=" ".join(parts.split()).lower())
 
 
-# What others are told of it
+# Descriptions for the SQL writer and for result tables
 
 
 def add_comments(schema: Schema, model: SemanticModel) -> Schema:
-    """Return the schema with the labels of the model as comments, and its relationships as references of
-    columns, for a model that writes SQL."""
+    """Add the labels of the model to the schema as comments, and its relationships as references of
+    columns, for the model that writes SQL."""
     joins = {(here, column): f"{there}.{other}" for here, column, there, other in model.iter_links()}
     tables = []
     for table in schema.tables:
-        said = model.tables.get(table.qualified_name, TableModel())
+        described = model.tables.get(table.qualified_name, TableModel())
         columns = tuple(
             replace(
                 column,
-                comment=_build_comment(said.columns.get(column.name, ColumnModel()), column.comment),
+                comment=_build_comment(described.columns.get(column.name, ColumnModel()), column.comment),
                 reference=joins.get((table.qualified_name, column.name), column.reference),
             )
             for column in table.columns
         )
-        comment = _build_comment(said, table.comment)
+        comment = _build_comment(described, table.comment)
         tables.append(replace(table, columns=columns, comment=comment))
     return replace(schema, tables=tuple(tables))
 
@@ -286,37 +296,41 @@ def _build_comment(model: TableModel | ColumnModel, comment: str) -> str:
 
 
 def describe_metrics(model: SemanticModel) -> str:
-    """The metrics as who writes SQL is told of them, "" if there are none."""
+    """Describe the metrics for the model that writes SQL, "" if there are none."""
     lines = []
     for name, metric in model.metrics.items():
         words = filter(None, (metric.label.en, metric.label.zh, *metric.synonyms))
-        called = ", ".join(dict.fromkeys(words)) or name
+        names = ", ".join(dict.fromkeys(words)) or name
         unit = f", in {metric.unit}" if metric.unit else ""
-        about = f" ({metric.description})" if metric.description else ""
-        lines.append(f"metric {called}: {metric.expression} over {metric.table}{unit}{about}")
+        description = f" ({metric.description})" if metric.description else ""
+        lines.append(f"metric {names}: {metric.expression} over {metric.table}{unit}{description}")
     return "\n".join(lines)
 
 
 def column_headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dict[Language, str]]:
-    """What columns of rows are called above a table, with their units, in both languages; those of which
-    the model says nothing, or two things, keep their names."""
-    known: dict[str, set[tuple[str, str, str]]] = {}
+    """Return the headings of result columns in both languages, with their units.
+
+    A column that the model does not describe, or describes in several ways, has none.
+    """
+    labels: dict[str, set[tuple[str, str, str]]] = {}
     for table in model.tables.values():
         for name, column in table.columns.items():
             label = column.label
-            known.setdefault(name.lower(), set()).add((label.en, label.zh, column.unit))
+            labels.setdefault(name.lower(), set()).add((label.en, label.zh, column.unit))
     for name, metric in model.metrics.items():
-        known.setdefault(name.lower(), set()).add((metric.label.en, metric.label.zh, metric.unit))
-    found: dict[str, dict[Language, str]] = {}
+        labels.setdefault(name.lower(), set()).add((metric.label.en, metric.label.zh, metric.unit))
+    headings: dict[str, dict[Language, str]] = {}
     for name in names:
-        meant = known.get(name.lower(), set())
-        if len(meant) == 1:
-            en, zh, unit = next(iter(meant))
-            said: dict[Language, str] = {"en": en, "zh": zh or en}
+        candidates = labels.get(name.lower(), set())
+        if len(candidates) == 1:
+            en, zh, unit = next(iter(candidates))
+            texts: dict[Language, str] = {"en": en, "zh": zh or en}
             if not en:
-                said["en"] = zh
-            found[name] = {language: _format_heading(text, unit, language) for language, text in said.items() if text}
-    return found
+                texts["en"] = zh
+            headings[name] = {
+                language: _format_heading(text, unit, language) for language, text in texts.items() if text
+            }
+    return headings
 
 
 def _format_heading(label: str, unit: str, language: Language) -> str:

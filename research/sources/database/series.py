@@ -1,8 +1,8 @@
-"""Series that a statement makes of nothing, counted out here: twelve months, the years 2007 to 2024.
+"""Expansion of series that a statement generates, such as twelve months or the years 2007 to 2024.
 
-A recursive part that begins with a value, adds a step and ends by a comparison, and `generate_series`
-between two values, are lists of values to the engines: neither ever recurses. What is no such series
-(a tree of parts, an end that rows tell) is refused.
+A recursive part that begins with a value, adds a step and ends by a comparison, and
+`generate_series` between two values, become lists of values: no engine ever recurses. Any other
+recursion (a tree of parts, an end that depends on rows) is refused.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ SERIES_HINT = (
 
 
 class _UnsupportedExpressionError(Exception):
-    """An expression is none that can be reckoned here."""
+    """An expression cannot be evaluated here."""
 
 
 def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    """Recursive parts that are series become lists of values.
+    """Replace recursive parts that are series by lists of values.
 
     Raises:
-        Refused: one is no series, or longer than it may be.
+        RefusedError: one is no series, or longer than allowed.
     """
-    for written in list(tree.find_all(exp.With)):
-        if not written.args.get("recursive"):
+    for with_clause in list(tree.find_all(exp.With)):
+        if not with_clause.args.get("recursive"):
             continue
-        for part in written.expressions:
+        for part in with_clause.expressions:
             name = part.alias.lower()
             if name in {table.name.lower() for table in part.this.find_all(exp.Table) if not table.db}:  # fmt: skip
                 _expand_part(part, dialect, limits)
-        written.set("recursive", False)
+        with_clause.set("recursive", False)
 
 
 def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> None:
@@ -63,24 +63,26 @@ def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> No
     if {key for key, value in union.args.items() if value} - {"this", "expression", "distinct", "side", "kind"}:  # fmt: skip
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
     assert first and step
-    (start,), (following,) = first.expressions, step.expressions
+    (start,), (next_value,) = first.expressions, step.expressions
     column = alias.columns[0].name if alias.columns else start.alias_or_name
     source, where = step.args.get("from_"), step.args.get("where")
-    own = (
+    source_name = (
         source.this.this
         if source
         and isinstance(source.this, exp.Table)
         and not {key for key, value in source.this.args.items() if value} - {"this", "alias"}
         else None
     )
-    known = isinstance(own, exp.Identifier) and _fold_name(own, dialect) == _fold_name(alias.this, dialect)
-    if not (known and where and column):
+    is_self_reference = isinstance(source_name, exp.Identifier) and _fold_name(source_name, dialect) == _fold_name(
+        alias.this, dialect
+    )
+    if not (is_self_reference and where and column):
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
     try:
         value = _evaluate(start.unalias(), None, "", dialect)
         values = [value]
         while len(values) <= limits.max_series_rows and _evaluate_condition(where.this, value, column, dialect):
-            value = _evaluate(following.unalias(), value, column, dialect)
+            value = _evaluate(next_value.unalias(), value, column, dialect)
             values.append(value)
     except (_UnsupportedExpressionError, OverflowError, ValueError, TypeError):
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}") from None
@@ -88,14 +90,14 @@ def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> No
     name = exp.to_identifier(column)
     listed = build_values([_literal(value, dialect) for value in values], "listed", [name.copy()])
     part.set("this", exp.select(exp.column(column)).from_(listed))
-    if dialect == "sqlite":  # which has no names for the columns of VALUES
+    if dialect == "sqlite":  # SQLite cannot name the columns of VALUES
         listed.args["alias"].set("columns", None)
         part.set("this", exp.select("*").from_(listed))
         alias.set("columns", [name])
 
 
 def _has_only(select: exp.Expr | None, clauses: Sequence[str]) -> bool:
-    """Whether a SELECT of one value has these parts and no others."""
+    """Return whether a node is a SELECT of one value with no other clauses than these."""
     return (
         isinstance(select, exp.Select)
         and len(select.expressions) == 1
@@ -104,32 +106,33 @@ def _has_only(select: exp.Expr | None, clauses: Sequence[str]) -> bool:
 
 
 def expand_series(series: exp.Expr, dialect: Dialect, limits: StatementLimits) -> list[exp.Expr]:
-    """The values of `generate_series`, of whole numbers or of dates.
+    """Return the values of a `generate_series` of whole numbers or dates.
 
     Raises:
-        Refused: it is none of these, or longer than it may be.
+        RefusedError: it is none of these, or longer than allowed.
     """
     ends = [series.args.get("start"), series.args.get("end")]
     step = series.args.get("step")
     try:
         first, last = (_evaluate(end, None, "", "postgres") for end in ends)
-        dates = isinstance(first, date)
-        if dates != isinstance(last, date) or (dates and step is None):
+        is_date = isinstance(first, date)
+        if is_date != isinstance(last, date) or (is_date and step is None):
             raise _UnsupportedExpressionError
         values = list(_generate_values(first, last, step, limits))
     except (_UnsupportedExpressionError, OverflowError, ValueError, TypeError):
         raise RefusedError("table", "generate_series takes values here, such as generate_series(2007, 2024) or generate_series(DATE '2024-01-01', DATE '2024-12-01', INTERVAL '1 month').") from None  # fmt: skip
     check_limit("rows in a series", len(values), limits.max_series_rows)
-    zoned = dialect == "postgres" and not isinstance(first, datetime)  # so the server has it
-    zoned = zoned or _cast_type(ends[0]) == exp.DType.TIMESTAMPTZ
-    kind = "timestamptz" if zoned else "timestamp"
+    has_time_zone = dialect == "postgres" and not isinstance(first, datetime)  # as PostgreSQL does for dates
+    has_time_zone = has_time_zone or _cast_type(ends[0]) == exp.DType.TIMESTAMPTZ
+    timestamp_type = "timestamptz" if has_time_zone else "timestamp"
     return [
-        exp.cast(_literal(value, "sqlite"), kind) if dates else _literal(value, "postgres") for value in values
+        exp.cast(_literal(value, "sqlite"), timestamp_type) if is_date else _literal(value, "postgres")
+        for value in values
     ] or [exp.Null()]
 
 
 def _generate_values(first: Value, last: Value, step: exp.Expr | None, limits: StatementLimits) -> Iterator[Value]:
-    """The values from one to another, one more at most than a series may have."""
+    """Yield the values of a series, at most one more than allowed."""
     if isinstance(first, int):
         size = 1 if step is None else _evaluate(step, None, "", "postgres")
         if not isinstance(size, int) or not isinstance(last, int) or size == 0:
@@ -139,14 +142,14 @@ def _generate_values(first: Value, last: Value, step: exp.Expr | None, limits: S
     sign, number, unit = _parse_interval(step)
     if not number or isinstance(last, int):
         raise _UnsupportedExpressionError
-    now, end = _to_datetime(first), _to_datetime(last)
+    current, end = _to_datetime(first), _to_datetime(last)
     for _ in range(limits.max_series_rows + 1):
-        if now > end if sign > 0 else now < end:
+        if current > end if sign > 0 else current < end:
             return
-        yield now
-        moved = _add_interval(now, sign * number, unit)
-        assert isinstance(moved, datetime)
-        now = moved
+        yield current
+        following = _add_interval(current, sign * number, unit)
+        assert isinstance(following, datetime)
+        current = following
 
 
 def _fold_name(name: exp.Expr, dialect: Dialect) -> str:
@@ -160,7 +163,8 @@ def build_values(
     *,
     is_numbered: bool = False,
 ) -> exp.Values:
-    """Values as a table of one column, or of two, the second of which numbers them from 1."""
+    """Build a table of one column from values; `is_numbered` adds a second column that numbers them
+    from 1."""
     rows = ([value, exp.Literal.number(n)] if is_numbered else [value] for n, value in enumerate(values, 1))  # fmt: skip
     return exp.Values(
         expressions=[exp.Tuple(expressions=row) for row in rows],
@@ -168,7 +172,7 @@ def build_values(
     )
 
 
-# Expressions that are reckoned here
+# Evaluation of expressions
 
 
 def _evaluate_condition(condition: exp.Expr, value: Value, column: str, dialect: Dialect) -> bool:
@@ -176,17 +180,17 @@ def _evaluate_condition(condition: exp.Expr, value: Value, column: str, dialect:
     compare = _COMPARISONS.get(type(bare))
     if compare is None:
         raise _UnsupportedExpressionError
-    one = _evaluate(bare.this, value, column, dialect)
-    other = _evaluate(bare.expression, value, column, dialect)
-    if isinstance(one, datetime) or isinstance(other, datetime):
-        one, other = _to_datetime(one), _to_datetime(other)
-    if isinstance(one, int) != isinstance(other, int):
+    left = _evaluate(bare.this, value, column, dialect)
+    right = _evaluate(bare.expression, value, column, dialect)
+    if isinstance(left, datetime) or isinstance(right, datetime):
+        left, right = _to_datetime(left), _to_datetime(right)
+    if isinstance(left, int) != isinstance(right, int):
         raise _UnsupportedExpressionError
-    return compare(one, other)
+    return compare(left, right)
 
 
 def _evaluate(node: exp.Expr | None, column_value: Value | None, column: str, dialect: Dialect) -> Value:
-    """What an expression comes to, where `column` is `own`."""
+    """Evaluate an expression in which `column` has the value `column_value`."""
     node = node.unnest() if node else None
     if isinstance(node, exp.Column) and column_value is not None and node.name.lower() == column.lower():
         return column_value
@@ -201,49 +205,50 @@ def _evaluate(node: exp.Expr | None, column_value: Value | None, column: str, di
     if isinstance(node, (exp.Add, exp.Sub)):
         sign = 1 if isinstance(node, exp.Add) else -1
         value = _evaluate(node.this, column_value, column, dialect)
-        added = node.expression.unnest()
-        if isinstance(added, exp.Interval) or (isinstance(added, exp.Cast) and added.is_type("interval")):  # fmt: skip
-            way, number, unit = _parse_interval(added)
-            return _add_interval(_to_datetime(value), sign * way * number, unit)
-        number = sign * _require_integer(_evaluate(added, column_value, column, dialect))
+        addend = node.expression.unnest()
+        if isinstance(addend, exp.Interval) or (isinstance(addend, exp.Cast) and addend.is_type("interval")):  # fmt: skip
+            interval_sign, number, unit = _parse_interval(addend)
+            return _add_interval(_to_datetime(value), sign * interval_sign * number, unit)
+        number = sign * _require_integer(_evaluate(addend, column_value, column, dialect))
         if isinstance(value, datetime) or (isinstance(value, date) and dialect == "sqlite"):
             raise _UnsupportedExpressionError
         return value + timedelta(days=number) if isinstance(value, date) else _check_range(value + number)
-    called = isinstance(node, exp.Anonymous) and node.name.lower() == "date"
-    if isinstance(node, exp.Date) or called:
+    is_date_call = isinstance(node, exp.Anonymous) and node.name.lower() == "date"
+    if isinstance(node, exp.Date) or is_date_call:
         assert node is not None
         return _evaluate_date_call(node, column_value, column, dialect)
     raise _UnsupportedExpressionError
 
 
 def _quoted_text(node: exp.Expr | None, column: str) -> str:
-    """What a name in double quotes says that is no column, which SQLite takes for a text."""
-    quoted = isinstance(node, exp.Column) and not node.table and node.this.args.get("quoted")
-    return node.name if node and quoted and node.name.lower() != column.lower() else ""
+    """Return the text of a name in double quotes that is no column, which SQLite takes for
+    a text."""
+    is_quoted = isinstance(node, exp.Column) and not node.table and node.this.args.get("quoted")
+    return node.name if node and is_quoted and node.name.lower() != column.lower() else ""
 
 
 def _evaluate_date_call(node: exp.Expr, column_value: Value | None, column: str, dialect: Dialect) -> Value:
-    """SQLite's date(value, '+1 month')."""
+    """Evaluate SQLite's date(value, '+1 month')."""
     given = node.expressions if isinstance(node, exp.Anonymous) else [*filter(None, (node.this, node.args.get("zone"))), *node.expressions]  # fmt: skip
     value = _evaluate(given[0], column_value, column, dialect)
     for modifier in given[1:]:
         text = modifier.name if isinstance(modifier, exp.Literal) else _quoted_text(modifier, column)
-        found = _STEP_PATTERN.fullmatch(text)
-        if not found or not isinstance(value, date) or found[3].lower() in ("week", "hour"):
+        match = _STEP_PATTERN.fullmatch(text)
+        if not match or not isinstance(value, date) or match[3].lower() in ("week", "hour"):
             raise _UnsupportedExpressionError
-        value = _add_interval(value, int(f"{found[1]}{found[2]}"), found[3].lower())
+        value = _add_interval(value, int(f"{match[1]}{match[2]}"), match[3].lower())
     if not isinstance(value, date) or isinstance(value, datetime):
         raise _UnsupportedExpressionError
     return value
 
 
 def _evaluate_cast(node: exp.Cast, value: Value) -> Value:
-    kind = _DATE_TYPES.get(_cast_type(node))
-    if kind is None and isinstance(value, int) and node.is_type(*exp.DataType.INTEGER_TYPES):
+    target = _DATE_TYPES.get(_cast_type(node))
+    if target is None and isinstance(value, int) and node.is_type(*exp.DataType.INTEGER_TYPES):
         return value
-    if kind is None or isinstance(value, int):
+    if target is None or isinstance(value, int):
         raise _UnsupportedExpressionError
-    return _to_datetime(value) if kind is datetime else date(value.year, value.month, value.day)
+    return _to_datetime(value) if target is datetime else date(value.year, value.month, value.day)
 
 
 def _cast_type(node: exp.Expr | None) -> object:
@@ -251,7 +256,7 @@ def _cast_type(node: exp.Expr | None) -> object:
 
 
 def _parse_interval(step: exp.Expr | None) -> tuple[int, int, str]:
-    """The sign of a step, its number and its unit."""
+    """Return the sign, number and unit of a step."""
     text = ""
     if isinstance(step, exp.Interval) and isinstance(step.this, exp.Literal):
         text = f"{step.this.name} {step.args['unit'].name if step.args.get('unit') else ''}"
@@ -259,10 +264,10 @@ def _parse_interval(step: exp.Expr | None) -> tuple[int, int, str]:
         text = step.this.name
     elif isinstance(step, exp.Literal) and step.is_string:
         text = step.name
-    found = _STEP_PATTERN.fullmatch(text)
-    if not found:
+    match = _STEP_PATTERN.fullmatch(text)
+    if not match:
         raise _UnsupportedExpressionError
-    return -1 if found[1] == "-" else 1, int(found[2]), found[3].lower()
+    return -1 if match[1] == "-" else 1, int(match[2]), match[3].lower()
 
 
 def _add_interval(value: Value, number: int, unit: str) -> Value:
@@ -270,14 +275,14 @@ def _add_interval(value: Value, number: int, unit: str) -> Value:
         raise _UnsupportedExpressionError
     if unit in ("month", "year"):
         if value.day > 28:
-            raise _UnsupportedExpressionError  # engines differ in what a month after the 31st is
+            raise _UnsupportedExpressionError  # engines differ on the month after the 31st
         months = value.year * 12 + value.month - 1 + number * (12 if unit == "year" else 1)
         return value.replace(year=months // 12, month=months % 12 + 1)
     return value + timedelta(**{f"{unit}s": number})
 
 
 def _parse_date(text: str) -> date:
-    """A date as it is written in full, without a time of the day or with one."""
+    """Parse a full date, or a date with a time of day."""
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return date.fromisoformat(text)
     if re.fullmatch(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?", text):

@@ -1,4 +1,4 @@
-"""A database that questions are put to: its engine, its words, and the agent over them."""
+"""Service that answers questions about one database, by the rules, the agent and the engine."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from research.sources.database.engines import Database, UnmatchedFilter
     from research.sources.database.validator import ValidatedQuery
 
-MAX_LINKED_VALUES = 2_000  # different values of a column in which names are looked up
+MAX_LINKED_VALUES = 2_000  # distinct values of a column in which names are looked up
 DEFAULT_LIMITS = ResultLimits()
 EXPORT_LIMITS = ResultLimits(
     timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767
-)  # of a file with all rows
-LINKING_SECONDS = 10  # seconds after which no further values are read for it
+)  # limits of an export of all rows
+LINKING_SECONDS = 10  # seconds after which no further values are read into the index
 log = logging.getLogger(__name__)
 
 CreateWriter = Callable[..., StatementWriter]
@@ -51,8 +51,10 @@ _CAUSE_REASONS: dict[str, FailureReason] = {
 
 
 class ModelDescription(NamedTuple):
-    """A semantic model and its text: one that the owner has edited, that of the desk, or a draft; `problem`
-    says why a text that there is cannot be used."""
+    """A semantic model with its YAML text and origin: the owner's edit, the shared file or a draft.
+
+    `problem` says why an existing text cannot be used.
+    """
 
     model: SemanticModel
     text: str
@@ -61,7 +63,8 @@ class ModelDescription(NamedTuple):
 
 
 class DatabaseService:
-    """The scenic areas that ship with the program, or a database of the analyst's own."""
+    """Questions and statements about the shipped database of scenic areas, or an analyst's own
+    database."""
 
     def __init__(
         self,
@@ -78,17 +81,24 @@ class DatabaseService:
         load_description: Callable[[str, str], str] = lambda owner, base: "",
         has_idle_model: bool = False,
     ) -> None:
-        """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
-        An attached one has a `title`, and of its tables those can be asked that `reads` lets pass.
+        """Store the settings; the database is opened when it is first used.
 
-        `writer` makes what writes SQL, of a dialect, the description of the tables and what tells
-        examples; where not all tables are described, `more` describes those that a text names. `pairs` tells the questions whose statements an owner has found right in a
-        database. Of an attached database that is asked without `samples`, no value of a cell is
-        read before a statement is run. A statement may take and give what `limits` say.
-
-        What an attached one means is told by the semantic model that an owner has edited (`described`
-        gives its text), else by the file `semantic`, else by a draft from its schema. `idle` says that a
-        model is set that cannot write SQL.
+        Args:
+            address: database URL or path; "" for the shipped database.
+            data_folder: folder in which the shipped database is created.
+            create_writer: creates the model that writes SQL, from the dialect, the description of
+                the tables and a function that finds similar examples; `more` is a function that
+                describes tables which the description leaves out. None if no model writes SQL.
+            load_pairs: loads the confirmed questions and statements of an owner for a database id.
+            includes_samples: whether cell values may be read before a statement runs; the shipped
+                database always allows it.
+            limits: limits on each statement and its result.
+            title: name of an attached database; "" for the shipped one.
+            table_filter: selects the tables that may be read; None for all.
+            model_file: shared semantic model, used if the owner has not edited one.
+            load_description: loads the semantic model that an owner has edited for a database id.
+                Without either, a model is drafted from the schema.
+            has_idle_model: whether a model is set that cannot write SQL.
         """
         self._address, self._data_folder, self._table_filter = address, data_folder, table_filter
         self.title = title
@@ -102,24 +112,31 @@ class DatabaseService:
         self._open_lock = asyncio.Lock()
 
     async def ask(self, question: str, emit: EventEmitter, owner: str = "") -> Outcome:
-        """What the database says to a question of an owner.
+        """Answer a question of an owner.
 
         Raises:
-            Trouble: the database cannot be used.
+            ServiceError: the database cannot be used.
         """
         database = await self._get_database()
         pairs = await self._saved(owner)
-        writer, choice = None, None
+        writer, selection = None, None
         if self._create_writer:
             schema, metrics = await self._annotate(database.schema, owner)
-            choice = await asyncio.to_thread(_select_tables, database, schema, question, find_similar(question, pairs))
+            selection = await asyncio.to_thread(
+                _select_tables, database, schema, question, find_similar(question, pairs)
+            )
             writer = self._create_writer(
                 database.dialect,
-                "\n".join(filter(None, (choice.description, metrics))),
+                "\n".join(filter(None, (selection.description, metrics))),
                 lambda asked: find_similar(asked, pairs),
                 **(
+<<<<<<< HEAD
                     {"describe_more": partial(describe_named_tables, schema, excluded=choice.described_tables)}
                     if choice.other_tables
+=======
+                    {"more": partial(describe_named_tables, schema, excluded=selection.described_tables)}
+                    if selection.other_tables
+>>>>>>> w-d3
                     else {}
                 ),
             )
@@ -129,17 +146,17 @@ class DatabaseService:
             interpret=None if self._address else self._interpret,
             writer=writer,
             saved=pairs,
-            selected_tables=choice.summary if choice else "",
+            selected_tables=selection.summary if selection else "",
             has_idle_model=self._has_idle_model,
         )
         return await self._add_headings(await agent.ask(question, emit), owner)
 
     async def can_answer(self, question: str, owner: str = "") -> bool:
-        """Return whether a question can be answered without a model: by a saved statement, or by the rules
-        for the shipped database.
+        """Return whether a question can be answered without a model: by a saved statement, or by
+        the rules for the shipped database.
 
         Raises:
-            Trouble: the database cannot be used.
+            ServiceError: the database cannot be used.
         """
         if find_statement(question, await self._saved(owner)):
             return True
@@ -152,10 +169,10 @@ class DatabaseService:
         return True
 
     async def run_statement(self, sql: str, emit: EventEmitter, owner: str = "") -> Outcome:
-        """What a statement finds, or why it is refused.
+        """Run a statement written by a person; a refusal is an outcome too.
 
         Raises:
-            Trouble: the database cannot be used, or took too long.
+            ServiceError: the database cannot be used, or took too long.
         """
         try:
             rows = await self.run(sql)
@@ -177,31 +194,38 @@ class DatabaseService:
         return await self._add_headings(outcome, owner)
 
     async def run(self, sql: str) -> QueryResult:
-        """The rows of a statement, guarded.
+        """Check and run a statement, and return its rows.
 
         Raises:
-            Refused: it may not be run, or the database does not know what it names.
-            Trouble: the database cannot be used, or took too long.
+            RefusedError: it may not run, or it names something that the database does not have.
+            ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        rows, missed = await asyncio.to_thread(_run_statement, database, sql)
-        if missed and self._includes_samples and not all(each.similar_values for each in missed):
+        rows, unmatched = await asyncio.to_thread(_run_statement, database, sql)
+        if unmatched and self._includes_samples and not all(each.similar_values for each in unmatched):
             values = await self._load_value_index()
-            missed = [
+            unmatched = [
                 each
                 if each.similar_values
                 else replace(each, similar_values=tuple(values.find_values(*_filter_arguments(each))))
-                for each in missed
+                for each in unmatched
             ]
-        return rows.model_copy(update={"missed": tuple(map(_describe_unmatched, missed))})
+        return rows.model_copy(update={"missed": tuple(map(_describe_unmatched, unmatched))})
 
     async def read_page(self, rows: QueryResult, page_number: int) -> tuple[QueryResult, bool]:
-        """Further rows of a statement that was run: those of its page, from 1; and whether their order
-        is asked for, so that no row is on two pages.
+        """Read one page of rows of a statement that has run before.
+
+        Args:
+            rows: the result of the first run.
+            page_number: number of the page, from 1.
+
+        Returns:
+            The rows of the page, and whether the statement orders them, so that no row is on two
+            pages.
 
         Raises:
-            Refused: it may not be run any more.
-            Trouble: the database cannot be used, or took too long.
+            RefusedError: it may not run any more.
+            ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
         part = RowRange((page_number - 1) * database.limits.max_rows, rows.most)
@@ -213,29 +237,34 @@ class DatabaseService:
         return _to_rows(query, result), query.is_ordered
 
     async def prepare_export(self, sql: str, row_range: RowRange | None = None) -> tuple[Database, ValidatedQuery]:
-        """A statement, or a part of one that has been checked before, with the database that gives all
-        its rows: read it by `Database.stream`, in a thread.
+        """Check a statement, or a range of its rows, for an export of all rows.
+
+        Returns:
+            The database with the limits of exports, and the query to pass to `Database.stream` in a
+            thread.
 
         Raises:
-            Refused: it may not be run.
-            Trouble: the database cannot be used.
+            RefusedError: it may not run.
+            ServiceError: the database cannot be used.
         """
         database = (await self._get_database()).with_limits(EXPORT_LIMITS)
         return database, await asyncio.to_thread(database.check, sql, row_range)
 
     async def describe_tables(self) -> str:
-        """The tables as a model is told of them."""
+        """Describe the tables and their columns as text. Raises ServiceError."""
         return (await self._get_database()).schema.describe()
 
     async def read_schema(self) -> Schema:
-        """The tables, their columns and what is known of them. Raises Trouble."""
+        """Return the schema of the database. Raises ServiceError."""
         return (await self._get_database()).schema
 
     async def privileges(self) -> str:
-        """What the address may do besides reading, "" if nothing. Raises Trouble."""
+        """Return the privileges of the address beyond reading, "" if it has none. Raises
+        ServiceError."""
         return (await self._get_database()).privileges
 
     async def _get_database(self) -> Database:
+        """Return the database, opened on first use. Raises ServiceError."""
         async with self._open_lock:
             if self._database is None:
                 try:
@@ -245,7 +274,7 @@ class DatabaseService:
             return self._database
 
     def _open_database(self) -> Database:
-        from research.sources.database.engines import open_database  # brings the parser of SQL
+        from research.sources.database.engines import open_database  # imported late: it loads the SQL parser
 
         if self._address:
             return open_database(
@@ -254,18 +283,18 @@ class DatabaseService:
                 includes_samples=self._includes_samples,
                 limits=self._limits,
             )
-        texts = column_comments()
+        comments = column_comments()
 
-        def told(table: str, column: str) -> str:
-            return " / ".join(filter(None, texts.get(table, {}).get(column, ("", ""))))
+        def find_comment(table: str, column: str) -> str:
+            return " / ".join(filter(None, comments.get(table, {}).get(column, ("", ""))))
 
-        return open_database(ensure_shipped_database(self._data_folder), find_comment=told, limits=self._limits)
+        return open_database(ensure_shipped_database(self._data_folder), find_comment=find_comment, limits=self._limits)
 
     # Questions without a model
 
     async def _saved(self, owner: str) -> Sequence[QuestionStatement]:
-        """Return the questions whose statements an owner has confirmed, then the examples of the description
-        of an attached database. Raises Trouble."""
+        """Return the confirmed questions and statements of an owner, then the examples of the
+        semantic model of an attached database. Raises ServiceError."""
         confirmed = await asyncio.to_thread(self._load_pairs, owner, self.database_id)
         if not self._address:
             return confirmed
@@ -273,19 +302,22 @@ class DatabaseService:
         return [*confirmed, *((each.question, each.sql) for each in examples)]
 
     async def _interpret(self, question: str) -> Interpretation:
-        """Write the statement for a question about the shipped database. Raises NotUnderstood, Trouble."""
+        """Write the statement for a question about the shipped database. Raises NotUnderstoodError,
+        ServiceError."""
         return interpret(question, await self._load_vocabulary())
 
     async def load_model(self, owner: str = "") -> SemanticModel:
-        """What an attached database means to an owner. What cannot be used is told by `described`.
+        """Return the semantic model of the database for an owner; see `describe_model` for its
+        problem.
 
         Raises:
-            Trouble: the database cannot be used.
+            ServiceError: the database cannot be used.
         """
         return (await self.describe_model(owner)).model
 
     async def describe_model(self, owner: str = "") -> ModelDescription:
-        """The semantic model with its text, and why another text cannot be used. Raises Trouble."""
+        """Return the semantic model with its text and origin, and the problem of a text that cannot
+        be used. Raises ServiceError."""
         schema = (await self._get_database()).schema
         return await asyncio.to_thread(self._resolve_description, schema, owner)
 
@@ -294,21 +326,22 @@ class DatabaseService:
             model = semantic_model.draft_model(schema)
             return ModelDescription(model, semantic_model.dump_model(model))
         problem = ""
-        own = self._load_description(owner, self.database_id)
+        owner_text = self._load_description(owner, self.database_id)
         texts: tuple[tuple[str, Literal["owner", "desk"]], ...]
-        texts = ((own, "owner"), (self._read_shared_description(), "desk"))
-        for text, whose in texts:
+        texts = ((owner_text, "owner"), (self._read_shared_description(), "desk"))
+        for text, origin in texts:
             if not text:
                 continue
             try:
-                return ModelDescription(semantic_model.parse_model(text, schema), text, whose, problem)
+                return ModelDescription(semantic_model.parse_model(text, schema), text, origin, problem)
             except semantic_model.SemanticModelError as error:
                 problem = problem or str(error)
         model = semantic_model.draft_model(schema)
-        return ModelDescription(model, own or semantic_model.dump_model(model), "draft", problem)
+        return ModelDescription(model, owner_text or semantic_model.dump_model(model), "draft", problem)
 
     def _read_shared_description(self) -> str:
-        """The file that describes the database for everybody, "" if there is none."""
+        """Read the semantic model shared by all owners, "" if there is none or it cannot be
+        read."""
         if self._model_file is None:
             return ""
         try:
@@ -318,14 +351,14 @@ class DatabaseService:
             return ""
 
     async def _annotate(self, schema: Schema, owner: str) -> tuple[Schema, str]:
-        """The schema as a model of language is told of it, with the metrics of the description."""
+        """Add the comments of the semantic model to the schema, and describe its metrics."""
         if not self._address:
             return schema, ""
         model = await self.load_model(owner)
         return semantic_model.add_comments(schema, model), semantic_model.describe_metrics(model)
 
     async def _add_headings(self, outcome: Outcome, owner: str) -> Outcome:
-        """The outcome with what its columns are called."""
+        """Add the column headings of the semantic model to the rows of an outcome."""
         if not self._address or outcome.rows is None:
             return outcome
         names = semantic_model.column_headings(await self.load_model(owner), outcome.rows.names)
@@ -346,14 +379,15 @@ class DatabaseService:
         return [hint.text for hint in (await self._load_value_index()).find_hints(names)]
 
     async def _load_value_index(self) -> ValueIndex:
-        """The values in which names are looked up, read once."""
+        """Return the index of values in which names are looked up, built on first use."""
         if self._value_index is None:
             self._value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
         return self._value_index
 
 
 class SharedDatabase(DatabaseService):
-    """The same database, opened once, with a writer of one's own."""
+    """A database service that shares the opened database of another one but has its own SQL
+    writer."""
 
     def __init__(
         self, service: DatabaseService, create_writer: CreateWriter | None, *, has_idle_model: bool = False
@@ -402,56 +436,56 @@ def _filter_arguments(unmatched: UnmatchedFilter) -> tuple[str, str, str]:
 
 def _describe_unmatched(unmatched: UnmatchedFilter) -> str:
     near = ", ".join(map(repr, unmatched.similar_values))
-    told = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
-    return f"{told}; there is {near}" if near else told
+    text = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
+    return f"{text}; there is {near}" if near else text
 
 
 def to_service_error(error: ExecutionError) -> ServiceError:
-    """A failure of a database as one of a source."""
+    """Convert an error of an engine to an error of a source."""
     return ServiceError(_CAUSE_REASONS.get(error.cause, "unavailable"), error.message)
 
 
 def _read_vocabulary(database: Database) -> Vocabulary:
-    """What the rules have to know of the areas, from the database itself."""
+    """Read the vocabulary of the rules from the shipped database."""
     return Vocabulary.from_rows(_read_all_rows(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
 def _select_tables(
     database: Database, schema: Schema, question: str, pairs: Sequence[QuestionStatement]
 ) -> TableSelection:
-    """The tables for a question, in view of statements that were right for others like it."""
-    past: set[str] = set()
+    """Select the tables for a question, given statements confirmed for similar questions."""
+    past_tables: set[str] = set()
     for _, sql in pairs:
-        with suppress(RefusedError):  # one of before the tables were changed
-            past |= set(database.check(sql).tables)
-    return select_tables(schema, question, past)
+        with suppress(RefusedError):  # the tables may have changed since it was confirmed
+            past_tables |= set(database.check(sql).tables)
+    return select_tables(schema, question, past_tables)
 
 
 def _read_value_index(database: Database) -> ValueIndex:
-    """The texts in which names are looked up, as far as there is time for them."""
+    """Index the text values of all columns, for at most `LINKING_SECONDS`."""
     columns = {}
-    end = time.monotonic() + LINKING_SECONDS
+    deadline = time.monotonic() + LINKING_SECONDS
     for table in database.schema.tables:
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             break
         for column in table.columns:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue
             try:
-                found = database.distinct_values(table, column.name, max_values=MAX_LINKED_VALUES)
+                values = database.distinct_values(table, column.name, max_values=MAX_LINKED_VALUES)
             except ExecutionError:
-                continue  # nothing is linked to this column then
-            if found:
-                columns[table.qualified_name, column.name] = found
+                continue  # names are then not looked up in this column
+            if values:
+                columns[table.qualified_name, column.name] = values
     return ValueIndex(columns)
 
 
 def _read_all_rows(database: Database, sql: str) -> list[tuple[object, ...]]:
-    """All rows of a statement of ours, page by page: one gives no more than the limit of rows."""
-    out: list[tuple[object, ...]] = []
+    """Read all rows of an internal statement, page by page because of the limit on rows."""
+    rows: list[tuple[object, ...]] = []
     while True:
-        text = f"{sql} ORDER BY gid LIMIT {database.limits.max_rows} OFFSET {len(out)}"
+        text = f"{sql} ORDER BY gid LIMIT {database.limits.max_rows} OFFSET {len(rows)}"
         page = database.run(database.check(text))
-        out += page.rows
+        rows += page.rows
         if len(page.rows) < database.limits.max_rows:
-            return out
+            return rows

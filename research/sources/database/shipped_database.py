@@ -1,11 +1,11 @@
-"""Makes the shipped SQLite file from the sheets in `research/data/sights`.
+"""Builder of the shipped SQLite file, from the sheets in `research/data/sights`.
 
-One CSV file per table, UTF-8 with a header. Empty cells and `--` become NULL, numbers become
-numbers, the GCJ-02 columns are computed. Whatever a sheet has wrong ends in a `SheetError` that
-names the cell; no file is left then. The same sheets make the same file, byte for byte, as long as
-the version of SQLite stays the same.
+There is one CSV file per table, UTF-8 with a header. Empty cells and `--` become NULL, numbers
+become numbers, and the GCJ-02 columns are computed. Any mistake in a sheet raises a `SheetError`
+that names the cell, and no file is left. The same sheets give the same file, byte for byte, with
+the same version of SQLite.
 
-Knows nothing of questions, and of SQL only what makes the tables.
+This module knows nothing of questions, and only the SQL that creates tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from research.storage.sqlite_files import make_private_file, restrict_access, to
 
 EMPTY_CELLS = ("", "--")  # cells that stand for an unknown value
 NUMBER_PATTERN = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?")
-DEGREE_DIGITS = 6  # of the computed degrees: a tenth of a metre
+DEGREE_DIGITS = 6  # decimals of computed degrees: a tenth of a metre
 
 Cell = str | int | float | None
 Row = dict[str, Cell]
@@ -39,10 +39,10 @@ class SheetError(ValueError):
 
 
 def ensure_shipped_database(folder: Path) -> Path:
-    """The shipped database in a data folder, made there unless it is there already.
+    """Return the path of the shipped database in a data folder; create it if it is missing.
 
-    The name of the file follows from the sheets and the tables, so a new version of either gets a
-    new file. Files of other versions stay: another process may be reading them.
+    The file name depends on the sheets and the tables, so a new version of either gets a new file.
+    Files of other versions stay, because another process may be reading them.
 
     Raises:
         SheetError: the sheets of this installation are damaged.
@@ -58,11 +58,11 @@ def ensure_shipped_database(folder: Path) -> Path:
 
 
 def build_database(path: Path, sheets_folder: Path | None = None) -> None:
-    """Makes the database at `path`, in place of what was there, in one step.
+    """Create the database at `path`, replacing an existing file in one step.
 
     Args:
-        path: the file to make; its folder is made too.
-        sheets: the folder with the sheets, the shipped ones if None.
+        path: the file to create; its folder is created too.
+        sheets_folder: the folder with the sheets; None for the shipped ones.
 
     Raises:
         SheetError: a sheet is missing or damaged.
@@ -76,20 +76,20 @@ def _shipped_sheets() -> Traversable:
 
 
 def _read_sheets(folder: Traversable) -> dict[str, str]:
-    """The text of each table's sheet."""
-    found = {}
+    """Read the text of each table's sheet."""
+    texts = {}
     for name in TABLES:
         try:
-            found[name] = (folder / f"{name}.csv").read_text(encoding="utf-8-sig")
+            texts[name] = (folder / f"{name}.csv").read_text(encoding="utf-8-sig")
         except OSError as error:
             raise SheetError(f"{name}.csv cannot be read: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
             raise SheetError(f"{name}.csv is not UTF-8: {error}. Save it as UTF-8") from error
-    return found
+    return texts
 
 
 def _parse_tables(texts: Mapping[str, str]) -> dict[str, list[Row]]:
-    """The checked rows of all tables."""
+    """Parse and check the rows of all tables."""
     sights = list(_parse_rows(SIGHTS, texts[SIGHTS.name]))
     spots = list(_parse_rows(SPOTS, texts[SPOTS.name]))
     for line, sight in sights:
@@ -104,7 +104,8 @@ def _parse_tables(texts: Mapping[str, str]) -> dict[str, list[Row]]:
 
 
 def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
-    """The rows of a sheet with their lines, each cell of its column's type."""
+    """Yield the rows of a sheet with their line numbers, each cell converted to its
+    column's type."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
@@ -113,8 +114,8 @@ def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
         for cells in reader:
             line = reader.line_num
             if len(cells) != len(header):
-                found = f"{len(cells)} cells; the header has {len(header)}"
-                raise SheetError(f"{table.name}.csv, line {line} has {found}")
+                counts = f"{len(cells)} cells; the header has {len(header)}"
+                raise SheetError(f"{table.name}.csv, line {line} has {counts}")
             yield (
                 line,
                 {
@@ -127,14 +128,14 @@ def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
 
 
 def _check_header(table: SheetTable, header: list[str]) -> None:
-    """Each column stands in the header once, and nothing else does."""
-    wanted = [column.name for column in table.columns if not column.is_computed]
+    """Check that the header has each column once and no others."""
+    names = [column.name for column in table.columns if not column.is_computed]
     for name in header:
-        if name not in wanted or header.count(name) > 1:
-            kind = "unknown" if name not in wanted else "repeated"
-            expected = ", ".join(wanted)
+        if name not in names or header.count(name) > 1:
+            kind = "unknown" if name not in names else "repeated"
+            expected = ", ".join(names)
             raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {expected}")  # fmt: skip
-    if missing := [name for name in wanted if name not in header]:
+    if missing := [name for name in names if name not in header]:
         raise SheetError(f"{table.name}.csv lacks the column {', '.join(missing)}")
 
 
@@ -149,8 +150,8 @@ def _parse_cell(table: SheetTable, line: int, column: SheetColumn, cell: str) ->
             raise _cell_error(table, line, column.name, f"{cell!r} is none of {expected}")
         return cell
     if not NUMBER_PATTERN.fullmatch(cell) or (column.sql_type == "INTEGER" and "." in cell):
-        wanted = "a whole number" if column.sql_type == "INTEGER" else "a number"
-        raise _cell_error(table, line, column.name, f"{cell!r} is not {wanted}")
+        kind = "a whole number" if column.sql_type == "INTEGER" else "a number"
+        raise _cell_error(table, line, column.name, f"{cell!r} is not {kind}")
     value = float(cell)
     if not column.minimum <= value <= column.maximum:
         limits = f"from {column.minimum:.12g} to {column.maximum:.12g}"
@@ -160,23 +161,23 @@ def _parse_cell(table: SheetTable, line: int, column: SheetColumn, cell: str) ->
 
 
 def _add_gcj02(line: int, sight: Row) -> None:
-    """Adds the point as Chinese maps show it."""
+    """Add the coordinates of an area in GCJ-02, the system of Chinese maps."""
     lng, lat = sight["lng_wgs84"], sight["lat_wgs84"]
     if (lng is None) != (lat is None):
-        lacking = "lng_wgs84" if lng is None else "lat_wgs84"
-        raise _cell_error(SIGHTS, line, lacking, "is empty while the other coordinate is not")
-    shown = to_gcj02(Point(lng, lat)) if isinstance(lng, float) and isinstance(lat, float) else None
-    sight["lng_gcj02"] = shown and round(shown.lng, DEGREE_DIGITS)
-    sight["lat_gcj02"] = shown and round(shown.lat, DEGREE_DIGITS)
+        empty_column = "lng_wgs84" if lng is None else "lat_wgs84"
+        raise _cell_error(SIGHTS, line, empty_column, "is empty while the other coordinate is not")
+    point = to_gcj02(Point(lng, lat)) if isinstance(lng, float) and isinstance(lat, float) else None
+    sight["lng_gcj02"] = point and round(point.lng, DEGREE_DIGITS)
+    sight["lat_gcj02"] = point and round(point.lat, DEGREE_DIGITS)
 
 
 def _check_unique(table: SheetTable, rows: list[tuple[int, Row]], *names: str) -> None:
     for name in names:
         first: dict[Cell, int] = {}
         for line, row in rows:
-            if (before := first.setdefault(row[name], line)) != line:
-                said = f"{row[name]!r} stands in line {before} already"
-                raise _cell_error(table, line, name, said)
+            if (first_line := first.setdefault(row[name], line)) != line:
+                problem = f"{row[name]!r} stands in line {first_line} already"
+                raise _cell_error(table, line, name, problem)
 
 
 def _cell_error(table: SheetTable, line: int, column: str, problem: str) -> SheetError:
@@ -184,18 +185,18 @@ def _cell_error(table: SheetTable, line: int, column: str, problem: str) -> Shee
 
 
 def _write_database(path: Path, tables: Mapping[str, list[Row]]) -> None:
-    """Writes the file beside its place and moves it there when it is whole."""
+    """Write the file to a temporary folder and move it into place when it is complete."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent, prefix=".sights-") as folder:
-            made = Path(folder) / path.name
-            make_private_file(made)
-            with closing(sqlite3.connect(made)) as connection:
+            temporary = Path(folder) / path.name
+            make_private_file(temporary)
+            with closing(sqlite3.connect(temporary)) as connection:
                 connection.execute("pragma page_size=4096")
                 connection.execute("pragma foreign_keys=on")
                 with connection:
                     _fill(connection, tables)
-            made.replace(path)
+            temporary.replace(path)
     except (OSError, sqlite3.Error) as error:
         raise to_store_error(error, path) from error
 
@@ -205,8 +206,8 @@ def _fill(connection: sqlite3.Connection, tables: Mapping[str, list[Row]]) -> No
         for statement in table.create_statements():
             connection.execute(statement)
         columns = [column.name for column in table.columns]
-        places = ", ".join(f":{column}" for column in columns)
+        placeholders = ", ".join(f":{column}" for column in columns)
         connection.executemany(
-            f"insert into {name} ({', '.join(columns)}) values ({places})",  # noqa: S608  our own names
+            f"insert into {name} ({', '.join(columns)}) values ({placeholders})",  # noqa: S608  our own names
             tables[name],
         )

@@ -1,8 +1,8 @@
-"""The tables of the shipped database: what each column holds, in Chinese and in English.
+"""Tables of the shipped database, with comments on their columns in Chinese and English.
 
-Knows nothing of the sheets that fill them and of the file they become. The comments are meant for
-whoever writes SQL, person or model; they are no table of the database, so that nothing but facts
-can be queried there.
+This module depends neither on the sheets nor on the file built from them. The comments are for the
+person or model that writes SQL; they are no table of the database, so that only facts can be
+queried there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 SQLType = Literal["INTEGER", "REAL", "NUMERIC", "TEXT"]
 
-# The provinces, autonomous regions and municipalities in which areas are rated, by their full names.
+# Full names of the provinces, autonomous regions and municipalities that have rated areas.
 PROVINCES = (
     "北京市", "天津市", "河北省", "山西省", "内蒙古自治区", "辽宁省", "吉林省", "黑龙江省",
     "上海市", "江苏省", "浙江省", "安徽省", "福建省", "江西省", "山东省", "河南省",
@@ -24,11 +24,11 @@ PROVINCES = (
 
 @dataclass(frozen=True)
 class SheetColumn:
-    """One column.
+    """A column of a sheet.
 
-    `needed` cells are never empty; `rule` is what SQL says beyond the type; a `computed` column has
-    no cells in a sheet. Texts are one of `among`, unless it is empty; numbers lie from `least` to
-    `most`, both included.
+    Cells of `is_required` columns are never empty; `constraint` is SQL beyond the type; an
+    `is_computed` column has no cells in the sheet. Texts are one of `choices`, unless it is empty;
+    numbers lie between `minimum` and `maximum`, both included.
     """
 
     name: str
@@ -44,20 +44,20 @@ class SheetColumn:
 
     @property
     def sql(self) -> str:
-        """The column as `create table` wants it."""
+        """Definition of the column for `create table`."""
         return " ".join(filter(None, (self.name, self.sql_type, "not null" * self.is_required, self.constraint)))
 
 
 @dataclass(frozen=True)
 class SheetTable:
-    """One table, with the columns that have an index."""
+    """A table, with the columns that have an index."""
 
     name: str
     columns: tuple[SheetColumn, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
 
     def create_statements(self) -> Iterator[str]:
-        """The SQL that makes the empty table and its indexes."""
+        """Yield the SQL that creates the empty table and its indexes."""
         yield f"create table {self.name} ({', '.join(column.sql for column in self.columns)})"
         for names in self.indexes:
             yield f"create index {self.name}_{'_'.join(names)} on {self.name} ({', '.join(names)})"
@@ -112,5 +112,5 @@ TABLES: Mapping[str, SheetTable] = {table.name: table for table in (SIGHTS, SPOT
 
 
 def column_comments() -> dict[str, dict[str, tuple[str, str]]]:
-    """What each column holds: by table and column the Chinese and the English comment."""
+    """Return the Chinese and the English comment of each column, by table and column."""
     return {t.name: {c.name: (c.comment_zh, c.comment_en) for c in t.columns} for t in TABLES.values()}

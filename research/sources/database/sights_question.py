@@ -1,6 +1,7 @@
-"""What a question has been found to ask for, and the words that it may be asked in.
+"""Questions on scenic areas as the rules have understood them, and the vocabulary of the database.
 
-Shared by what reads a question (`rules`) and what writes the statement for it (`statements`).
+Shared by the rules that read a question (`rules`) and the builder of its statement
+(`statement_builder`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from research.core.records import Language
 from research.core.text.hanzi import to_simplified
 from research.sources.database.gazetteer import area_aliases, short_city, short_province
 
-# A name that was read stands in the text as one sign, so that rules see what is around it.
+# A recognised name is replaced by one sign in the text, so that rules can match its context.
 FIRST_SIGN = 0xE000
 SIGN_PATTERN = "[\ue000-\uefff]"
 
@@ -26,14 +27,15 @@ AnswerShape = Literal[
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What the rows of the database are called: areas by their ids, provinces and cities.
+    """Names in the database: areas with their ids, provinces and cities.
 
-    `shorter` are other names of areas; `where` tells the province and the city of each id, and
-    `called` its Chinese and its English name.
+    `short_names` are other names of areas; `locations` maps each id to its province and city, and
+    `full_names` to its Chinese and its English name.
     """
 
-    areas: Mapping[str, int]  # names in both languages to gid, in simplified characters as questions
-    # are read; those that several have are left out
+    # gid by name in both languages, in simplified characters like the questions; names that several
+    # areas have are left out
+    areas: Mapping[str, int]
     provinces: Sequence[str]
     cities: Sequence[str]
     short_names: Mapping[str, int] = field(default_factory=dict)
@@ -42,30 +44,33 @@ class Vocabulary:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[object]]) -> Vocabulary:
-        """The words of rows (gid, name, name_en, province, city)."""
+        """Build the vocabulary from rows (gid, name, name_en, province, city)."""
         areas: dict[str, int] = {}
-        double: set[str] = set()
-        where, called = {}, {}
-        for number, name, other, province, city in rows:
+        ambiguous: set[str] = set()
+        locations, full_names = {}, {}
+        for number, name, name_en, province, city in rows:
             gid = int(str(number))
-            where[gid] = (str(province or ""), str(city or ""))
-            called[gid] = (str(name or ""), str(other or name or ""))
-            for text in {to_simplified(str(told)) for told in (name, other) if told}:
-                double |= {text} & areas.keys()
+            locations[gid] = (str(province or ""), str(city or ""))
+            full_names[gid] = (str(name or ""), str(name_en or name or ""))
+            for text in {to_simplified(str(given_name)) for given_name in (name, name_en) if given_name}:
+                ambiguous |= {text} & areas.keys()
                 areas[text] = gid
-        known = {name: gid for name, gid in areas.items() if name not in double}
-        provinces = list(dict.fromkeys(province for province, _ in where.values() if province))
-        cities = list(dict.fromkeys(city for _, city in where.values() if city))
+        unique = {name: gid for name, gid in areas.items() if name not in ambiguous}
+        provinces = list(dict.fromkeys(province for province, _ in locations.values() if province))
+        cities = list(dict.fromkeys(city for _, city in locations.values() if city))
         forms = {form for name in provinces for form in (name, short_province(name))}
         forms |= {form for name in cities for form in (name, short_city(name))}
         forms |= {english_region(name) for name in (*provinces, *cities)}
-        return cls(known, provinces, cities, area_aliases(known, forms), where, called)
+        return cls(unique, provinces, cities, area_aliases(unique, forms), locations, full_names)
 
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A question as the rules have understood it. `sql` has named columns; `meant` says in the
-    question's language what is looked for, of which `things` are the areas it is about."""
+    """A question with its statement. `sql` has named columns.
+
+    `restatement` describes the result in the question's language, and `subject` the areas that it
+    is about.
+    """
 
     sql: str
     restatement: str
@@ -75,9 +80,11 @@ class Interpretation:
 
 
 class NotUnderstoodError(ValueError):
-    """The rules do not know this shape; `rest` are the words that they could not place.
+    """The rules do not know the shape of a question; `unrecognized` are the words they could not
+    place.
 
-    `holds` is how many areas the shipped database has, and in how many provinces; (0, 0) for another.
+    `area_counts` is the number of areas in the shipped database and of their provinces; (0, 0) for
+    another database.
     """
 
     area_counts = (0, 0)
@@ -88,46 +95,48 @@ class NotUnderstoodError(ValueError):
 
 
 class NotCoveredError(NotUnderstoodError):
-    """The question is understood, but `rest` is something that the database has no rows of."""
+    """The question is understood, but `unrecognized` is something that the database has no
+    rows of."""
 
 
 @dataclass
 class SightsQuestion:
-    """What was found in a question so far."""
+    """The parts of a question found so far."""
 
     original: str
     remaining: str
     language: Language
-    matched_names: list[str] = field(default_factory=list)  # as they stood in the text, by their sign
+    matched_names: list[str] = field(default_factory=list)  # as in the text, in the order of their signs
     name_kinds: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     provinces: list[str] = field(default_factory=list)
     cities: list[str] = field(default_factory=list)
     areas: list[tuple[str, int]] = field(default_factory=list)
-    exclusions: list[tuple[str, str, str]] = field(default_factory=list)  # column, value, in words
-    conditions: list[tuple[str, str]] = field(default_factory=list)  # SQL, and in words
+    exclusions: list[tuple[str, str, str]] = field(default_factory=list)  # column, value, wording
+    conditions: list[tuple[str, str]] = field(default_factory=list)  # SQL, wording
     intents: set[str] = field(default_factory=set)  # count, list, columns, average, distance
     columns: list[str] = field(default_factory=list)
     group_column: str = ""
     group_condition: tuple[str, str] | None = None
-    ordering: tuple[str, str, str] | None = None  # how, by what, in words
-    orders_all: bool = False  # all of them in an order, not those that are most so
+    ordering: tuple[str, str, str] | None = None  # order, column, wording
+    orders_all: bool = False  # all rows in an order, not only the first ones
     max_rows: int = 0
-    centre_mode: str = ""  # how the area that was named is meant: nearest, within
+    centre_mode: str = ""  # role of the named area: nearest, within
     radius_km: float = 0.0
-    bare_year: str = ""  # a year alone, of which nobody says that something was rated in it
-    needs_spots: bool = False  # a condition or a column is of tourist_spot
+    bare_year: str = ""  # a year without a word for rating
+    needs_spots: bool = False  # a condition or column is of tourist_spot
 
     def consume(self, pattern: str, flags: int = re.I) -> re.Match[str] | None:
-        """Takes the first match out of what is left."""
+        """Remove the first match from the remaining text and return it."""
         match = re.search(pattern, self.remaining, flags)
         if match:
             self.remaining = f"{self.remaining[: match.start()]} {self.remaining[match.end() :]}"
         return match
 
     def choose_text(self, zh: str, en: str) -> str:
+        """Return the text in the language of the question."""
         return zh if self.language == "zh" else en
 
     def not_understood(self, text: str) -> NotUnderstoodError:
-        """With the names back in a text that was not understood."""
-        back = re.sub(SIGN_PATTERN, lambda sign: f" {self.matched_names[ord(sign[0]) - FIRST_SIGN]} ", text)
-        return NotUnderstoodError(" ".join(back.split()))
+        """Create the error for a text that was not understood, with the names restored in it."""
+        restored = re.sub(SIGN_PATTERN, lambda sign: f" {self.matched_names[ord(sign[0]) - FIRST_SIGN]} ", text)
+        return NotUnderstoodError(" ".join(restored.split()))

@@ -26,11 +26,12 @@ def find_excess(raw: Any, sql: str) -> str:
     """Describe the text or expression of a statement that would be too large for DuckDB; return ""
     if there is none.
 
-    The sizes are upper bounds for constants; a stored text counts as `UNIT` characters.
+    The sizes are upper bounds for constants; a stored text counts as `STORED_TEXT_CHARS`
+    characters.
     """
-    (told,) = raw.execute("select system.main.json_serialize_plan(?)", [sql]).fetchone() or ("{}",)
+    (plan_json,) = raw.execute("select system.main.json_serialize_plan(?)", [sql]).fetchone() or ("{}",)
     estimate = _SizeEstimate()
-    for plan in json.loads(told).get("plans") or ():
+    for plan in json.loads(plan_json).get("plans") or ():
         estimate.output_sizes(plan)
     return _describe_excess(estimate.largest)
 
@@ -42,19 +43,19 @@ def find_excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
     it reads such a view. The definitions are only parsed, not planned: DuckDB evaluates some
     constants, those of a WHERE and a LIMIT, as soon as it plans.
     """
-    found: dict[str, str] = {}
+    excessive: dict[str, str] = {}
     read: dict[str, set[str]] = {}
     for name, sql in views.items():
         select = _VIEW_HEADER.sub("", sql, count=1).rstrip("; \n")
-        told = raw.execute("select system.main.json_serialize_sql(?)", [select]).fetchone()
-        tree, estimate = json.loads(told[0] if told else "{}"), _SizeEstimate()
+        row = raw.execute("select system.main.json_serialize_sql(?)", [select]).fetchone()
+        tree, estimate = json.loads(row[0] if row else "{}"), _SizeEstimate()
         estimate.include(tree)
-        if why := _describe_excess(estimate.largest):
-            found[name.lower()] = why
+        if reason := _describe_excess(estimate.largest):
+            excessive[name.lower()] = reason
         read[name.lower()] = {path[-1].lower() for path in _table_paths(tree)}
-    while more := {name: found[min(below & found.keys())] for name, below in read.items() if name not in found and below & found.keys()}:  # fmt: skip
-        found |= more
-    return found
+    while further := {name: excessive[min(tables & excessive.keys())] for name, tables in read.items() if name not in excessive and tables & excessive.keys()}:  # fmt: skip
+        excessive |= further
+    return excessive
 
 
 def _describe_excess(size: ExpressionSize) -> str:
@@ -78,8 +79,11 @@ def _table_paths(node: Any) -> Iterator[list[str]]:
 
 
 class ExpressionSize(NamedTuple):
-    """Size of an expression: `length` in characters of the text it produces, and `parts`, the
-    number of expressions in it once DuckDB has expanded the views that it reads."""
+    """Size of an expression.
+
+    `characters` is the length of the text it produces, and `expression_count` the number of
+    expressions in it once DuckDB has expanded the views that it reads.
+    """
 
     characters: int
     expression_count: int = 1
@@ -89,6 +93,8 @@ _EXPRESSION_KEYS = ("children", "groups", "expressions")
 
 
 class _SizeEstimate:
+    """Sizes of the expressions of a plan or a parsed statement, and the largest of them."""
+
     def __init__(self) -> None:
         self.largest = ExpressionSize(0, 0)
         self._cte_columns: dict[object, list[ExpressionSize]] = {}  # the columns of WITH parts, by their index
@@ -104,14 +110,14 @@ class _SizeEstimate:
             if "CTE" in kind:
                 self._cte_columns.setdefault(operator.get("table_index"), inputs[0])
         joined = [size for columns in inputs for size in columns]
-        given = [each for key in ("groups", "expressions") for each in operator.get(key) or ()]
-        own = [self.expression_size(each, joined) for each in given if isinstance(each, Mapping)]
-        self.include([each for each in given if not isinstance(each, Mapping)])  # the rows of VALUES
+        expressions = [each for key in ("groups", "expressions") for each in operator.get(key) or ()]
+        own_sizes = [self.expression_size(each, joined) for each in expressions if isinstance(each, Mapping)]
+        self.include([each for each in expressions if not isinstance(each, Mapping)])  # the rows of VALUES
         self.include([value for key, value in operator.items() if key not in _EXPRESSION_KEYS])
         if kind == "LOGICAL_PROJECTION" or "AGGREGATE" in kind:
-            return own
+            return own_sizes
         if kind == "LOGICAL_WINDOW":
-            return [*joined, *own]
+            return [*joined, *own_sizes]
         if kind in ("LOGICAL_UNION", "LOGICAL_EXCEPT", "LOGICAL_INTERSECT"):
             return [max(sizes) for sizes in zip(*inputs, strict=False)]
         return inputs[-1] if "CTE" in kind and inputs else joined
@@ -124,9 +130,9 @@ class _SizeEstimate:
     def expression_size(self, expression: Node, inputs: Sequence[ExpressionSize]) -> ExpressionSize:
         """Return the size of an expression, given the sizes of its input columns."""
         if _is_column(expression):
-            at = expression.get("index")
-            known = isinstance(at, int) and at < len(inputs)
-            return inputs[int(str(at))] if known else max(inputs, default=ExpressionSize(STORED_TEXT_CHARS))
+            index = expression.get("index")
+            is_known = isinstance(index, int) and index < len(inputs)
+            return inputs[int(str(index))] if is_known else max(inputs, default=ExpressionSize(STORED_TEXT_CHARS))
         if _is_constant(expression):
             return ExpressionSize(len(_constant_text(expression)))
         parts = _outermost_expressions(expression)
@@ -134,9 +140,9 @@ class _SizeEstimate:
         lengths = [size.characters for size in sizes]
         rule = _LENGTH_RULES.get(_function_name(expression))
         length = rule(parts, lengths) if rule and lengths else max(lengths, default=STORED_TEXT_CHARS)
-        found = ExpressionSize(length, 1 + sum(size.expression_count for size in sizes))
-        self.largest = ExpressionSize(*map(max, self.largest, found))
-        return found
+        result = ExpressionSize(length, 1 + sum(size.expression_count for size in sizes))
+        self.largest = ExpressionSize(*map(max, self.largest, result))
+        return result
 
 
 # Parsed and planned expressions have the same JSON in DuckDB, except for the names of the keys.
@@ -144,13 +150,13 @@ class _SizeEstimate:
 
 def _outermost_expressions(node: Any) -> list[Node]:
     """Return the outermost expressions within a node."""
-    found: list[Node] = []
+    expressions: list[Node] = []
     for value in node.values() if isinstance(node, Mapping) else node:
         if isinstance(value, Mapping) and ("expression_class" in value or "class" in value):
-            found.append(value)
+            expressions.append(value)
         elif isinstance(value, (Mapping, list)):
-            found += _outermost_expressions(value)
-    return found
+            expressions += _outermost_expressions(value)
+    return expressions
 
 
 def _expression_kind(expression: Node) -> str:
@@ -164,8 +170,8 @@ def _is_constant(expression: Node) -> bool:
 def _constant_text(expression: Node) -> str:
     """Return the value of a constant as text; "" if it has none."""
     literal = expression.get("literal") or {}
-    said = literal.get("text", (expression.get("value") or {}).get("value"))
-    return "" if said is None else str(said)
+    value = literal.get("text", (expression.get("value") or {}).get("value"))
+    return "" if value is None else str(value)
 
 
 def _is_column(expression: Node) -> bool:
@@ -178,8 +184,8 @@ def _function_name(expression: Node) -> str:
 
 
 def _number_bound(expression: Node) -> int:
-    """Return an upper bound of a number: the value of a constant, or `UNIT` where it depends on
-    stored rows, as in repeat('*', stars)."""
+    """Return an upper bound of a number: the value of a constant, or `STORED_TEXT_CHARS` where it
+    depends on stored rows, as in repeat('*', stars)."""
     if _is_constant(expression):
         text = _constant_text(expression)
         return int(text) if re.fullmatch(r"\d{1,15}", text) else UNKNOWN_NUMBER if text[:1].isdigit() else 0
@@ -224,4 +230,4 @@ _LENGTH_RULES: dict[str, Callable[[Sequence[Node], Sequence[int]], int]] = {
     "printf": _formatted_length, "format": _formatted_length,
     "replace": _replaced_length,
 }  # fmt: skip
-"""Functions whose result is longer than what they are given, with how long it becomes."""
+"""Functions whose result may be longer than their arguments, with the rule for its length."""

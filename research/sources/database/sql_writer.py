@@ -1,7 +1,7 @@
-"""Asks a chat model for SQL: what a question wants, a statement for it, and one for what was NULL.
+"""Chat model that writes SQL: it analyses a question, writes a statement, and one that fills NULLs.
 
-The model is shown the tables, what the question's names are called in them, and what was wrong with
-its statements so far. Of rows it sees cells between fences, shortened, and never as instructions.
+The model is shown the tables, the values that the question's names may mean, and the problems of
+its statements so far. Of rows it sees shortened cells between fences, never as instructions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from research.models.token_counts import estimate_tokens
 MAX_SQL_CHARS = 4_000  # characters of a statement
 MAX_NAMES = 12
 MAX_EXAMPLE_CHARS = 500  # characters of a question that is shown as an example
-MAX_HINT_CHARS = 300  # characters of what a name may be called
-MAX_PROBLEM_CHARS = 600  # characters of what was wrong with a statement
+MAX_HINT_CHARS = 300  # characters of a hint on a name
+MAX_PROBLEM_CHARS = 600  # characters of the problem of a statement
 MAX_CELL_CHARS = 120  # characters of a cell that a model is shown
-OMISSION_TOKENS = 20  # tokens in which a prompt says that there is more
+OMISSION_TOKENS = 20  # tokens of the note on omitted lines
 MAX_ROWS = 20
-_COLUMN_VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
+_COLUMN_VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # values of a column in the description of a schema
 _DIALECT_NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "duckdb": "DuckDB"}
 _OTHER_TABLES_RULE = """
 - "tables": the names of those tables that are not described and yet needed; none if the described ones will do."""
@@ -50,7 +50,7 @@ class _ModelReply(BaseModel):
 
 
 class Intent(_ModelReply):
-    """What a question wants. `names` are what it calls things, as they stand in it."""
+    """Analysis of a question. `names` are the names in it, as they are written there."""
 
     answerable: bool
     meant: str = ""
@@ -60,7 +60,7 @@ class Intent(_ModelReply):
 
 
 class Statement(_ModelReply):
-    """A statement and why it is written so."""
+    """A statement and its reason."""
 
     sql: str
     why: str = ""
@@ -89,23 +89,32 @@ class SQLWriter:
         find_examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
         describe_more: Callable[[str], str] | None = None,
     ) -> None:
-        """`schema` describes the tables; `examples` are pairs of questions and statements that an
-        analyst has found right, those like a question. Where `schema` leaves tables out, `more`
-        describes those of them that a text names."""
+        """Store the models and the description of the database.
+
+        Args:
+            models: provider of the chat model.
+            dialect: "sqlite", "postgres" or "duckdb".
+            schema: description of the tables.
+            find_examples: finds confirmed pairs of a question and its statement that are similar to
+                a question.
+            describe_more: describes those tables that a text names and `schema` leaves out; None if
+                it leaves out none.
+        """
         self._models, self._dialect = models, _DIALECT_NAMES.get(dialect, dialect)
         self._schema, self._find_examples, self._describe_more = schema, find_examples, describe_more
-        self._named_tables = ""  # tables that a question needs besides
+        self._named_tables = ""  # further tables that a question needs
         self._rules = _RULES + (_NULLS_LAST_RULE if dialect == "postgres" else "")
 
     @property
     def author(self) -> str:
+        """Name of the chat model that writes the statements."""
         return str(self._models.chat("plan").spec)
 
     async def analyse(self, question: str, emit: EventEmitter) -> Intent:
-        """What a question wants of the database.
+        """Analyse what a question asks of the database.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model cannot be used.
         """
         system = f"""{BASE_INSTRUCTIONS}
 
@@ -127,19 +136,20 @@ each as it stands in the question, at most {MAX_NAMES}.{_OTHER_TABLES_RULE if se
             **({"tables": _NAME_LIST} if self._describe_more else {}),
             clarify={"type": "string", "maxLength": 400},
         )
-        sized = self._create_prompt(system, [_format_question(question)])
-        intent = await self._models.chat("plan").ask_json(sized, shape, Intent, "plan", emit)
+        prompt = self._create_prompt(system, [_format_question(question)])
+        intent = await self._models.chat("plan").ask_json(prompt, shape, Intent, "plan", emit)
         self._named_tables = " ".join(intent.tables[:MAX_NAMES])
         return intent
 
     async def write(
         self, question: str, hints: Sequence[str], attempts: Sequence[tuple[str, str]], emit: EventEmitter
     ) -> Statement:
-        """A statement that answers a question; `tries` are those of before and what was wrong with
-        each.
+        """Write a statement that answers a question.
+
+        `attempts` are the previous statements, each with its problem.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model cannot be used.
         """
         system = f"""{BASE_INSTRUCTIONS}
 
@@ -147,14 +157,14 @@ Write {self._dialect} SQL that answers the question, and reply with JSON: "sql",
 so, in one sentence in {_language_name(question)}.
 {self._rules}
 - If a statement of before was refused or found nothing, put right what was wrong with it."""
-        rest = [
+        parts = [
             _format_question(question),
             _format_list("Names as the database has them", "values", hints),
             *(_format_attempt(sql, problem) for sql, problem in attempts),
         ]
-        tried = [sql for sql, _ in attempts]
-        sized = self._create_prompt(system, rest, self._format_examples(question), tried)
-        return await self._request_statement(sized, emit)
+        statements = [sql for sql, _ in attempts]
+        prompt = self._create_prompt(system, parts, self._format_examples(question), statements)
+        return await self._request_statement(prompt, emit)
 
     async def supplement(
         self,
@@ -164,11 +174,13 @@ so, in one sentence in {_language_name(question)}.
         hints: Sequence[str],
         emit: EventEmitter,
     ) -> Statement:
-        """A statement that finds what is NULL in some columns, by the key of the rows; "" if the
-        tables have nothing more.
+        """Write a statement that finds the values which are NULL in some columns, by the key of the
+        rows.
+
+        Its `sql` is "" if the tables have nothing more.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model cannot be used.
         """
         system = f"""{BASE_INSTRUCTIONS}
 
@@ -177,12 +189,12 @@ have what is missing, write {self._dialect} SQL that selects the key and those c
 names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in one sentence in \
 {_language_name(question)}.
 {self._rules}"""
-        rest = [
+        parts = [
             _format_question(question),
             _format_list("Columns that are NULL in some rows", "columns", [_format_name(n) for n in null_columns]),
             "Rows found so far:\n" + fence("rows", format_rows(rows)),
         ]
-        return await self._request_statement(self._create_prompt(system, rest), emit)
+        return await self._request_statement(self._create_prompt(system, parts), emit)
 
     async def _request_statement(self, prompt: PromptBuilder, emit: EventEmitter) -> Statement:
         shape = object_schema(
@@ -193,31 +205,37 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
     def _create_prompt(
         self, system: str, rest: Sequence[str], examples: str = "", tried: Sequence[str] = ()
     ) -> PromptBuilder:
-        """The tables and the rest. Where there is little room the examples go first, then the values
-        of columns, then what does not fit of the columns."""
+        """Create a builder of the prompt with the tables and the other parts.
 
-        def made(tables: str, *more: str) -> Prompt:
+        If tokens are short, the examples are dropped first, then the values of columns, then lines
+        of the schema that do not fit.
+        """
+
+        def create(tables: str, *more: str) -> Prompt:
             return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
 
-        def fitted(room: int) -> Prompt:
+        def build(room: int) -> Prompt:
             schema = self._describe_schema(*tried)
-            if (whole := made(_format_tables(schema), examples)).token_count <= room:
-                return whole
+            if (complete := create(_format_tables(schema), examples)).token_count <= room:
+                return complete
             bare = _COLUMN_VALUES.sub("", schema)
-            left = room - made(_format_tables("")).token_count
-            return made(_format_tables(schema if estimate_tokens(schema) <= left else _fit_lines(bare, left)))
+            remaining = room - create(_format_tables("")).token_count
+            return create(
+                _format_tables(schema if estimate_tokens(schema) <= remaining else _fit_lines(bare, remaining))
+            )
 
-        return fitted
+        return build
 
     def _describe_schema(self, *tried: str) -> str:
-        """The schema, with those tables besides that the question needs or a statement has named."""
-        besides = self._describe_more(" ".join((self._named_tables, *tried))) if self._describe_more else ""
-        return "\n".join(filter(None, [besides, self._schema]))
+        """Return the schema, with further tables that the question needs or a statement has
+        named."""
+        further_tables = self._describe_more(" ".join((self._named_tables, *tried))) if self._describe_more else ""
+        return "\n".join(filter(None, [further_tables, self._schema]))
 
     def _format_examples(self, question: str) -> str:
         pairs = [
-            f"{_shorten(asked, MAX_EXAMPLE_CHARS)}\n{_shorten(sql, MAX_SQL_CHARS)}"
-            for asked, sql in self._find_examples(question)
+            f"{_shorten(past_question, MAX_EXAMPLE_CHARS)}\n{_shorten(sql, MAX_SQL_CHARS)}"
+            for past_question, sql in self._find_examples(question)
         ]
         return "Questions with statements that were right:\n" + fence("examples", "\n\n".join(pairs)) if pairs else ""
 
@@ -227,7 +245,7 @@ def _format_tables(schema: str) -> str:
 
 
 def _fit_lines(schema: str, token_budget: int) -> str:
-    """The first lines of a schema that have room in so many tokens, and how many have not."""
+    """Return the first lines of a schema that fit into a number of tokens, and how many do not."""
     lines, used = schema.splitlines(), OMISSION_TOKENS
     for n, line in enumerate(lines):
         used += estimate_tokens(line + "\n")
@@ -237,7 +255,7 @@ def _fit_lines(schema: str, token_budget: int) -> str:
 
 
 def format_rows(rows: _RowData, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
-    """Rows as lines of JSON, cells shortened: data, whatever they say."""
+    """Format rows as lines of JSON with shortened cells. The cells are data, never instructions."""
     lines = []
     for row in rows.rows[:max_rows]:
         values = {
@@ -251,7 +269,7 @@ def format_rows(rows: _RowData, max_rows: int = MAX_ROWS, max_cell_characters: i
 
 
 def _format_name(name: str) -> str:
-    """The name of a column on one line: a result may be called anything."""
+    """Put the name of a column on one line and shorten it, because a result may have any name."""
     return str(_shorten(" ".join(name.split()), MAX_CELL_CHARS))
 
 

@@ -1,22 +1,23 @@
-"""SQLite, read only: the file's own rows, within limits that SQLite itself keeps.
+"""SQLite backend, read only: rows of one file, within limits that SQLite itself enforces.
 
 The statement runs in the calling thread, not in a process of its own. A progress handler ends it at
-its deadline; that handler is asked between steps of SQLite's machine, never within one call of a
-function, so no single call may last. Texts are bounded (`LENGTH`), so is the statement, and every
-function that may be called is listed. Three of SQLite's own are quadratic in the length of a text
-(`instr`, `replace`, `trim`: 0.3 seconds for one call at the bound, and a statement has room for
-hundreds); they are replaced by Python's, which are not. `printf` fills up to any width before it
-finds that too much; its widths are looked at first. What memory a statement can hold follows:
-one text for each few characters of the statement, `SQL_LENGTH` / 25 × `LENGTH`, about 130 MB at the
-very worst; the attacks of the tests come to 40.
+its deadline; it is called between steps of SQLite's virtual machine, never within one call of a
+function, so no single call may take long. The lengths of texts (`LENGTH`) and of the statement are
+limited, and every function that may be called is listed. Three of SQLite's own are quadratic in the
+length of a text (`instr`, `replace`, `trim`: 0.3 seconds for one call at the limit, and a statement
+has space for hundreds); they are replaced by Python's, which are not. `printf` pads to any width
+before it finds the text too long; its widths are checked first. The memory of a statement follows:
+one text for each few characters of it, `MAX_SQL_CHARS` / 25 × `MAX_TEXT_BYTES`, about 130 MB at the
+very worst; the attacks in the tests reach 40 MB.
 
-SQLite writes a part of a statement out wherever it is used while it reads it, before any limit. For
-each it asks the authorizer, which has an end of its patience. One thing is not bounded here: columns
-of parts that each name that of the one before several times are merged without a question. The guard
-counts them (`names.expansion`); past it, only a process of its own could be stopped.
+SQLite inlines a part of a statement wherever it is used while parsing, before any limit applies.
+For each use it calls the authorizer, which allows a limited number of calls. One thing is not
+limited here: parts whose columns each name that of the part before several times are merged without
+a call. The guard counts them (`name_resolver.expanded_size`); beyond it, only a process of its own
+could be stopped.
 
-Opening read-only is not enough: ATTACH and PRAGMA undo it. The authorizer refuses both, with all
-that is not a SELECT of known columns by listed functions.
+Opening the file read-only is not enough: ATTACH and PRAGMA undo it. The authorizer refuses both,
+and everything else that is not a SELECT of known columns by listed functions.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from research.sources.database.sqlite_schema import (
 )
 
 MAX_SQL_CHARS = 16_000
-STEPS_PER_CHECK = 100  # of the machine between two looks at the clock
+STEPS_PER_CHECK = 100  # steps of the virtual machine between two looks at the clock
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_TEXT_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: MAX_SQL_CHARS,
@@ -68,7 +69,7 @@ SQLITE_LIMITS = {
 
 
 class SQLite:
-    """The database of one file."""
+    """The database of one SQLite file."""
 
     dialect: Dialect = "sqlite"
 
@@ -84,33 +85,33 @@ class SQLite:
         self._virtual_tables: tuple[str, ...] = ()
 
     def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
-        """What the file holds; from here on that is what may be read.
+        """Read the schema of the file; from then on only its tables may be read.
 
         Raises:
-            Failed: it cannot be opened.
+            ExecutionError: the file cannot be opened.
         """
         with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
             _set_deadline(raw, SCHEMA_TIMEOUT_SECONDS)
             raw.text_factory = lambda text: text.decode("utf-8", "replace")
-            found, self._object_names, self._view_columns, self._shadow_tables, self._virtual_tables = inspect_schema(
+            schema, self._object_names, self._view_columns, self._shadow_tables, self._virtual_tables = inspect_schema(
                 connection, table_filter, find_comment
             )
         self._column_types = {
             table.name.lower(): {column.name.lower(): column.type for column in table.columns}
-            for table in found.tables
+            for table in schema.tables
             if not table.is_view
         }
         self._readable_columns = frozenset(
             (table.name.lower(), name)
-            for table in found.tables
+            for table in schema.tables
             for name in ("", *(column.name.lower() for column in table.columns))
         )
-        return self._remove_unreadable(found)
+        return self._remove_unreadable(schema)
 
     def _remove_unreadable(self, schema: Schema) -> Schema:
-        """The schema without virtual tables that read what may not be read, such as the words of one
-        that is left out."""
+        """Remove virtual tables that read something that may not be read, such as the vocabulary of
+        a full-text table that is left out."""
         refused: dict[str, UnreadableObject] = {}
         for table in schema.tables:
             if table.name in self._virtual_tables:
@@ -121,55 +122,56 @@ class SQLite:
                 except ExecutionError as failed:
                     if failed.cause not in ("size", "timeout"):
                         refused[table.name] = UnreadableObject(table.name, failed.message)
-        kept = tuple(table for table in schema.tables if table.name not in refused)
-        return replace(schema, tables=kept, unreadable=(*schema.unreadable, *refused.values()))
+        readable = tuple(table for table in schema.tables if table.name not in refused)
+        return replace(schema, tables=readable, unreadable=(*schema.unreadable, *refused.values()))
 
     def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Runs a text, whatever it is, as far as it only reads what it may.
+        """Run any text that only reads what it may.
 
         Raises:
-            Failed: it may not, or has no result.
+            ExecutionError: it may not run, or has no result.
         """
         return collect_result(self.stream(sql, cte_names), self._limits)
 
     @contextmanager
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
-        """The names of the columns of a text and its rows, one by one, until the deadline.
+        """Yield the column names of a statement and an iterator of its rows, until the deadline.
 
         Raises:
-            Failed: it may not be run, or has no result.
+            ExecutionError: it may not run, or has no result.
         """
         with self.open_connection(cte_names) as connection:
-            found = connection.exec_driver_sql(self._narrow(connection, sql))
-            if not found.returns_rows:
+            result = connection.exec_driver_sql(self._narrow(connection, sql))
+            if not result.returns_rows:
                 raise ExecutionError("refused", "The statement has no rows.")
-            yield list(found.keys()), found
+            yield list(result.keys()), result
 
     def _narrow(self, connection: Connection, statement: str) -> str:
-        """The statement with what keeps far rows from being measured, if anything does."""
+        """Add conditions to a statement that keep distant rows from being measured, if there are
+        any."""
         try:
             return narrow_to_boxes(
                 statement, self._column_types, lambda sql: connection.exec_driver_sql(sql).fetchall()
             )
-        except (SqlglotError, RecursionError):  # a text that is not the guard's
+        except (SqlglotError, RecursionError):  # a text that has not passed the guard
             return statement
 
     def with_limits(self, limits: ResultLimits) -> SQLite:
-        """The same database within other limits."""
+        """Return the same database with other limits."""
         other = copy(self)
         other._limits = limits
         return other
 
     def privileges(self) -> str:
-        """Nothing but reading: the file is opened so."""
+        """Return "": the file is opened read-only."""
         return ""
 
     @contextmanager
     def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
-        """A connection that can read the known tables, until the deadline.
+        """Open a connection that can read the known tables, until the deadline.
 
         Raises:
-            Failed: what is done with it fails.
+            ExecutionError: a statement on it fails.
         """
         with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
@@ -182,25 +184,26 @@ class SQLite:
 
     @contextmanager
     def _open_unrestricted(self) -> Iterator[Connection]:
-        """A connection that is not guarded yet: SQLAlchemy and the reading of the schema need PRAGMA."""
+        """Open a connection without authorizer: SQLAlchemy and the inspection of the schema need
+        PRAGMA."""
         try:
             with self._engine.connect() as connection:
                 yield connection
         except DBAPIError as error:
             raise self._convert_error(error.orig or error) from None
-        except (sqlite3.Error, MemoryError, ValueError) as error:  # the last for what is no text
+        except (sqlite3.Error, MemoryError, ValueError) as error:  # ValueError for a statement that is no text
             raise self._convert_error(error) from None
 
     def _open_file(self) -> sqlite3.Connection:
-        """The file, read only; no clock runs yet."""
+        """Open the file read-only; no deadline is set yet."""
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=1.0)
         try:
             connection.execute("pragma query_only = on")
             connection.execute("select 1 from sqlite_master limit 1").fetchall()
-        except (sqlite3.Error, UnicodeError) as error:  # the latter where a name is no UTF-8
+        except (sqlite3.Error, UnicodeError) as error:  # UnicodeError for a name that is no UTF-8
             if isinstance(error, UnicodeError) or "malformed database schema" in str(error):
-                # go on without what cannot be parsed; the first statement fails nonetheless
+                # Go on without definitions that cannot be parsed; the first statement fails anyway.
                 connection.execute("pragma writable_schema = on")
                 with suppress(sqlite3.Error, UnicodeError):
                     connection.execute("select 1 from sqlite_master limit 1").fetchall()
@@ -214,8 +217,9 @@ class SQLite:
         cte_names: frozenset[str],
         printf: Callable[..., SQLiteValue],
     ) -> None:
-        bytes_kept = 4 * (self._limits.max_cell_characters + 1)
-        connection.text_factory = lambda raw: raw[:bytes_kept].decode("utf-8", "replace")
+        """Set the limits, functions and authorizer of a connection."""
+        max_bytes = 4 * (self._limits.max_cell_characters + 1)
+        connection.text_factory = lambda raw: raw[:max_bytes].decode("utf-8", "replace")
         for limit, value in SQLITE_LIMITS.items():
             connection.setlimit(limit, value)
         functions: tuple[tuple[str, int, Callable[..., SQLiteValue]], ...] = (
@@ -229,29 +233,29 @@ class SQLite:
         )  # fmt: skip
         for name, arguments, function in functions:
             connection.create_function(name, arguments, function, deterministic=True)
-        connection.set_authorizer(self._create_authorizer(cte_names))  # last: it refuses what stands above
+        connection.set_authorizer(self._create_authorizer(cte_names))  # last, because it refuses the calls above
 
     def _create_authorizer(self, cte_names: frozenset[str]) -> Callable[..., int]:
-        """Says of each thing that a statement wants whether it may."""
+        """Create the callback that allows or denies each action of a statement."""
         reads, views, objects = self._readable_columns, self._view_columns, self._object_names
         shadows = self._shadow_tables
-        nameless = {name for name in cte_names if name not in objects}  # counting the rows of a WITH part
+        countable = {name for name in cte_names if name not in objects}  # parts whose rows are counted have no column
 
-        asked = count(1)
+        calls = count(1)
 
         def allow(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
             first, second = (one or "").lower(), (two or "").lower()
-            if next(asked) > MAX_AUTHORIZER_CALLS:
-                ok = False
+            if next(calls) > MAX_AUTHORIZER_CALLS:
+                is_allowed = False
             elif action == sqlite3.SQLITE_SELECT:
-                ok = True
+                is_allowed = True
             elif action == sqlite3.SQLITE_READ:
-                ok = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in nameless)  # fmt: skip
+                is_allowed = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in countable)  # fmt: skip
             elif action == sqlite3.SQLITE_FUNCTION:
-                ok = second in ALLOWED_FUNCTIONS
-            else:  # FTS5 asks for the version before it reads its shadow tables
-                ok = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", "")
-            return sqlite3.SQLITE_OK if ok else sqlite3.SQLITE_DENY
+                is_allowed = second in ALLOWED_FUNCTIONS
+            else:  # FTS5 reads the version before it reads its shadow tables
+                is_allowed = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", "")
+            return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
         return allow
 
@@ -275,12 +279,13 @@ class SQLite:
 
 
 def _set_deadline(connection: sqlite3.Connection, timeout_seconds: float) -> None:
-    """Ends what a connection does when the time is over."""
-    end = time.monotonic() + timeout_seconds
-    connection.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
+    """Interrupt the statements of a connection after a timeout."""
+    deadline = time.monotonic() + timeout_seconds
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_PER_CHECK)
 
 
-# SQLite's functions that are quadratic, as Python has them, and one that it leaves to others. Numbers are texts to them, as in SQLite.
+# Python versions of SQLite's quadratic functions, and REGEXP, which SQLite leaves to applications.
+# They convert numbers to texts, as SQLite does.
 
 SQLiteValue = None | int | float | str | bytes
 
@@ -306,19 +311,19 @@ def _find_text(text: SQLiteValue, part: SQLiteValue) -> int | None:
 def _replace_text(text: SQLiteValue, old: SQLiteValue, new: SQLiteValue) -> SQLiteValue:
     if text is None or old is None:
         return None
-    whole, before = _to_text(text), _to_text(old)
-    if not before:
+    full_text, old_text = _to_text(text), _to_text(old)
+    if not old_text:
         return text
     if new is None:
         return None
-    after = _to_text(new)
-    if len(whole) + whole.count(before) * (len(after) - len(before)) > MAX_TEXT_BYTES:
+    new_text = _to_text(new)
+    if len(full_text) + full_text.count(old_text) * (len(new_text) - len(old_text)) > MAX_TEXT_BYTES:
         raise ValueError("too big")
-    return whole.replace(before, after)
+    return full_text.replace(old_text, new_text)
 
 
 def _matches_pattern(pattern: SQLiteValue, text: SQLiteValue) -> bool | None:
-    from research.sources.database.patterns import compile_pattern  # a library, for those who use it
+    from research.sources.database.patterns import compile_pattern  # needs RE2, which only patterns use
 
     if pattern is None or text is None:
         return None
@@ -326,8 +331,11 @@ def _matches_pattern(pattern: SQLiteValue, text: SQLiteValue) -> bool | None:
 
 
 def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]:
-    """PRINTF and FORMAT, whose widths SQLite does not bound: half a minute is spent on filling up to
-    900,000,000 characters that are too many. What is allowed is given to another connection."""
+    """Create PRINTF and FORMAT with limited widths.
+
+    SQLite does not limit them and spends half a minute padding a text to 900,000,000 characters,
+    which is then too long. An allowed call runs on another connection.
+    """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
 
     def printer(*values: SQLiteValue) -> SQLiteValue:
@@ -335,21 +343,22 @@ def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]
             return None
         if not FORMAT_PATTERNS["sqlite"].fullmatch(_to_text(values[0])):
             raise ValueError("too big")
-        marks = ", ".join("?" * len(values))
-        found: SQLiteValue = connection.execute(f"select printf({marks})", values).fetchone()[0]
-        return found
+        placeholders = ", ".join("?" * len(values))
+        result: SQLiteValue = connection.execute(f"select printf({placeholders})", values).fetchone()[0]
+        return result
 
     return printer
 
 
 def _create_trim(side: str) -> Callable[..., str | None]:
-    """TRIM, LTRIM or RTRIM; by their second argument's characters, or by blanks."""
+    """Create TRIM, LTRIM or RTRIM, which strip the characters of their second argument, or
+    blanks."""
     strip = {"": str.strip, "l": str.lstrip, "r": str.rstrip}[side]
 
     def trim(text: SQLiteValue, characters: SQLiteValue = " ") -> str | None:
         if text is None or characters is None:
             return None
-        wanted = _to_text(characters)
-        return strip(_to_text(text), wanted) if wanted else _to_text(text)
+        stripped = _to_text(characters)
+        return strip(_to_text(text), stripped) if stripped else _to_text(text)
 
     return trim

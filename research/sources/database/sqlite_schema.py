@@ -47,7 +47,7 @@ after the name of the virtual table and "_"."""
 _MODULE_NAME = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+[\"'`\[]?(\w+)", re.I | re.S)
 
 ViewColumn = tuple[str, str, str]
-"""A view, and the table and column that reading it reads, in lower case."""
+"""A view, and a table and column that SQLite reads for it, in lower case."""
 
 
 class Inspection(NamedTuple):
@@ -74,17 +74,17 @@ def inspect_schema(
         DBAPIError: the file cannot be read at all, or not in time.
     """
     raw: Any = connection.connection.driver_connection
-    listed = raw.execute(
+    entries = raw.execute(
         "select name, type = 'view', sql from sqlite_master where type in ('table', 'view') "
         "and name not like 'sqlite~_%' escape '~' order by 2, 1"
     ).fetchall()
-    modules = {name: found[1].lower() for name, _, sql in listed if (found := _MODULE_NAME.match(sql or ""))}  # fmt: skip
-    owners = _shadow_owners(raw, [name for name, _, _ in listed], modules)
+    modules = {name: match[1].lower() for name, _, sql in entries if (match := _MODULE_NAME.match(sql or ""))}  # fmt: skip
+    owners = _shadow_owners(raw, [name for name, _, _ in entries], modules)
     virtual = tuple(name for name in modules if prepare_virtual_table(raw, name))
     rows: list[ColumnRow] = []
     views = set[ViewColumn]()
     unreadable: list[UnreadableObject] = []
-    for name, view, _ in listed:
+    for name, view, _ in entries:
         if name.lower() in owners or (table_filter and not table_filter(DEFAULT_SCHEMAS["sqlite"], name)):
             continue
         try:
@@ -93,20 +93,20 @@ def inspect_schema(
             columns = _read_columns(connection, name, is_view=bool(view))
         except (SQLAlchemyError, sqlite3.Error, PermissionError, UnicodeError) as error:
             parts = sorted(shadow for shadow, owner in owners.items() if owner == name.lower())
-            more = f"; with it go {', '.join(parts)}" if parts else ""
-            unreadable.append(UnreadableObject(name, f"{_unreadable_reason(error, name)}{more}"))
+            suffix = f"; with it go {', '.join(parts)}" if parts else ""
+            unreadable.append(UnreadableObject(name, f"{_unreadable_reason(error, name)}{suffix}"))
             continue
         broken = [] if view else list(_broken_columns(raw, name))
-        gone = {column.name for column in broken}
-        rows += [row for row in columns if f"{name}.{row.name}" not in gone]
+        broken_names = {column.name for column in broken}
+        rows += [row for row in columns if f"{name}.{row.name}" not in broken_names]
         unreadable += broken
     schema = Schema("sqlite", build_tables(rows, "", find_comment), unreadable=tuple(unreadable))
-    below = {row.table.lower() for row in rows} | {table for _, table, _ in views}
+    read_tables = {row.table.lower() for row in rows} | {table for _, table, _ in views}
     return Inspection(
         schema,
         frozenset(str(name).lower() for (name,) in raw.execute("select name from sqlite_master")),
         frozenset(views),
-        frozenset(shadow for shadow, owner in owners.items() if owner in below),
+        frozenset(shadow for shadow, owner in owners.items() if owner in read_tables),
         virtual,
     )
 
@@ -130,19 +130,19 @@ def _shadow_owners(raw: sqlite3.Connection, names: list[str], modules: Mapping[s
     known modules they are recognised by their suffixes. For an unknown module, every table whose
     name begins with the name of the virtual table and "_" counts as its shadow table.
     """
-    told, loaded = set[str](), set[str]()
+    shadow_tables, loaded = set[str](), set[str]()
     with suppress(sqlite3.Error, UnicodeError):
         loaded = {name.lower() for (name,) in raw.execute("pragma module_list")}
-        told = {row[1].lower() for row in raw.execute("pragma main.table_list") if row[2] == "shadow"}  # fmt: skip
+        shadow_tables = {row[1].lower() for row in raw.execute("pragma main.table_list") if row[2] == "shadow"}  # fmt: skip
     owners: dict[str, str] = {}
     for virtual, module in sorted(modules.items(), key=lambda item: len(item[0])):
         owner = virtual.lower()
-        known = _SHADOW_SUFFIXES.get(module)
+        suffixes = _SHADOW_SUFFIXES.get(module)
         for name in map(str.lower, names):
-            end = name.removeprefix(f"{owner}_")
-            if end == name or name == owner:
+            suffix = name.removeprefix(f"{owner}_")
+            if suffix == name or name == owner:
                 continue
-            if name in told or (module not in loaded if known is None else end in known):
+            if name in shadow_tables or (module not in loaded if suffixes is None else suffix in suffixes):
                 owners[name] = owner
     return owners
 
@@ -154,33 +154,33 @@ def _read_columns(connection: Connection, name: str, *, is_view: bool) -> list[C
         NoSuchTableError: it has no column that can be read.
     """
     raw: Any = connection.connection.driver_connection
-    described: list[Any] = list(inspect(connection).get_columns(name))
-    if not described:
+    descriptions: list[Any] = list(inspect(connection).get_columns(name))
+    if not descriptions:
         raise NoSuchTableError(name)
     if not is_view:
         raw.execute(f"select 1 from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
-    keys = {item["name"] for item in described if item["primary_key"]}
-    refers = _references(raw, name)
+    keys = {item["name"] for item in descriptions if item["primary_key"]}
+    references = _references(raw, name)
     unique = {names[0] for names in (*_unique_indexes(raw, name), list(keys)) if len(names) == 1}
     rows = []
-    for item in described:
-        own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
-        needed = not item["nullable"] or keys == {own}
-        rows.append(ColumnRow("", name, is_view, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
+    for item in descriptions:
+        column, column_type = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
+        is_required = not item["nullable"] or keys == {column}
+        rows.append(ColumnRow("", name, is_view, "", column, column_type, "", column in keys, "", references.get(column, ""), is_required, column in unique))  # fmt: skip
     return rows
 
 
 def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
     """Map each column of a table that refers to another table to its target, as "table.column"."""
-    found: dict[str, str] = {}
-    for _, place, table, own, other, *_ in raw.execute(f"pragma foreign_key_list({_quote_name(name)})"):
-        if other is None:  # the reference is to the table's primary key
+    references: dict[str, str] = {}
+    for _, position, table, column_name, target, *_ in raw.execute(f"pragma foreign_key_list({_quote_name(name)})"):
+        if target is None:  # the reference is to the table's primary key
             with suppress(sqlite3.Error, StopIteration):
                 columns = raw.execute(f"pragma table_info({_quote_name(table)})").fetchall()
-                other = next(column[1] for column in columns if column[5] == place + 1)
-        if other is not None:
-            found.setdefault(own, f"{table}.{other}")
-    return found
+                target = next(column[1] for column in columns if column[5] == position + 1)
+        if target is not None:
+            references.setdefault(column_name, f"{table}.{target}")
+    return references
 
 
 def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
@@ -197,14 +197,14 @@ def _broken_columns(raw: sqlite3.Connection, name: str) -> list[UnreadableObject
     """Return the computed columns of a table that SQLite cannot compute."""
     computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quote_name(name)})") if row[6] == 2]  # fmt: skip
     broken = []
-    before = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
+    previous_limit = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
     for column in computed:
         try:
             raw.execute(f"select {_quote_name(column)} from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
         except sqlite3.Error as error:
             if "function" in str(error):
                 broken.append(UnreadableObject(f"{name}.{column}", _unreadable_reason(error, column)))
-    raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+    raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, previous_limit)
     return broken
 
 
@@ -215,16 +215,16 @@ def _view_columns(raw: sqlite3.Connection, view: str) -> set[ViewColumn]:
         sqlite3.Error: the view cannot be read.
         PermissionError: the view is too large, recursive, or calls a function that is not allowed.
     """
-    found: set[ViewColumn] = set()
+    columns: set[ViewColumn] = set()
     refused: list[str] = []
-    asked = count(1)
+    calls = count(1)
 
     def record(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
-        if next(asked) > MAX_AUTHORIZER_CALLS:
+        if next(calls) > MAX_AUTHORIZER_CALLS:
             refused.append("it is too large")
             return sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ and via:
-            found.add((via.lower(), (one or "").lower(), (two or "").lower()))
+            columns.add((via.lower(), (one or "").lower(), (two or "").lower()))
         elif action == sqlite3.SQLITE_FUNCTION and (two or "").lower() not in ALLOWED_FUNCTIONS:
             refused.append(f"it calls {two}(), which no statement may")
         elif action == sqlite3.SQLITE_RECURSIVE:
@@ -238,7 +238,7 @@ def _view_columns(raw: sqlite3.Connection, view: str) -> set[ViewColumn]:
         raw.set_authorizer(None)
         if refused:
             raise PermissionError(refused[0])
-    return found
+    return columns
 
 
 def _unreadable_reason(error: Exception, name: str) -> str:
@@ -247,13 +247,14 @@ def _unreadable_reason(error: Exception, name: str) -> str:
     Raises:
         Exception: the `error` itself, if SQLite was interrupted because time was up.
     """
-    own = error.orig if isinstance(error, DBAPIError) else error
-    if "interrupted" in str(own):
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if "interrupted" in str(cause):
         raise error
-    if isinstance(own, NoSuchTableError) or str(own) == f"no such table: {name}":
+    if isinstance(cause, NoSuchTableError) or str(cause) == f"no such table: {name}":
         return "it has no columns, or its definition is damaged"
-    return first_line(str(own))
+    return first_line(str(cause))
 
 
 def _quote_name(name: str) -> str:
+    """Quote an identifier for SQLite."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""The SQL for what a question asks for, with what it looks for in words."""
+"""SQL statements for questions that the rules have understood, each with a description in words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ MAX_ROWS = 500  # rows of a list
 
 
 def build_statement(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpretation:
+    """Build the statement for a question.
+
+    Raises:
+        NotUnderstoodError: its parts do not fit together.
+    """
     where = _collect_conditions(parsed)
     if parsed.intents & {"average", "distance"} and parsed.intents & {"count", "list"} - (
         {"count"} if parsed.group_column else set()
@@ -33,7 +38,7 @@ def build_statement(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpret
     if parsed.group_column:
         return _build_groups(parsed, where)
     if parsed.ordering and not parsed.max_rows and not parsed.orders_all and "list" not in parsed.intents:
-        # the one that is most so, or all that are equally so
+        # A superlative without a number: the best area, or all that share the best value.
         best = "MAX" if parsed.ordering[0].endswith("DESC") else "MIN"
         value = f"SELECT {best}({parsed.ordering[1]}) FROM {_from_clause(parsed)}{_where_clause(where)}"
         where.append((f"{parsed.ordering[1]} = ({value})", ""))
@@ -49,10 +54,10 @@ def build_statement(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpret
 
 
 def _is_count_only(parsed: SightsQuestion) -> bool:
-    """Whether a count is all that is asked for; beside a list it says nothing more.
+    """Return whether a count is the whole answer; a list makes it redundant.
 
     Raises:
-        NotUnderstood: it is asked for beside something else.
+        NotUnderstoodError: it is combined with columns, a number or an order.
     """
     listed = "list" in parsed.intents
     if "columns" in parsed.intents or parsed.max_rows or (parsed.orders_all and not listed):
@@ -80,23 +85,25 @@ def _build_list(parsed: SightsQuestion, conditions: list[tuple[str, str]]) -> In
         return _create_interpretation(parsed, sql, "list", things, things, things)
     number = f" {parsed.max_rows} 个" if parsed.max_rows else ""
     first = f" (first {parsed.max_rows})" if parsed.max_rows else ""
-    told = parsed.ordering[2]
-    return _create_interpretation(parsed, sql, "best", things, f"{things}中{told}的{number}", f"{things} {told}{first}")
+    wording = parsed.ordering[2]
+    return _create_interpretation(
+        parsed, sql, "best", things, f"{things}中{wording}的{number}", f"{things} {wording}{first}"
+    )
 
 
 def _collect_conditions(parsed: SightsQuestion) -> list[tuple[str, str]]:
-    """The conditions, of places too; several provinces or cities are alternatives."""
-    found = list(parsed.conditions)
+    """Return all conditions with those on places; several provinces or cities are alternatives."""
+    conditions = list(parsed.conditions)
     places = []
     if parsed.provinces:
         places.append(_match_any("s.province", parsed.provinces))
     if parsed.cities:
         places.append(_match_any("s.city", parsed.cities))
-    found[:0] = [(test, "") for test in places]
+    conditions[:0] = [(test, "") for test in places]
     for column, value, _ in parsed.exclusions:
         test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {_quote_text(value)}"
-        found.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
-    return found
+        conditions.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
+    return conditions
 
 
 def _match_any(column: str, values: Sequence[str]) -> str:
@@ -122,19 +129,19 @@ def _select_list(parsed: SightsQuestion, columns: Sequence[str]) -> str:
 
 
 def _describe_areas(parsed: SightsQuestion) -> str:
-    """The areas that a question is about, as a sentence has them."""
-    said = [words for _, words in parsed.conditions if words]
-    without = [words for _, _, words in parsed.exclusions]
+    """Describe the areas that a question is about, for use in a sentence."""
+    wordings = [words for _, words in parsed.conditions if words]
+    excluded = [words for _, _, words in parsed.exclusions]
     places = parsed.cities if parsed.cities and len(parsed.provinces) < 2 else parsed.provinces
     if parsed.language == "zh":
         place = "、".join(places)
-        told = "、".join([*([f"不含{'、'.join(without)}"] if without else []), *said])
-        gap = " " if place and told[:1].isdigit() else ""
-        return f"{place}{gap}{told}{'的' if place or told else ''} 5A 级景区".strip()
+        qualifiers = "、".join([*([f"不含{'、'.join(excluded)}"] if excluded else []), *wordings])
+        gap = " " if place and qualifiers[:1].isdigit() else ""
+        return f"{place}{gap}{qualifiers}{'的' if place or qualifiers else ''} 5A 级景区".strip()
     names = [english_region(name) for name in places]
     place = f" in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
-    apart = f" outside {' and '.join(without)}" if without else ""
-    return " ".join([f"5A areas{place}{apart}", *said])
+    exclusion = f" outside {' and '.join(excluded)}" if excluded else ""
+    return " ".join([f"5A areas{place}{exclusion}", *wordings])
 
 
 def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
@@ -145,15 +152,15 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
     by_zh, by_en = _GROUP_NAMES[parsed.group_column]
     things = _describe_areas(parsed)
     if parsed.ordering and parsed.ordering[1] == "n":
-        most = parsed.ordering[0]
-        zh, en = ("最多", "most") if most == "MAX" else ("最少", "fewest")
-        if not parsed.max_rows:  # all that have as many, should there be several
+        function = parsed.ordering[0]
+        zh, en = ("最多", "most") if function == "MAX" else ("最少", "fewest")
+        if not parsed.max_rows:  # all groups that share the extreme number
             sql = (
-                f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {most}(m.n) FROM "
+                f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {function}(m.n) FROM "
                 f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {parsed.group_column} LIMIT {MAX_ROWS}"
             )
             return _create_interpretation(parsed, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}")  # fmt: skip
-        sql = f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if most == 'MAX' else ''}, {parsed.group_column} LIMIT {parsed.max_rows}"
+        sql = f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if function == 'MAX' else ''}, {parsed.group_column} LIMIT {parsed.max_rows}"
         plural = {"province": "provinces", "city": "cities"}.get(by_en, "years of rating")
         return _create_interpretation(parsed, sql, "group", things, f"{things}{zh}的 {parsed.max_rows} 个{by_zh}", f"the {parsed.max_rows} {plural} with the {en} {things}")  # fmt: skip
     if parsed.ordering:
@@ -167,8 +174,8 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
         f"ORDER BY {order}{parsed.group_column} LIMIT {parsed.max_rows or MAX_ROWS}"
     )
     if parsed.group_condition:
-        told = f"{parsed.group_condition[0]} {parsed.group_condition[1]}"
-        return _create_interpretation(parsed, sql, "group", things, f"{things}数量 {told} 的{by_zh}", f"number of {things} by {by_en}, {told}")  # fmt: skip
+        comparison = f"{parsed.group_condition[0]} {parsed.group_condition[1]}"
+        return _create_interpretation(parsed, sql, "group", things, f"{things}数量 {comparison} 的{by_zh}", f"number of {things} by {by_en}, {comparison}")  # fmt: skip
     return _create_interpretation(parsed, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}")  # fmt: skip
 
 
@@ -180,7 +187,7 @@ _GROUP_NAMES = {
 
 
 def _build_average(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
-    """The mean price of the tickets that are known, with how many they are."""
+    """Build the average of the known ticket prices, with their number."""
     if parsed.ordering or parsed.max_rows or parsed.group_condition:
         raise parsed.not_understood(parsed.original)
     known = [*conditions, ("t.ticket_cny IS NOT NULL", "")]
@@ -200,7 +207,7 @@ def _build_average(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]
 
 
 def _area_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> str:
-    """The areas that were named by their full names, so that it can be seen which are meant."""
+    """List the named areas by their full names, which shows the areas that are meant."""
     names = [
         vocabulary.full_names[gid][parsed.language == "en"] if gid in vocabulary.full_names else name
         for name, gid in parsed.areas
@@ -211,12 +218,12 @@ def _area_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> str:
 def _build_details(
     parsed: SightsQuestion, conditions: Sequence[tuple[str, str]], vocabulary: Vocabulary
 ) -> Interpretation:
-    """What is known of areas that were named."""
+    """Build the facts about named areas."""
     other = parsed.group_column or parsed.ordering or parsed.provinces or parsed.cities or parsed.conditions
     if "count" in parsed.intents or "average" in parsed.intents or other or parsed.max_rows:
         raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))
     if "list" in parsed.intents and not parsed.columns:
-        raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))  # 黄山有哪些: the city?
+        raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))  # 黄山有哪些 may mean the city
     ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in parsed.areas))
     if not parsed.columns:
         parsed.needs_spots = True
@@ -303,5 +310,5 @@ def _to_singular(subject: str) -> str:
 def _create_interpretation(
     parsed: SightsQuestion, sql: str, shape: AnswerShape, subject: str, zh: str, en: str
 ) -> Interpretation:
-    """The statement, with what it looks for in words."""
+    """Combine a statement with its description in the language of the question."""
     return Interpretation(sql, " ".join(parsed.choose_text(zh, en).split()), parsed.language, shape, subject)

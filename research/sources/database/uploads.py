@@ -1,7 +1,8 @@
-"""The files of tables that an owner has given: each set of them a DuckDB file of its own.
+"""Table files that an owner has uploaded: each set of them becomes a DuckDB file of its own.
 
-Nothing is shared: an owner's files lie in a folder that only the owner's name leads to, and what one
-asks never reaches another's. A file is written once and only read afterwards.
+Nothing is shared: an owner's files lie in a folder that is found only by the owner's name, and
+questions of one owner never reach the files of another. A file is written once and only read
+afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _UPLOAD_ID = re.compile(r"[0-9a-f]{6,64}")
 
 
 class Upload(Record):
-    """A set of files that can be asked. `size` are the bytes of its database."""
+    """A set of uploaded files. `size` is the size of its database in bytes."""
 
     id: str
     names: tuple[str, ...]
@@ -34,12 +35,12 @@ class Upload(Record):
 
     @property
     def database(self) -> str:
-        """What it is called among the databases."""
+        """Name of the upload among the databases."""
         return f"{UPLOADED_FILES_PREFIX}{self.id}"
 
 
 class UploadStore:
-    """The uploads below a folder. Safe for several processes: a file is there whole or not at all."""
+    """The uploads below a folder. Safe for several processes: a file is complete or absent."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -48,35 +49,35 @@ class UploadStore:
         return self._folder / fingerprint(f"tables of {owner}")
 
     def add(self, owner: str, sources: Sequence[tuple[Path, Sequence[FileTable]]], report_progress: ProgressCallback = lambda part: None) -> Upload:  # fmt: skip
-        """Loads files. The same files, recognised in the same way, are one upload.
+        """Load files into a new upload; the same files with the same tables give the existing one.
 
         Raises:
-            Unreadable: one of them is broken or too large.
+            UnreadableTableError: one of them is broken or too large.
         """
-        home = self._owner_folder(owner)
+        folder = self._owner_folder(owner)
         make_private_folder(self._folder)
-        make_private_folder(home)
-        told = [(_hash_file(path), [table.model_dump_json() for table in tables]) for path, tables in sources]
-        made = fingerprint(repr(told))
-        if known := self.get(owner, made):
-            return known
-        target = home / f"{made}.duckdb"
+        make_private_folder(folder)
+        contents = [(_hash_file(path), [table.model_dump_json() for table in tables]) for path, tables in sources]
+        upload_id = fingerprint(repr(contents))
+        if existing := self.get(owner, upload_id):
+            return existing
+        target = folder / f"{upload_id}.duckdb"
         tables = load_tables(sources, target, report_progress)
         target.chmod(0o600)
         names = tuple(dict.fromkeys(table.file for table in tables))
-        upload = Upload(id=made, names=names, tables=tables, size=target.stat().st_size)
-        note = home / f"{made}.json"
+        upload = Upload(id=upload_id, names=names, tables=tables, size=target.stat().st_size)
+        note = folder / f"{upload_id}.json"
         note.write_text(upload.model_dump_json(), encoding="utf-8")
         note.chmod(0o600)
         return upload
 
     def all(self, owner: str) -> tuple[Upload, ...]:
-        """An owner's uploads, the newest first."""
-        found = (self.get(owner, note.stem) for note in self._owner_folder(owner).glob("*.json"))
-        return tuple(sorted(filter(None, found), key=lambda each: each.made, reverse=True))
+        """Return an owner's uploads, the newest first."""
+        uploads = (self.get(owner, note.stem) for note in self._owner_folder(owner).glob("*.json"))
+        return tuple(sorted(filter(None, uploads), key=lambda each: each.made, reverse=True))
 
     def get(self, owner: str, upload_id: str) -> Upload | None:
-        """One of an owner's uploads; None if there is no such."""
+        """Return one of an owner's uploads; None if there is none with this id."""
         if not _UPLOAD_ID.fullmatch(upload_id) or not self.path(owner, upload_id).is_file():
             return None
         with suppress(OSError, ValidationError):
@@ -85,18 +86,18 @@ class UploadStore:
         return None
 
     def path(self, owner: str, upload_id: str) -> Path:
-        """Where the database of an upload is; what is no id is never part of a path."""
+        """Return the path of an upload's database; an invalid id never becomes part of a path."""
         return self._owner_folder(owner) / f"{upload_id if _UPLOAD_ID.fullmatch(upload_id) else 'none'}.duckdb"
 
     def remove(self, owner: str, upload_id: str) -> bool:
-        """Deletes an upload; whether there was one."""
-        known = self.get(owner, upload_id) is not None
+        """Delete an upload; return whether there was one."""
+        existed = self.get(owner, upload_id) is not None
         if _UPLOAD_ID.fullmatch(upload_id):
             _delete([self.path(owner, upload_id), self._owner_folder(owner) / f"{upload_id}.json"])
-        return known
+        return existed
 
     def clear(self, owner: str) -> int:
-        """Deletes all of an owner's uploads and whatever lies beside them; how many there were."""
+        """Delete an owner's folder with all uploads; return how many there were."""
         count = len(self.all(owner))
         _delete(self._owner_folder(owner).glob("*"))
         with suppress(OSError):

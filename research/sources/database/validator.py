@@ -1,13 +1,13 @@
-"""Which statements may run: one SELECT, of words that are listed, over tables that are known.
+"""Guard that decides which statements may run: one SELECT, of listed words, over known tables.
 
-What comes out is never the text that went in. The text is parsed, every node of the tree is looked
-up in the lists of `allowed`, every table and column in the schema; then the statement is written
-anew from the tree, without comments and with a limit on its rows, and that text goes through the
-same checks once more. So a difference between how the parser and how an engine reads a text cannot
-matter: engines only ever read what the parser wrote.
+The text that runs is never the one that was given. The text is parsed, every node of the tree is
+looked up in the lists of `allowlist`, and every table and column in the schema. Then the statement
+is generated anew from the tree, without comments and with a limit on its rows, and that text goes
+through the same checks again. So differences between the parser and an engine in reading a text
+cannot matter: engines only read what the generator wrote.
 
-Knows sqlglot and a schema; knows no connection. What an engine does besides is in `sqlite`,
-`postgres` and `duckdb`: this is the first layer, and it is assumed to fail.
+This module depends on sqlglot and a schema, and on no connection. The engines' own defences are in
+`sqlite`, `postgres` and `duckdb`: the guard is the first layer, and it is assumed to fail.
 """
 
 from __future__ import annotations
@@ -48,17 +48,20 @@ from research.sources.database.refusals import (
 from research.sources.database.results import RowRange
 from research.sources.database.rewrites import GATHERING_AGGREGATES, is_quoting, limit_texts, simplify
 
-_CODE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\s*```\s*", re.DOTALL)  # models write SQL between these
-DEFAULT_MAX_ROWS = 1_000  # that a result has at most, unless it is told otherwise
-logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
+_CODE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\s*```\s*", re.DOTALL)  # models write SQL between code fences
+DEFAULT_MAX_ROWS = 1_000  # rows of a result by default
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings are refusals here
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatedQuery:
-    """A statement that passed. `limit` is in the text: one row more than may be shown, so that it is
-    known whether there are more; `own` is the one that it had itself, if any. It is `sorted` if the
-    order of its rows is asked for. `ctes` are the names of its WITH parts, `filters` the texts that
-    columns are compared with."""
+    """A statement that passed the guard.
+
+    `limit` is the limit in its text: one row more than may be shown, which reveals whether there
+    are more; `own_limit` is the limit that the given text had, if any. `is_ordered` means that it
+    orders its rows. `cte_names` are the names of its WITH parts, `filters` the texts that columns
+    are compared with.
+    """
 
     sql: str
     dialect: Dialect
@@ -80,14 +83,19 @@ def validate(
     row_range: RowRange | None = None,
     limits: StatementLimits = DEFAULT_LIMITS,
 ) -> ValidatedQuery:
-    """The statement as it may run.
+    """Check a statement and return it as it may run.
 
-    `tables` are those that may be read; where they are in one schema, their columns and types by the
-    names that the database has for them are enough. `rows` is how many a result has at most; the
-    text asks for one more. `part` is given for a text that has been through here.
+    Args:
+        sql: the text; with `row_range`, a text that was returned from here.
+        dialect: the engine.
+        tables: the tables that may be read; if all are in the default schema, a mapping from table
+            to column to type suffices.
+        max_rows: rows of a result at most; the generated text has a limit of one more.
+        row_range: the range of rows to return; None for all.
+        limits: limits on the size of the statement.
 
     Raises:
-        Refused: it may not run. Nothing else is raised, whatever the text is.
+        RefusedError: it may not run. Nothing else is raised, whatever the text is.
     """
     if not isinstance(tables, Catalog):
         tables = Catalog(tables, DEFAULT_SCHEMAS[dialect])
@@ -99,13 +107,15 @@ def validate(
 
 
 class SQLiteTextGenerator(SQLiteGenerator):
-    """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
+    """SQLite generator that casts to NUMERIC, which keeps whole numbers, in place of REAL, which
+    does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
 
 
 class _PostgresTextGenerator(PostgresGenerator):
-    """PostgreSQL's own text, but for SUBSTRING: given a text, it is a regular expression."""
+    """PostgreSQL generator that writes SUBSTR for SUBSTRING, which with a text as its argument is a
+    regular expression."""
 
     TRANSFORMS = {  # noqa: RUF012
         **PostgresGenerator.TRANSFORMS,
@@ -119,20 +129,23 @@ _GENERATORS = {"sqlite": SQLiteTextGenerator, "postgres": _PostgresTextGenerator
 
 
 class _SQLiteInput(SQLite):
-    """SQLite as it is read from outside: see `_UNKNOWN_LAST`."""
+    """SQLite dialect of given statements: see `_INPUT_DIALECTS`."""
 
     NULL_ORDERING = "nulls_are_last"
 
 
 class _PostgresInput(Postgres):
-    """PostgreSQL as it is read from outside: see `_UNKNOWN_LAST`."""
+    """PostgreSQL dialect of given statements: see `_INPUT_DIALECTS`."""
 
     NULL_ORDERING = "nulls_are_last"
 
 
 class _DuckDBInput(DuckDB):
-    """DuckDB as it is read from outside, but for NUMERIC without a size, which has three decimals there:
-    it is a DOUBLE here. NULLs are last in it anyhow."""
+    """DuckDB dialect of given statements.
+
+    NUMERIC without a size, which has three decimals in DuckDB, is read as DOUBLE. NULLs are last in
+    DuckDB anyway.
+    """
 
     class Parser(DuckDBParser):
         TYPE_CONVERTERS = {  # noqa: RUF012
@@ -149,20 +162,20 @@ _COMPARED_TOKENS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, Token
 _DROPPED_WORDS = _word_set(
     "within nulls last both leading trailing symmetric asymmetric zone without value respect only"
 )
-"""Words of grammar that the writers have other words for, or that say what is so without them."""
+"""Words of grammar that the generators write differently, or that state a default."""
 _AFTER_LIMIT = (TokenType.OFFSET, TokenType.COMMA, TokenType.SEMICOLON)
 _INPUT_DIALECTS: dict[Dialect, type[Parser]] = {
     "sqlite": _SQLiteInput,
     "postgres": _PostgresInput,
     "duckdb": _DuckDBInput,
 }
-"""Where a statement does not say otherwise, NULLs are the last rows, up or down: of the nearest, the
-cheapest and the highest none is unknown. SQLite has them first going up, PostgreSQL going down, so
-the text that is written anew says it."""
+"""Dialects in which given statements are parsed. By default they sort NULLs last, ascending or
+descending, so that the nearest, cheapest or highest row is never an unknown one. SQLite sorts them first
+when ascending and PostgreSQL when descending, so the generated text states the order explicitly."""
 
 
 class _Validator:
-    """The rules for one dialect and one schema."""
+    """The checks for one dialect and one schema."""
 
     def __init__(self, dialect: Dialect, names: NameResolver, limits: StatementLimits) -> None:
         self._dialect = dialect
@@ -179,7 +192,7 @@ class _Validator:
         first = self._parse(sql, self._input_dialect)
         if self._dialect == "sqlite" and (texts := self._names.quoted_texts(first, sql)):
             first = self._parse(_write_texts(sql, texts), self._input_dialect)
-        own, limit = _apply_limit(first, max_rows + 1, row_range)
+        own_limit, limit = _apply_limit(first, max_rows + 1, row_range)
         text = self._generate(first)
         tree = self._parse(text, self._parser)
         check_formats(tree)
@@ -190,94 +203,96 @@ class _Validator:
             text = self._generate(limit_texts(_cast_to_exact(_inline_distances(tree, self._dialect))))
         elif self._dialect == "duckdb":
             text = self._generate(limit_texts(_inline_distances(tree, self._dialect)))
-        parts, ordered = self._names.cte_names(tree), bool(tree.args.get("order"))
-        return ValidatedQuery(text, self._dialect, limit, parts, tables, columns, filters, own, ordered)
+        cte_names, is_ordered = self._names.cte_names(tree), bool(tree.args.get("order"))
+        return ValidatedQuery(text, self._dialect, limit, cte_names, tables, columns, filters, own_limit, is_ordered)
 
     def _check_size(self, sql: str) -> None:
-        """Before anything is parsed: is this one statement of a size that can be parsed?"""
+        """Check before parsing that a text is one statement of a size that can be parsed."""
         if len(sql) > self._limits.max_characters:
             raise RefusedError("limit", f"The statement has {len(sql)} characters; at most {self._limits.max_characters} may be.")  # fmt: skip
         if "\x00" in sql or any(0xD800 <= ord(character) <= 0xDFFF for character in sql):
             raise RefusedError("syntax", "The statement has a character in it that is no text.")
         with convert_parser_errors():
-            found = [token.token_type for token in self._parser.tokenize(sql)]
-        while found and found[-1] is TokenType.SEMICOLON:
-            found.pop()
-        if TokenType.SEMICOLON in found:
+            token_types = [token.token_type for token in self._parser.tokenize(sql)]
+        while token_types and token_types[-1] is TokenType.SEMICOLON:
+            token_types.pop()
+        if TokenType.SEMICOLON in token_types:
             raise RefusedError("statement", "Only one statement may be given; remove what follows the semicolon.")  # fmt: skip
-        first = next((kind for kind in found if kind is not TokenType.L_PAREN), None)
+        first = next((token_type for token_type in token_types if token_type is not TokenType.L_PAREN), None)
         if first not in (TokenType.SELECT, TokenType.WITH):
             raise RefusedError("statement", "Only SELECT and WITH … SELECT may run.")
-        check_limit("words", len(found), self._limits.max_tokens)
+        check_limit("words", len(token_types), self._limits.max_tokens)
         deepest = depth = 0
-        for kind in found:
-            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        for token_type in token_types:
+            depth += (token_type is TokenType.L_PAREN) - (token_type is TokenType.R_PAREN)
             deepest = max(deepest, depth)
         check_limit("parentheses in one another", deepest, self._limits.max_parentheses)
 
     def _parenthesize_limits(self, sql: str) -> str:
-        """A text with parentheses around what is reckoned after LIMIT: the parser reads LIMIT 2 - n % 2 as
-        a percentage, which no engine here has."""
-        found = self._parser.tokenize(sql)
-        for at in reversed([n for n, token in enumerate(found) if token.token_type is TokenType.LIMIT]):  # fmt: skip
-            depth, last = 0, at
-            for token in found[at + 1 :]:
+        """Put parentheses around computed limits: the parser reads LIMIT 2 - n % 2 as a percentage,
+        which no engine here has."""
+        tokens = self._parser.tokenize(sql)
+        for index in reversed([n for n, token in enumerate(tokens) if token.token_type is TokenType.LIMIT]):  # fmt: skip
+            depth, last = 0, index
+            for token in tokens[index + 1 :]:
                 depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)  # fmt: skip
                 if depth < 0 or (not depth and token.token_type in _AFTER_LIMIT):
                     break
                 last += 1
-            reckoned = found[at + 1 : last + 1]
-            if any(token.token_type is TokenType.MOD for token in reckoned):
-                start, end = reckoned[0].start, reckoned[-1].end + 1
+            limit_tokens = tokens[index + 1 : last + 1]
+            if any(token.token_type is TokenType.MOD for token in limit_tokens):
+                start, end = limit_tokens[0].start, limit_tokens[-1].end + 1
                 sql = f"{sql[:start]}({sql[start:end]}){sql[end:]}"
         return sql
 
     def _parse(self, sql: str, parser: Parser) -> exp.Query:
-        """The tree of a text, all of whose nodes and tables are allowed."""
+        """Parse a text into a tree, and check its nodes and tables."""
         with convert_parser_errors():
-            found = [tree for tree in sqlglot.parse(sql, read=parser) if tree is not None]
-        if len(found) != 1:
+            trees = [tree for tree in sqlglot.parse(sql, read=parser) if tree is not None]
+        if len(trees) != 1:
             raise RefusedError("statement", "Only one statement may be given.")
-        tree = _unwrap(found[0])
+        tree = _unwrap(trees[0])
         if not isinstance(tree, (exp.Select, exp.SetOperation)):
             raise RefusedError("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
-        given = tree.copy()
+        original = tree.copy()
         simplify(tree, self._names.table_columns, self._dialect, self._limits)
         for node in tree.walk():
             check_node(node, self._dialect, self._limits, sql)
-        self._check_nothing_lost(sql, given)
+        self._check_nothing_lost(sql, original)
         self._check_counts(tree)
         self._names.resolve_tables(tree)
         return tree
 
     def _check_nothing_lost(self, sql: str, tree: exp.Expr) -> None:
-        """Refuse a text with a word, name or value that the tree which was read from it does not say.
+        """Refuse a text with a word, name or value that is missing from its parsed tree.
 
-        The parser passes over what it does not know, and a writer leaves out what its engine has no
-        words for: the ties of a FETCH, the time zone of a function. Names of functions, words of
-        grammar and sizes of types, which DuckDB does not have, are not compared.
+        The parser skips what it does not know, and a generator leaves out what its engine cannot
+        express: the ties of a FETCH, the time zone of a function. Names of functions, words of
+        grammar and the sizes of types, which DuckDB does not have, are not compared.
         """
-        maker = _GENERATORS[self._dialect](dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IGNORE)
+        generator = _GENERATORS[self._dialect](
+            dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IGNORE
+        )
         with convert_parser_errors():
-            written = self._parser.tokenize(maker.generate(tree, copy=False))
+            written = self._parser.tokenize(generator.generate(tree, copy=False))
         known = _word_set(" ".join(token.text for token in written)) | _DROPPED_WORDS
-        for alias in tree.find_all(exp.TableAlias):  # which SQLite has no words for: `named_columns`
+        for alias in tree.find_all(exp.TableAlias):  # SQLite cannot express these: `rewrite_named_values`
             known |= _word_set(" ".join(column.name for column in alias.columns))
-        found = self._parser.tokenize(sql)
-        kinds = [None, None, *(token.token_type for token in found), None]
+        tokens = self._parser.tokenize(sql)
+        kinds = [None, None, *(token.token_type for token in tokens), None]
         types = self._parser.parser_class.TYPE_TOKENS
-        for at, token in enumerate(found, 2):
-            called = token.token_type is TokenType.VAR and kinds[at + 1] is TokenType.L_PAREN
-            sized = kinds[at - 1] is TokenType.L_PAREN and kinds[at - 2] in types
-            lost = set() if called or sized or token.token_type not in _COMPARED_TOKENS else _word_set(token.text) - known  # fmt: skip
+        for index, token in enumerate(tokens, 2):
+            is_call = token.token_type is TokenType.VAR and kinds[index + 1] is TokenType.L_PAREN
+            is_size = kinds[index - 1] is TokenType.L_PAREN and kinds[index - 2] in types
+            lost = set() if is_call or is_size or token.token_type not in _COMPARED_TOKENS else _word_set(token.text) - known  # fmt: skip
             if lost:
                 word = next(word for word in re.findall(r"\w+", token.text) if _word_set(word) & lost)
                 raise RefusedError("syntax", f"{word[:60]!r} is not understood here and would be ignored; write it in another way, or without it.")  # fmt: skip
 
     def _check_counts(self, tree: exp.Expr) -> None:
-        """Is there not too much of anything?"""
+        """Refuse statements that exceed the size limits."""
         bounds = self._limits
-        for what, kind, most in (
+        for subject, node_class, maximum in (
             ("joins", exp.Join, bounds.max_joins),
             ("SELECTs", exp.Select, bounds.max_selects),
             ("WITH parts", exp.CTE, bounds.max_ctes),
@@ -292,8 +307,8 @@ class _Validator:
             ("windows", exp.Window, bounds.max_windows),
             ("CUBEs, ROLLUPs and GROUPING SETS", (exp.Cube, exp.Rollup, exp.GroupingSets), 2),
         ):
-            kinds = kind if isinstance(kind, tuple) else (kind,)
-            check_limit(what, sum(1 for _ in tree.find_all(*kinds)), most)
+            node_classes = node_class if isinstance(node_class, tuple) else (node_class,)
+            check_limit(subject, sum(1 for _ in tree.find_all(*node_classes)), maximum)
         check_limit("functions that quote", sum(map(is_quoting, tree.find_all(exp.Func))), bounds.max_quoting_calls)
         growth = 1.0
         for call in tree.find_all(exp.Replace, exp.RegexpReplace):
@@ -301,30 +316,33 @@ class _Validator:
         check_limit("times longer texts by REPLACE", int(growth), bounds.max_growth)
 
     def _generate(self, tree: exp.Expr) -> str:
-        """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = _GENERATORS[self._dialect](dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE)
+        """Generate the text of a tree for its engine; raise RefusedError if the engine cannot
+        express it."""
+        generator = _GENERATORS[self._dialect](
+            dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
+        )
         with convert_parser_errors():
-            return maker.generate(tree, copy=True)
+            return generator.generate(tree, copy=True)
 
     def _check_calls(self, sql: str, tree: exp.Expr) -> None:
-        """The words before a parenthesis, in the text that the engine will read, are all known ones."""
+        """Check that every word before a parenthesis in the generated text is a known one."""
         known = FUNCTION_NAMES[self._dialect] | KEYWORDS | self._names.table_aliases(tree)
         for token, following in pairwise(self._parser.tokenize(sql)):
-            word = token.text.lower().split(" ")[-1]  # as of GROUPING SETS
-            called = following.token_type is TokenType.L_PAREN and re.match(r"\w", word)
-            if called and word not in known and not word.isdigit():
+            word = token.text.lower().split(" ")[-1]  # the last word, as of GROUPING SETS
+            is_call = following.token_type is TokenType.L_PAREN and re.match(r"\w", word)
+            if is_call and word not in known and not word.isdigit():
                 raise unknown_function(word, self._dialect)
 
 
 def _write_texts(sql: str, texts: Sequence[tuple[int, int, str]]) -> str:
-    """A statement of SQLite with names that are texts written as such."""
+    """Replace names that are texts in a SQLite statement by string literals."""
     for start, end, text in sorted(texts, reverse=True):
         sql = f"{sql[:start]}{exp.Literal.string(text).sql('sqlite')}{sql[end + 1 :]}"
     return sql
 
 
 def _unwrap(tree: exp.Expr) -> exp.Expr:
-    """A statement without the parentheses around the whole of it."""
+    """Remove the parentheses around a whole statement."""
     while isinstance(tree, exp.Subquery) and not any(value for key, value in tree.args.items() if key != "this"):
         tree = tree.this
     tree.parent = None
@@ -332,52 +350,57 @@ def _unwrap(tree: exp.Expr) -> exp.Expr:
 
 
 def _apply_limit(tree: exp.Query, max_rows: int, row_range: RowRange | None) -> tuple[int | None, int]:
-    """Sets the limit of a statement, which is the smaller of its own and `most`, and returns both; or
-    has it give a part of its rows."""
-    given, own = tree.args.get("limit"), None
+    """Set the limit of a statement to the smaller of its own and `max_rows`, or to a range of its
+    rows.
+
+    Returns:
+        Its own limit, None if it had none, and the limit that was set.
+    """
+    given, own_limit = tree.args.get("limit"), None
     if isinstance(given, exp.Fetch):
         options = given.args.get("limit_options")
         if options and (options.args.get("percent") or options.args.get("with_ties")):
             raise RefusedError("limit", "FETCH may ask for a number of rows only; write LIMIT.")
-        own = parse_whole_number(given.args.get("count"), "FETCH")
+        own_limit = parse_whole_number(given.args.get("count"), "FETCH")
     elif given:
-        own = parse_whole_number(given.args.get("expression"), "LIMIT")
+        own_limit = parse_whole_number(given.args.get("expression"), "LIMIT")
     if row_range:
-        own = row_range.own_limit
-        max_rows = max_rows if own is None else max(0, min(max_rows, own - row_range.offset))
+        own_limit = row_range.own_limit
+        max_rows = max_rows if own_limit is None else max(0, min(max_rows, own_limit - row_range.offset))
         _add_offset(tree, row_range.offset)
-    number = max_rows if own is None else min(own, max_rows)
+    number = max_rows if own_limit is None else min(own_limit, max_rows)
     tree.set("limit", exp.Limit(expression=exp.Literal.number(number)))
-    return own, number
+    return own_limit, number
 
 
 def _add_offset(tree: exp.Query, row_count: int) -> None:
-    """Leaves out so many rows more than a statement does itself."""
+    """Increase the offset of a statement by a number of rows."""
     if not row_count:
         return
     given = tree.args.get("offset")
-    more: exp.Expr = exp.Literal.number(row_count)
-    before = given.expression if isinstance(given, exp.Offset) else None
-    if isinstance(before, exp.Literal) and before.is_int:
-        more = exp.Literal.number(int(before.name) + row_count)
-    elif before is not None:
-        more = exp.Add(this=exp.Paren(this=before.copy()), expression=more)
-    tree.set("offset", exp.Offset(expression=more))
+    offset: exp.Expr = exp.Literal.number(row_count)
+    own_offset = given.expression if isinstance(given, exp.Offset) else None
+    if isinstance(own_offset, exp.Literal) and own_offset.is_int:
+        offset = exp.Literal.number(int(own_offset.name) + row_count)
+    elif own_offset is not None:
+        offset = exp.Add(this=exp.Paren(this=own_offset.copy()), expression=offset)
+    tree.set("offset", exp.Offset(expression=offset))
 
 
 def _growth_factor(call: exp.Expr) -> float:
-    """How many times longer a REPLACE can make its text; a hundred times where nobody can tell."""
+    """Return how many times longer a REPLACE can make its text; 100 if that cannot be computed."""
     old, new = call.args.get("expression"), call.args.get("replacement")
     if new is None or (isinstance(new, exp.Literal) and not new.name):
         return 1.0
     if isinstance(call, exp.RegexpReplace):
-        return 1.0 + len(new.name)  # a pattern may be met between any two characters
+        return 1.0 + len(new.name)  # a pattern may match between any two characters
     if isinstance(old, exp.Literal) and isinstance(new, exp.Literal):
         return max(1.0, len(new.name) / max(1, len(old.name)))
     return 100.0
 
 
 def _inline_distances(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """Replace calls of `distance_km` by plain SQL."""
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == DISTANCE:
             call.replace(inline_distance(call, dialect))
@@ -385,9 +408,8 @@ def _inline_distances(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
 
 
 def _cast_to_exact(tree: exp.Expr) -> exp.Expr:
-    """The tree with what PostgreSQL reckons with exact numbers alone given such numbers: rounding to some
-    digits, logarithms to a base, remainders. ROUND of an exact number also rounds halves as SQLite
-    does."""
+    """Cast arguments to exact numbers where PostgreSQL accepts no others: rounding to digits,
+    logarithms to a base, remainders. ROUND of an exact number also rounds halves as SQLite does."""
     for call in tree.find_all(exp.Round, exp.Trunc, exp.Log, exp.Mod, exp.IntDiv, exp.Anonymous):
         if isinstance(call, exp.Round):
             keys = ["this"]
@@ -399,7 +421,7 @@ def _cast_to_exact(tree: exp.Expr) -> exp.Expr:
             if call.name.lower() == "div":
                 call.set("expressions", [_cast_if_inexact(value) for value in call.expressions])
             continue
-        else:  # of whole numbers they are whole
+        else:  # results for whole numbers are exact already
             keys = ["this", "expression"] if call.find(exp.Pow, exp.Exp) else []
         for key in keys:
             call.set(key, _cast_if_inexact(call.args[key]))
@@ -407,5 +429,5 @@ def _cast_to_exact(tree: exp.Expr) -> exp.Expr:
 
 
 def _cast_if_inexact(value: exp.Expr) -> exp.Expr:
-    exact = isinstance(value, exp.Cast) and value.is_type(exp.DType.DECIMAL)
-    return value if exact else exp.cast(value.unnest(), exp.DType.DECIMAL)
+    is_exact = isinstance(value, exp.Cast) and value.is_type(exp.DType.DECIMAL)
+    return value if is_exact else exp.cast(value.unnest(), exp.DType.DECIMAL)
