@@ -130,13 +130,8 @@ class DatabaseService:
                 "\n".join(filter(None, (selection.description, metrics))),
                 lambda asked: find_similar(asked, pairs),
                 **(
-<<<<<<< HEAD
-                    {"describe_more": partial(describe_named_tables, schema, excluded=choice.described_tables)}
-                    if choice.other_tables
-=======
-                    {"more": partial(describe_named_tables, schema, excluded=selection.described_tables)}
+                    {"describe_more": partial(describe_named_tables, schema, excluded=selection.described_tables)}
                     if selection.other_tables
->>>>>>> w-d3
                     else {}
                 ),
             )
