@@ -188,7 +188,7 @@ class AmapBackend:
         """Send a request and return the parsed body.
 
         Raises:
-            ServiceError: Amap rejects the request, cannot be reached, or sends an unreadable response.
+            ServiceError: Amap rejects the request or cannot be reached, or the response is unreadable.
         """
         non_empty = {name: value for name, value in parameters.items() if value}
         response = await self._send(path, non_empty | {"key": self._key, "output": "JSON"})
@@ -289,10 +289,10 @@ def _service_error(code: str, info: str) -> ServiceError:
 
 
 def _type_codes(keywords: str) -> str:
-    """Return the type codes for several keywords joined by "|", or "" to search by words.
+    """Return the type codes for several keywords joined by "|", or "" to search by words only.
 
-    A search by words alone also matches names, such as a car park named after a museum. A single
-    keyword, and keywords without a code, are left to Amap's own matching.
+    A search by words also matches names, such as a car park named after a museum. A single keyword,
+    and keywords without a code, are left to Amap's own matching.
     """
     words = [word.strip() for word in keywords.split("|") if word.strip()]
     return "|".join(kinds.find_codes(words)) if len(words) > 1 else ""

@@ -28,24 +28,24 @@ async def build_itinerary(tools: MapTools, places: Sequence[Place]) -> Itinerary
     """
     if len(places) < 2:
         return Itinerary(places=tuple(places))
-    means, trouble = choose_mode(places), None
+    mode, failed = choose_mode(places), None
     try:
-        table = await measure_distance_matrix(tools, places)
+        matrix = await measure_distance_matrix(tools, places)
     except ServiceError as error:
-        order, trouble = order_by_nearest(places), error
+        order, failed = order_by_nearest(places), error
     else:
-        order = [places[n] for n in _nearest_order(len(places), lambda a, b: _or_infinity(table.metres[a][b]))]
+        order = [places[n] for n in _nearest_order(len(places), lambda a, b: _or_infinity(matrix.metres[a][b]))]
     legs = []
     for a, b in pairwise(order):
-        if trouble and trouble.reason != "empty":  # the rest would fail as well
+        if failed and failed.reason != "empty":  # the rest would fail as well
             legs.append(_straight_leg(a, b))
             continue
         try:
-            legs.append(await _build_leg(tools, a, b, means))
+            legs.append(await _build_leg(tools, a, b, mode))
         except ServiceError as error:
-            trouble = trouble or error
+            failed = failed or error
             legs.append(_straight_leg(a, b))
-    failure = trouble.to_failure("search", "places") if trouble else None
+    failure = failed.to_failure("search", "places") if failed else None
     return Itinerary(places=tuple(order), legs=tuple(legs), failure=failure)
 
 

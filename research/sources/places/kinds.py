@@ -43,7 +43,7 @@ class PlaceKind:
 
     @property
     def can_be_nameless(self) -> bool:
-        """Whether a place of this kind is a useful result without a name."""
+        """True if a place of this kind is a useful result without a name."""
         return self.category in _NAMELESS_CATEGORIES and self.tags[0][0] == "amenity"
 
     @property

@@ -74,7 +74,7 @@ class OfflineBackend:
         """Return the entries around a point, nearest first.
 
         Raises:
-            ServiceError: the point is far from all entries, so the table cannot show that nothing is there.
+            ServiceError: the point is far from all entries, so the table cannot show an absence.
         """
         centre = _parse_point(location)
         by_distance = sorted(
@@ -204,7 +204,7 @@ def _format_location(entry: dict[str, Any]) -> str:
     return f"{point.lng:.6f},{point.lat:.6f}"
 
 
-# Words
+# Matching
 
 
 def _entry_names(entry: dict[str, Any]) -> Iterable[str]:
@@ -230,26 +230,28 @@ def _remaining_text(entry: dict[str, Any], text: str) -> str:
 
 def _is_in_city(entry: dict[str, Any], city: str) -> bool:
     """Return whether an entry is in a city given by name or adcode; True without a city."""
-    asked = to_simplified(city).strip().lower().removesuffix("市")
-    if asked.isdecimal():
-        return str(entry["adcode"]).startswith(asked.rstrip("0"))
+    city_name = to_simplified(city).strip().lower().removesuffix("市")
+    if city_name.isdecimal():
+        return str(entry["adcode"]).startswith(city_name.rstrip("0"))
     areas = [entry[name] for name in ("province", "city", "district")]
-    return not asked or asked == _ENGLISH_CITIES[entry["city"]] or any(asked in (area, area[:-1]) for area in areas)
+    return not city_name or city_name == _ENGLISH_CITIES[entry["city"]] or any(city_name in (area, area[:-1]) for area in areas)
 
 
 def _matches_keywords(entry: dict[str, Any], keywords: str) -> bool:
-    """Whether any of the words that | parts is in what is known of an entry."""
+    """Return whether the name, type or tags of an entry contain any of the keywords separated by
+    "|"."""
     words = [word.strip().lower() for word in to_simplified(keywords).split("|") if word.strip()]
-    known = " ".join((*_entry_names(entry), entry["type"].lower(), *entry["tags"]))
-    return not words or any(all(part in known for part in word.split()) for word in words)
+    searchable = " ".join((*_entry_names(entry), entry["type"].lower(), *entry["tags"]))
+    return not words or any(all(part in searchable for part in word.split()) for word in words)
 
 
 def _has_type(entry: dict[str, Any], types: str) -> bool:
-    """Whether an entry is of a type that is given by its code, which zeros may end, or by name."""
-    asked = [kind.strip() for kind in to_simplified(types).split("|") if kind.strip()]
-    return not asked or any(
+    """Return whether an entry has one of the types, each given by code (trailing zeros ignored) or
+    name."""
+    requested = [kind.strip() for kind in to_simplified(types).split("|") if kind.strip()]
+    return not requested or any(
         str(entry["typecode"]).startswith(kind.rstrip("0")) if kind.isdecimal() else kind in entry["type"]
-        for kind in asked
+        for kind in requested
     )
 
 
@@ -257,9 +259,9 @@ def _has_type(entry: dict[str, Any], types: str) -> bool:
 
 
 def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
-    outer = "" if entry["province"] == entry["city"] else entry["province"]
+    province = "" if entry["province"] == entry["city"] else entry["province"]
     return {
-        "formatted_address": f"{outer}{entry['city']}{entry['district']}{entry['name']}",
+        "formatted_address": f"{province}{entry['city']}{entry['district']}{entry['name']}",
         "country": "中国",
         "province": entry["province"],
         "city": entry["city"],
@@ -272,7 +274,7 @@ def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_place(entry: dict[str, Any], distance: float | None = None) -> dict[str, Any]:
-    """An entry with the fields of Amap's places; what the table does not know is empty."""
+    """Return an entry with the fields of an Amap place; unknown fields are empty."""
     return {
         "id": entry["id"],
         "name": entry["name"],
