@@ -188,7 +188,7 @@ class AmapBackend:
         """Send a request and return the parsed body.
 
         Raises:
-            ServiceError: Amap rejects the request or cannot be reached, or the response is unreadable.
+            ServiceError: Amap rejects the request or is unreachable, or the response is unreadable.
         """
         non_empty = {name: value for name, value in parameters.items() if value}
         response = await self._send(path, non_empty | {"key": self._key, "output": "JSON"})

@@ -37,8 +37,8 @@ class PlaceQuery:
     `intent` is one of: places of a kind around or in a place (near); the location of a place
     (where); its details, such as hours, phone or price (details); the route between two places
     (way); their distance (distance); places between the two (between); an itinerary for a day
-    (route). `place` is the centre, the origin or the place in question; it is empty if the question
-    names none, so that the user has to be asked. `destination` is the second place. `stops` are the
+    (route). `place` is the centre, the origin or the place in question; empty if the question names
+    none, which requires a follow-up question. `destination` is the second place. `stops` are the
     places on an itinerary.
     """
 
