@@ -306,29 +306,29 @@ class MapService:
         Raises:
             ServiceError: no place has a location, because the details cannot be fetched.
         """
-        turn = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
+        semaphore = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
         since = self._clock()
 
         async def look_up(lead: UnlocatedPlace) -> Place | UnlocatedPlace:
             nonlocal since
-            async with turn:
-                body, made = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
-            since = min(since, made)
+            async with semaphore:
+                body, fetched_at = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
+            since = min(since, fetched_at)
             return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), lead)
 
         results = await asyncio.gather(*map(look_up, unlocated), return_exceptions=True)
-        known: dict[str, Place | UnlocatedPlace] = {}
-        troubles = []
+        by_id: dict[str, Place | UnlocatedPlace] = {}
+        errors = []
         for lead, result in zip(unlocated, results, strict=True):
             if isinstance(result, Place | UnlocatedPlace):
-                known[lead.id] = result
+                by_id[lead.id] = result
             elif not isinstance(result, ServiceError):
                 raise result
             elif result.reason != "empty":
-                troubles.append(result)
-        located = [known.get(item.id, item) for item in items]
-        if troubles and not any(isinstance(item, Place) for item in located):
-            raise troubles[0]
+                errors.append(result)
+        located = [by_id.get(item.id, item) for item in items]
+        if errors and not any(isinstance(item, Place) for item in located):
+            raise errors[0]
         return located, since
 
 
