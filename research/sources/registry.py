@@ -58,8 +58,7 @@ _configured_sources: tuple[tuple[Source, ...], tuple[RejectedSource, ...]] = (()
 
 @cache
 def sources_by_name() -> Mapping[str, Source]:
-    """Return all sources by name: built-in, then from packages by package name, then MCP servers.
-    """
+    """Return all sources by name: built-in, then from packages by package name, then MCP servers."""
     return _load_sources()[0]
 
 
@@ -183,7 +182,10 @@ def _validation_errors(source: Source) -> Iterator[str]:
     """Yield the problems with the fields of a source."""
     if not _NAME_PATTERN.fullmatch(source.name):
         yield f"name {_single_line(repr(source.name))}: letters a to z, digits and _, at most 32"
-    for field, texts, limit in (("label", source.label, MAX_LABEL_CHARS), ("about", source.description, MAX_TEXT_CHARS)):
+    for field, texts, limit in (
+        ("label", source.label, MAX_LABEL_CHARS),
+        ("about", source.description, MAX_TEXT_CHARS),
+    ):
         for language in ("zh", "en"):
             if not 0 < len(_single_line(texts.get(language, ""))) <= limit:
                 yield f"{field}: one line in {language}, at most {limit} characters"

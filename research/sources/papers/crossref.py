@@ -81,7 +81,11 @@ def _parse_work(row: dict[str, Any]) -> Work | None:
         language=remove_control_characters(row.get("language"))[:2].lower(),
         citation_count=parse_count(row.get("is-referenced-by-count")),
         notice=most_severe([notice, *(kind for _, kind in _parse_updates(row.get("updated-by")))]),
-        notices_by_doi=tuple((updated_doi, kind) for updated_doi, kind in _parse_updates(row.get("update-to")) if updated_doi and updated_doi != doi),
+        notices_by_doi=tuple(
+            (updated_doi, kind)
+            for updated_doi, kind in _parse_updates(row.get("update-to"))
+            if updated_doi and updated_doi != doi
+        ),
     )
 
 

@@ -62,7 +62,10 @@ class OpenAlex:
 def _parse_work(row: dict[str, Any]) -> Work | None:
     title, notice = parse_title(row.get("display_name"))
     year, day = parse_date_parts(remove_control_characters(row.get("publication_date")).split("-"))
-    primary_location, open_access_location = _as_dict(row.get("primary_location")), _as_dict(row.get("best_oa_location"))
+    primary_location, open_access_location = (
+        _as_dict(row.get("primary_location")),
+        _as_dict(row.get("best_oa_location")),
+    )
     authorships = keep_objects(row.get("authorships"))[:MAX_AUTHORS]
     names = [parse_name(_as_dict(authorship.get("author")).get("display_name")) for authorship in authorships]
     work = Work(

@@ -78,7 +78,10 @@ def _parse_work(record: Any) -> Work | None:
     title, notice = parse_title(_inner_text(article.find("ArticleTitle")) if article is not None else "")
     if not title or not number.isdecimal():
         return None
-    ids = {element.get("IdType"): (element.text or "").strip() for element in record.findall("PubmedData/ArticleIdList/ArticleId")}
+    ids = {
+        element.get("IdType"): (element.text or "").strip()
+        for element in record.findall("PubmedData/ArticleIdList/ArticleId")
+    }
     doi_elements = [element for element in article.findall("ELocationID") if element.get("EIdType") == "doi"]
     dois = [parse_doi(element.text) for element in doi_elements] + [parse_doi(ids.get("doi"))]
     year, day = _parse_published(article)

@@ -143,7 +143,9 @@ def merge_works(result_lists: Iterable[Sequence[Work]]) -> list[Work]:
     scores: list[float] = []
     for works in result_lists:
         for rank, work in enumerate(works):
-            group_index = next((n for n, group in enumerate(groups) if any(_is_same_work(work, member) for member in group)), -1)
+            group_index = next(
+                (n for n, group in enumerate(groups) if any(_is_same_work(work, member) for member in group)), -1
+            )
             if group_index < 0:
                 groups.append([])
                 scores.append(0.0)

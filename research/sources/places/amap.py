@@ -58,8 +58,7 @@ class AmapBackend:
             logger.setLevel(logging.WARNING)
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
-        """Return the locations of an address or landmark; `level` is the size of the matched area.
-        """
+        """Return the locations of an address or landmark; `level` is the size of the matched area."""
         try:
             body = await self._request("v3/geocode/geo", address=address, city=city)
         except ServiceError as error:
@@ -281,7 +280,11 @@ def _service_error(code: str, info: str) -> ServiceError:
     retry_after = 1.0 if code in _RATE_LIMIT_CODES else None
     description = info or "no reason given"
     return ServiceError(
-        reason, f"Amap: {description} ({code or 'no code'})", hint=hint, is_retryable=is_retryable, retry_after_seconds=retry_after
+        reason,
+        f"Amap: {description} ({code or 'no code'})",
+        hint=hint,
+        is_retryable=is_retryable,
+        retry_after_seconds=retry_after,
     )
 
 
@@ -336,7 +339,9 @@ def _parse_location(row: Mapping[str, Any]) -> str:
     text = _as_text(row.get("location"))
     lng, _, lat = text.partition(",")
     lng_degrees, lat_degrees = _as_number(lng), _as_number(lat)
-    on_earth = lng_degrees is not None and lat_degrees is not None and abs(lng_degrees) <= 180 and abs(lat_degrees) <= 90
+    on_earth = (
+        lng_degrees is not None and lat_degrees is not None and abs(lng_degrees) <= 180 and abs(lat_degrees) <= 90
+    )
     return text if on_earth else ""
 
 

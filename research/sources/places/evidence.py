@@ -60,7 +60,9 @@ _MODE_BY_DISTANCE_TYPE = {"0": "straight", "1": "driving", "3": "walking"}  # ty
 def search_message(search_result: PlaceSearchResult, unlocated_count: int, language: Language) -> str:
     """Return a message on the extent of a search, or that the sample has no such place."""
     translate, parts = translator(language, "fact."), []
-    if not search_result.places and any(result.is_sample for result in search_result.results):  # an empty sample does not prove absence
+    if not search_result.places and any(
+        result.is_sample for result in search_result.results
+    ):  # an empty sample does not prove absence
         return empty_sample_message(language)
     if search_result.centre and search_result.centre.asked:
         reach = {
@@ -69,7 +71,9 @@ def search_message(search_result: PlaceSearchResult, unlocated_count: int, langu
         }
         parts.append(translate("wider" if search_result.places else "not wider", **reach))
     if search_result.circles:
-        parts.append(translate("along", n=len(search_result.circles), far=format_distance(search_result.circles[0].radius)))
+        parts.append(
+            translate("along", n=len(search_result.circles), far=format_distance(search_result.circles[0].radius))
+        )
     if unlocated_count:
         parts.append(translate("unplaced", n=unlocated_count))
     return message("mark.semicolon", language).join(parts)
@@ -209,7 +213,8 @@ def _extract_facts(result: ToolResult, names: Mapping[str, str], language: Langu
         translate = translator(language, "fact.")
         city = str(result.body.get("city") or result.arguments["city"])
         lines = [
-            translate("day", **{name: str(day.get(field, "")) for name, field in _FORECAST_FIELDS.items()}) for day in days
+            translate("day", **{name: str(day.get(field, "")) for name, field in _FORECAST_FIELDS.items()})
+            for day in days
         ]
         title = translate("weather", city=city, date=days[0].get("date", ""))
         yield _Fact(title, message("mark.semicolon", language).join(lines))
@@ -308,8 +313,7 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
 
 
 def _escape_cell(text: str) -> str:
-    """Escape a text for a cell of a Markdown table, so that no character is interpreted as markup.
-    """
+    """Escape a text for a cell of a Markdown table, so that no character is interpreted as markup."""
     return _MARKDOWN_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text) if text != "---" else text
 
 

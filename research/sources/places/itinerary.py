@@ -1,5 +1,4 @@
-"""Order of the stops of a day, each followed by the nearest remaining one, and distance matrices.
-"""
+"""Order of the stops of a day, each followed by the nearest remaining one, and distance matrices."""
 
 from __future__ import annotations
 

@@ -36,7 +36,11 @@ class MapServices:
     def live_services(self) -> tuple[MapService, ...]:
         """The services that are reached over the network, the default first."""
         services = (self.default_service, self.osm)
-        return tuple(service for service in dict.fromkeys(services) if service and not (service.is_offline or service.missing_setting))
+        return tuple(
+            service
+            for service in dict.fromkeys(services)
+            if service and not (service.is_offline or service.missing_setting)
+        )
 
     async def find_service(self, place: str | Point, language: Language, emit: EventEmitter) -> MapService:
         """Return the service that covers a named place or a WGS-84 point.

@@ -234,7 +234,11 @@ def _is_in_city(entry: dict[str, Any], city: str) -> bool:
     if city_name.isdecimal():
         return str(entry["adcode"]).startswith(city_name.rstrip("0"))
     areas = [entry[name] for name in ("province", "city", "district")]
-    return not city_name or city_name == _ENGLISH_CITIES[entry["city"]] or any(city_name in (area, area[:-1]) for area in areas)
+    return (
+        not city_name
+        or city_name == _ENGLISH_CITIES[entry["city"]]
+        or any(city_name in (area, area[:-1]) for area in areas)
+    )
 
 
 def _matches_keywords(entry: dict[str, Any], keywords: str) -> bool:

@@ -126,7 +126,9 @@ def search_keywords(matches: Iterable[PurposeMatch]) -> tuple[str, ...]:
     matches = list(matches)
     for kinds in (("venue", "named", "food"), ("deed",), ("for",), ("any",)):
         words = [w for f in matches if f.purpose.primary_use in kinds for w in f.purpose.keywords]
-        is_generic_sight = kinds[0] == "venue" and "景点" in words and any(f.purpose.primary_use == "for" for f in matches)
+        is_generic_sight = (
+            kinds[0] == "venue" and "景点" in words and any(f.purpose.primary_use == "for" for f in matches)
+        )
         if words and not (is_generic_sight and len({f.purpose for f in matches}) == 2):
             return tuple(dict.fromkeys(words))
     return ()

@@ -112,7 +112,9 @@ async def search_places(
     location = await locate(tools, place, language, emit)
     with localise_errors(tools, location.name, language):
         if not (location.area and location.area.is_region):
-            return await search_around(tools, location.point, location.name, keyword_text, radius, emit, location.results)
+            return await search_around(
+                tools, location.point, location.name, keyword_text, radius, emit, location.results
+            )
         query = {"keywords": keyword_text or DEFAULT_KEYWORD, "city": location.area.adcode or location.area.city}
         result = await tools.call_tool("maps_text_search", query, emit)
     centre = SearchArea(
@@ -181,7 +183,9 @@ async def find_place_details(tools: MapTools, place: str, language: Language, em
     if match is None:
         return await find_place(tools, place, language, emit)
     details = await tools.call_tool("maps_search_detail", {"id": match.id}, emit)
-    return PlaceSearchResult(details.places or (match,), None, (details if details.places else result,), is_complete=True)
+    return PlaceSearchResult(
+        details.places or (match,), None, (details if details.places else result,), is_complete=True
+    )
 
 
 async def search_around(
@@ -296,8 +300,7 @@ def deduplicate(places: Iterable[Place]) -> list[Place]:
 
 
 def rank_places(places: Sequence[Place], radius: int = 0) -> tuple[Place, ...]:
-    """Return places by rating and distance; a distance of one radius counts as half a rating point.
-    """
+    """Return places by rating and distance; a distance of one radius counts as half a rating point."""
 
     def score(place: Place) -> float:
         far = (place.distance or 0) / radius if radius else 0.0

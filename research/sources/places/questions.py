@@ -59,7 +59,9 @@ def find_readings(question: str) -> Iterator[QuestionReading]:
     parts = [part for part in _SENTENCE.findall(text) if part.strip()]
     if len(parts) > 1:
         for part in parts:
-            yield from (reading for reading in find_in_language(part) if reading.query.place or reading.query.destination)
+            yield from (
+                reading for reading in find_in_language(part) if reading.query.place or reading.query.destination
+            )
     yield from find_in_language(text)
 
 

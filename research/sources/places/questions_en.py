@@ -183,7 +183,11 @@ def _find_location(text: str) -> _Location:
     near_reader = _NEAR_READER.search(rest)
     if near_reader:
         radius = radius if places else NEAR_METRES
-        rest = rest[: near_reader.start()] + "\ue001" * (near_reader.end() - near_reader.start()) + rest[near_reader.end() :]
+        rest = (
+            rest[: near_reader.start()]
+            + "\ue001" * (near_reader.end() - near_reader.start())
+            + rest[near_reader.end() :]
+        )
     nearest = not places and re.search(r"\b(?:nearest|closest)\b", rest, re.I)
     names = [name for _, name in places]
     is_near_word = any(is_near_word for is_near_word, _ in places)

@@ -188,7 +188,14 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
         purposes = [f for f in find_purposes(text, "zh") if not match.start() <= f.start < match.end()]
         matches = purposes if intent == "between" else []
         query = PlaceQuery(
-            a, _matched_stretch(text, matches), search_keywords(matches), NEAR_METRES, intent, b, parse_mode(text), stops
+            a,
+            _matched_stretch(text, matches),
+            search_keywords(matches),
+            NEAR_METRES,
+            intent,
+            b,
+            parse_mode(text),
+            stops,
         )
         around = text[: match.start()] + "\ue000" + text[match.end() :]
         rest = text
@@ -258,7 +265,9 @@ def _find_centres(text: str, matches: list[PurposeMatch]) -> Iterator[_CentreMat
     """Yield possible centres of a search, most reliable first."""
     if distance_match := _DISTANCE_FROM.search(text):
         group = "place" if distance_match["place"] else "close"
-        yield _CentreMatch(_trailing_name(distance_match[group]), distance_match.start(), distance_match.end(), NEAR_METRES, True)
+        yield _CentreMatch(
+            _trailing_name(distance_match[group]), distance_match.start(), distance_match.end(), NEAR_METRES, True
+        )
     for near in _NEAR_WORD.finditer(text):
         clause = CLAUSE_END_PATTERN.split(text[: near.start()])[-1]
         if name := _slot_name(clause, True):
@@ -312,7 +321,9 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
         return
     if centre is None:
         centre = (
-            _CentreMatch("", near_match.start(), near_match.end(), NEAR_METRES, True) if near_match else _CentreMatch("", 0, 0, 0, False)
+            _CentreMatch("", near_match.start(), near_match.end(), NEAR_METRES, True)
+            if near_match
+            else _CentreMatch("", 0, 0, 0, False)
         )
     remaining = [f for f in purposes if f.end <= centre.start or f.start >= centre.end]
     spans = [(f.start, f.end) for f in remaining]

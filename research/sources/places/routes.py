@@ -125,7 +125,9 @@ async def search_between(
         results = (*results, *circle_result.results)
     places = [place.model_copy(update={"distance": None}) for place in deduplicate(places_found)]
     failures = tuple(error.to_failure("search", "places") for error in errors)
-    return PlaceSearchResult(rank_places(places), None, (*results, *route_results), failures=failures, circles=tuple(circles))
+    return PlaceSearchResult(
+        rank_places(places), None, (*results, *route_results), failures=failures, circles=tuple(circles)
+    )
 
 
 async def plan_itinerary(

@@ -131,7 +131,11 @@ class WikidataRetriever:
         pages = keep_objects(as_object(answer.get("query")).get("pages"))
         pages.sort(key=search_rank)
         props = [as_object(page.get("pageprops")) for page in pages]
-        ids = [remove_control_characters(page_props.get("wikibase_item")) for page_props in props if "disambiguation" not in page_props]
+        ids = [
+            remove_control_characters(page_props.get("wikibase_item"))
+            for page_props in props
+            if "disambiguation" not in page_props
+        ]
         return [entity_id for entity_id in dict.fromkeys(ids) if re.fullmatch(r"Q\d{1,12}", entity_id)]
 
     async def _fetch_entities(self, ids: list[str], props: str, language: Language) -> list[dict[str, Any]]:
@@ -178,7 +182,11 @@ def _entity_evidence(
     facts."""
     name, id_ = entity_label(entity, language), str(entity.get("id"))
     is_requested = requested_properties(query)
-    facts = [(property_, fact) for property_ in PROPERTIES if (fact := describe_property(entity, property_, name, labels, language))]
+    facts = [
+        (property_, fact)
+        for property_ in PROPERTIES
+        if (fact := describe_property(entity, property_, name, labels, language))
+    ]
     facts.sort(key=lambda pair: not is_requested(pair[0]))
     if not name or not facts:
         return None

@@ -95,8 +95,7 @@ def referenced_ids(entity: Mapping[str, Any]) -> Iterator[str]:
 def describe_property(
     entity: Mapping[str, Any], property_: Property, name: str, labels: Labels, language: Language
 ) -> str:
-    """Return a line with the property's values and a line with their references; "" without values.
-    """
+    """Return a line with the property's values and a line with their references; "" without values."""
     described: dict[str, None] = {}
     sources: dict[str, None] = {}
     for statement in _current_statements(entity, property_.id):
@@ -120,13 +119,13 @@ def _current_statements(entity: Mapping[str, Any], property_id: str) -> list[dic
     Of dated statements only the latest is returned.
     """
     claims = entity.get("claims")
-    found = keep_objects(claims.get(property_id) if isinstance(claims, dict) else None)
-    found = [one for one in found if one.get("rank") != "deprecated" and not _has_ended(one)]
-    found = [one for one in found if one.get("rank") == "preferred"] or found
-    dated = [one for one in found if _qualifier_time(one, _POINT_IN_TIME)]
+    statements = keep_objects(claims.get(property_id) if isinstance(claims, dict) else None)
+    statements = [one for one in statements if one.get("rank") != "deprecated" and not _has_ended(one)]
+    statements = [one for one in statements if one.get("rank") == "preferred"] or statements
+    dated = [one for one in statements if _qualifier_time(one, _POINT_IN_TIME)]
     if dated:  # of yearly figures only the latest is current
         return [max(dated, key=lambda one: _qualifier_time(one, _POINT_IN_TIME))]
-    return found[:MAX_VALUES]
+    return statements[:MAX_VALUES]
 
 
 def _has_ended(statement: Mapping[str, Any]) -> bool:
