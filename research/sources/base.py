@@ -91,7 +91,7 @@ class SupportsQuestionCheck(Protocol):
 
 
 class Setting(NamedTuple):
-    """An environment variable that a third-party source reads with `Settings.of(name)`.
+    """An environment variable that a third-party source reads with `Settings.source_setting(name)`.
 
     The value of a secret setting is never displayed and is masked in logs.
     """

@@ -21,7 +21,7 @@ class PluginRetriever:
         self._error_name = ""
         try:
             self._retriever = source.build(dependencies)
-        except Exception as error:  # noqa: BLE001 - logged there
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure("built", error)
 
     @property
@@ -42,7 +42,7 @@ class PluginRetriever:
             try:
                 status = self._retriever.readiness()
                 return Readiness(state=status.state, detail=" ".join(status.detail.split())[:200])
-            except Exception as error:  # noqa: BLE001 - logged there
+            except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
                 self._record_failure("asked whether it is ready", error)
         return Readiness(state="missing", detail=self._error_name)
 
@@ -58,7 +58,7 @@ class PluginRetriever:
         """Return whether the source can answer the question by rules; True if it cannot check."""
         try:
             return not isinstance(self._retriever, SupportsQuestionCheck) or await self._retriever.reads(question)
-        except Exception as error:  # noqa: BLE001 - logged there
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure("asked whether it reads a question", error)
             return True
 
@@ -73,7 +73,7 @@ class PluginRetriever:
         try:
             if method:
                 await method()
-        except Exception as error:  # noqa: BLE001 - logged there
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure(f"asked to {hook}", error)
 
     def _record_failure(self, action: str, error: Exception) -> None:

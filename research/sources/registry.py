@@ -58,7 +58,7 @@ _configured_sources: tuple[tuple[Source, ...], tuple[RejectedSource, ...]] = (()
 
 @cache
 def sources_by_name() -> Mapping[str, Source]:
-    """Return all sources by name: built-in, then from packages by package name, then MCP servers."""
+    """Return all sources by name: built-in, from packages by package name, then MCP servers."""
     return _load_sources()[0]
 
 

@@ -40,9 +40,10 @@ class ModelTool(NamedTuple):
 
 
 def build_model_tools(tools: Iterable[Tool]) -> tuple[list[ModelTool], list[str]]:
-    """Return the tools to offer to a model, and the names of those that exceed a limit of the APIs.
+    """Return the tools to offer to a model, and the names of tools that exceed the limits of the
+    APIs.
 
-    The limits are the number of required arguments and the number of tools.
+    Limited are the number of required arguments of a tool and the number of tools.
     """
     tools = list(tools)
     names = make_aliases([tool.name for tool in tools], "tool")

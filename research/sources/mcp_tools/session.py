@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_FACTOR = 3  # time limit of a start, relative to that of a call
 CLOSE_TIMEOUT_SECONDS = 8.0
 PING_TIMEOUT_SECONDS = 1.0
-START_RETRY_SECONDS = 300.0  # time before a failed start may be retried in the background
+START_RETRY_SECONDS = 300.0  # time for which `start_error` reports a failed start
 MAX_LIST_PAGES = 200  # further pages are ignored
 MAX_TOOLS = 1_000  # beyond this only tools that mcp.json names are kept
 _CLOSED = re.compile(r"(?i)connection closed|session terminated")
@@ -76,7 +76,7 @@ class ToolServerSession:
         self._server_name = server_name
         self._required_tools = frozenset(required_tools)
         self._session_task: _SessionTask | None = None
-        self._tasks: set[asyncio.Task[None]] = set()  # of all session tasks, including those that are ending
+        self._tasks: set[asyncio.Task[None]] = set()  # all session tasks, including ending ones
         self._is_closed = False
         self._last_failure: tuple[ServiceError, float] | None = None  # of a start, and its time
 
@@ -340,7 +340,7 @@ class _SessionTask:
             listing.cancel()
 
     async def _list_tools(self, session: ClientSession) -> dict[str, Tool]:
-        """Initialise the session and return the tools by name, reading no more pages than needed."""
+        """Initialise the session and return the tools by name, reading no page more than needed."""
         from research.sources.mcp_tools.lenient import list_tools
 
         if session.get_server_capabilities() is None:

@@ -46,7 +46,7 @@ class ToolRunner:
     emit: EventEmitter
     tools: Mapping[str, BaseTool] = field(default_factory=dict)  # by the server's names for them
     answered_calls: list[ToolCall] = field(default_factory=list)
-    error: ServiceError | None = None  # the last failed call's
+    error: ServiceError | None = None  # of the last failed call
     call_count: int = 0
 
     async def __call__(self, request: MCPToolCallRequest, handler: Handler) -> CallToolResult:

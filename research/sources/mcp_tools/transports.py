@@ -1,4 +1,4 @@
-"""Transports to an MCP server through langchain-mcp-adapters: a child process or Streamable HTTP."""
+"""Transports to an MCP server through langchain-mcp-adapters: child process or Streamable HTTP."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _sdk_filter = _SdkFilter()
 
 
 def _open_session(connection: Connection) -> AbstractAsyncContextManager[ClientSession]:
-    """Open a session without initialising it; its owner does that, and can end it in the meantime."""
+    """Open a session without initialising it; its owner does that, and can end it meanwhile."""
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
     for name in _NOISY_LOGGERS:

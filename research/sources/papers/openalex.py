@@ -1,7 +1,7 @@
 """Client of OpenAlex (https://developers.openalex.org).
 
-The abstract of a work is an inverted index, from words to positions. A date of 1 January may stand
-for the year only.
+The abstract of a work is an inverted index from words to positions. The first of January may mean
+that only the year is known.
 """
 
 from __future__ import annotations

@@ -76,6 +76,7 @@ class Work:
 
 
 def most_severe(notices: Iterable[PublicationNotice]) -> PublicationNotice:
+    """Return the most severe notice, or "" if there is none."""
     return max(notices, key=NOTICE_SEVERITY.index, default="")
 
 
@@ -96,6 +97,7 @@ def parse_title(value: object) -> tuple[str, PublicationNotice]:
 
 
 def parse_name(value: object) -> str:
+    """Return a name as one line of plain text, limited in length."""
     return truncate_text(" ".join(strip_html(value).split()), MAX_NAME_CHARS)
 
 
@@ -126,6 +128,7 @@ def parse_date_parts(parts: Sequence[Any]) -> tuple[int | None, date | None]:
 
 
 def parse_url(value: object) -> str:
+    """Return a canonical URL, or "" if the value is not one."""
     return canonical_url(remove_control_characters(value))
 
 

@@ -58,7 +58,7 @@ class AmapBackend:
             logger.setLevel(logging.WARNING)
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
-        """Return the locations of an address or landmark; `level` is the size of the matched area."""
+        """Return the locations of an address or landmark; `level` is the size of the match."""
         try:
             body = await self._request("v3/geocode/geo", address=address, city=city)
         except ServiceError as error:

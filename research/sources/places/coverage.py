@@ -17,8 +17,9 @@ from research.core.coordinates import Point
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import has_han
 
-# surely: the whole name is foreign. likely: it begins with a foreign name, as 柏林寺 does, which is in
-# Beijing. perhaps: it is in Latin letters, which decide nothing. "": it is not outside.
+# surely: a foreign script, or a part of the name is in the table. likely: the name contains one of
+# the table, as 柏林寺 does, although it is in Beijing. perhaps: unknown name in Latin letters.
+# "": no sign that it is outside.
 OutsideLikelihood = Literal["surely", "likely", "perhaps", ""]
 
 OUTSIDE_LIKELIHOODS = ("surely", "likely")

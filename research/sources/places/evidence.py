@@ -60,9 +60,8 @@ _MODE_BY_DISTANCE_TYPE = {"0": "straight", "1": "driving", "3": "walking"}  # ty
 def search_message(search_result: PlaceSearchResult, unlocated_count: int, language: Language) -> str:
     """Return a message on the extent of a search, or that the sample has no such place."""
     translate, parts = translator(language, "fact."), []
-    if not search_result.places and any(
-        result.is_sample for result in search_result.results
-    ):  # an empty sample does not prove absence
+    # An empty sample does not prove absence.
+    if not search_result.places and any(result.is_sample for result in search_result.results):
         return empty_sample_message(language)
     if search_result.centre and search_result.centre.asked:
         reach = {
@@ -313,11 +312,12 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
 
 
 def _escape_cell(text: str) -> str:
-    """Escape a text for a cell of a Markdown table, so that no character is interpreted as markup."""
+    """Escape a text for a cell of a Markdown table, so that nothing in it acts as markup."""
     return _MARKDOWN_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text) if text != "---" else text
 
 
 def to_minutes(seconds: int) -> int:
+    """Convert seconds to minutes, at least one."""
     return max(1, round(seconds / 60))
 
 

@@ -1,4 +1,4 @@
-"""Order of the stops of a day, each followed by the nearest remaining one, and distance matrices."""
+"""Visiting order of places, each followed by the nearest remaining one, and distance matrices."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ async def build_itinerary(tools: MapTools, places: Sequence[Place]) -> Itinerary
 async def measure_distance_matrix(tools: MapTools, places: Sequence[Place]) -> DistanceMatrix:
     """Measure the distances between all places, with one call for each place.
 
-    The mode is walking if all places are close together, else driving. The way there and the way
-    back may differ.
+    The mode is walking if all places are close together, else driving. Distances may differ by
+    direction.
 
     Raises:
         ServiceError: the map does not measure all distances.

@@ -126,7 +126,7 @@ def _kinds_of_word(word: str) -> tuple[PlaceKind, ...]:
 
 @cache
 def _build_index() -> tuple[dict[str, list[PlaceKind]], dict[str, list[PlaceKind]], dict[str, list[PlaceKind]]]:
-    """Return kinds indexed by their words, by tag values, and by words without a building suffix."""
+    """Return kinds by their words, by tag values, and by words without a building suffix."""
     words: dict[str, list[PlaceKind]] = defaultdict(list)
     values: dict[str, list[PlaceKind]] = defaultdict(list)
     stems: dict[str, list[PlaceKind]] = defaultdict(list)
@@ -143,7 +143,7 @@ def _build_index() -> tuple[dict[str, list[PlaceKind]], dict[str, list[PlaceKind
 
 
 def _word_key(word: str) -> str:
-    """Return a word normalised for comparison: case, accents, plural endings and spelling variants."""
+    """Normalise the case, accents, plural ending and spelling of a word for comparison."""
     folded = re.sub(r"[\s_-]+", " ", fold_text(word)).strip()
     folded = " ".join(_PLURAL_ENDING.sub(_singular_ending, part) for part in folded.split(" "))
     return _STORE_ENDING.sub("shop", _BRITISH_ENDING.sub("ter", folded))

@@ -112,6 +112,7 @@ def _pluralise(word: str) -> str:
 
 
 def find_purposes(text: str, language: Language) -> list[PurposeMatch]:
+    """Return the purposes that a text names, in order."""
     pattern, by_word = _purpose_pattern(language)
     entries = ((m, by_word.get(re.sub(r"[\s-]+", " ", m[0].lower()))) for m in pattern.finditer(text))
     entries = ((m, p or by_word.get(m[0].lower())) for m, p in entries)

@@ -86,7 +86,7 @@ class UnknownPlaceError(ServiceError):
 
 
 def clarification_error(message_key: str, language: Language, **values: str) -> ServiceError:
-    """Return an error whose message asks the user for a more exact place."""
+    """Return an error whose message requests a more exact place from the user."""
     return ServiceError("unclear", message(f"look.{message_key}", language, **values))
 
 
@@ -300,7 +300,7 @@ def deduplicate(places: Iterable[Place]) -> list[Place]:
 
 
 def rank_places(places: Sequence[Place], radius: int = 0) -> tuple[Place, ...]:
-    """Return places by rating and distance; a distance of one radius counts as half a rating point."""
+    """Sort places by rating and distance; one radius counts as half a rating point."""
 
     def score(place: Place) -> float:
         far = (place.distance or 0) / radius if radius else 0.0

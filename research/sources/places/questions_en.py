@@ -65,6 +65,7 @@ _TRAILING_WORDS = re.compile(r"(?:'s)?(?:\s+(?:and|or|on|of|the|in|at|by))*[\s.'
 
 
 def find_readings(text: str) -> Iterator[QuestionReading]:
+    """Yield the readings of an English text as a map query."""
     yield from _read_frames(text)
     yield from _read_search(text)
 

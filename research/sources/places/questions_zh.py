@@ -161,6 +161,7 @@ def _place_likeness(name: str) -> float:
 
 
 def find_readings(text: str) -> Iterator[QuestionReading]:
+    """Yield the readings of a Chinese text as a map query."""
     yield from _read_frames(text)
     yield from _read_search(text)
 
@@ -213,15 +214,15 @@ def _slot_name(slot: str, is_last: bool) -> str:
     slot = CLAUSE_END_PATTERN.split(slot)[-1 if is_last else 0].strip()
     lead = _LEADING_WORDS.match(slot)
     start = lead.end() if lead and lead.end() < len(slot) and not is_place_name(slot[:2]) else 0
-    whole = _INSIDE_SUFFIX.sub("", slot[start:])
-    words = list(_tag_words(whole))
+    stripped = _INSIDE_SUFFIX.sub("", slot[start:])
+    words = list(_tag_words(stripped))
     while words and words[-1].is_boundary:
         words.pop()
     while words and words[0].is_boundary:
         words.pop(0)
     boundaries = [w for w in words if w.is_boundary and not (w.text == "的" and is_last)]
     if words and not boundaries:
-        return whole[words[0].start : words[-1].end]
+        return stripped[words[0].start : words[-1].end]
     if is_last:
         return _trailing_name(slot, True)
     _, end = _leading_name(slot, [], start)

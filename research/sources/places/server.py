@@ -72,7 +72,7 @@ class MapBackend(Protocol):
 
 
 def _check_text(value: object) -> str:
-    """Return a text with normalised white space. Models may send numbers where a text is declared."""
+    """Return a text with normalised white space. Models may send numbers for texts."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):

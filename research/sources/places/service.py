@@ -268,7 +268,7 @@ class MapService:
         raise AssertionError("at least one attempt is made")
 
     async def _counted_call(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter) -> Mapping[str, Any]:
-        """Make one search and count it for the day. A cancelled call is counted, since it was sent."""
+        """Make one search and count it for the day. A cancelled call counts, since it was sent."""
         left = self.searches_left()
         if left and left[0] <= self._pending_searches:
             raise ServiceError("quota", f"the {left[1]} searches of today are used (AMAP_DAILY_SEARCHES)")

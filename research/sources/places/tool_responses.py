@@ -177,7 +177,7 @@ def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
-    """Return metres and seconds from each origin to the destination, in the order of the origins."""
+    """Return metres and seconds from each origin to the destination, in the origins' order."""
     rows = sorted(_as_rows(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
     measures = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
     return [(round(metres), None if seconds is None else round(seconds)) for metres, seconds in measures if metres is not None]  # fmt: skip

@@ -148,7 +148,7 @@ def _error_json(text: str) -> str:
 
 
 def _summarise_result(result: ToolResult) -> dict[str, Any]:
-    """Return the parts of a result that a model needs to continue. Points are in the tools' form."""
+    """Return the essential parts of a result for the model. Points are in the tools' form."""
     if result.areas:
         rows = [
             {"name": area.name, "level": area.level, "location": format_point(area.point)}

@@ -95,7 +95,7 @@ def referenced_ids(entity: Mapping[str, Any]) -> Iterator[str]:
 def describe_property(
     entity: Mapping[str, Any], property_: Property, name: str, labels: Labels, language: Language
 ) -> str:
-    """Return a line with the property's values and a line with their references; "" without values."""
+    """Return a line with the property's values and a line with references; "" without values."""
     described: dict[str, None] = {}
     sources: dict[str, None] = {}
     for statement in _current_statements(entity, property_.id):
