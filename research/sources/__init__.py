@@ -1,7 +1,7 @@
-"""Where a run searches: one folder a source, with everything of that source in it.
+"""Sources that a run can search, one package for each.
 
-`base` declares what a source is, `registry` lists those that there are. The names here are what a
-package of another author needs for a source of its own.
+`base` defines the interface of a source and `registry` lists all sources. The names exported here
+are the public interface for sources in third-party packages.
 """
 
 from research.core.records import Readiness

@@ -1,8 +1,8 @@
-"""Where we look: a source says what it is (`Source`), and its retriever answers one task with one
-finding (`Retriever`). A source knows no other source.
+"""Interface between a run and its sources: `Source` declares a source, `Retriever` searches it.
 
-A source is a folder here with a `SOURCE` in its `__init__.py`, which imports nothing heavy, or a
-package of others with the same: see `research/sources/registry.py` and docs/adding-a-source.md.
+Sources do not import one another. A built-in source is a package in this directory that defines
+`SOURCE` in its `__init__.py`, which must not import anything heavy; a third-party package does the
+same. See `research/sources/registry.py` and docs/adding-a-source.md.
 """
 
 from __future__ import annotations
@@ -17,80 +17,84 @@ from research.core.records import EventEmitter, EvidenceKind, Finding, Language,
 from research.core.settings import Settings
 
 QueryType = Literal[
-    "words",  # the words of each part of a question
-    "place",  # a question, or a part of it, that looks for places; nothing else
-    "question",  # a whole question in plain words, if the retriever can read it (`Selective`)
+    "words",  # keywords for each part of a question
+    "place",  # a question, or a part of it, but only if it looks for places
+    "question",  # a whole question in plain words, if the retriever can answer it (`SupportsQuestionCheck`)
 ]
 ResultType = Literal[
-    "quotes",  # sentences of the passages that speak to a part
-    "places",  # each piece of evidence as it is, the best first
-    "rows",  # the summary of the finding, and the passages of its rows
+    "quotes",  # sentences of the passages that match a part of the question
+    "places",  # every piece of evidence, best first
+    "rows",  # the finding's summary and the passages of its rows
 ]
-LOCAL_QUERY_FACTOR = 4  # times as many queries as of others, of what is on this machine and costs nothing
+LOCAL_QUERY_FACTOR = 4  # a source on this machine costs nothing, so it gets this many times more queries
 
 
 class StepResults(Protocol):
-    """Remembers what the steps of a run have come to. What it has taken in survives the process."""
+    """Storage for the results of a run's steps, which outlives the process."""
 
     def load_result(self, step: str) -> str | None:
-        """What was noted of a step, as JSON, if anything."""
+        """Return the stored result of a step as JSON, or None."""
 
     async def save_result(self, step: str, text: str) -> None:
-        """Keeps what a step has come to."""
+        """Store the result of a step."""
 
 
-# Of the run that searches, for a search that a later process can go on with; None outside of a run.
+# Set for each run, so that a later process can resume a long search; None outside of a run.
 STEP_RESULTS: ContextVar[StepResults | None] = ContextVar("notes", default=None)
 
 
 class Retriever(Protocol):
-    """The seam between the stages and whatever is searched.
+    """Search interface of a source.
 
-    An expected failure is a finding with a reason, or a `Trouble`. Any other exception is a bug; the
-    stage turns it into a finding with the reason `internal` and goes on with the other searches.
+    An expected failure is a finding with a reason, or a `ServiceError`. Any other exception is a
+    bug; the search stage converts it to a finding with the reason `internal` and continues with the
+    other searches.
 
-    What a retriever may have beside this is asked for by name: `close()`, `warm()`, both coroutines
-    on the loop of the runs, and `Owned` and `Selective`.
+    A retriever may also have the coroutines `close()` and `warm()`, which run on the event loop of
+    the runs, and may implement `SupportsOwners`, `SupportsSelection` and `SupportsQuestionCheck`.
     """
 
     @property
     def max_sequential_calls(self) -> int:
-        """How often in turn a search may ask somebody; each time may take the time of a search."""
+        """Number of sequential requests in one search. The deadline of a search is multiplied by
+        it."""
 
     def readiness(self) -> Readiness:
-        """What it can do now. Quick: no network."""
+        """Return the current state of the source, without using the network."""
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
-        """Looks up one task. The finding carries the task it was given."""
+        """Search for one task. The finding contains that task."""
 
 
 @runtime_checkable
 class SupportsOwners(Protocol):
-    """A retriever that knows things of whoever asks."""
+    """A retriever whose results depend on the owner of the run."""
 
     def for_owner(self, owner: str) -> Retriever:
-        """The retriever for the runs of an owner."""
+        """Return the retriever for the runs of an owner."""
 
 
 @runtime_checkable
 class SupportsSelection(Protocol):
-    """A retriever that stands for several things, one of which a run may choose."""
+    """A retriever for several items, such as databases, of which a run may select one."""
 
     def select(self, name: str) -> Retriever:
-        """The retriever for one of them; a search says if there is none."""
+        """Return the retriever for one item. Its search reports an unknown name."""
 
 
 @runtime_checkable
 class SupportsQuestionCheck(Protocol):
-    """A retriever that can tell beforehand which questions it can answer by rules."""
+    """A retriever that can check in advance whether it can answer a question without a model."""
 
     async def can_answer(self, question: str) -> bool:
-        """Whether a question can be answered without a model."""
+        """Return whether the question can be answered by rules, without a model."""
 
 
 class Setting(NamedTuple):
-    """A variable of the environment that a source of others reads: `Settings.of(name)`. What is
-    `secret` is shown nowhere and kept out of every log."""
+    """An environment variable that a third-party source reads with `Settings.source_setting(name)`.
+
+    The value of a secret setting is never displayed and is masked in logs.
+    """
 
     name: str
     default: str = ""
@@ -99,42 +103,49 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What retrievers are built from. What only some sources of ours are made for is typed by them."""
+    """Objects that retrievers are built from.
+
+    Fields that only some built-in sources use are typed as `Any`, so that this module need not
+    import them.
+    """
 
     settings: Settings
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     model_tasks: Any = None  # `summarise` and `explore` of research.agent.llm.reasoner; None without a model
     model_clients: Any = None  # research.models.clients.ModelClients
-    page_reader: Any = None  # of pages; None where that is turned off
+    page_reader: Any = None  # None if reading pages is turned off
     library: Any = None  # research.sources.library.index.Library
-    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # documents, by name
+    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = (
+        lambda owner: {}
+    )  # document ids by name of the notebook
     maps: Any = None  # research.sources.places.map_services.MapServices
-    get_database: Any = None  # a DatabaseService of research.sources.database.service, by a name and an owner
-    get_tool_session: Any = None  # research.sources.mcp_tools.session.ToolServerSession, by the name of its source
-    parse_place_query: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places
+    get_database: Any = None  # a research.sources.database.service.DatabaseService, by name and owner
+    get_tool_session: Any = None  # research.sources.mcp_tools.session.ToolServerSession by source name
+    parse_place_query: Callable[[str], Any] = lambda query: None  # reads a query for places by rules
 
 
 class SourceStatus(NamedTuple):
-    """How things are where the usual sources of a question are chosen."""
+    """State of a source when the default sources of a question are chosen."""
 
-    state: Literal["live", "sample", "offline", "missing"]  # of the source
-    has_model: bool  # there is a model that plans
-    no_remote_default: bool  # no usual source off this machine is asked for words
+    state: Literal["live", "sample", "offline", "missing"]
+    has_model: bool  # a model is available for planning
+    no_remote_default: bool  # no remote source with the query type "words" is a default
 
 
 def never_default(status: SourceStatus) -> bool:
-    """For a source that is searched only where somebody has chosen it."""
+    """Return False: the source is searched only if a user selects it."""
     return False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What a source says of itself; whoever plans, asks, shows or lists sources reads it here.
+    """Declaration of a source, used for planning, searching and display.
 
-    `name` is [a-z][a-z0-9_]*, in settings, plans and stored runs. `prompt` follows "at most 3 search
-    queries for". A source of ours has its texts in the catalogue (`source.NAME`,
-    `report.source.NAME`, `card.NAME`, `status.brings_NAME`); one of others brings `label` (at most 40
-    characters) and `about` (a sentence on what it searches) in both languages.
+    `name` matches [a-z][a-z0-9_]* and is used in settings, plans and stored runs. `prompt_phrase`
+    completes "at most 3 search queries for". A built-in source has its texts in the message
+    catalogue (`source.NAME`, `report.source.NAME`, `card.NAME`, `status.brings_NAME`); a
+    third-party source provides `label` (at most 40 characters) and `description` (a sentence on its
+    contents) in both languages.
     """
 
     name: str
@@ -145,24 +156,27 @@ class Source:
     description: Mapping[Language, str] = field(default_factory=dict)
     icon: str = "extension"  # a Material symbol
     settings: tuple[Setting, ...] = ()
-    is_default: Callable[[SourceStatus], bool] = never_default  # whether a question that names no source is put to it
-    query_type: QueryType = "words"  # what rules ask it
-    result_type: ResultType = "quotes"  # what an answer by rules takes of what it finds
-    is_local: bool = False  # nothing is sent anywhere
-    is_paid: bool = False  # asking it may cost money
-    is_cacheable: bool = False  # what it found serves the owner's other runs for SIGHTLINE_CACHE_HOURS
-    is_preferred_for_reports: bool = False  # a report looks here first
-    tool_descriptions: Mapping[str, str] = field(default_factory=dict)  # its ways of searching, as a model is told
-    test_query: str = ""  # a query that finds something: the test of connections; "" tests nothing
-    setup_commands: tuple[str, str] = ("", "")  # lines of a shell that make it live: with a key, without
-    node_name: str = ""  # in the graph; "" is NAME_research
-    is_external: bool = False  # brought by a package of others, or a server of `mcp.json`
+    is_default: Callable[[SourceStatus], bool] = never_default  # for questions that name no source
+    query_type: QueryType = "words"  # the form of queries that are made without a model
+    result_type: ResultType = "quotes"  # the part of its findings that an answer without a model uses
+    is_local: bool = False  # no query leaves this machine
+    is_paid: bool = False  # queries may cost money
+    is_cacheable: bool = False  # other runs of the owner reuse its findings for SIGHTLINE_CACHE_HOURS
+    is_preferred_for_reports: bool = False  # a report searches this source first
+    tool_descriptions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # descriptions of its search tools for the model, by tool name
+    test_query: str = ""  # a query with results, for the connection test; "" skips the test
+    setup_commands: tuple[str, str] = ("", "")  # shell commands that enable it: with a key, and without one
+    node_name: str = ""  # name of its graph node; "" means NAME_research
+    is_external: bool = False  # from a third-party package, or a server in `mcp.json`
 
     @property
     def graph_node(self) -> str:
-        """The name of its node in the graph."""
+        """Name of the source's node in the graph."""
         return self.node_name or f"{self.name}_research"
 
     def max_queries(self, query_limit: int) -> int:
-        """How many queries of a round it may be asked, of a run that asks others `queries`."""
+        """Return the maximum number of queries per round; a local source may get more than
+        `query_limit`."""
         return query_limit * (LOCAL_QUERY_FACTOR if self.is_local else 1)

@@ -1,4 +1,4 @@
-"""What the lists of domains make of what was found: left out, first, or with a warning."""
+"""Rules of the user's domain lists, applied to evidence: exclude, prefer or warn."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from research.core.records import Evidence
 def apply_domain_rules(
     evidence: Sequence[Evidence], verdicts: Mapping[str, DomainStatus], *, keep_avoided: bool = False
 ) -> tuple[tuple[Evidence, ...], int]:
-    """The evidence that may be read, preferred domains first and otherwise in its order; and how many
-    pieces are left out. What a text is `used` for already is never left out, but warned of.
+    """Exclude evidence from avoided domains and put preferred domains first.
 
-    An address that only leads to its page tells nothing of its domain: there the publisher does, where
-    it is one.
+    Return the remaining evidence, otherwise in its order, and the number of excluded pieces. With
+    `keep_avoided`, for evidence that a text is already based on, nothing is excluded but avoided
+    domains are marked "warned". The address of an item with `expires` is only a redirect, so the
+    publisher is used as its domain.
     """
-    kept = []
+    ranked = []
     for item in evidence:
-        said = url_status(f"https://{item.publisher}" if item.expires else item.url, verdicts)
-        if said == "avoid" and not keep_avoided:
+        verdict = url_status(f"https://{item.publisher}" if item.expires else item.url, verdicts)
+        if verdict == "avoid" and not keep_avoided:
             continue
-        standing = "preferred" if said == "prefer" else "warned" if said else ""
-        kept.append(item.model_copy(update={"standing": standing}) if standing else item)
-    kept.sort(key=lambda item: item.standing != "preferred")
-    return tuple(kept), len(evidence) - len(kept)
+        standing = "preferred" if verdict == "prefer" else "warned" if verdict else ""
+        ranked.append(item.model_copy(update={"standing": standing}) if standing else item)
+    ranked.sort(key=lambda item: item.standing != "preferred")
+    return tuple(ranked), len(evidence) - len(ranked)

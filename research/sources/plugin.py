@@ -1,4 +1,4 @@
-"""A retriever that a package of others has built: what goes wrong in it costs its own searches alone."""
+"""Isolation of a third-party retriever, so that its errors affect only its own searches."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from research.core.records import EventEmitter, Finding, Readiness, Task
 from research.sources.base import Dependencies, Retriever, Source, SupportsOwners, SupportsQuestionCheck
 
 log = logging.getLogger(__name__)
-MAX_SEQUENTIAL_CALLS = 10  # turns of a search
+MAX_SEQUENTIAL_CALLS = 10
 
 
 class PluginRetriever:
-    """What a source of others builds, held to what a retriever promises."""
+    """A retriever of a third-party source, held to the contract of `Retriever`."""
 
     def __init__(self, source: Source, dependencies: Dependencies) -> None:
         self._name = source.name
@@ -21,28 +21,28 @@ class PluginRetriever:
         self._error_name = ""
         try:
             self._retriever = source.build(dependencies)
-        except Exception as error:  # noqa: BLE001 - logged there
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure("built", error)
 
     @property
     def max_sequential_calls(self) -> int:
-        told = getattr(self._retriever, "max_sequential_calls", 1)
-        return min(max(told, 1), MAX_SEQUENTIAL_CALLS) if isinstance(told, int) else 1
+        value = getattr(self._retriever, "max_sequential_calls", 1)
+        return min(max(value, 1), MAX_SEQUENTIAL_CALLS) if isinstance(value, int) else 1
 
     def for_owner(self, owner: str) -> Retriever:
-        """The same for the runs of an owner, where it knows things of theirs."""
+        """Return the wrapped retriever for an owner, or itself if it does not support owners."""
         if not isinstance(self._retriever, SupportsOwners):
             return self
-        guest = PluginRetriever.__new__(PluginRetriever)
-        guest._name, guest._error_name, guest._retriever = self._name, "", self._retriever.for_owner(owner)
-        return guest
+        wrapper = PluginRetriever.__new__(PluginRetriever)
+        wrapper._name, wrapper._error_name, wrapper._retriever = self._name, "", self._retriever.for_owner(owner)
+        return wrapper
 
     def readiness(self) -> Readiness:
         if self._retriever is not None:
             try:
-                told = self._retriever.readiness()
-                return Readiness(state=told.state, detail=" ".join(told.detail.split())[:200])
-            except Exception as error:  # noqa: BLE001 - logged there
+                status = self._retriever.readiness()
+                return Readiness(state=status.state, detail=" ".join(status.detail.split())[:200])
+            except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
                 self._record_failure("asked whether it is ready", error)
         return Readiness(state="missing", detail=self._error_name)
 
@@ -55,10 +55,10 @@ class PluginRetriever:
         return finding.model_copy(update={"task": task})
 
     async def can_answer(self, question: str) -> bool:
-        """Where it cannot tell, a search will."""
+        """Return whether the source can answer the question by rules; True if it cannot check."""
         try:
             return not isinstance(self._retriever, SupportsQuestionCheck) or await self._retriever.can_answer(question)
-        except Exception as error:  # noqa: BLE001 - logged there
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure("asked whether it reads a question", error)
             return True
 
@@ -69,11 +69,11 @@ class PluginRetriever:
         await self._call_hook("close")
 
     async def _call_hook(self, hook: str) -> None:
-        act = getattr(self._retriever, hook, None)
+        method = getattr(self._retriever, hook, None)
         try:
-            if act:
-                await act()
-        except Exception as error:  # noqa: BLE001 - logged there
+            if method:
+                await method()
+        except Exception as error:  # noqa: BLE001 - `_record_failure` logs it
             self._record_failure(f"asked to {hook}", error)
 
     def _record_failure(self, action: str, error: Exception) -> None:

@@ -1,9 +1,8 @@
-"""Which sources there are: ours, those that installed packages bring, and the servers of tools that
-the settings name.
+"""Registry of all sources: built-in, from installed packages, and MCP servers from the settings.
 
-A package brings one with an entry point of the group `sightline.sources`, which leads to its
-`Source`. One that cannot be used is refused with a reason, and all others are there. What a package
-says of itself is held to a form here and escaped wherever it is drawn.
+A package provides a source through an entry point of the group `sightline.sources` that refers to
+its `Source`. An unusable source is rejected with a reason and does not affect the others. Texts
+from packages are validated here and escaped wherever they are displayed.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ BUILT_IN_SOURCES = (
     "places",
     "database",
     "library",
-)  # in the order in which they are offered
-MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300  # characters
+)  # in display order
+MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 
@@ -43,8 +42,11 @@ RejectionReason = Literal["broken", "none", "taken", "wrong", "server"]
 
 
 class RejectedSource(NamedTuple):
-    """A source that is not there, and why: `refused.WHY` in the catalogue. `package` is what would
-    have brought it; of a server of tools (`server`), its name."""
+    """A source that cannot be used, with a reason: `refused.REASON` in the message catalogue.
+
+    `package` is the package that provides it or, with the reason "server", the name of the MCP
+    server.
+    """
 
     package: str
     reason: RejectionReason
@@ -56,36 +58,42 @@ _configured_sources: tuple[tuple[Source, ...], tuple[RejectedSource, ...]] = (()
 
 @cache
 def sources_by_name() -> Mapping[str, Source]:
-    """All sources by name: ours, then those of packages by their names, then servers of tools."""
+    """Return all sources by name: built-in, from packages by package name, then MCP servers."""
     return _load_sources()[0]
 
 
 def rejected_sources() -> tuple[RejectedSource, ...]:
-    """The sources of packages, and the servers of tools, that cannot be used."""
+    """Return the sources of packages and MCP servers that cannot be used."""
     return _load_sources()[1]
 
 
 def get_source(name: str) -> Source:
-    """A source by name. One that is gone, as in a run of before, is an ordinary one of that name."""
+    """Return a source by name.
+
+    For a source that is no longer installed, as in an old run, return a placeholder whose retriever
+    cannot be built.
+    """
     return sources_by_name().get(name) or Source(name=name, kind="web", prompt_phrase=name, build=_raise_not_installed)
 
 
 def preferred_report_source(names: Sequence[str]) -> str:
-    """The one of some sources in which a report looks first."""
+    """Return the source that a report searches first."""
     return next((name for name in names if get_source(name).is_preferred_for_reports), names[0])
 
 
 def configure(sources: Sequence[Source], rejected: Sequence[RejectedSource] = ()) -> None:
-    """Takes in the sources that the settings name, instead of those named before, with those of them
-    that cannot be used. For whoever opens the desk of this process."""
+    """Replace the sources that the settings define, and those of them that cannot be used.
+
+    Called when the application of this process is opened.
+    """
     global _configured_sources
-    if _configured_sources != (told := (tuple(sources), tuple(rejected))):
-        _configured_sources = told
+    if _configured_sources != (configured := (tuple(sources), tuple(rejected))):
+        _configured_sources = configured
         clear_cache()
 
 
 def clear_cache() -> None:
-    """Looks anew when somebody asks next: what is installed has changed."""
+    """Reload all sources at the next access, since the installed packages may have changed."""
     sources_by_name.cache_clear()
     _load_sources.cache_clear()
 
@@ -96,25 +104,25 @@ def _raise_not_installed(dependencies: Dependencies) -> Retriever:
 
 @cache
 def _load_sources() -> tuple[Mapping[str, Source], tuple[RejectedSource, ...]]:
-    there: dict[str, Source] = {name: import_module(f"research.sources.{name}").SOURCE for name in BUILT_IN_SOURCES}
+    sources: dict[str, Source] = {name: import_module(f"research.sources.{name}").SOURCE for name in BUILT_IN_SOURCES}
     texts: dict[str, Mapping[Language, str]] = {}
-    out: list[RejectedSource] = []
+    rejected: list[RejectedSource] = []
     servers, wrong = _configured_sources
     points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: (_package_name(p), p.name))
-    for made in chain((_load_entry_point(point, there) for point in points), servers, wrong):
-        if isinstance(made, Source) and made.name in there:
-            made = RejectedSource(made.label["en"], "taken", made.name)
-        if isinstance(made, RejectedSource):
-            why = i18n.message(f"refused.{made.reason}", "en", name=made.package, detail=made.detail)
-            log.warning("a source of %s is left out: %s", made.package, why)
-            out.append(made)
+    for entry in chain((_load_entry_point(point, sources) for point in points), servers, wrong):
+        if isinstance(entry, Source) and entry.name in sources:
+            entry = RejectedSource(entry.label["en"], "taken", entry.name)
+        if isinstance(entry, RejectedSource):
+            why = i18n.message(f"refused.{entry.reason}", "en", name=entry.package, detail=entry.detail)
+            log.warning("a source of %s is left out: %s", entry.package, why)
+            rejected.append(entry)
             continue
-        there[made.name] = made
+        sources[entry.name] = entry
         for key in ("source", "report.source", "card"):
-            texts[f"{key}.{made.name}"] = made.label
-        texts[f"status.brings_{made.name}"] = made.description
+            texts[f"{key}.{entry.name}"] = entry.label
+        texts[f"status.brings_{entry.name}"] = entry.description
     i18n.set_plugin_messages(texts)
-    return there, tuple(out)
+    return sources, tuple(rejected)
 
 
 def _package_name(entry_point: EntryPoint) -> str:
@@ -122,36 +130,36 @@ def _package_name(entry_point: EntryPoint) -> str:
 
 
 def _single_line(text: object) -> str:
-    """Text of a package in a line."""
-    shown = "".join(c if c.isprintable() else " " for c in str(text)[: 2 * MAX_TEXT_CHARS])
-    return " ".join(shown.split())[:MAX_TEXT_CHARS]
+    """Return a text of a package on one line, without control characters and of limited length."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text)[: 2 * MAX_TEXT_CHARS])
+    return " ".join(printable.split())[:MAX_TEXT_CHARS]
 
 
 def _load_entry_point(entry_point: EntryPoint, loaded: Mapping[str, Source]) -> Source | RejectedSource:
     package = _package_name(entry_point)
     try:
-        made = entry_point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever comes of a package of others
+        source = entry_point.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a third-party package may raise anything
         return RejectedSource(package, "broken", _single_line(f"{type(error).__name__}: {error}"))
-    if not isinstance(made, Source):
+    if not isinstance(source, Source):
         return RejectedSource(package, "none", _single_line(entry_point.value))
     try:
-        wrong = next(_validation_errors(made), "")
-        if not wrong and _is_name_taken(made, loaded):
-            return RejectedSource(package, "taken", made.name)
-        found = replace(
-            made,
-            label={tongue: _single_line(text) for tongue, text in made.label.items()},
-            description={tongue: _single_line(text) for tongue, text in made.description.items()},
-            prompt_phrase=_single_line(made.prompt_phrase), node_name="", tool_descriptions={}, is_default=_guard_is_default(made), is_external=True,
+        problem = next(_validation_errors(source), "")
+        if not problem and _is_name_taken(source, loaded):
+            return RejectedSource(package, "taken", source.name)
+        validated = replace(
+            source,
+            label={language: _single_line(text) for language, text in source.label.items()},
+            description={language: _single_line(text) for language, text in source.description.items()},
+            prompt_phrase=_single_line(source.prompt_phrase), node_name="", tool_descriptions={}, is_default=_guard_is_default(source), is_external=True,
         )  # fmt: skip
-    except Exception as error:  # noqa: BLE001 - a field is not what it has to be
-        wrong = _single_line(f"{type(error).__name__}: {error}")
-    return RejectedSource(package, "wrong", wrong) if wrong else found
+    except Exception as error:  # noqa: BLE001 - a field may have any wrong type
+        problem = _single_line(f"{type(error).__name__}: {error}")
+    return RejectedSource(package, "wrong", problem) if problem else validated
 
 
 def _guard_is_default(source: Source) -> Callable[[SourceStatus], bool]:
-    """Whether it is usual, as it says itself; where that fails, it is not."""
+    """Wrap the source's `is_default`; an exception counts as False."""
 
     def usual(standing: SourceStatus) -> bool:
         try:
@@ -164,20 +172,23 @@ def _guard_is_default(source: Source) -> Callable[[SourceStatus], bool]:
 
 
 def _is_name_taken(source: Source, loaded: Mapping[str, Source]) -> bool:
-    """Whether a name means something already: a source, a node, or a service that is searched."""
-    nodes = {one.graph_node for one in loaded.values()}
-    named = i18n.has_shipped_message(f"source.{source.name}") or source.name in (*loaded, MEMORY_SOURCE)
-    return named or f"{source.name}_research" in nodes
+    """Return whether the name already denotes a source, a graph node or a shipped message."""
+    nodes = {other.graph_node for other in loaded.values()}
+    is_known = i18n.has_shipped_message(f"source.{source.name}") or source.name in (*loaded, MEMORY_SOURCE)
+    return is_known or f"{source.name}_research" in nodes
 
 
 def _validation_errors(source: Source) -> Iterator[str]:
-    """What is wrong with the fields of a source."""
+    """Yield the problems with the fields of a source."""
     if not _NAME_PATTERN.fullmatch(source.name):
         yield f"name {_single_line(repr(source.name))}: letters a to z, digits and _, at most 32"
-    for field, texts, most in (("label", source.label, MAX_LABEL_CHARS), ("description", source.description, MAX_TEXT_CHARS)):
-        for tongue in ("zh", "en"):
-            if not 0 < len(_single_line(texts.get(tongue, ""))) <= most:
-                yield f"{field}: one line in {tongue}, at most {most} characters"
+    for field, texts, limit in (
+        ("label", source.label, MAX_LABEL_CHARS),
+        ("description", source.description, MAX_TEXT_CHARS),
+    ):
+        for language in ("zh", "en"):
+            if not 0 < len(_single_line(texts.get(language, ""))) <= limit:
+                yield f"{field}: one line in {language}, at most {limit} characters"
     if not 0 < len(source.prompt_phrase) <= MAX_TEXT_CHARS:
         yield f"prompt_phrase: at most {MAX_TEXT_CHARS} characters"
     for field, value, words in (

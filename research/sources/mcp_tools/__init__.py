@@ -1,4 +1,4 @@
-"""The servers of `mcp.json`: each is a source, and its tools are how it is searched."""
+"""Sources for the MCP servers in `mcp.json`; each server is one source, searched with its tools."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ def _build_retriever(server: ToolServer, dependencies: Dependencies) -> Retrieve
 
 
 def build_sources(servers: Iterable[ToolServer]) -> tuple[Source, ...]:
-    """Servers as sources. What their file says of them is held to be as foreign as what a package
-    says of its source."""
+    """Return a source for each server.
+
+    The texts in `mcp.json` are as untrusted as those of third-party packages.
+    """
     return tuple(
         Source(
-            name=one.source_name,
+            name=server.source_name,
             kind="web",
-            prompt_phrase=one.about or f"the tools of the MCP server {one.label}",
-            build=partial(_build_retriever, one),
-            label={"zh": one.label, "en": one.label},
+            prompt_phrase=server.about or f"the tools of the MCP server {server.label}",
+            build=partial(_build_retriever, server),
+            label={"zh": server.label, "en": server.label},
             description={
-                "zh": message("mcp.about", "zh", name=one.label),
-                "en": message("mcp.about", "en", name=one.label),
+                "zh": message("mcp.about", "zh", name=server.label),
+                "en": message("mcp.about", "en", name=server.label),
             },
             icon="handyman",
             is_default=lambda standing: standing.state == "live",
             is_external=True,
         )
-        for one in servers
+        for server in servers
     )

@@ -1,7 +1,7 @@
-"""Names that every model's API takes, in place of those that a server has given.
+"""Aliases for tool and argument names that a model's API does not accept.
 
-OpenAI, Anthropic and Gemini take letters, digits, `_` and `-` of ASCII, 64 at most, of which the first is
-a letter or `_`.
+OpenAI, Anthropic and Gemini accept up to 64 ASCII letters, digits, `_` and `-`, starting with a
+letter or `_`.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.pinyin import load_syllables
 
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_MAX_ALIAS_CHARS = 40  # characters of a readable alias
-_HASH_DIGITS = 8  # hexadecimal digits that tell one alias from another
+_MAX_ALIAS_CHARS = 40  # of the readable part
+_HASH_DIGITS = 8  # hexadecimal digits that make an alias unique
 
 
 @dataclass(frozen=True)
 class ArgumentNames:
-    """The names of a tool's arguments: `own` gives the server's name for each alias, `inner` the names
-    within an argument that is an object or a list of objects."""
+    """Mapping from the aliases of a tool's arguments to the server's names.
+
+    `originals` has the server's name for each alias, `nested` the names within an argument that is
+    an object or a list of objects.
+    """
 
     originals: Mapping[str, str] = field(default_factory=dict)
     nested: Mapping[str, ArgumentNames] = field(default_factory=dict)
 
     def restore(self, value: Any) -> Any:
-        """Return the arguments of a call with the server's own names."""
+        """Return the arguments of a call with the server's names."""
         if isinstance(value, list):
             return [self.restore(item) for item in value]
         if not isinstance(value, dict):
@@ -43,27 +46,28 @@ class ArgumentNames:
 
 
 def make_aliases(names: Collection[str], prefix: str) -> dict[str, str]:
-    """Return a safe name for each name: itself if it is one, else one that is readable where possible.
+    """Return a valid alias for each name: the name itself if it is valid, else a readable form if
+    possible.
 
-    An alias depends on its name and on the names beside it, not on their order. `what` begins an alias
-    that would have no letter at its beginning: tool, argument.
+    The result does not depend on the order of the names. `prefix` ("tool" or "argument") starts an
+    alias that would not begin with a letter.
     """
     readable = {name: _make_readable(name, prefix) for name in names if not _SAFE_NAME.fullmatch(name)}
     counts = Counter([*readable.values(), *(name for name in names if name not in readable)])
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for name in names:
         alias = readable.get(name, name)
-        unique = name not in readable or (counts[alias] == 1 and len(alias) < _MAX_ALIAS_CHARS and alias != prefix)  # fmt: skip
-        found[name] = alias if unique else f"{alias}_{fingerprint(name, digits=_HASH_DIGITS)}"
-    return found
+        is_unique = name not in readable or (counts[alias] == 1 and len(alias) < _MAX_ALIAS_CHARS and alias != prefix)  # fmt: skip
+        aliases[name] = alias if is_unique else f"{alias}_{fingerprint(name, digits=_HASH_DIGITS)}"
+    return aliases
 
 
 def _make_readable(name: str, prefix: str) -> str:
-    """The name in letters of ASCII: search.papers is search_papers, 查询 cha_xun."""
-    read = (f"_{sound}_" if (sound := load_syllables().get(c)) else c for c in to_simplified(name))
-    folded = unicodedata.normalize("NFKD", "".join(read))
-    bare = "".join(char for char in folded if not unicodedata.combining(char))
-    words = re.sub("[^A-Za-z0-9]+", "_", bare).strip("_")[:_MAX_ALIAS_CHARS].strip("_")
+    """Return a name in ASCII letters: search.papers becomes search_papers, 查询 becomes cha_xun."""
+    characters = (f"_{sound}_" if (sound := load_syllables().get(c)) else c for c in to_simplified(name))
+    folded = unicodedata.normalize("NFKD", "".join(characters))
+    ascii_text = "".join(char for char in folded if not unicodedata.combining(char))
+    words = re.sub("[^A-Za-z0-9]+", "_", ascii_text).strip("_")[:_MAX_ALIAS_CHARS].strip("_")
     if not words:
         return prefix
     return words if words[0].isalpha() else f"{prefix}_{words}"[:_MAX_ALIAS_CHARS]

@@ -1,9 +1,8 @@
-"""What tools say, as evidence.
+"""Conversion of tool results to evidence.
 
-Text, structured content, links to resources and resources of text within an answer are taken, their
-records row by row; what is neither text nor leads to any is left out, and that is told. All of it is a
-stranger's.
-Source of the forms: https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
+Text, structured content, resource links and embedded text resources are used, with records as rows.
+Other content is omitted and counted in a message. All content is untrusted. Format:
+https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
 """
 
 from __future__ import annotations
@@ -31,50 +30,49 @@ if TYPE_CHECKING:
     from research.sources.mcp_tools.tool_runner import ToolCall
 
 EVIDENCE_KIND: EvidenceKind = "web"
-MAX_ANSWER_CHARS = 200_000  # characters of an answer that are read
-MAX_RESOURCES = 50  # resources of an answer that are taken
-MAX_TITLE_CHARS, MAX_LOCATOR_CHARS = 200, 400  # characters
+MAX_ANSWER_CHARS = 200_000  # of a result; the rest is ignored
+MAX_RESOURCES = 50  # of a result; the rest is ignored
+MAX_TITLE_CHARS, MAX_LOCATOR_CHARS = 200, 400
 
 
 def result_text(result: LenientCallToolResult) -> str:
-    """Return the text of a tool's answer; each of its records is one line with the names of its
-    fields."""
-    said: list[str] = []
+    """Return a tool's result as text, with each record on one line with its field names."""
+    texts: list[str] = []
     for block in result.content:
         if block.type == "text":
-            said.append(block.text)
+            texts.append(block.text)
         elif block.type == "resource_link":
-            said.append(f"{block.title or block.name}: {block.description or ''} {block.uri}")
+            texts.append(f"{block.title or block.name}: {block.description or ''} {block.uri}")
         elif block.type == "resource" and (text := getattr(block.resource, "text", "")):
-            said.append(text)
-    return _join_lines([*_read_texts(said), *_read_structured(result, said)])[0]
+            texts.append(text)
+    return _join_lines([*_read_texts(texts), *_read_structured(result, texts)])[0]
 
 
 def _read_texts(texts: Iterable[str]) -> list[ResultLine]:
-    """The lines of the texts of an answer, up to `LONGEST` characters of them all."""
+    """Return the lines of several texts, at most `MAX_ANSWER_CHARS` characters in total."""
     lines: list[ResultLine] = []
-    left = MAX_ANSWER_CHARS
+    remaining = MAX_ANSWER_CHARS
     for text in texts:
-        lines += read_text(text[:left])
-        left = max(left - len(text), 0)
+        lines += read_text(text[:remaining])
+        remaining = max(remaining - len(text), 0)
     return lines
 
 
 def _join_lines(lines: Iterable[ResultLine]) -> tuple[str, set[int]]:
-    """Lines as a clean text, and where in it the rows begin."""
+    """Return lines as sanitised text, and the offsets at which rows begin."""
     parts: list[str] = []
     rows: set[int] = set()
-    at = 0
+    position = 0
     for is_row, group in groupby(lines, key=lambda line: line.is_row):
         texts = [line.text for line in group]
-        for said in [text.replace("\n", " ") for text in texts] if is_row else ["\n".join(texts)]:
-            text = _clean_text(said)[: max(MAX_ANSWER_CHARS - at, 0)]
+        for raw in [text.replace("\n", " ") for text in texts] if is_row else ["\n".join(texts)]:
+            text = _clean_text(raw)[: max(MAX_ANSWER_CHARS - position, 0)]
             if not text:
                 continue
             if is_row:
-                rows.add(at)
+                rows.add(position)
             parts.append(text)
-            at += len(text) + 1
+            position += len(text) + 1
     return "\n".join(parts), rows
 
 
@@ -83,26 +81,29 @@ def _clean_text(text: str) -> str:
 
 
 def _read_structured(result: LenientCallToolResult, texts: Sequence[str]) -> list[ResultLine]:
-    """The lines of structured content that the text does not say already: it is to be repeated there."""
+    """Return the lines of structured content, unless the text content repeats it.
+
+    The protocol recommends that servers repeat structured content as text.
+    """
     value = result.structured
     if value in (None, "", [], {}):
         return []
-    alone = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
-    whole = "\n".join(texts)
-    if isinstance(alone, str) and alone.strip() == whole.strip():
+    inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+    joined = "\n".join(texts)
+    if isinstance(inner, str) and inner.strip() == joined.strip():
         return []
-    if len(whole) <= MAX_ANSWER_CHARS and any(parse_json(text) in (value, alone) for text in [whole, *texts]):
+    if len(joined) <= MAX_ANSWER_CHARS and any(parse_json(text) in (value, inner) for text in [joined, *texts]):
         return []
-    if isinstance(alone, list) and [parse_json(text) for text in texts] == alone:
+    if isinstance(inner, list) and [parse_json(text) for text in texts] == inner:
         return []
     kinds = [block.type for block in result.content]
-    if kinds and _block_types(alone) == kinds:  # as FastMCP repeats them
+    if kinds and _block_types(inner) == kinds:  # FastMCP repeats content blocks in this form
         return []
     return read_value(value)
 
 
 def _block_types(value: object) -> list[Any]:
-    """The types of blocks of content; none if these are none."""
+    """Return the types of content blocks in a list; [] if the value is not a list."""
     rows = value if isinstance(value, list) else []
     return [row.get("type") if isinstance(row, dict) else None for row in rows]
 
@@ -110,46 +111,48 @@ def _block_types(value: object) -> list[Any]:
 def build_evidence(
     server: ToolServer, calls: Iterable[ToolCall], task: Task, max_passages: int, retrieved: datetime
 ) -> tuple[tuple[Evidence, ...], str]:
-    """What calls have found: a piece of evidence for each answer and for each resource in it, with at
-    most `limit` passages each; and what was left out, in words."""
-    found: dict[str, Evidence] = {}
+    """Return evidence for each result and each resource in it, and a message about omitted content.
+
+    Each piece of evidence has at most `max_passages` passages.
+    """
+    by_id: dict[str, Evidence] = {}
     binary: Counter[str] = Counter()
     unread: Counter[str] = Counter()
-    for one in calls:
-        unread.update(one.result.unread)
-        for item in _call_evidence(server, one, task.query, max_passages, retrieved, binary):
-            found.setdefault(item.id, item)
+    for call in calls:
+        unread.update(call.result.unread)
+        for item in _call_evidence(server, call, task.query, max_passages, retrieved, binary):
+            by_id.setdefault(item.id, item)
     for kind in ("image", "audio", "resource"):
         binary[kind] += unread.pop(kind, 0)
-    tongue = task.language or detect_language(task.query)
-    say = translator(tongue, "mcp.")
-    kinds = [say(kind, n=n) for kind, n in sorted(binary.items()) if n]
-    kinds += [say("block", n=n, kind=_clean_title(kind)) for kind, n in sorted(unread.items())]
-    named = message("mark.list", tongue).join(kinds)
-    return tuple(found.values()), say("left", what=named) if named else ""
+    language = task.language or detect_language(task.query)
+    translate = translator(language, "mcp.")
+    kinds = [translate(kind, n=n) for kind, n in sorted(binary.items()) if n]
+    kinds += [translate("block", n=n, kind=_clean_title(kind)) for kind, n in sorted(unread.items())]
+    omitted = message("mark.list", language).join(kinds)
+    return tuple(by_id.values()), translate("left", what=omitted) if omitted else ""
 
 
 def _call_evidence(
     server: ToolServer, call: ToolCall, query: str, max_passages: int, retrieved: datetime, skipped_types: Counter[str]
 ) -> Iterator[Evidence]:
     title = f"{server.label}: {call.tool}"
-    given = json.dumps(dict(call.arguments), ensure_ascii=False, sort_keys=True)
-    where = _shorten_locator(f"mcp:{server.name}/{call.tool} {given}")
-    said: list[str] = []
+    arguments_json = json.dumps(dict(call.arguments), ensure_ascii=False, sort_keys=True)
+    result_locator = _shorten_locator(f"mcp:{server.name}/{call.tool} {arguments_json}")
+    texts: list[str] = []
     resources: list[Evidence] = []
 
     def item(name: str, url: str, locator: str, lines: Iterable[ResultLine]) -> Evidence:
         text, rows = _join_lines(lines)
-        found = rank_passages(text, url or locator, query, max_passages, rows)
+        passages = rank_passages(text, url or locator, query, max_passages, rows)
         return Evidence(
             id=evidence_id(EVIDENCE_KIND, url, locator), kind=EVIDENCE_KIND, title=_clean_title(name),
             publisher=server.label, url=url, locator=locator, language=detect_language(text),
-            retrieved=retrieved, opening=text[:MAX_TITLE_CHARS], passages=found,
+            retrieved=retrieved, opening=text[:MAX_TITLE_CHARS], passages=passages,
         )  # fmt: skip
 
     for block in call.result.content:
         if block.type == "text":
-            said.append(block.text)
+            texts.append(block.text)
         elif block.type == "resource_link" and len(resources) < MAX_RESOURCES:
             url, locator = _resource_address(str(block.uri), server)
             lines = [ResultLine(block.title or block.name), ResultLine(block.description or "")]
@@ -165,9 +168,9 @@ def _call_evidence(
             skipped_types[block.type] += 1
         else:
             skipped_types["resource"] += 1
-    lines = [*_read_texts(said), *_read_structured(call.result, said)]
+    lines = [*_read_texts(texts), *_read_structured(call.result, texts)]
     if any(line.text.strip() for line in lines):
-        yield item(title, "", where, lines)
+        yield item(title, "", result_locator, lines)
     yield from resources
 
 
@@ -176,13 +179,13 @@ def _clean_title(text: str) -> str:
 
 
 def _shorten_locator(locator: str) -> str:
-    """A locator of bounded length, which still tells one from another."""
+    """Return a locator of limited length; a fingerprint keeps shortened ones distinct."""
     locator = mask_secrets(" ".join(remove_control_characters(locator).split()))
     return locator if len(locator) <= MAX_LOCATOR_CHARS else f"{locator[:MAX_LOCATOR_CHARS]}… {fingerprint(locator)}"
 
 
 def _resource_address(uri: str, server: ToolServer) -> tuple[str, str]:
-    """The URL of a resource that the web has, and its locator; one of the server's own has no URL."""
+    """Return the URL and the locator of a resource; the URL is "" unless it is on the web."""
     uri = _shorten_locator(uri)
     if uri.startswith(("https://", "http://")) and (url := canonical_url(uri)):
         return url, url

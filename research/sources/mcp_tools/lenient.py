@@ -1,8 +1,8 @@
-"""Replies of MCP servers that do not keep to the protocol, read as far as they can be.
+"""Lenient parsing of replies from MCP servers that violate the protocol.
 
-The types are given to `ClientSession.send_request`, which validates a reply by the type of its caller;
-`call_tool` and `list_tools` of the SDK refuse the whole reply for one field. Source of the right forms:
-https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
+The types are passed to `ClientSession.send_request`, which validates a reply by the type that its
+caller gives; `call_tool` and `list_tools` of the SDK reject a whole reply for one invalid field.
+Valid forms: https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import Any
 from mcp import ClientSession, types
 from pydantic import TypeAdapter, ValidationError, model_validator
 
-_MAX_TYPE_CHARS = 40  # characters of the type of a block
+_MAX_TYPE_CHARS = 40
 _BLOCK_ADAPTER: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
-_OPTIONAL_FIELDS = ("annotations", "_meta", "icons", "size", "mimeType", "title", "description")  # optional
+_OPTIONAL_FIELDS = ("annotations", "_meta", "icons", "size", "mimeType", "title", "description")
 
 
 class LenientCallToolResult(types.CallToolResult):
-    """The answer of a tool. `structured` is its structured content, whatever type of JSON that has;
-    `unread` are the types of the blocks of content in which no text was found."""
+    """Result of a tool call.
+
+    `structured` is the structured content of any JSON type; `unread` has the types of the content
+    blocks without text.
+    """
 
     structured: Any = None
     unread: tuple[str, ...] = ()
@@ -51,7 +54,7 @@ class LenientCallToolResult(types.CallToolResult):
 
 
 class LenientListToolsResult(types.ListToolsResult):
-    """A page of a list of tools, without those that have no name."""
+    """A page of a list of tools, without tools that have no name."""
 
     @model_validator(mode="before")
     @classmethod
@@ -64,21 +67,21 @@ class LenientListToolsResult(types.ListToolsResult):
 
 
 async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, Any]) -> LenientCallToolResult:
-    """Call a tool. Its structured content is not held against the schema that the server declares."""
+    """Call a tool, without validating structured content against the server's schema."""
     params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
     request = types.ClientRequest(types.CallToolRequest(params=params))
     return await session.send_request(request, LenientCallToolResult)
 
 
 async def list_tools(session: ClientSession, cursor: str | None) -> LenientListToolsResult:
-    """Return the page of the list of tools that begins at `cursor`."""
+    """Return the page of the list of tools at `cursor`."""
     params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
     request = types.ClientRequest(types.ListToolsRequest(params=params))
     return await session.send_request(request, LenientListToolsResult)
 
 
 def _as_list(value: Any) -> list[Any]:
-    """A list as it is, one thing as a list of it, and nothing as an empty one."""
+    """Return a list unchanged, None as an empty list, and any other value in a list."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
@@ -90,15 +93,16 @@ def _type_name(item: Any) -> str:
 
 
 def _parse_block(item: Any) -> types.ContentBlock | None:
-    """A block of content, or what text there is in something that is none; None without any."""
+    """Return a valid content block, or a text block with the texts of an invalid one; None without
+    text."""
     if isinstance(item, str):
         item = {"type": "text", "text": item}
     if not isinstance(item, dict):
         return None
     required = {name: value for name, value in item.items() if name not in _OPTIONAL_FIELDS}
-    for given in (item, {**required, **_text_fields(item)}, required):
+    for candidate in (item, {**required, **_text_fields(item)}, required):
         try:
-            return _BLOCK_ADAPTER.validate_python(given)
+            return _BLOCK_ADAPTER.validate_python(candidate)
         except ValidationError:
             continue
     if item.get("type") in ("image", "audio"):
@@ -108,7 +112,7 @@ def _parse_block(item: Any) -> types.ContentBlock | None:
 
 
 def _text_fields(item: Mapping[str, Any]) -> dict[str, str]:
-    """The fields in words of a block, those of another type left out."""
+    """Return the descriptive fields of a block that are strings."""
     names = ("title", "description", "mimeType")
     return {name: item[name] for name in names if isinstance(item.get(name), str)}
 
@@ -123,18 +127,18 @@ def _find_texts(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parse_tool(item: Any) -> types.Tool | None:
-    """A tool, without its fields that are wrong; None if it has no name."""
+    """Return a tool without its invalid fields; None if it has no name."""
     if not isinstance(item, dict) or not isinstance(name := item.get("name"), str) or not name:
         return None
     try:
         return types.Tool.model_validate(item)
     except ValidationError:
-        schema, about = item.get("inputSchema"), item.get("description")
-        said = item.get("annotations")
-        reads = said.get("readOnlyHint") if isinstance(said, dict) else None
+        schema, description = item.get("inputSchema"), item.get("description")
+        annotations = item.get("annotations")
+        read_only = annotations.get("readOnlyHint") if isinstance(annotations, dict) else None
         return types.Tool(
             name=name,
-            description=about if isinstance(about, str) else None,
+            description=description if isinstance(description, str) else None,
             inputSchema=schema if isinstance(schema, dict) else {},
-            annotations=types.ToolAnnotations(readOnlyHint=reads is True),
+            annotations=types.ToolAnnotations(readOnlyHint=read_only is True),
         )

@@ -1,4 +1,4 @@
-"""Errors of tools that tell of a limit on how often they may be called."""
+"""Recognition of rate limits in the error messages of tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RATE_LIMIT = re.compile(
     r"|limit[\s_-](?:reached|exceeded|hit)|exceed\w*[^.\n]{0,30}\blimit|resource_exhausted"
     r"|请求过于频繁|(?:调用|访问|请求)(?:过于|太|次数|频率|过)|限流|限频|配额|额度|超出.{0,10}限制"
 )
-# When to come back: "try again in 10 s", "Retry-After: 10", "retryDelay": "3s", 10秒后重试.
+# Forms such as "try again in 10 s", "Retry-After: 10", "retryDelay": "3s", 10秒后重试.
 _RETRY_AFTER = re.compile(
     rf"(?i)(?:re-?try|try(?:\s+again)?\s+(?:in|after)|wait|back\s?off|available|resets?)[^.\n\d]{{0,40}}(?<![\d.])(?P<n>\d+(?:\.\d+)?)\s*{_UNIT_PATTERN}(?![a-z])"
     rf"|(?:re-?try[\s_-]?(?:after|in|delay)|retryAfter)\W{{1,4}}(?P<bare>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z])"
@@ -24,14 +24,14 @@ _RETRY_AFTER = re.compile(
 
 
 def parse_rate_limit(message: str) -> ServiceError | None:
-    """Return the failure that an error tells of if it names a limit or a time to come back."""
-    again = _RETRY_AFTER.search(message)
-    if not again and not _RATE_LIMIT.search(message):
+    """Return a "quota" error if a message mentions a rate limit or a time to retry, else None."""
+    retry_match = _RETRY_AFTER.search(message)
+    if not retry_match and not _RATE_LIMIT.search(message):
         return None
-    after = None
-    if again:
-        number = again["n"] or again["bare"] or again["zh"]
-        unit = (again["unit"] or again["zh_unit"] or "s").lower()
+    retry_after = None
+    if retry_match:
+        number = retry_match["n"] or retry_match["bare"] or retry_match["zh"]
+        unit = (retry_match["unit"] or retry_match["zh_unit"] or "s").lower()
         scale = next(value for name, value in _SECONDS_BY_UNIT.items() if unit.startswith(name))
-        after = min(float(number) * scale, MAX_RETRY_AFTER_SECONDS)
-    return ServiceError("quota", message, is_retryable=True, retry_after_seconds=after)
+        retry_after = min(float(number) * scale, MAX_RETRY_AFTER_SECONDS)
+    return ServiceError("quota", message, is_retryable=True, retry_after_seconds=retry_after)

@@ -76,13 +76,13 @@ def read_text(text: str) -> list[ResultLine]:
 
 
 def read_value(value: Any) -> list[ResultLine]:
-    """Return a JSON value as lines, with its records as rows; at most `MOST` lines."""
-    found: list[ResultLine] = []
+    """Return a JSON value as lines, with its records as rows; at most `MAX_ROWS` lines."""
+    lines: list[ResultLine] = []
     for line in _value_lines(value, (), 0):
-        found.append(line)
-        if len(found) == MAX_ROWS:
+        lines.append(line)
+        if len(lines) == MAX_ROWS:
             break
-    return found
+    return lines
 
 
 # JSON
@@ -99,17 +99,17 @@ def parse_json(text: str) -> Any:
 def _split_json(text: str) -> Iterator[Any]:
     """Yield the parts of a text in order: prose as strings, and JSON objects and lists as
     values."""
-    decoder, at, failures = json.JSONDecoder(), 0, 0
+    decoder, position, failures = json.JSONDecoder(), 0, 0
     pythonic = False  # whether Python literals were tried
-    for opening in _JSON_START.finditer(text):
-        if opening.start() < at or failures == MAX_JSON_FAILURES:
+    for start in _JSON_START.finditer(text):
+        if start.start() < position or failures == MAX_JSON_FAILURES:
             continue
         try:
-            value, end = decoder.raw_decode(text, opening.end())
+            value, end = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
             failures += 1
-            value = None if pythonic else _parse_python(text[opening.end() :])
-            pythonic = pythonic or bool(_PYTHON_START.match(text, opening.end()))
+            value = None if pythonic else _parse_python(text[start.end() :])
+            pythonic = pythonic or bool(_PYTHON_START.match(text, start.end()))
             if value is None:
                 continue
             end = len(text)
@@ -117,12 +117,12 @@ def _split_json(text: str) -> Iterator[Any]:
         if not value or rest.strip(" \t\r,`"):  # as in [1] Smith et al.
             failures += 1
             continue
-        yield _FENCE_BEFORE.sub("", text[at : opening.start()])
+        yield _FENCE_BEFORE.sub("", text[position : start.start()])
         yield value
-        at = end + len(rest) - len(rest.lstrip(" \t\r,"))
-        if fence := _FENCE_AFTER.match(text, at):
-            at = fence.end()
-    yield text[at:]
+        position = end + len(rest) - len(rest.lstrip(" \t\r,"))
+        if fence := _FENCE_AFTER.match(text, position):
+            position = fence.end()
+    yield text[position:]
 
 
 def _parse_python(text: str) -> Any:
@@ -138,8 +138,8 @@ def _parse_python(text: str) -> Any:
 
 def _python_to_json(match: re.Match[str]) -> str:
     """Convert one part of a Python literal to JSON."""
-    if said := match["text"] or match["inner"]:
-        return json.dumps(ast.literal_eval(said))
+    if literal := match["text"] or match["inner"]:
+        return json.dumps(ast.literal_eval(literal))
     if match["day"]:
         day = [f"{int(part):02}" for part in match["day"].split(",")]
         time = ":".join(day[3:6])
@@ -180,8 +180,8 @@ def _unwrap_item(value: Any) -> Any:
             return value
         value = value[kind]
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        found = parse_json(value)
-        return found if found else value
+        parsed = parse_json(value)
+        return parsed if parsed else value
     return value
 
 
@@ -290,15 +290,15 @@ def _collect_cells(
 def _inline_texts(values: Sequence[Any]) -> list[str]:
     """Return scalars, or objects with one text each, as texts; an empty list if there is any other
     value."""
-    bare = [_single_text(value) for value in values]
-    return [text for v in bare if (text := _scalar_text(v))] if all(map(_is_scalar, bare)) else []
+    values_of_items = [_single_text(value) for value in values]
+    return [text for v in values_of_items if (text := _scalar_text(v))] if all(map(_is_scalar, values_of_items)) else []
 
 
 def _single_text(value: Any) -> Any:
     """Return the text of an object whose only field is a text, such as an author with a name; any
     other value as it is."""
-    only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
-    return only if isinstance(only, str) else value
+    single_value = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    return single_value if isinstance(single_value, str) else value
 
 
 def _can_inline(texts: Sequence[str]) -> bool:
@@ -317,17 +317,16 @@ def _is_index(record: Mapping[str, Any]) -> bool:
 
 
 def _read_columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]] | None:
-    """Return the column names and rows of an object whose fields are columns, as in hourly weather;
-    None if it is no such object.
+    """Return the column names and rows of an object whose fields are columns, as in hourly weather.
 
-    One of the columns has to be an axis, which names the rows.
+    Return None for any other object. One of the columns has to be an axis, which names the rows.
     """
     values = [*record.values()]
     size = len(values[0]) if values and isinstance(values[0], list) else 0
-    even = size > 1 and len(values) > 1 and all(
+    is_table = size > 1 and len(values) > 1 and all(
         isinstance(v, list) and len(v) == size and all(map(_is_scalar, v)) for v in values
     )  # fmt: skip
-    if not even or not any(str(name).lower() in _AXIS_FIELDS for name in record):
+    if not is_table or not any(str(name).lower() in _AXIS_FIELDS for name in record):
         return None
     return [*map(str, record)], [[_scalar_text(v[n]) for v in values] for n in range(size)]
 
@@ -339,10 +338,10 @@ def _column_names(value: Any) -> list[str]:
 
 
 def _path_prefix(path: Sequence[str], separator: str) -> str:
-    """Return the names that lead to a row, followed by the mark; "" if none of them carries
+    """Return the names that lead to a row, followed by the separator; "" if none carries
     information."""
-    kept = [" ".join(str(name).split()) for name in path if str(name).lower() not in _WRAPPER_NAMES]
-    return ", ".join(filter(None, kept)) + separator if any(kept) else ""
+    names = [" ".join(str(name).split()) for name in path if str(name).lower() not in _WRAPPER_NAMES]
+    return ", ".join(filter(None, names)) + separator if any(names) else ""
 
 
 # Tables in a text
@@ -352,20 +351,20 @@ def _prose_lines(text: str) -> Iterator[ResultLine]:
     """Yield the lines of a text, with the rows of its tables labelled with their column names."""
     if "│" in text or "┃" in text or "║" in text:
         text = text.translate(_BOX_DRAWING)
-    lines, at, failures = text.split("\n"), 0, 0
-    while at < len(lines):
-        rows, size = _read_markdown_table(lines, at)
+    lines, position, failures = text.split("\n"), 0, 0
+    while position < len(lines):
+        rows, size = _read_markdown_table(lines, position)
         if not rows and failures < MAX_PROSE_LINES:
-            rows, size = _read_separated_table(lines, at)
+            rows, size = _read_separated_table(lines, position)
             if not rows:
-                rows, size = _read_field_records(lines, at)
+                rows, size = _read_field_records(lines, position)
         if rows:
             yield from (ResultLine(row, True) for row in rows)
-            at += size
+            position += size
         else:
-            if not _BORDER.fullmatch(lines[at]):
-                yield ResultLine(lines[at])
-            at, failures = at + 1, failures + 1
+            if not _BORDER.fullmatch(lines[position]):
+                yield ResultLine(lines[position])
+            position, failures = position + 1, failures + 1
 
 
 def _read_markdown_table(lines: Sequence[str], start: int) -> tuple[list[str], int]:
@@ -400,44 +399,44 @@ def _read_field_records(lines: Sequence[str], start: int) -> tuple[list[str], in
     Each record has the same fields on lines of their own (Name: Copper Tower), and possibly a
     heading.
     """
-    found: list[tuple[str, dict[str, str]]] = []
+    records: list[tuple[str, dict[str, str]]] = []
     ends: list[int] = []
-    gap, last = True, ""
+    after_gap, last = True, ""
     for n, line in enumerate(islice(lines, start, None), 1):
         if not line.strip() or _SEPARATOR_LINE.fullmatch(line):
             if n == 1:
                 return [], 0
-            gap = True
+            after_gap = True
             continue
         field = _FIELD.match(line)
-        fields = found[-1][1] if found else {}
-        if field and (field[2] or not gap):
-            if gap or field[1] == next(iter(fields), ""):
-                if not _can_continue(found):
+        fields = records[-1][1] if records else {}
+        if field and (field[2] or not after_gap):
+            if after_gap or field[1] == next(iter(fields), ""):
+                if not _can_continue(records):
                     break
-                found.append(("", {}))
+                records.append(("", {}))
                 ends.append(n)
             last = field[1]
-            found[-1][1].setdefault(last, (field[2] or "").strip())
-        elif gap and len(line) <= MAX_INLINE_CHARS * 2:
-            if not _can_continue(found):
+            records[-1][1].setdefault(last, (field[2] or "").strip())
+        elif after_gap and len(line) <= MAX_INLINE_CHARS * 2:
+            if not _can_continue(records):
                 break
-            found.append((line.strip(" #*:："), {}))
+            records.append((line.strip(" #*:："), {}))
             ends.append(n)
-        elif last and not gap and line[:1].isspace():
-            found[-1][1][last] += " " + line.strip()
+        elif last and not after_gap and line[:1].isspace():
+            records[-1][1][last] += " " + line.strip()
         else:
             break
-        gap = False
+        after_gap = False
         ends[-1] = n
         if len(fields) > MAX_RECORD_FIELDS:
             break
-    if found and not _can_continue(found):
-        found.pop()
-    if len(found) < 2:
+    if records and not _can_continue(records):
+        records.pop()
+    if len(records) < 2:
         return [], 0
-    rows = [(f"{head} — " if head else "") + _label_row([*fields], [*fields.values()]) for head, fields in found]
-    return rows, ends[len(found) - 1]
+    rows = [(f"{head} — " if head else "") + _label_row([*fields], [*fields.values()]) for head, fields in records]
+    return rows, ends[len(records) - 1]
 
 
 def _can_continue(records: Sequence[tuple[str, Mapping[str, str]]]) -> bool:
@@ -447,8 +446,8 @@ def _can_continue(records: Sequence[tuple[str, Mapping[str, str]]]) -> bool:
 
 
 def _split_cells(line: str) -> list[str]:
-    bare = line.strip().removeprefix("|").removesuffix("|")
-    return [" ".join(cell.replace("\\|", "|").split()) for cell in re.split(r"(?<!\\)\|", bare)]
+    content = line.strip().removeprefix("|").removesuffix("|")
+    return [" ".join(cell.replace("\\|", "|").split()) for cell in re.split(r"(?<!\\)\|", content)]
 
 
 def _read_separated_table(lines: Sequence[str], start: int) -> tuple[list[str], int]:
@@ -458,30 +457,30 @@ def _read_separated_table(lines: Sequence[str], start: int) -> tuple[list[str], 
     Each row has as many cells as there are names. Either one column contains only figures, or the
     text contains nothing but the table.
     """
-    for mark in ("\t", ";", "|", ",", "  "):
-        if mark not in lines[start].strip():
+    for delimiter in ("\t", ";", "|", ",", "  "):
+        if delimiter not in lines[start].strip():
             continue
-        names = _split_row(lines[start], mark)
+        names = _split_row(lines[start], delimiter)
         if len(names) < 2 or not all(map(_is_heading, names)) or len({*names}) < len(names):
             continue
         rows: list[list[str]] = []
         figures = set(range(len(names)))  # the columns that contain only figures
-        tight = all(map(_ONE_WORD_NAME.fullmatch, names)) and not any(map(str.strip, lines[:start]))
+        is_compact = all(map(_ONE_WORD_NAME.fullmatch, names)) and not any(map(str.strip, lines[:start]))
         size = 1
         while start + size < len(lines):
-            line, taken = _join_wrapped_line(lines, start + size)
-            row = _split_row(line, mark)
+            line, line_count = _join_wrapped_line(lines, start + size)
+            row = _split_row(line, delimiter)
             if len(row) != len(names):
-                tight = tight and not line.strip()
+                is_compact = is_compact and not line.strip()
                 break
             if len(rows) < SAMPLE_ROWS:
                 figures = {n for n in figures if _NUMERIC.fullmatch(row[n])}
-                tight = tight and f"{mark} " not in line
-            if not figures and not tight:
+                is_compact = is_compact and f"{delimiter} " not in line
+            if not figures and not is_compact:
                 break
             rows.append(row)
-            size += taken
-        if rows and (figures or (tight and len(rows) > 1)):
+            size += line_count
+        if rows and (figures or (is_compact and len(rows) > 1)):
             return [_label_row(names, row) for row in rows], size
     return [], 0
 
@@ -489,13 +488,13 @@ def _read_separated_table(lines: Sequence[str], start: int) -> tuple[list[str], 
 def _join_wrapped_line(lines: Sequence[str], start: int) -> tuple[str, int]:
     """Return a line, joined with the following lines if a quoted cell extends over them, and the
     number of lines joined."""
-    taken = 1
+    line_count = 1
     if lines[start].count('"') % 2:
         for n, line in enumerate(lines[start + 1 : start + MAX_CELL_LINES], 2):
             if line.count('"') % 2:
-                taken = n
+                line_count = n
                 break
-    return "\n".join(lines[start : start + taken]), taken
+    return "\n".join(lines[start : start + line_count]), line_count
 
 
 def _split_row(line: str, delimiter: str) -> list[str]:

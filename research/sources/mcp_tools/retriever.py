@@ -1,8 +1,8 @@
-"""A server of tools as a source: what its tools say, as evidence.
+"""An MCP server as a source: results of its tools as evidence.
 
-With a model the tools are the model's to call, within a budget; without one, or where it fails, the
-query is put to the one tool that the file names for that. Either way what is found comes from a
-tool's answer and never from a model's text.
+With a model, the model calls the tools within a budget. Without a model, or if no call of the model
+succeeds, the query is passed to the one search tool that `mcp.json` names. In both cases evidence
+comes from a tool's result and never from a model's text.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from research.sources.mcp_tools.tool_runner import ToolCaller, ToolRunner
 if TYPE_CHECKING:
     from mcp.types import Tool
 
-TIMEOUT_FRACTION = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
-MAX_SHOWN_TOOLS = 5  # names of tools on a card
-MISSING_SEARCH, MISSING_TOOLS = "mcp.json: search", "mcp.json: tools"  # what a server lacks there
+TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
+MAX_SHOWN_TOOLS = 5  # listed in the source's state
+MISSING_SEARCH, MISSING_TOOLS = "mcp.json: search", "mcp.json: tools"  # missing settings of a server
 
 
 class ToolExplorer(Protocol):
-    """A model that is let loose on tools."""
+    """A model that chooses and makes tool calls."""
 
     async def __call__(
         self,
@@ -42,16 +42,18 @@ class ToolExplorer(Protocol):
         emit: EventEmitter,
         material: str,
     ) -> None:
-        """Calls what it needs for a query, at most `budget` times. `call` gives what a tool said, or
-        why it said nothing; `material` is what a server says of its tools.
+        """Make the tool calls that a query needs, at most `budget`.
+
+        `call` returns the text of a tool's result or error; `material` are the server's
+        descriptions of its tools.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model does not respond.
         """
 
 
 class MCPRetriever:
-    """Searches through the tools of one server, in a session that belongs to somebody else."""
+    """Searches with the tools of one server, in a session that it does not own."""
 
     max_sequential_calls = 1
 
@@ -65,7 +67,8 @@ class MCPRetriever:
         explorer: ToolExplorer | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`deadline` are the seconds of a whole search, `passages` how many of an answer are kept."""
+        """`timeout_seconds` is the deadline of a whole search; `max_passages` applies to each
+        result."""
         self._server = server
         self._session = session
         self._timeout_seconds = timeout_seconds
@@ -77,8 +80,8 @@ class MCPRetriever:
     def readiness(self) -> Readiness:
         if not self._explorer and not self._server.search:
             return Readiness(state="missing", detail=MISSING_SEARCH)
-        if trouble := self._session.start_error:
-            return Readiness(state="missing", detail=trouble.message)
+        if error := self._session.start_error:
+            return Readiness(state="missing", detail=error.message)
         if not self._session.tools:
             return Readiness(state="live", detail="")
         usable = self._permitted_tools(self._session.tools)
@@ -88,45 +91,45 @@ class MCPRetriever:
         return Readiness(state="live", detail=_abbreviate([*usable]), withheld=_abbreviate(withheld))
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
-        started, clock = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         tools = self._permitted_tools(await self._session.start())
         if not tools:
             names = "none of its tools says that it only reads: name some in its `tools`"
             raise ServiceError("refused", f"{self._server.label}: {names}")
         offered = build_model_tools(tools.values())[0] if self._explorer else []
         by_name = {offer.name: offer for offer in offered}
-        chain = ToolRunner(self._server, by_name, task.id, emit)
-        chain.tools = await self._session.load_tools(chain)
+        runner = ToolRunner(self._server, by_name, task.id, emit)
+        runner.tools = await self._session.load_tools(runner)
         failures: list[Failure] = []
         if self._explorer:
-            failures += await self._explore_tools(self._explorer, task.query, chain, offered, emit)
-        if not chain.answered_calls and (search := self._server.search):
-            await chain.call_tool(search.tool, {**search.arguments, search.argument: task.query})
-        items, left_out = build_evidence(self._server, chain.answered_calls, task, self._max_passages, self._clock())
-        trouble = chain.error
-        if not items and trouble:
-            raise trouble
+            failures += await self._explore_tools(self._explorer, task.query, runner, offered, emit)
+        if not runner.answered_calls and (search := self._server.search):
+            await runner.call_tool(search.tool, {**search.arguments, search.argument: task.query})
+        items, omitted = build_evidence(self._server, runner.answered_calls, task, self._max_passages, self._clock())
+        error = runner.error
+        if not items and error:
+            raise error
         if not items and failures:
             first = failures[0]
             raise ServiceError(first.reason, first.message, hint=first.hint)
-        failures += [trouble.to_failure("search", task.source, task.query)] if trouble else []
+        failures += [error.to_failure("search", task.source, task.query)] if error else []
         return Finding(
             task=task,
             evidence=items,
             reason=None if items else "empty",
-            message=left_out,
+            message=omitted,
             started=started,
-            seconds=round(time.monotonic() - clock, 4),
+            seconds=round(time.monotonic() - start_time, 4),
             failures=tuple(failures),
         )
 
     async def warm(self) -> None:
-        """Begins to start the server; nobody waits for it."""
+        """Start the server in the background."""
         if not self._start_task:
             self._start_task = asyncio.create_task(self._start_session())
 
     async def close(self) -> None:
-        """Gives up a start that is under way. The session is not ours to close."""
+        """Cancel a start in progress. The session is closed by its owner."""
         if self._start_task:
             self._start_task.cancel()
 
@@ -134,16 +137,17 @@ class MCPRetriever:
         try:
             await self._session.start()
         except ServiceError:
-            return  # the session keeps it for whoever looks
+            return  # the session keeps the error in `start_error`
 
     def _permitted_tools(self, tools: Mapping[str, Tool]) -> dict[str, Tool]:
-        """The tools that the file permits; those that only read, where it names none."""
+        """Return the search tool and the tools that `mcp.json` lists or, without a list, read-only
+        tools."""
         search = self._server.search
-        named = self._server.tools
+        allowed = self._server.tools
         return {
             name: tool
             for name, tool in tools.items()
-            if (search and name == search.tool) or (name in named if named is not None else _is_read_only(tool))
+            if (search and name == search.tool) or (name in allowed if allowed is not None else _is_read_only(tool))
         }
 
     async def _explore_tools(
@@ -154,28 +158,28 @@ class MCPRetriever:
         model_tools: Sequence[ModelTool],
         emit: EventEmitter,
     ) -> list[Failure]:
-        """Lets the model search; what its calls have found counts, however they ended."""
+        """Let the model search; the results of its calls remain even if it fails."""
         try:
             async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
                 await explorer(
                     query,
-                    [offer.specification for offer in model_tools],
+                    [model_tool.specification for model_tool in model_tools],
                     runner.call_for_model,
                     self._server.calls,
                     emit,
                     describe_tools(model_tools),
                 )
         except TimeoutError:
-            trouble = ServiceError("timeout", "the search's time was over before the model was done")
+            failure = ServiceError("timeout", "the search's time was over before the model was done")
         except ServiceError as error:
-            trouble = error
+            failure = error
         else:
             return []
-        return [trouble.to_failure("search", runner.server.source_name, query)]
+        return [failure.to_failure("search", runner.server.source_name, query)]
 
 
 def _abbreviate(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
+    """Return the first names and the number of further ones."""
     more = f" +{len(names) - MAX_SHOWN_TOOLS}" if len(names) > MAX_SHOWN_TOOLS else ""
     return ", ".join(names[:MAX_SHOWN_TOOLS]) + more
 

@@ -1,7 +1,7 @@
-"""What a model is told of a server's tools.
+"""Presentation of a server's tools to a model.
 
-The form of the arguments goes to the model's API, with names alone; what a server says in words,
-which may be meant to mislead, is material that stands between fences.
+The schema of the arguments is sent to the model's API with names only. Descriptions from the server
+may be meant to mislead and are passed as fenced material.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from mcp.types import Tool
 
 MAX_DEPTH = 4  # levels of arguments within arguments
-MAX_DESCRIPTION_CHARS = 1_000  # characters of a tool's description, and of the schema of its arguments
-MAX_MATERIAL_CHARS = 20_000  # characters of all that is said of tools
+MAX_DESCRIPTION_CHARS = 1_000  # of a tool's description, and of its arguments' schema
+MAX_MATERIAL_CHARS = 20_000  # of the descriptions of all tools
 MAX_ARGUMENTS = 64  # arguments of a tool
-MAX_TOOLS = 128  # that a model's API takes at once (OpenAI)
+MAX_TOOLS = 128  # OpenAI's limit for one request
 _SAFE_WORD = re.compile(r"[\w .:/+-]{1,40}")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 
 
 class ModelTool(NamedTuple):
-    """A tool as a model is offered it: `name` is an alias where the tool's own is none that every
-    model's API takes, and so are the names in the specification."""
+    """A tool as it is offered to a model.
+
+    `name` and the names in `specification` are aliases where the server's names are not valid for
+    every model's API.
+    """
 
     tool: Tool
     name: str
@@ -37,8 +40,11 @@ class ModelTool(NamedTuple):
 
 
 def build_model_tools(tools: Iterable[Tool]) -> tuple[list[ModelTool], list[str]]:
-    """Return the tools as they are offered to a model, and the names of those that cannot be: that
-    have more required arguments, or stand further behind, than a model's API takes."""
+    """Return the tools to offer to a model, and the names of tools that exceed the limits of the
+    APIs.
+
+    Limited are the number of required arguments of a tool and the number of tools.
+    """
     tools = list(tools)
     names = make_aliases([tool.name for tool in tools], "tool")
     offered: list[ModelTool] = []
@@ -48,8 +54,8 @@ def build_model_tools(tools: Iterable[Tool]) -> tuple[list[ModelTool], list[str]
             withheld.append(tool.name)
             continue
         name = names[tool.name]
-        form, arguments = _sanitise_schema(tool.inputSchema, tool.inputSchema, 0)
-        offered.append(ModelTool(tool, name, _build_specification(name, form), arguments))
+        schema, arguments = _sanitise_schema(tool.inputSchema, tool.inputSchema, 0)
+        offered.append(ModelTool(tool, name, _build_specification(name, schema), arguments))
     return offered, withheld
 
 
@@ -65,82 +71,85 @@ def _build_specification(name: str, parameters: Mapping[str, Any]) -> dict[str, 
 
 
 def _sanitise_schema(schema: object, root: Mapping[str, Any], depth: int) -> tuple[dict[str, Any], ArgumentNames]:
-    """The types of a schema and the names of its members, with no word of anybody."""
+    """Return the types and member names of a schema, without any text of the server, and the
+    aliases."""
     schema = _resolve_schema(schema, root)
-    named = schema.get("type")
-    kinds = [kind for kind in (named if isinstance(named, list) else [named]) if kind in _TYPES]
+    declared = schema.get("type")
+    kinds = [kind for kind in (declared if isinstance(declared, list) else [declared]) if kind in _TYPES]
     kind = kinds[0] if kinds else "object" if "properties" in schema or not depth else "string"
-    form: dict[str, Any] = {"type": kind}
+    clean: dict[str, Any] = {"type": kind}
     names = ArgumentNames()
-    words = schema.get("enum")
-    if kind == "string" and isinstance(words, list):
-        known = [word for word in words if isinstance(word, str) and _SAFE_WORD.fullmatch(word)]
-        form |= {"enum": known} if known and len(known) == len(words) <= MAX_ARGUMENTS else {}
+    enum_values = schema.get("enum")
+    if kind == "string" and isinstance(enum_values, list):
+        safe_values = [word for word in enum_values if isinstance(word, str) and _SAFE_WORD.fullmatch(word)]
+        clean |= {"enum": safe_values} if safe_values and len(safe_values) == len(enum_values) <= MAX_ARGUMENTS else {}
     if kind == "array":
-        form["items"], names = (
+        clean["items"], names = (
             _sanitise_schema(schema.get("items"), root, depth + 1) if depth < MAX_DEPTH else ({"type": "string"}, names)
         )
     if kind == "object" and depth < MAX_DEPTH:
         members = schema.get("properties")
         members = members if isinstance(members, dict) else {}
         required = _required_arguments(schema)
-        own = make_aliases(list(dict.fromkeys([*required, *members]))[:MAX_ARGUMENTS], "argument")
-        inner = {alias: _sanitise_schema(members.get(name), root, depth + 1) for name, alias in own.items()}
-        form["properties"] = {alias: inner[alias][0] for alias in own.values()}
-        form["required"] = [own[name] for name in required if name in own]
+        aliases = make_aliases(list(dict.fromkeys([*required, *members]))[:MAX_ARGUMENTS], "argument")
+        sanitised = {alias: _sanitise_schema(members.get(name), root, depth + 1) for name, alias in aliases.items()}
+        clean["properties"] = {alias: sanitised[alias][0] for alias in aliases.values()}
+        clean["required"] = [aliases[name] for name in required if name in aliases]
         names = ArgumentNames(
-            {alias: name for name, alias in own.items()},
-            {alias: deeper for alias, (_, deeper) in inner.items()},
+            {alias: name for name, alias in aliases.items()},
+            {alias: nested_names for alias, (_, nested_names) in sanitised.items()},
         )
-    return form, names
+    return clean, names
 
 
 def _required_arguments(schema: Mapping[str, Any]) -> list[str]:
-    """The names of the arguments without which a tool is not called."""
+    """Return the names of required arguments."""
     required = schema.get("required")
     return [n for n in required if isinstance(n, str)] if isinstance(required, list) else []
 
 
 def _resolve_schema(schema: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema itself, where it refers to another or is one of several."""
+    """Follow references and return the first non-null alternative of a schema."""
     for _ in range(MAX_DEPTH):
         if not isinstance(schema, dict):
             return {}
-        if isinstance(where := schema.get("$ref"), str):
-            group, _, name = where.removeprefix("#/").partition("/")
-            found = root.get(group)
-            schema = found.get(name) if isinstance(found, dict) else None
+        if isinstance(reference := schema.get("$ref"), str):
+            group, _, name = reference.removeprefix("#/").partition("/")
+            definitions = root.get(group)
+            schema = definitions.get(name) if isinstance(definitions, dict) else None
             continue
-        several = next((schema[k] for k in ("anyOf", "oneOf", "allOf") if k in schema), None)
-        if not isinstance(several, list) or "type" in schema:
+        alternatives = next((schema[k] for k in ("anyOf", "oneOf", "allOf") if k in schema), None)
+        if not isinstance(alternatives, list) or "type" in schema:
             return schema
-        schema = next((s for s in several if not (isinstance(s, dict) and s.get("type") == "null")), None)  # fmt: skip
+        schema = next((s for s in alternatives if not (isinstance(s, dict) and s.get("type") == "null")), None)  # fmt: skip
     return {}
 
 
 def describe_tools(model_tools: Iterable[ModelTool]) -> str:
-    """Return the descriptions of a server's tools as material for a model, limited in length, with
-    the original names of renamed tools and arguments."""
+    """Return the server's descriptions of its tools as material for a model, limited in length.
+
+    Original names are given for renamed tools and arguments.
+    """
     parts = []
-    for offer in model_tools:
-        tool = offer.tool
+    for model_tool in model_tools:
+        tool = model_tool.tool
         schema = json.dumps(tool.inputSchema.get("properties", {}), ensure_ascii=False)
-        said = truncate_text(remove_control_characters(tool.description or ""), MAX_DESCRIPTION_CHARS)
-        own = "" if offer.name == tool.name else f" (called {_quote_name(tool.name)} by the server)"
+        description = truncate_text(remove_control_characters(tool.description or ""), MAX_DESCRIPTION_CHARS)
+        original_name = "" if model_tool.name == tool.name else f" (called {_quote_name(tool.name)} by the server)"
         lines = [
-            f"{offer.name}{own}: {said}",
+            f"{model_tool.name}{original_name}: {description}",
             f"Arguments: {truncate_text(remove_control_characters(schema), MAX_DESCRIPTION_CHARS)}",
         ]
-        if renamed := list(_describe_aliases(offer.argument_names)):
+        if renamed := list(_describe_aliases(model_tool.argument_names)):
             lines.append(f"Names of arguments: {truncate_text('; '.join(renamed), MAX_DESCRIPTION_CHARS)}")
         parts.append("\n".join(lines))
     return truncate_text("\n\n".join(parts), MAX_MATERIAL_CHARS)
 
 
 def _describe_aliases(names: ArgumentNames) -> Iterable[str]:
-    for alias, own in names.originals.items():
-        if alias != own:
-            yield f"{alias} for {_quote_name(own)}"
+    for alias, original in names.originals.items():
+        if alias != original:
+            yield f"{alias} for {_quote_name(original)}"
         if alias in names.nested:
             yield from _describe_aliases(names.nested[alias])
 

@@ -1,8 +1,8 @@
-"""One session with an MCP server, shared by the whole process.
+"""A session with an MCP server, shared by the whole process.
 
-A session belongs to the task that opened it, so one task owns it until it ends; calls come from any
-task of the same loop. A server that has died is started again, once for each call. Every failure is
-a `Trouble` without any key.
+The SDK requires that a session is closed by the task that opened it, so one task owns it; calls may
+come from any task of the same event loop. A server that has died is restarted, once per call. Every
+failure is a ServiceError that contains no key.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT_FACTOR = 3  # a server may take this many times as long to start as to answer
-CLOSE_TIMEOUT_SECONDS = 8.0  # seconds that a server has to end
-PING_TIMEOUT_SECONDS = 1.0  # seconds that a server has to answer a ping
-START_RETRY_SECONDS = 300.0  # seconds for which a failed start is reported without another try
-MAX_LIST_PAGES = 200  # of a list of tools that are read
-MAX_TOOLS = 1_000  # that are kept; of more, the first ones and those that are named
+START_TIMEOUT_FACTOR = 3  # time limit of a start, relative to that of a call
+CLOSE_TIMEOUT_SECONDS = 8.0
+PING_TIMEOUT_SECONDS = 1.0
+START_RETRY_SECONDS = 300.0  # time for which `start_error` reports a failed start
+MAX_LIST_PAGES = 200  # further pages are ignored
+MAX_TOOLS = 1_000  # beyond this only tools that mcp.json names are kept
 _CLOSED = re.compile(r"(?i)connection closed|session terminated")
 _TIMED_OUT = re.compile(r"(?i)timed out")
 _ARGUMENTS_KEY = "arguments"
@@ -53,10 +53,11 @@ SessionFactory = Callable[[], AbstractAsyncContextManager["ClientSession"]]
 
 
 class ToolServerSession:
-    """The tools of one server. Belongs to the loop on which it is first used.
+    """The tools of one server. Belongs to the event loop on which it is first used.
 
-    `load_mcp_tools` takes it for a `ClientSession`, of which it uses `list_tools` and `call_tool`:
-    so the tools that it makes outlive the process or connection behind this session.
+    It is passed to `load_mcp_tools` in place of a `ClientSession`, of which only `list_tools` and
+    `call_tool` are used, so that the created tools outlive the process or connection behind this
+    session.
     """
 
     def __init__(
@@ -66,25 +67,27 @@ class ToolServerSession:
         server_name: str,
         required_tools: Collection[str] = (),
     ) -> None:
-        """`timeout` are the seconds of one call; messages call the server `name`. Tools that are
-        `named` are kept even where they stand behind the first `TOOLS`."""
+        """`timeout_seconds` is the limit for one call; `server_name` is used in messages.
+
+        `required_tools` are kept even beyond the first `MAX_TOOLS`.
+        """
         self._open_session = open_session
         self._timeout_seconds = timeout_seconds
         self._server_name = server_name
         self._required_tools = frozenset(required_tools)
         self._session_task: _SessionTask | None = None
-        self._tasks: set[asyncio.Task[None]] = set()  # of all owners, those that are ending too
+        self._tasks: set[asyncio.Task[None]] = set()  # all session tasks, including ending ones
         self._is_closed = False
-        self._last_failure: tuple[ServiceError, float] | None = None  # the last start, and when that was
+        self._last_failure: tuple[ServiceError, float] | None = None  # of a start, and its time
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools of the running server, by name; none if none is running."""
+        """Tools of the running server by name; empty if it is not running."""
         return self._session_task.tools if self._session_task else {}
 
     @property
     def start_error(self) -> ServiceError | None:
-        """The failure of the last start, for as long as another try is not worth while."""
+        """Error of the last start, until `START_RETRY_SECONDS` have passed."""
         if self._last_failure and time.monotonic() - self._last_failure[1] < START_RETRY_SECONDS:
             return self._last_failure[0]
         return None
@@ -93,18 +96,18 @@ class ToolServerSession:
         """Start the server if it is not running, and return its tools by name.
 
         Raises:
-            Trouble: the server does not start.
+            ServiceError: the server does not start.
         """
         return (await self._ensure_running()).tools
 
     async def load_tools(self, *interceptors: ToolCallInterceptor) -> dict[str, BaseTool]:
-        """Return the server's tools as LangChain tools, by name, to be called by `invoke`.
+        """Return the server's tools as LangChain tools by name, to be called by `invoke`.
 
-        A call raises a `Trouble` where there is no answer. An answer that is marked as an error
-        raises a `ToolException` unless an interceptor has dealt with it.
+        A call raises ServiceError if there is no response, and `ToolException` for a result that is
+        marked as an error, unless an interceptor handles it.
 
         Raises:
-            Trouble: the server does not start.
+            ServiceError: the server does not start.
         """
         from langchain_mcp_adapters.tools import load_mcp_tools
 
@@ -119,7 +122,7 @@ class ToolServerSession:
         """Return all tools of the server in one page.
 
         Raises:
-            Trouble: the server does not start.
+            ServiceError: the server does not start.
         """
         from mcp.types import ListToolsResult
 
@@ -128,55 +131,55 @@ class ToolServerSession:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], progress_callback: object = None
     ) -> LenientCallToolResult:
-        """Call a tool and return its answer.
+        """Call a tool and return its result.
 
         Raises:
-            Trouble: there is no answer.
-            ToolError: the server answers with an error of the protocol.
+            ServiceError: there is no response.
+            ToolError: the server responds with a protocol error.
         """
-        lost = _ConnectionLostError()
+        failure = _ConnectionLostError()
         for _ in range(2):
-            owner = await self._ensure_running()
+            session_task = await self._ensure_running()
             try:
-                return await self._call(owner, name, arguments)
+                return await self._call(session_task, name, arguments)
             except _ConnectionLostError as error:
-                self._discard(owner)
-                lost = error
-                await asyncio.wait({owner.task}, timeout=PING_TIMEOUT_SECONDS)  # it may know the reason
-                lost.error = lost.error or owner.error
+                self._discard(session_task)
+                failure = error
+                await asyncio.wait({session_task.task}, timeout=PING_TIMEOUT_SECONDS)  # its error may give the reason
+                failure.error = failure.error or session_task.error
         text = f"{self._server_name} ended during the call"
-        raise lost.error or ServiceError("unavailable", text, is_retryable=True)
+        raise failure.error or ServiceError("unavailable", text, is_retryable=True)
 
     async def close(self) -> None:
-        """End the server and wait until it is gone. Calls that are under way get no answer."""
+        """Stop the server and wait until it has ended. Calls in progress fail."""
         self._is_closed = True
         if self._session_task:
             self._discard(self._session_task)
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=CLOSE_TIMEOUT_SECONDS)
-            for task in late:
+            _, pending = await asyncio.wait(self._tasks, timeout=CLOSE_TIMEOUT_SECONDS)
+            for task in pending:
                 task.cancel()
 
     async def _ensure_running(self) -> _SessionTask:
-        """Return the owner of a server that has started; simultaneous calls wait for the same one."""
+        """Return the task of a started server; simultaneous calls wait for the same start."""
         if self._is_closed:
             raise ServiceError("unavailable", f"the session with {self._server_name} is closed")
-        owner = self._session_task
-        if owner is None:
-            patience = self._timeout_seconds * START_TIMEOUT_FACTOR
-            owner = self._session_task = _SessionTask(
-                self._open_session, patience, self._server_name, self._required_tools
+        session_task = self._session_task
+        if session_task is None:
+            start_timeout = self._timeout_seconds * START_TIMEOUT_FACTOR
+            session_task = self._session_task = _SessionTask(
+                self._open_session, start_timeout, self._server_name, self._required_tools
             )
-            self._tasks.add(owner.task)
-            owner.task.add_done_callback(self._tasks.discard)
+            self._tasks.add(session_task.task)
+            session_task.task.add_done_callback(self._tasks.discard)
         try:
-            await owner.wait_until_started()
-        except ServiceError as trouble:
-            self._discard(owner)
-            self._last_failure = trouble, time.monotonic()
+            await session_task.wait_until_started()
+        except ServiceError as error:
+            self._discard(session_task)
+            self._last_failure = error, time.monotonic()
             raise
         self._last_failure = None
-        return owner
+        return session_task
 
     def _discard(self, session_task: _SessionTask) -> None:
         if self._session_task is session_task:
@@ -188,9 +191,9 @@ class ToolServerSession:
             raise ServiceError("refused", f"{self._server_name} has no tool {name}")
         call = asyncio.create_task(session_task.call_tool(name, arguments))
         call.add_done_callback(_consume_error)
-        either: set[asyncio.Future[Any]] = {call, session_task.end_future}
+        futures: set[asyncio.Future[Any]] = {call, session_task.end_future}
         try:
-            await asyncio.wait(either, timeout=self._timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(futures, timeout=self._timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             call.cancel()
         if call.done() and not call.cancelled():
@@ -204,13 +207,13 @@ class ToolServerSession:
 
 
 async def invoke(tool: BaseTool, arguments: Mapping[str, Any]) -> ToolMessage:
-    """Call a tool that `Session.load` has made.
+    """Call a tool that `ToolServerSession.load_tools` has created.
 
-    The arguments travel in one argument: LangChain keeps some names, such as `config` and `runtime`,
-    to itself. No callback of the caller is notified, since arguments may contain keys.
+    The arguments are passed inside a single argument, since LangChain reserves some names, such as
+    `config` and `runtime`. No callback of the caller is notified, since arguments may contain keys.
 
     Raises:
-        Trouble: there is no answer.
+        ServiceError: there is no response.
     """
     args = {_ARGUMENTS_KEY: dict(arguments)}
     call = {"type": "tool_call", "id": tool.name, "name": tool.name, "args": args}
@@ -218,18 +221,18 @@ async def invoke(tool: BaseTool, arguments: Mapping[str, Any]) -> ToolMessage:
 
 
 async def _restore_arguments(request: MCPToolCallRequest, handler: Handler) -> MCPToolCallResult:
-    """Restore the arguments that `invoke` was given."""
+    """Unpack the arguments that `invoke` has packed into one."""
     return await handler(request.override(args=request.args[_ARGUMENTS_KEY]))
 
 
 def _consume_error(call: asyncio.Future[Any]) -> None:
-    """Retrieve the error of a call that nobody waits for any more, as asyncio demands."""
+    """Retrieve the error of an abandoned call; asyncio logs unretrieved errors."""
     if not call.cancelled():
         call.exception()
 
 
 def _call_result(call: asyncio.Future[LenientCallToolResult], name: str) -> LenientCallToolResult:
-    """Return the answer of a call that is done, or raise its failure."""
+    """Return the result of a finished call, or raise its error."""
     from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
     from mcp import McpError
 
@@ -238,7 +241,7 @@ def _call_result(call: asyncio.Future[LenientCallToolResult], name: str) -> Leni
         return call.result()
     if isinstance(error, BrokenResourceError | ClosedResourceError | EndOfStream):
         raise _ConnectionLostError
-    if not isinstance(error, McpError):  # a server can make the client fail in any way
+    if not isinstance(error, McpError):  # a server can cause any exception in the client
         raise ServiceError("malformed", f"{name}: {type(error).__name__}")
     if _CLOSED.search(str(error)):
         raise _ConnectionLostError
@@ -246,7 +249,7 @@ def _call_result(call: asyncio.Future[LenientCallToolResult], name: str) -> Leni
 
 
 class _ConnectionLostError(Exception):
-    """The server is not there any more."""
+    """The server is no longer reachable."""
 
     def __init__(self, error: ServiceError | None = None) -> None:
         super().__init__()
@@ -254,15 +257,15 @@ class _ConnectionLostError(Exception):
 
 
 class _SessionTask:
-    """The task in which a session lives from its start to its end."""
+    """The task that opens, owns and closes a session."""
 
     def __init__(
         self, open_session: SessionFactory, timeout_seconds: float, server_name: str, required_tools: frozenset[str]
     ) -> None:
-        """`patience` are the seconds that the server has to start."""
+        """`timeout_seconds` is the limit for the start."""
         loop = asyncio.get_running_loop()
         self.tools: dict[str, Tool] = {}
-        self.end_future: asyncio.Future[None] = loop.create_future()  # no call is possible any more
+        self.end_future: asyncio.Future[None] = loop.create_future()  # done when no more calls are possible
         self.error: ServiceError | None = None
         self._open_session = open_session
         self._timeout_seconds = timeout_seconds
@@ -276,7 +279,7 @@ class _SessionTask:
         """Wait until the tools are known.
 
         Raises:
-            Trouble: the server does not start.
+            ServiceError: the server does not start.
         """
         try:
             async with asyncio.timeout_at(self._deadline):
@@ -289,14 +292,14 @@ class _SessionTask:
             raise self.error or ServiceError("unavailable", text)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> LenientCallToolResult:
-        """Call a tool and return its answer."""
+        """Call a tool and return its result."""
         from research.sources.mcp_tools.lenient import call_tool
 
         assert self._session is not None
         return await call_tool(self._session, name, arguments)
 
     async def is_alive(self) -> bool:
-        """Return whether the server answers a ping; one that hangs never does again."""
+        """Return whether the server responds to a ping. A server that hangs does not recover."""
         assert self._session is not None
         try:
             async with asyncio.timeout(PING_TIMEOUT_SECONDS):
@@ -306,8 +309,10 @@ class _SessionTask:
         return True
 
     def stop(self) -> None:
-        """End the session, or its start, without waiting. Nothing is cancelled, since that would
-        leave a process that is being started half made."""
+        """End the session, or its start, without waiting.
+
+        Nothing is cancelled, since that would leave behind a partly started process.
+        """
         if not self.end_future.done():
             self.end_future.set_result(None)
         self._ready_event.set()
@@ -316,7 +321,7 @@ class _SessionTask:
         try:
             async with self._open_session() as session:
                 await self._keep_open(session)
-        except Exception as error:  # noqa: BLE001 - `started` and the calls report it
+        except Exception as error:  # noqa: BLE001 - `wait_until_started` and the calls report it
             self.error = _to_service_error(error, self._server_name)
         finally:
             self.stop()
@@ -335,41 +340,42 @@ class _SessionTask:
             listing.cancel()
 
     async def _list_tools(self, session: ClientSession) -> dict[str, Tool]:
-        """Greet a server and return its tools by name. No page is requested once enough are known."""
+        """Initialise the session and return the tools by name, reading no page more than needed."""
         from research.sources.mcp_tools.lenient import list_tools
 
         if session.get_server_capabilities() is None:
             await session.initialize()
-        found: dict[str, Tool] = {}
-        cursor, full = None, False
+        tools: dict[str, Tool] = {}
+        cursor, has_dropped = None, False
         for _ in range(MAX_LIST_PAGES):
             page = await list_tools(session, cursor)
             for tool in page.tools:
-                if len(found) < MAX_TOOLS or tool.name in self._required_tools or tool.name in found:
-                    found[tool.name] = tool
+                if len(tools) < MAX_TOOLS or tool.name in self._required_tools or tool.name in tools:
+                    tools[tool.name] = tool
                 else:
-                    full = True
+                    has_dropped = True
             cursor = page.nextCursor
-            if not cursor or (len(found) >= MAX_TOOLS and self._required_tools <= found.keys()):
+            if not cursor or (len(tools) >= MAX_TOOLS and self._required_tools <= tools.keys()):
                 break
-        if full or cursor:
+        if has_dropped or cursor:
             log.warning(
                 "%s has more tools than can be used: the first %d are, and those that mcp.json names",
                 self._server_name,
                 MAX_TOOLS,
             )
-        return found
+        return tools
 
 
 def _to_service_error(error: BaseException, server_name: str) -> ServiceError:
-    """Return the reason why a server did not start or ended: the most telling of a group of errors."""
+    """Convert the error of a start or session, using the most informative one of an exception
+    group."""
     import httpx
 
     for leaf in _leaf_errors(error):
         if isinstance(leaf, ServiceError):
             return leaf
     leaf = next(_leaf_errors(error))
-    response = getattr(leaf, "response", None)  # an HTTP error of a server elsewhere
+    response = getattr(leaf, "response", None)  # an HTTP error of a remote server
     if response is not None:
         return error_from_status(response.status_code, server_name, response.headers)
     if isinstance(leaf, TimeoutError | httpx.TimeoutException) or _TIMED_OUT.search(str(leaf)):

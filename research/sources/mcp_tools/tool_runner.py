@@ -1,4 +1,4 @@
-"""The calls of one search of a server's tools: counted, and kept as they came."""
+"""Tool calls of one search of an MCP server: counted and recorded."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
     from research.sources.mcp_tools.schemas import ModelTool
     from research.sources.mcp_tools.session import Handler
 
-MAX_ANSWER_CHARS = 8_000  # characters of an answer that a model reads
-MAX_ARGUMENT_CHARS = 20_000  # characters of a call's arguments, as JSON
+MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
+MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
 class ToolCall(NamedTuple):
-    """A call and the tool's answer."""
+    """A tool call with its result."""
 
     tool: str
-    arguments: Mapping[str, Any]  # without keys
+    arguments: Mapping[str, Any]  # with keys masked
     result: LenientCallToolResult
 
 
 @dataclass
 class ToolRunner:
-    """The calls of a model, or the one without a model. Intercepts the calls of `tools`."""
+    """Runs the tool calls of a search, and intercepts the calls of `tools` to record them."""
 
     server: ToolServer
-    model_tools: Mapping[str, ModelTool]  # by the names that the model has for them
-    task_id: str  # its id
+    model_tools: Mapping[str, ModelTool]  # by the names that the model uses
+    task_id: str
     emit: EventEmitter
-    tools: Mapping[str, BaseTool] = field(default_factory=dict)  # by the server's names
+    tools: Mapping[str, BaseTool] = field(default_factory=dict)  # by the server's names for them
     answered_calls: list[ToolCall] = field(default_factory=list)
-    error: ServiceError | None = None  # the last that kept a tool from answering
+    error: ServiceError | None = None  # of the last failed call
     call_count: int = 0
 
     async def __call__(self, request: MCPToolCallRequest, handler: Handler) -> CallToolResult:
-        """Announce a call, keep its answer as it came, and return the text of the answer.
+        """Announce a call, record its result, and return the text of the result.
 
         Raises:
-            Trouble: there is no answer, or it is an error; kept in `trouble`.
+            ServiceError: there is no response, or it is an error; also stored in `error`.
         """
         from mcp.types import CallToolResult, TextContent
 
@@ -68,44 +68,44 @@ class ToolRunner:
         except ToolError as error:
             self.error = parse_rate_limit(error.message) or error
             raise self.error from None
-        except ServiceError as trouble:
-            self.error = trouble
+        except ServiceError as service_error:
+            self.error = service_error
             raise
         self.answered_calls.append(ToolCall(request.name, arguments, result))
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
     async def call_for_model(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Return what a model reads of a call: the answer, or what went wrong."""
+        """Return the text for the model: a tool's result or an error."""
         if self.call_count >= self.server.calls:
             return _error_json("the budget of calls is used up: end now")
         self.call_count += 1
-        own = (offer for offer in self.model_tools.values() if offer.tool.name == tool)
-        offer = self.model_tools.get(tool) or next(own, None)
-        if offer is None:
+        by_original_name = (model_tool for model_tool in self.model_tools.values() if model_tool.tool.name == tool)
+        model_tool = self.model_tools.get(tool) or next(by_original_name, None)
+        if model_tool is None:
             return _error_json(f"there is no tool {tool[:80]!r}")
         if len(json.dumps(dict(arguments), default=str)) > MAX_ARGUMENT_CHARS:
             return _error_json("the arguments are too long")
         try:
-            restored = offer.argument_names.restore(dict(arguments))
-            return (await self.call_tool(offer.tool.name, restored))[:MAX_ANSWER_CHARS]
-        except ServiceError as trouble:
-            return _error_json(str(trouble))
+            restored = model_tool.argument_names.restore(dict(arguments))
+            return (await self.call_tool(model_tool.tool.name, restored))[:MAX_ANSWER_CHARS]
+        except ServiceError as error:
+            return _error_json(str(error))
 
     async def call_tool(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool by the server's name for it, and return the text of its answer.
+        """Call a tool by the server's name and return the text of its result.
 
         Raises:
-            Trouble: there is no answer, or it is an error.
+            ServiceError: there is no response, or it is an error.
         """
-        found = self.tools.get(tool)
-        if found is None:
+        langchain_tool = self.tools.get(tool)
+        if langchain_tool is None:
             self.error = ServiceError("refused", f"{self.server.label} has no tool {tool}")
             raise self.error
-        return (await invoke(found, arguments)).text
+        return (await invoke(langchain_tool, arguments)).text
 
 
 def _without_keys(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return arguments as they are kept and shown."""
+    """Return arguments with keys masked, for storage and display."""
     clean: Mapping[str, Any] = json.loads(mask_secrets(json.dumps(dict(arguments), default=str)))
     return clean
 

@@ -1,4 +1,4 @@
-"""Transports to an MCP server, by langchain-mcp-adapters: a child process, or an address."""
+"""Transports to an MCP server through langchain-mcp-adapters: child process or Streamable HTTP."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
-MAX_ERROR_LINES = 20  # lines of a process's error output that go into the log
-MAX_ERROR_LINE_BYTES = 300  # bytes that are kept of each
-MAX_RESPONSE_BYTES = 20_000_000  # bytes of one response over HTTP
+MAX_ERROR_LINES = 20  # of a process's error output in the log
+MAX_ERROR_LINE_BYTES = 300  # longer lines are split
+MAX_RESPONSE_BYTES = 20_000_000  # of one HTTP response
 _SDK_PATH = re.compile(r"[\\/]mcp[\\/](?:client|shared)[\\/]")
 _NOISY_LOGGERS = ("", "mcp.client.stdio", "mcp.client.streamable_http")
 
 
 class _SdkFilter(logging.Filter):
-    """Drops the warnings of the MCP SDK, which repeat with tracebacks whatever a server sends. A
-    `Trouble` reports what goes wrong."""
+    """Drops warnings of the MCP SDK, which repeat any server output with tracebacks.
+
+    Errors are reported as ServiceError instead.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno < logging.WARNING or not _SDK_PATH.search(record.pathname)
@@ -44,7 +46,7 @@ _sdk_filter = _SdkFilter()
 
 
 def _open_session(connection: Connection) -> AbstractAsyncContextManager[ClientSession]:
-    """Open a session without greeting the server: its owner does that, and can end it meanwhile."""
+    """Open a session without initialising it; its owner does that, and can end it meanwhile."""
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
     for name in _NOISY_LOGGERS:
@@ -58,10 +60,10 @@ async def open_stdio(
 ) -> AsyncIterator[ClientSession]:
     """Open a session with a child process that ends when this process does.
 
-    Of our environment it has `env` and little more; `wait` is how long any answer may take. The first
-    lines of the process's error output go into the log.
+    The process gets `env` and little else of our environment. `read_timeout` is the limit for any
+    response. The first lines of its error output are logged.
     """
-    # The adapters expand ${NAME} in `env`. Here that has been done, so each $ is marked as literal.
+    # The adapters would expand ${NAME} in `env` again, so each $ is marked as literal.
     literal = {name: value.replace("$", "$\x01") for name, value in env.items()}
     with _log_error_output(Path(command[0]).name) as errors:
         connection: Connection = {
@@ -78,51 +80,53 @@ async def open_stdio(
 
 @contextmanager
 def _log_error_output(name: str) -> Iterator[str]:
-    """Yield the path of a pipe whose first lines go into the log.
+    """Yield the path of a pipe whose first lines are logged.
 
-    All that is written is read, so that no process ever waits. A process that stays behind may keep
-    the pipe open, so nobody waits for its end.
+    All output is read, so that no process blocks on it. A surviving process may keep the pipe open,
+    so its end is not waited for.
     """
-    if os.name != "posix":  # pipes have no path there
+    if os.name != "posix":  # named pipes are not available
         yield os.devnull
         return
     with TemporaryDirectory(prefix="sightline-") as folder:
         path = f"{folder}/errors"
         os.mkfifo(path, 0o600)
-        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        os.set_blocking(reading, True)
-        writing = os.open(path, os.O_WRONLY)  # without a writer the reader would see the end
-        threading.Thread(target=_log_lines, args=(reading, name), daemon=True).start()
+        read_fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(read_fd, True)
+        write_fd = os.open(path, os.O_WRONLY)  # without a writer the reader would see the end
+        threading.Thread(target=_log_lines, args=(read_fd, name), daemon=True).start()
         try:
             yield path
         finally:
-            os.close(writing)
+            os.close(write_fd)
 
 
 def _log_lines(descriptor: int, name: str) -> None:
-    left = MAX_ERROR_LINES
+    remaining = MAX_ERROR_LINES
     with os.fdopen(descriptor, "rb") as stream:
         while line := stream.readline(MAX_ERROR_LINE_BYTES):
             text = "".join(c if c.isprintable() else " " for c in line.decode("utf-8", "replace"))
-            if left and text.strip():
+            if remaining and text.strip():
                 log.info("%s: %s", name, text.strip())
-                left -= 1
+                remaining -= 1
 
 
 @asynccontextmanager
 async def open_http(
     url: str, headers: Mapping[str, str], read_timeout: timedelta, timeout_seconds: float
 ) -> AsyncIterator[ClientSession]:
-    """Open a session with a server at an address, by Streamable HTTP.
+    """Open a session with a server over Streamable HTTP.
 
-    `wait` is how long any answer may take, `step` the seconds of one step of a request. The
-    transport follows no redirect to another host.
+    `read_timeout` is the limit for any response, `timeout_seconds` for one step of a request.
+    Redirects are not followed.
     """
     unreadable: list[Exception] = []
 
     async def end_if_unreadable(message: object) -> None:
-        """End the session with a server that does not speak the protocol, whose answer would be
-        waited for although it has come."""
+        """End the session with a server that does not speak the protocol.
+
+        Otherwise the client would wait for a response that has already arrived.
+        """
         if isinstance(message, Exception):
             unreadable.append(message)
             raise message
@@ -152,20 +156,21 @@ def bounded_client(
     timeout: httpx.Timeout | None = None,
     auth: httpx.Auth | None = None,
 ) -> httpx.AsyncClient:
-    """Return an HTTP client that follows no redirect and reads at most `MOST` bytes of a response."""
+    """Return an HTTP client that follows no redirect and reads at most `MAX_RESPONSE_BYTES` of a
+    response."""
     import httpx
 
     class BoundedStream(httpx.AsyncByteStream):
-        """A response that ends with a Trouble if it is too long."""
+        """A response stream that raises ServiceError if it is too long."""
 
         def __init__(self, inner: httpx.AsyncByteStream) -> None:
             self._inner = inner
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MAX_RESPONSE_BYTES
+            remaining = MAX_RESPONSE_BYTES
             async for chunk in self._inner:
-                left -= len(chunk)
-                if left < 0:
+                remaining -= len(chunk)
+                if remaining < 0:
                     raise ServiceError("too large", f"an answer has more than {MAX_RESPONSE_BYTES} bytes")
                 yield chunk
 
@@ -193,26 +198,27 @@ def _to_service_error(error: Exception) -> ServiceError:
 
 
 def session_factory(server: ToolServer, inherited_env: Mapping[str, str]) -> SessionFactory:
-    """Return what opens a session with a server. A process has `inherited` of our environment.
+    """Return a function that opens a session with a server.
 
-    The protocol's own time limit is that of a start; the session minds the time of a call.
+    A child process gets `inherited_env`. The read timeout of the protocol covers the start;
+    `ToolServerSession` limits each call.
     """
-    wait = timedelta(seconds=server.timeout * START_TIMEOUT_FACTOR)
+    read_timeout = timedelta(seconds=server.timeout * START_TIMEOUT_FACTOR)
     if server.url:
         headers = {name: value.get_secret_value() for name, value in server.headers.items()}
-        return lambda: open_http(server.url, headers, wait, server.timeout)
+        return lambda: open_http(server.url, headers, read_timeout, server.timeout)
     env = {name: value.get_secret_value() for name, value in server.env.items()}
-    return lambda: open_stdio([server.command, *server.args], {**inherited_env, **env}, wait)
+    return lambda: open_stdio([server.command, *server.args], {**inherited_env, **env}, read_timeout)
 
 
 def build_sessions(servers: Iterable[ToolServer], inherited_env: Mapping[str, str]) -> dict[str, ToolServerSession]:
-    """Return a session with each server, by the name of its source. None is started."""
+    """Return a session for each server by source name, without starting any."""
     return {
-        one.source_name: ToolServerSession(
-            session_factory(one, inherited_env),
-            one.timeout,
-            f"the MCP server {one.name}",
-            [*(one.tools or ()), *([one.search.tool] if one.search else ())],
+        server.source_name: ToolServerSession(
+            session_factory(server, inherited_env),
+            server.timeout,
+            f"the MCP server {server.name}",
+            [*(server.tools or ()), *([server.search.tool] if server.search else ())],
         )
-        for one in servers
+        for server in servers
     }

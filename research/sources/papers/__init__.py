@@ -1,5 +1,5 @@
-"""Scholarly works: OpenAlex, Crossref, arXiv and PubMed, asked together where somebody has turned the
-open sources on."""
+"""Scholarly works from OpenAlex, Crossref, arXiv and PubMed, searched together if the open sources
+are on."""
 
 from __future__ import annotations
 

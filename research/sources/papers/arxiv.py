@@ -1,5 +1,8 @@
-"""arXiv's API (https://info.arxiv.org/help/api/user-manual.html): preprints, as Atom with elements of
-its own. It wants one request in three seconds."""
+"""Client of arXiv's API for preprints.
+
+The response is Atom with elements of arXiv's own; at most one request in three seconds is allowed.
+Format: https://info.arxiv.org/help/api/user-manual.html.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _ID_PATTERN = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v
 
 
 class ArXiv:
-    """Searches what is said of preprints for all the words of a query."""
+    """Searches the metadata of preprints for all words of a query."""
 
     name = "arxiv"
 
@@ -37,19 +40,19 @@ class ArXiv:
         self._rate_limiter = rate_limiter
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
-        if not (words := extract_terms(query)):
+        if not (terms := extract_terms(query)):
             return []
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
-        asked = {
-            "search_query": " AND ".join(f"all:{term}" for term in words),
+        parameters = {
+            "search_query": " AND ".join(f"all:{term}" for term in terms),
             "start": "0",
             "max_results": str(limit),
             "sortBy": "relevance",
         }
-        feed = await self._client.get_xml("arXiv", "/api/query", asked, f"{_ATOM_NAMESPACE}feed")
+        feed = await self._client.get_xml("arXiv", "/api/query", parameters, f"{_ATOM_NAMESPACE}feed")
         entries = feed.findall(f"{_ATOM_NAMESPACE}entry")[:limit]
         for entry in entries:
-            if "arxiv.org/api/errors" in _find_text(entry, f"{_ATOM_NAMESPACE}id"):  # with the status of success
+            if "arxiv.org/api/errors" in _find_text(entry, f"{_ATOM_NAMESPACE}id"):  # errors come with HTTP 200
                 raise ServiceError("refused", f"arXiv: {_find_text(entry, f'{_ATOM_NAMESPACE}summary')}")
         return [work for entry in entries if (work := _parse_work(entry))]
 
@@ -59,21 +62,21 @@ class ArXiv:
 
 def _parse_work(entry: Any) -> Work | None:
     title, notice = parse_title(_find_text(entry, f"{_ATOM_NAMESPACE}title"))
-    at = _ID_PATTERN.fullmatch(_find_text(entry, f"{_ATOM_NAMESPACE}id"))
-    if not title or not at:
+    id_match = _ID_PATTERN.fullmatch(_find_text(entry, f"{_ATOM_NAMESPACE}id"))
+    if not title or not id_match:
         return None
     doi = parse_doi(_find_text(entry, f"{_ARXIV_NAMESPACE}doi"))
     year, day = parse_date_parts(_find_text(entry, f"{_ATOM_NAMESPACE}published")[:10].split("-"))
     names = (
-        parse_name(_find_text(one, f"{_ATOM_NAMESPACE}name"))
-        for one in entry.findall(f"{_ATOM_NAMESPACE}author")[:MAX_AUTHORS]
+        parse_name(_find_text(author, f"{_ATOM_NAMESPACE}name"))
+        for author in entry.findall(f"{_ATOM_NAMESPACE}author")[:MAX_AUTHORS]
     )
     return Work(
         title=title,
         provider=ArXiv.name,
-        doi=doi or parse_doi(f"10.48550/arXiv.{at['id']}"),  # every preprint has one
-        page_url=f"https://arxiv.org/abs/{at['id']}",
-        full_text_url=f"https://arxiv.org/pdf/{at['id']}",
+        doi=doi or parse_doi(f"10.48550/arXiv.{id_match['id']}"),  # every preprint has this DOI
+        page_url=f"https://arxiv.org/abs/{id_match['id']}",
+        full_text_url=f"https://arxiv.org/pdf/{id_match['id']}",
         abstract=parse_abstract(" ".join(_find_text(entry, f"{_ATOM_NAMESPACE}summary").split())),
         authors=tuple(Author(name=name) for name in names if name),
         year=year,

@@ -1,6 +1,10 @@
-"""Crossref's REST API (https://github.com/CrossRef/rest-api-doc, api_format.md): what publishers have
-deposited, abstracts in JATS. A work that was retracted or corrected tells it in `updated-by` (by the
-publisher or by Retraction Watch), the notice of it in `update-to`."""
+"""Client of Crossref's REST API, which contains what publishers have deposited, with abstracts in
+JATS.
+
+`updated-by` of a retracted or corrected work refers to the notice (from the publisher or Retraction
+Watch), `update-to` of a notice to the work. Format: https://github.com/CrossRef/rest-api-doc,
+api_format.md.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,11 @@ BASE_URL = "https://api.crossref.org"
 _PART_TYPES = (
     "component",
     "peer-review",
-)  # types of what is no work by itself: a figure, a review of one
+)  # such as a figure, or a review of a work
 
 
 class Crossref:
-    """Searches what is known of works: titles, authors, journals."""
+    """Searches the metadata of works: titles, authors, journals."""
 
     name = "crossref"
 
@@ -41,16 +45,16 @@ class Crossref:
         self._client = client
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
-        asked = {
+        parameters = {
             "query": truncate_text(query, MAX_QUERY_CHARS),
             "rows": str(limit),
             "mailto": self._client.contact,
         }
-        answer = await self._client.get_json("Crossref", "/works", asked)
+        answer = await self._client.get_json("Crossref", "/works", parameters)
         message = answer.get("message")
         items = message.get("items") if isinstance(message, dict) else None
-        found = require_rows(items, "Crossref")[: 2 * limit]
-        return [work for row in found if (work := _parse_work(row))][:limit]
+        rows = require_rows(items, "Crossref")[: 2 * limit]
+        return [work for row in rows if (work := _parse_work(row))][:limit]
 
     async def close(self) -> None:
         await self._client.close()
@@ -62,27 +66,32 @@ def _parse_work(row: dict[str, Any]) -> Work | None:
     if not title or not doi or row.get("type") in _PART_TYPES:
         return None
     dates = (_parse_date(row.get(key)) for key in ("issued", "published"))
-    year, day = next((found for found in dates if found[0]), (None, None))
-    people = [_parse_author(one) for one in keep_objects(row.get("author"))[:MAX_AUTHORS]]
+    year, day = next((parsed for parsed in dates if parsed[0]), (None, None))
+    authors = [_parse_author(author) for author in keep_objects(row.get("author"))[:MAX_AUTHORS]]
     return Work(
         title=title,
         provider=Crossref.name,
         doi=doi,
         page_url=parse_url(row.get("URL")),
         abstract=parse_abstract(row.get("abstract")),
-        authors=tuple(one for one in people if one.display_name),
+        authors=tuple(author for author in authors if author.display_name),
         year=year,
         published=day,
         venue=parse_name(_first_item(row.get("container-title"))),
         language=remove_control_characters(row.get("language"))[:2].lower(),
         citation_count=parse_count(row.get("is-referenced-by-count")),
         notice=most_severe([notice, *(kind for _, kind in _parse_updates(row.get("updated-by")))]),
-        notices_by_doi=tuple((to, kind) for to, kind in _parse_updates(row.get("update-to")) if to and to != doi),
+        notices_by_doi=tuple(
+            (updated_doi, kind)
+            for updated_doi, kind in _parse_updates(row.get("update-to"))
+            if updated_doi and updated_doi != doi
+        ),
     )
 
 
 def _parse_updates(value: object) -> Iterator[tuple[str, PublicationNotice]]:
-    """The DOIs of updates, each with what it comes to; a new edition is none that matters."""
+    """Yield the DOI and the kind of each update; kinds without a notice, such as a new edition, are
+    skipped."""
     for row in keep_objects(value):
         if kind := NOTICE_BY_TYPE.get(remove_control_characters(row.get("type"))):
             yield parse_doi(row.get("DOI")), kind

@@ -1,5 +1,8 @@
-"""OpenAlex (https://developers.openalex.org): a work object has its abstract as an inverted index, the
-places of each word. A day of the first of January may stand for the year alone."""
+"""Client of OpenAlex (https://developers.openalex.org).
+
+The abstract of a work is an inverted index from words to positions. The first of January may mean
+that only the year is known.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ SELECTED_FIELDS = (
     "primary_location", "best_oa_location", "open_access", "cited_by_count", "is_retracted",
     "abstract_inverted_index",
 )  # fmt: skip
-MAX_ABSTRACT_WORDS = 5_000  # of an abstract
+MAX_ABSTRACT_WORDS = 5_000
 
 
 class OpenAlex:
@@ -35,22 +38,22 @@ class OpenAlex:
     name = "openalex"
 
     def __init__(self, client: ServiceClient, key: str = "") -> None:
-        """`key` raises how many searches a day are answered; it is free."""
+        """`key` is free and raises the daily limit of searches."""
         self._client, self._key = client, key
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
-        if not (words := extract_terms(query)):
+        if not (terms := extract_terms(query)):
             return []
-        asked = {
-            "search": " ".join(words),
+        parameters = {
+            "search": " ".join(terms),
             "per_page": str(limit),
             "select": ",".join(SELECTED_FIELDS),
             "mailto": self._client.contact,
             "api_key": self._key,
         }
-        answer = await self._client.get_json("OpenAlex", "/works", asked)
-        found = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
-        return [work for row in found if (work := _parse_work(row))][:limit]
+        answer = await self._client.get_json("OpenAlex", "/works", parameters)
+        rows = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
+        return [work for row in rows if (work := _parse_work(row))][:limit]
 
     async def close(self) -> None:
         await self._client.close()
@@ -59,24 +62,27 @@ class OpenAlex:
 def _parse_work(row: dict[str, Any]) -> Work | None:
     title, notice = parse_title(row.get("display_name"))
     year, day = parse_date_parts(remove_control_characters(row.get("publication_date")).split("-"))
-    place, free = _as_dict(row.get("primary_location")), _as_dict(row.get("best_oa_location"))
-    people = keep_objects(row.get("authorships"))[:MAX_AUTHORS]
-    names = [parse_name(_as_dict(one.get("author")).get("display_name")) for one in people]
+    primary_location, open_access_location = (
+        _as_dict(row.get("primary_location")),
+        _as_dict(row.get("best_oa_location")),
+    )
+    authorships = keep_objects(row.get("authorships"))[:MAX_AUTHORS]
+    names = [parse_name(_as_dict(authorship.get("author")).get("display_name")) for authorship in authorships]
     work = Work(
         title=title,
         provider=OpenAlex.name,
         doi=parse_doi(row.get("doi")),
-        page_url=parse_url(place.get("landing_page_url")) or parse_url(row.get("id")),
+        page_url=parse_url(primary_location.get("landing_page_url")) or parse_url(row.get("id")),
         full_text_url=_first_url(
-            free.get("pdf_url"),
-            free.get("landing_page_url"),
+            open_access_location.get("pdf_url"),
+            open_access_location.get("landing_page_url"),
             _as_dict(row.get("open_access")).get("oa_url"),
         ),
         abstract=_parse_abstract(row.get("abstract_inverted_index")),
         authors=tuple(Author(name=name) for name in names if name),
         year=parse_date_parts([row.get("publication_year")])[0] or year,
         published=None if day and (day.month, day.day) == (1, 1) else day,
-        venue=parse_name(_as_dict(place.get("source")).get("display_name")),
+        venue=parse_name(_as_dict(primary_location.get("source")).get("display_name")),
         language=remove_control_characters(row.get("language"))[:2].lower(),
         citation_count=parse_count(row.get("cited_by_count")),
         notice="retracted" if row.get("is_retracted") is True else notice,
@@ -85,13 +91,13 @@ def _parse_work(row: dict[str, Any]) -> Work | None:
 
 
 def _parse_abstract(index: object) -> str:
-    """The words of an inverted index, each at its places."""
+    """Return the text of an inverted index."""
     placed = [
-        (place, remove_control_characters(word))
-        for word, places in _as_dict(index).items()
-        if isinstance(places, list)
-        for place in places[:MAX_ABSTRACT_WORDS]
-        if isinstance(place, int)
+        (position, remove_control_characters(word))
+        for word, positions in _as_dict(index).items()
+        if isinstance(positions, list)
+        for position in positions[:MAX_ABSTRACT_WORDS]
+        if isinstance(position, int)
     ]
     placed = sorted(placed)[:MAX_ABSTRACT_WORDS]
     return truncate_text(" ".join(" ".join(word for _, word in placed).split()), MAX_SNIPPET_CHARS)

@@ -1,4 +1,4 @@
-"""What the services have in common: the seam to them, and the words that they are asked."""
+"""Interface and shared query functions of the paper services."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from research.core.text.tokenizer import word_weights
 from research.http.sanitize import keep_objects
 from research.sources.papers.work import Work
 
-MAX_QUERY_CHARS = 300  # characters of a query
-MAX_TERMS = 8  # words of a query that all have to be there
-MAX_QUEUE_SECONDS = 60.0  # seconds that a search waits for its turn at most
+MAX_QUERY_CHARS = 300
+MAX_TERMS = 8  # for services that require all words to match
+MAX_QUEUE_SECONDS = 60.0  # wait for the rate limiter
 
 _WORD_PATTERN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SHORT_TERM_PATTERN = re.compile(r"\d|[B-HJ-Z]")  # vitamin D, type 2
@@ -24,31 +24,31 @@ class PaperProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """openalex, crossref, arxiv, pubmed."""
+        """One of openalex, crossref, arxiv, pubmed."""
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
-        """What it finds, the best first, at most `most`.
+        """Return at most `limit` works, best first.
 
         Raises:
-            Trouble: the search failed, for a reason of a known kind.
+            ServiceError: the search failed.
         """
 
     async def close(self) -> None:
-        """Releases the connections."""
+        """Close the connections."""
 
 
 def extract_terms(query: str) -> list[str]:
-    """The words of a query as they are written, without the idle ones and what would be an operator:
-    for services that want all words to be there."""
-    found = list(dict.fromkeys(_WORD_PATTERN.findall(query[: 2 * MAX_QUERY_CHARS])))
-    return [word for word in found if word_weights(word) or _SHORT_TERM_PATTERN.fullmatch(word)][:MAX_TERMS]
+    """Return the significant words of a query, without operators, for services that match all
+    words."""
+    words = list(dict.fromkeys(_WORD_PATTERN.findall(query[: 2 * MAX_QUERY_CHARS])))
+    return [word for word in words if word_weights(word) or _SHORT_TERM_PATTERN.fullmatch(word)][:MAX_TERMS]
 
 
 def require_rows(value: object, provider: str) -> list[dict[str, Any]]:
-    """The rows of a list that an answer has to have.
+    """Return the objects of a list that a response must contain.
 
     Raises:
-        Trouble: there is none.
+        ServiceError: the value is not a list.
     """
     if not isinstance(value, list):
         raise ServiceError("malformed", f"{provider}: the JSON has no list of results", hint="endpoint")

@@ -1,5 +1,8 @@
-"""PubMed by NCBI's E-utilities (https://www.ncbi.nlm.nih.gov/books/NBK25499): a search gives ids, which
-are fetched as XML (https://dtd.nlm.nih.gov/ncbi/pubmed). Three requests a second without a key."""
+"""Client of PubMed through NCBI's E-utilities.
+
+A search returns ids, which are then fetched as XML. Without a key, three requests per second are
+allowed. Formats: https://www.ncbi.nlm.nih.gov/books/NBK25499, https://dtd.nlm.nih.gov/ncbi/pubmed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ BASE_URL = "https://eutils.ncbi.nlm.nih.gov"
 RATE_LIMITER = RateLimiter(0.34)
 _EUTILS_PATH = "/entrez/eutils"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_LANGUAGE_CODES = {"eng": "en", "chi": "zh"}  # as far as they are told apart here
+_LANGUAGE_CODES = {"eng": "en", "chi": "zh"}  # the languages that the application distinguishes
 
 
 class PubMed:
@@ -39,31 +42,31 @@ class PubMed:
         self._rate_limiter = rate_limiter
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
-        if not (words := extract_terms(query)):
+        if not (terms := extract_terms(query)):
             return []
-        own = {"db": "pubmed", "tool": "sightline", "email": self._client.contact}
-        asked = {
-            "term": " ".join(words), "retmax": str(limit), "retmode": "json",
+        common = {"db": "pubmed", "tool": "sightline", "email": self._client.contact}
+        parameters = {
+            "term": " ".join(terms), "retmax": str(limit), "retmode": "json",
             "sort": "relevance",
         }  # fmt: skip
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
-        answer = await self._client.get_json("PubMed", f"{_EUTILS_PATH}/esearch.fcgi", own | asked)
-        told = answer.get("esearchresult")
-        if not isinstance(told, dict):
+        answer = await self._client.get_json("PubMed", f"{_EUTILS_PATH}/esearch.fcgi", common | parameters)
+        result = answer.get("esearchresult")
+        if not isinstance(result, dict):
             raise ServiceError("malformed", "PubMed: the JSON has no result", hint="endpoint")
-        if error := remove_control_characters(told.get("ERROR")):
+        if error := remove_control_characters(result.get("ERROR")):
             raise ServiceError("refused", f"PubMed: {error}")
-        ids = [one for one in _as_list(told.get("idlist")) if isinstance(one, str) and one.isdecimal()]
+        ids = [record for record in _as_list(result.get("idlist")) if isinstance(record, str) and record.isdecimal()]
         if not ids:
             return []
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
-        found = await self._client.get_xml(
+        articles = await self._client.get_xml(
             "PubMed",
             f"{_EUTILS_PATH}/efetch.fcgi",
-            own | {"id": ",".join(ids[:limit]), "retmode": "xml"},
+            common | {"id": ",".join(ids[:limit]), "retmode": "xml"},
             "PubmedArticleSet",
         )
-        return [work for one in found.findall("PubmedArticle")[:limit] if (work := _parse_work(one))]
+        return [work for record in articles.findall("PubmedArticle")[:limit] if (work := _parse_work(record))]
 
     async def close(self) -> None:
         await self._client.close()
@@ -75,22 +78,25 @@ def _parse_work(record: Any) -> Work | None:
     title, notice = parse_title(_inner_text(article.find("ArticleTitle")) if article is not None else "")
     if not title or not number.isdecimal():
         return None
-    ids = {one.get("IdType"): (one.text or "").strip() for one in record.findall("PubmedData/ArticleIdList/ArticleId")}
-    located = [one for one in article.findall("ELocationID") if one.get("EIdType") == "doi"]
-    dois = [parse_doi(one.text) for one in located] + [parse_doi(ids.get("doi"))]
+    ids = {
+        element.get("IdType"): (element.text or "").strip()
+        for element in record.findall("PubmedData/ArticleIdList/ArticleId")
+    }
+    doi_elements = [element for element in article.findall("ELocationID") if element.get("EIdType") == "doi"]
+    dois = [parse_doi(element.text) for element in doi_elements] + [parse_doi(ids.get("doi"))]
     year, day = _parse_published(article)
-    types = {(one.text or "").strip() for one in article.iterfind("PublicationTypeList/PublicationType")}
+    types = {(element.text or "").strip() for element in article.iterfind("PublicationTypeList/PublicationType")}
     notices = [
-        NOTICE_BY_TYPE.get(one.get("RefType"), "")
-        for one in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections")
+        NOTICE_BY_TYPE.get(element.get("RefType"), "")
+        for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections")
     ]
-    free = ids.get("pmc", "").upper()
+    pmc_id = ids.get("pmc", "").upper()
     return Work(
         title=title,
         provider=PubMed.name,
         doi=next(filter(None, dois), ""),
         page_url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
-        full_text_url=f"https://pmc.ncbi.nlm.nih.gov/articles/{free}/" if free[3:].isdecimal() else "",
+        full_text_url=f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc_id}/" if pmc_id[3:].isdecimal() else "",
         abstract=_parse_abstract(article),
         authors=tuple(_parse_authors(article)),
         year=year,
@@ -102,17 +108,17 @@ def _parse_work(record: Any) -> Work | None:
 
 
 def _parse_published(article: Any) -> Any:
-    """The year and perhaps the day: of publication online, else that of the issue."""
+    """Return the year and, if known, the date of online publication, else of the issue."""
     online, issue = article.find("ArticleDate"), article.find("Journal/JournalIssue/PubDate")
-    for found in (issue, online):
-        if found is None:
+    for element in (issue, online):
+        if element is None:
             continue
-        month = (found.findtext("Month") or "").strip()
-        at = month[:3].lower()
+        month = (element.findtext("Month") or "").strip()
+        month_key = month[:3].lower()
         parts = [
-            found.findtext("Year") or (found.findtext("MedlineDate") or "")[:4],
-            _MONTHS.index(at) + 1 if at in _MONTHS else month,
-            found.findtext("Day") or "",
+            element.findtext("Year") or (element.findtext("MedlineDate") or "")[:4],
+            _MONTHS.index(month_key) + 1 if month_key in _MONTHS else month,
+            element.findtext("Day") or "",
         ]
         year, day = parse_date_parts([str(part).strip() for part in parts])
         if year:
@@ -121,7 +127,7 @@ def _parse_published(article: Any) -> Any:
 
 
 def _parse_abstract(article: Any) -> str:
-    """Its parts on lines of their own, with their labels."""
+    """Return the parts of the abstract, each on a line with its label."""
     lines = []
     for part in article.iterfind("Abstract/AbstractText"):
         label = " ".join((part.get("Label") or "").split())
@@ -130,17 +136,17 @@ def _parse_abstract(article: Any) -> str:
 
 
 def _parse_authors(article: Any) -> list[Author]:
-    out = []
-    for one in article.findall("AuthorList/Author")[:MAX_AUTHORS]:
-        family = parse_name(one.findtext("LastName"))
-        given = parse_name(one.findtext("ForeName") or one.findtext("Initials"))
-        name = parse_name(_inner_text(one.find("CollectiveName")))
-        out.append(Author(family=family, given=given) if family else Author(name=name))
-    return [one for one in out if one.display_name]
+    authors = []
+    for element in article.findall("AuthorList/Author")[:MAX_AUTHORS]:
+        family = parse_name(element.findtext("LastName"))
+        given = parse_name(element.findtext("ForeName") or element.findtext("Initials"))
+        name = parse_name(_inner_text(element.find("CollectiveName")))
+        authors.append(Author(family=family, given=given) if family else Author(name=name))
+    return [element for element in authors if element.display_name]
 
 
 def _inner_text(element: Any) -> str:
-    """The text of an element with all that is in it, on one line."""
+    """Return the text of an element and its descendants on one line."""
     return "" if element is None else " ".join("".join(element.itertext()).split())
 
 

@@ -1,7 +1,6 @@
-"""Scholarly works as a source: all services are asked at once, and what they found is put together.
+"""Scholarly works as a source: all services are searched at once and their results merged.
 
-One that fails is named in the finding. How often a work is cited is told and orders nothing. Knows no
-service's wire.
+A failed service is named in the finding. Citation counts are shown but do not affect the order.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from research.sources.papers.provider import PaperProvider
 from research.sources.papers.work import Work, merge_works, work_evidence
 
 OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"
-TIMEOUT_FRACTION = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
+TIMEOUT_FRACTION = 0.95  # of the search deadline, so that a search ends in time and keeps its results
 
 
 class PaperRetriever:
-    """Searches the catalogues of scholarly works."""
+    """Searches several catalogues of scholarly works."""
 
     name = "papers"
     max_sequential_calls = 1
@@ -42,7 +41,8 @@ class PaperRetriever:
         domain_verdicts: Mapping[str, DomainStatus] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`results` are kept of all that is found; `deadline` are the seconds of a whole search."""
+        """`max_results` limits the merged results; `timeout_seconds` is the deadline of a whole
+        search."""
         self._providers = tuple(providers)
         self._is_enabled = is_enabled
         self._max_results = max_results
@@ -52,30 +52,30 @@ class PaperRetriever:
 
     def readiness(self) -> Readiness:
         if self._is_enabled:
-            return Readiness(state="live", detail=", ".join(one.name for one in self._providers))
+            return Readiness(state="live", detail=", ".join(provider.name for provider in self._providers))
         return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:
             raise ServiceError("no key", f"scholarly works are searched only with {OPEN_SOURCES_SETTING}=on")
-        started, begun = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         query = tidy_text(task.query)
-        told = await asyncio.gather(*(self._search_provider(one, query, emit) for one in self._providers))
-        failures = [one for one in told if isinstance(one, Failure)]
-        if len(failures) == len(told):
+        results = await asyncio.gather(*(self._search_provider(result, query, emit) for result in self._providers))
+        failures = [result for result in results if isinstance(result, Failure)]
+        if len(failures) == len(results):
             return failed_finding(task, started, failures)
         registry = EvidenceRegistry()
-        for work in merge_works(one for one in told if not isinstance(one, Failure)):
+        for work in merge_works(result for result in results if not isinstance(result, Failure)):
             if item := work_evidence(work, started):
                 registry.add(item)
-        items, avoided = apply_domain_rules(tuple(registry), self._domain_verdicts)
+        items, avoided_count = apply_domain_rules(tuple(registry), self._domain_verdicts)
         return Finding(
             task=task,
             evidence=items[: self._max_results],
             reason=None if items else "empty",
-            message=f"{avoided} results of domains that are to be avoided" if avoided else "",
+            message=f"{avoided_count} results of domains that are to be avoided" if avoided_count else "",
             started=started,
-            seconds=round(time.monotonic() - begun, 4),
+            seconds=round(time.monotonic() - start_time, 4),
             failures=tuple(failures),
         )
 
@@ -89,7 +89,7 @@ class PaperRetriever:
             async with deadline(seconds):
                 return await provider.search(query, self._max_results, emit)
         except TimeoutError:
-            trouble = ServiceError("timeout", f"{provider.name} did not answer within {seconds:.3g} s")
+            failure = ServiceError("timeout", f"{provider.name} did not answer within {seconds:.3g} s")
         except ServiceError as error:
-            trouble = error
-        return trouble.to_failure("search", provider.name, query)
+            failure = error
+        return failure.to_failure("search", provider.name, query)

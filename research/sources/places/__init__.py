@@ -1,5 +1,5 @@
-"""Places on a map: Amap for China, OpenStreetMap for the rest of the world, or the few sample places
-where neither is set up."""
+"""Places on a map: Amap for China and OpenStreetMap elsewhere, or sample places if neither is set
+up."""
 
 from __future__ import annotations
 

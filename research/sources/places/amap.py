@@ -1,8 +1,8 @@
-"""Places by Amap's REST API: the wire, its empty values and its error codes. Needs a key.
+"""Client of Amap's REST API: requests, empty values and error codes. Needs a key.
 
-Amap speaks GCJ-02 and nothing else: points go in and come out as "lng,lat" texts of that system,
-and every answer says so. The key travels in each address, as Amap wants it; it is kept out of
-messages, of logs and of what an exception holds on to.
+Amap uses GCJ-02 only: points in arguments and results are "lng,lat" strings in that system, and
+every result declares it. Amap requires the key in each URL; it is kept out of messages, logs and
+exceptions.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from research.sources.places import kinds
 
 BASE_URL = "https://restapi.amap.com"
 USER_AGENT = "Sightline/1.0"
-PAGE_SIZE = 25  # the most places that Amap gives in one answer
+PAGE_SIZE = 25  # Amap's maximum
 MAX_PHOTOS = 5
 
-# Codes by which Amap says that a call failed. Others are told by their first digit, see _trouble.
+# Amap's error codes. Any other code is classified by its first digit, see `_service_error`.
 _DAILY_QUOTA_CODES = frozenset({"10003", "10010", "10029", "10044", "10045", "40000", "40002", "40003"})
 _RATE_LIMIT_CODES = frozenset({"10004", "10014", "10019", "10020", "10021"})
 _KEY_CODES = frozenset({"10001", "10005", "10006", "10007", "10008", "10009", "10012", "10013", "10026"})
@@ -36,10 +36,11 @@ _NO_RESULT_CODES = frozenset({"20800", "20801", "20802", "20803", "30001"})
 
 
 class AmapBackend:
-    """One shared client for all calls; every method is one call and so one unit of the quota.
+    """Amap as a map back end, with one shared HTTP client.
 
-    Lists that are empty are results; one thing that was asked for and is not there (a place by its
-    id, a route, the weather of a city) is a `Trouble`, "empty".
+    Each method makes one call, which counts as one unit of the quota. A list may be empty; a
+    missing single item (a place by id, a route, a city's weather) raises ServiceError with the
+    reason "empty".
     """
 
     name = "amap"
@@ -52,40 +53,40 @@ class AmapBackend:
         self._timeout_seconds = timeout_seconds
         self._client: httpx.AsyncClient | None = None
         register_secrets([key])
-        logger = logging.getLogger("httpx")  # at INFO it writes every address
+        logger = logging.getLogger("httpx")  # at INFO it logs every URL, with the key
         if logger.level < logging.WARNING:
             logger.setLevel(logging.WARNING)
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
-        """Where an address or a landmark is; `level` says how large a thing was found."""
+        """Return the locations of an address or landmark; `level` is the size of the match."""
         try:
             body = await self._request("v3/geocode/geo", address=address, city=city)
-        except ServiceError as trouble:
-            if trouble.reason != "empty":  # so Amap says of some addresses that it knows none
+        except ServiceError as error:
+            if error.reason != "empty":  # Amap's response to some unknown addresses
                 raise
             body = {}
-        found = [_parse_area(row) for row in _as_rows(body.get("geocodes")) if _parse_location(row)]
-        return self._with_source({"return": found})
+        areas = [_parse_area(row) for row in _as_rows(body.get("geocodes")) if _parse_location(row)]
+        return self._with_source({"return": areas})
 
     async def reverse_geocode(self, location: str) -> dict[str, Any]:
-        """The address at a point."""
+        """Return the address at a point."""
         body = await self._request("v3/geocode/regeo", location=location)
-        found = _as_mapping(body.get("regeocode"))
-        parts = _as_mapping(found.get("addressComponent"))
-        if not _as_text(found.get("formatted_address")) and not _as_text(parts.get("province")):
+        address = _as_mapping(body.get("regeocode"))
+        components = _as_mapping(address.get("addressComponent"))
+        if not _as_text(address.get("formatted_address")) and not _as_text(components.get("province")):
             raise ServiceError("empty", "Amap: no address at this point")
-        number = _as_mapping(parts.get("streetNumber"))
+        street_number = _as_mapping(components.get("streetNumber"))
         names = ("country", "province", "city", "citycode", "district", "adcode", "township")
         return self._with_source(
-            {"formatted_address": _as_text(found.get("formatted_address"))}
-            | {name: _as_text(parts.get(name)) for name in names}
-            | {"city": _as_text(parts.get("city")) or _as_text(parts.get("province"))}
-            | {"street": _as_text(number.get("street")), "number": _as_text(number.get("number"))}
+            {"formatted_address": _as_text(address.get("formatted_address"))}
+            | {name: _as_text(components.get(name)) for name in names}
+            | {"city": _as_text(components.get("city")) or _as_text(components.get("province"))}
+            | {"street": _as_text(street_number.get("street")), "number": _as_text(street_number.get("number"))}
             | {"location": location}
         )
 
     async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
-        """Places around a point, the nearest first, with all that Amap knows of each."""
+        """Return places around a point with full details, nearest first."""
         body = await self._request(
             "v3/place/around",
             location=location,
@@ -100,7 +101,7 @@ class AmapBackend:
         return self._build_places(body)
 
     async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
-        """Places by words; with a city only those in it."""
+        """Return places that match keywords; with a city, only those in it."""
         body = await self._request(
             "v3/place/text",
             keywords=keywords,
@@ -114,7 +115,7 @@ class AmapBackend:
         return self._build_places(body)
 
     async def fetch_details(self, id: str) -> dict[str, Any]:
-        """One place by its id."""
+        """Return a place by its id."""
         body = await self._request("v3/place/detail", id=id, extensions="all")
         for row in _as_rows(body.get("pois")):
             if _parse_location(row):
@@ -134,7 +135,7 @@ class AmapBackend:
         return await self._fetch_route("v3/direction/transit/integrated", origin, destination, city=city, cityd=cityd)
 
     async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
-        """Metres and seconds from each of several points to one."""
+        """Return metres and seconds from each of several points to one destination."""
         body = await self._request("v3/distance", origins=origins, destination=destination, type=type)
         results = [
             {
@@ -148,70 +149,72 @@ class AmapBackend:
         return self._with_source({"results": results})
 
     async def fetch_forecast(self, city: str) -> dict[str, Any]:
-        """The forecast for a city, by its name or its adcode."""
+        """Return the forecast for a city, given by name or adcode."""
         body = await self._request("v3/weather/weatherInfo", city=city, extensions="all")
         for row in _as_rows(body.get("forecasts")):
             if casts := _as_rows(row.get("casts")):
-                told = {name: _as_text(row.get(name)) for name in ("city", "adcode", "reporttime")}
-                return self._with_source(told | {"forecasts": _drop_empty(casts)})
+                header = {name: _as_text(row.get(name)) for name in ("city", "adcode", "reporttime")}
+                return self._with_source(header | {"forecasts": _drop_empty(casts)})
         raise ServiceError("empty", "Amap: no weather for this city")
 
     async def locate_ip(self, ip: str) -> dict[str, Any]:
-        """Where about an address of the internet is."""
+        """Return the approximate location of an IP address."""
         body = await self._request("v3/ip", ip=ip)
         names = ("province", "city", "adcode", "rectangle")
-        found = {name: _as_text(body.get(name)) for name in names}
-        if not found["adcode"]:
+        area = {name: _as_text(body.get(name)) for name in names}
+        if not area["adcode"]:
             raise ServiceError("empty", "Amap: no place for this IP address")
-        return self._with_source(found)
+        return self._with_source(area)
 
     async def close(self) -> None:
         client, self._client = self._client, None
         if client:
             await client.aclose()
 
-    # The wire
+    # Requests
 
     async def _fetch_route(self, path: str, origin: str, destination: str, **extra: str) -> dict[str, Any]:
         body = await self._request(path, origin=origin, destination=destination, **extra)
         route = _as_mapping(body.get("route")) or _as_mapping(body.get("data"))
-        ways = "transits" if "transits" in route else "paths"
-        found = [_drop_empty(_convert_numbers(way)) for way in _as_rows(route.get(ways))]
-        if not found:
+        key = "transits" if "transits" in route else "paths"
+        routes = [_drop_empty(_convert_numbers(item)) for item in _as_rows(route.get(key))]
+        if not routes:
             raise ServiceError("empty", "Amap: no route between these points")
-        told = {"origin": origin, "destination": destination, ways: found}
-        return self._with_source({"route": told})
+        result = {"origin": origin, "destination": destination, key: routes}
+        return self._with_source({"route": result})
 
     async def _request(self, path: str, **parameters: str) -> dict[str, Any]:
-        """What Amap answers.
+        """Send a request and return the parsed body.
 
         Raises:
-            Trouble: Amap refuses, or cannot be reached or read.
+            ServiceError: Amap rejects the request or is unreachable, or the response is unreadable.
         """
-        given = {name: value for name, value in parameters.items() if value}
-        response = await self._send(path, given | {"key": self._key, "output": "JSON"})
+        non_empty = {name: value for name, value in parameters.items() if value}
+        response = await self._send(path, non_empty | {"key": self._key, "output": "JSON"})
         if response.status_code >= 300:
             raise error_from_status(response.status_code, "Amap", response.headers)
         return _parse_body(response)
 
     async def _send(self, path: str, parameters: Mapping[str, str]) -> httpx.Response:
-        """Raises from outside of the handlers: what httpx raises holds the address with the key,
-        and would stay in reach as the context of our own exception.
+        """Send a request, converting httpx exceptions to ServiceError.
+
+        The error is raised outside the handlers, since an httpx exception contains the URL with the
+        key and would remain reachable as the context of ours.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._get_client().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
-            trouble = ServiceError("timeout", text, is_retryable=True)
+            failure = ServiceError("timeout", text, is_retryable=True)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-            trouble = ServiceError("refused", "Amap: the address cannot be used", hint="endpoint")
+            failure = ServiceError("refused", "Amap: the address cannot be used", hint="endpoint")
         except httpx.DecodingError:
-            trouble = ServiceError("malformed", "Amap: the answer cannot be read", hint="endpoint")
+            failure = ServiceError("malformed", "Amap: the answer cannot be read", hint="endpoint")
         except httpx.HTTPError as error:
             text = f"Amap: no connection ({type(error).__name__})"
-            trouble = ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
-        raise trouble
+            failure = ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
+        raise failure
 
     def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -228,37 +231,41 @@ class AmapBackend:
         )
 
     def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The result with who says it and in which coordinates."""
+        """Add the source and the coordinate system to a result."""
         return result | {"crs": "gcj02", "source": self.name, "sample": self.is_sample}
 
 
 @lru_cache(1)
 def _ssl_context() -> ssl.SSLContext:
-    """Whose certificates count: reading them takes a while, so it is done once."""
+    """Return a shared SSL context, since loading the certificates is slow."""
     return httpx.create_ssl_context()
 
 
 def _parse_body(response: httpx.Response) -> dict[str, Any]:
-    """The JSON of an answer that says of itself that all went well."""
+    """Return the JSON body of a response.
+
+    Raises:
+        ServiceError: the body is not Amap's JSON, or contains an error code.
+    """
     try:
         body = response.json()
     except (ValueError, RecursionError):
         body = None
-    said = _as_mapping(body)
-    if "errcode" in said:  # the fourth version of the API
-        well, code, info = _as_text(said["errcode"]) == "0", said["errcode"], said.get("errmsg")
-    elif "status" in said:
-        well, code, info = _as_text(said["status"]) == "1", said.get("infocode"), said.get("info")
+    answer = _as_mapping(body)
+    if "errcode" in answer:  # version 4 of the API
+        succeeded, code, info = _as_text(answer["errcode"]) == "0", answer["errcode"], answer.get("errmsg")
+    elif "status" in answer:
+        succeeded, code, info = _as_text(answer["status"]) == "1", answer.get("infocode"), answer.get("info")
     else:
         text = f"Amap: HTTP {response.status_code} without the JSON asked for"
         raise ServiceError("malformed", text, hint="endpoint")
-    if not well:
+    if not succeeded:
         raise _service_error(_as_text(code), _as_text(info))
-    return said
+    return answer
 
 
 def _service_error(code: str, info: str) -> ServiceError:
-    """The trouble that a code of Amap's tells of."""
+    """Convert an error code of Amap to a ServiceError."""
     reason: FailureReason = "refused"
     hint: FailureHint = ""
     if code in _DAILY_QUOTA_CODES or code in _RATE_LIMIT_CODES:
@@ -269,27 +276,34 @@ def _service_error(code: str, info: str) -> ServiceError:
         reason = "empty"
     elif code in _BUSY_CODES or code.startswith("3"):
         reason = "unavailable"
-    again = code in _RATE_LIMIT_CODES or reason == "unavailable"
-    after = 1.0 if code in _RATE_LIMIT_CODES else None
-    told = info or "no reason given"
+    is_retryable = code in _RATE_LIMIT_CODES or reason == "unavailable"
+    retry_after = 1.0 if code in _RATE_LIMIT_CODES else None
+    description = info or "no reason given"
     return ServiceError(
-        reason, f"Amap: {told} ({code or 'no code'})", hint=hint, is_retryable=again, retry_after_seconds=after
+        reason,
+        f"Amap: {description} ({code or 'no code'})",
+        hint=hint,
+        is_retryable=is_retryable,
+        retry_after_seconds=retry_after,
     )
 
 
-# What Amap sends: any scalar may be [] for "empty", and any field may be missing
+# Values in responses: any scalar may be [] for "empty", and any field may be missing
 
 
 def _type_codes(keywords: str) -> str:
-    """The codes of the kinds that several keywords ask for: by words alone, a car park that is called
-    after a museum is one. One keyword is left to Amap, and so are keywords that have no code."""
+    """Return the type codes for several keywords joined by "|", or "" to search by words only.
+
+    A search by words also matches names, such as a car park named after a museum. A single keyword,
+    and keywords without a code, are left to Amap's own matching.
+    """
     words = [word.strip() for word in keywords.split("|") if word.strip()]
     return "|".join(kinds.find_codes(words)) if len(words) > 1 else ""
 
 
 def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
-    deep = _as_mapping(row.get("biz_ext"))
-    rating, cost = _as_number(deep.get("rating")), _as_number(deep.get("cost"))
+    details = _as_mapping(row.get("biz_ext"))
+    rating, cost = _as_number(details.get("rating")), _as_number(details.get("cost"))
     urls = (_as_text(photo.get("url")) for photo in _as_rows(row.get("photos")))
     return {
         "id": _as_text(row.get("id")),
@@ -306,7 +320,7 @@ def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
         "distance": _as_integer(row.get("distance")),
         "rating": rating if rating and 0 < rating <= 5 else None,
         "cost": cost if cost and cost > 0 else None,
-        "hours": _as_text(deep.get("opentime2")) or _as_text(deep.get("open_time")),
+        "hours": _as_text(details.get("opentime2")) or _as_text(details.get("open_time")),
         "phone": _as_text(row.get("tel")),
         "photos": [url for url in urls if url.startswith(("http://", "https://"))][:MAX_PHOTOS],
     }
@@ -315,17 +329,19 @@ def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
     names = ("formatted_address", "country", "province", "city", "citycode", "district", "street",
              "number", "adcode", "level")  # fmt: skip
-    told: dict[str, Any] = {name: _as_text(row.get(name)) for name in names}
-    system = amap_coordinate_system(told["adcode"], told["province"], told["country"])
-    return told | {"location": _parse_location(row), "crs": system}
+    area: dict[str, Any] = {name: _as_text(row.get(name)) for name in names}
+    system = amap_coordinate_system(area["adcode"], area["province"], area["country"])
+    return area | {"location": _parse_location(row), "crs": system}
 
 
 def _parse_location(row: Mapping[str, Any]) -> str:
-    """The point of a row as "lng,lat"; "" if it has none that is on the earth."""
+    """Return the point of a row as "lng,lat", or "" if it has no valid point."""
     text = _as_text(row.get("location"))
     lng, _, lat = text.partition(",")
-    east, north = _as_number(lng), _as_number(lat)
-    on_earth = east is not None and north is not None and abs(east) <= 180 and abs(north) <= 90
+    lng_degrees, lat_degrees = _as_number(lng), _as_number(lat)
+    on_earth = (
+        lng_degrees is not None and lat_degrees is not None and abs(lng_degrees) <= 180 and abs(lat_degrees) <= 90
+    )
     return text if on_earth else ""
 
 
@@ -338,7 +354,7 @@ def _as_mapping(value: object) -> dict[str, Any]:
 
 
 def _as_text(value: object) -> str:
-    """A scalar as one line of text; "" for Amap's `[]` and whatever else is no scalar."""
+    """Return a scalar as one line of text; "" for Amap's `[]` and for any other type."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return " ".join(str(value).encode("utf-8", "replace").decode().split())
@@ -361,7 +377,7 @@ _NUMERIC_FIELDS = frozenset({"distance", "duration", "walking_distance", "tolls"
 
 
 def _convert_numbers(value: Any) -> Any:
-    """Distances and times as numbers, which are texts on some paths and numbers on others."""
+    """Convert distances and durations to integers; some endpoints return them as strings."""
     if isinstance(value, list):
         return [_convert_numbers(item) for item in value]
     if isinstance(value, dict):
@@ -373,10 +389,10 @@ def _convert_numbers(value: Any) -> Any:
 
 
 def _drop_empty(value: Any) -> Any:
-    """The value without its empty fields, however deep they are."""
+    """Return a value without empty fields at any depth."""
     if isinstance(value, list):
         return [_drop_empty(item) for item in value]
     if isinstance(value, dict):
-        kept = {name: _drop_empty(item) for name, item in value.items()}
-        return {name: item for name, item in kept.items() if item not in ("", None, [], {})}
+        fields = {name: _drop_empty(item) for name, item in value.items()}
+        return {name: item for name, item in fields.items() if item not in ("", None, [], {})}
     return value

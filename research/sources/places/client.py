@@ -1,4 +1,4 @@
-"""Amap's tools over MCP: the server that the settings name, and the objects in its answers."""
+"""Sessions with Amap's MCP server that the settings select, and parsing of its tool results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NPM_PACKAGE = "@amap/amap-maps-mcp-server"
 HOSTED_URL = "https://mcp.amap.com/mcp"
-METHOD_BY_TOOL = {  # of a back end, by the names of the tools
+METHOD_BY_TOOL = {  # names of the methods of a `MapBackend`
     "maps_geo": "geocode", "maps_regeocode": "reverse_geocode", "maps_around_search": "search_around",
     "maps_text_search": "search_text", "maps_search_detail": "fetch_details", "maps_direction_walking": "fetch_walking_route",
     "maps_direction_driving": "fetch_driving_route", "maps_bicycling": "fetch_cycling_route",
@@ -41,33 +41,33 @@ _HOSTED_NAMES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted ser
 
 
 class AmapSession(session.ToolServerSession):
-    """The tools of one of Amap's servers."""
+    """A session with one of Amap's MCP servers."""
 
     def __init__(self, open_session: SessionFactory, timeout_seconds: float) -> None:
-        """`timeout` are the seconds of one call."""
+        """`timeout_seconds` is the limit for one call."""
         super().__init__(open_session, timeout_seconds, "the server of Amap's tools")
         self._loaded_tools: dict[str, BaseTool] = {}
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the object that a tool answers.
+        """Call a tool and return the JSON object of its result.
 
         Raises:
-            Trouble: there is no answer, the tool failed, or its answer is no object.
+            ServiceError: there is no response, the tool failed, or its result is not an object.
         """
         self._loaded_tools = self._loaded_tools or await self.load_tools(_read_object)
-        found = self._loaded_tools.get(tool) or self._loaded_tools.get(_HOSTED_NAMES.get(tool, ""))
-        if found is None:
+        loaded_tool = self._loaded_tools.get(tool) or self._loaded_tools.get(_HOSTED_NAMES.get(tool, ""))
+        if loaded_tool is None:
             raise ServiceError("refused", f"the server of Amap's tools has no tool {tool}")
-        message = await invoke(found, arguments)
+        message = await invoke(loaded_tool, arguments)
         answer: dict[str, Any] = message.artifact["structured_content"]
         return answer
 
 
 async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToolResult:
-    """Make the object in a tool's answer its structured content, whatever form it comes in.
+    """Return a tool's result with its JSON object as structured content, whatever form it came in.
 
     Raises:
-        Trouble: the tool failed, or its answer is no object.
+        ServiceError: the tool failed, or its result is not an object.
     """
     from mcp.types import CallToolResult
 
@@ -86,30 +86,30 @@ async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToo
             answer = None
     if not isinstance(answer, dict):
         raise ServiceError("malformed", "Amap's tool answered without the JSON asked for")
-    if answer.keys() == {"error"}:  # some servers call this a success
+    if answer.keys() == {"error"}:  # some servers do not mark this as an error
         raise tool_responses.parse_error(str(answer["error"]))
     return CallToolResult(content=[], structuredContent=answer)
 
 
 class InProcessSession:
-    """The same tools over a back end in this process, without a server between."""
+    """The same tools over a back end in this process, without an MCP server."""
 
     def __init__(self, backend: MapBackend) -> None:
         self._backend = backend
 
     async def start(self) -> None:
-        """Do nothing."""
+        """Do nothing; there is no server to start."""
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the object that a tool answers, whose arguments have been checked.
+        """Call the back end's method for a tool, with arguments that have been checked.
 
         Raises:
-            Trouble: there is no answer.
+            ServiceError: the back end has no result.
         """
-        given = dict(arguments)
-        if "radius" in given:
-            given["radius"] = int(given["radius"])
-        answer: dict[str, Any] = await getattr(self._backend, METHOD_BY_TOOL[tool])(**given)
+        parameters = dict(arguments)
+        if "radius" in parameters:
+            parameters["radius"] = int(parameters["radius"])
+        answer: dict[str, Any] = await getattr(self._backend, METHOD_BY_TOOL[tool])(**parameters)
         return answer
 
     async def close(self) -> None:
@@ -117,18 +117,18 @@ class InProcessSession:
 
 
 def session_factory(settings: Settings) -> SessionFactory:
-    """Return what opens a session with the server that the settings name.
+    """Return a function that opens a session with the server that the settings select.
 
-    It raises Trouble if the server needs a key or a program that is not there. The protocol's own
-    time limit is that of a start; the session minds the time of a call.
+    That function raises ServiceError if the server needs a missing key or program. The read timeout
+    of the protocol covers the start; `ToolServerSession` limits each call.
     """
-    wait = timedelta(seconds=settings.amap_timeout * START_TIMEOUT_FACTOR)
+    read_timeout = timedelta(seconds=settings.amap_timeout * START_TIMEOUT_FACTOR)
     register_secrets(settings.secrets)
     if settings.amap_mcp == "memory":
-        return lambda: _open_in_memory(settings, wait)
+        return lambda: _open_in_memory(settings, read_timeout)
     if settings.amap_mcp in ("stdio", "npm"):
-        return lambda: _open_process(settings, wait)
-    return lambda: _open_hosted(settings, wait)
+        return lambda: _open_process(settings, read_timeout)
+    return lambda: _open_hosted(settings, read_timeout)
 
 
 @asynccontextmanager
@@ -162,7 +162,7 @@ def _open_process(settings: Settings, read_timeout: timedelta) -> AbstractAsyncC
 
 
 def _project_root() -> Path:
-    """Return the folder that contains this package, for a process started anywhere."""
+    """Return the directory that contains this package, for a process started in any directory."""
     return Path(__file__).resolve().parents[3]
 
 

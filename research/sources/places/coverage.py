@@ -1,7 +1,8 @@
-"""Where Amap covers nothing: which places lie beyond mainland China, Hong Kong and Macau.
+"""Detection of places outside Amap's coverage: mainland China, Hong Kong and Macau.
 
-A name is known to by its script, or by the table `uncovered.tsv`; of any other only a geocoder can tell,
-and of a point none of this: a box around China holds Seoul too, so it only says what is surely outside.
+A name is classified by its script or by the table `uncovered.tsv`; other names need a geocoder. For
+points there is only a bounding box around China, which also contains Seoul, so it only identifies
+points that are certainly outside.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from research.core.coordinates import Point
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import has_han
 
-# Whether a place lies beyond: surely; as far as its first words go (柏林寺 is in Beijing, though); by its
-# Latin letters nobody can tell; no.
+# surely: a foreign script, or a part of the name is in the table. likely: the name contains one of
+# the table, as 柏林寺 does, although it is in Beijing. perhaps: unknown name in Latin letters.
+# "": no sign that it is outside.
 OutsideLikelihood = Literal["surely", "likely", "perhaps", ""]
 
 OUTSIDE_LIKELIHOODS = ("surely", "likely")
-COVERED_COUNTRIES = ("CN", "HK", "MO")  # country codes of ISO 3166-1, of what Amap covers
+COVERED_COUNTRIES = ("CN", "HK", "MO")  # ISO 3166-1 codes that Amap covers
 _CHINESE_NAMES = re.compile(
     r"中国|大陆|香港|澳门|北京|上海|天津|重庆|广州|深圳|成都|杭州|西安|南京|武汉|苏州|\b(?:china|hong kong|hk|maca[uo]|beijing|shanghai|guangzhou|shenzhen|xi'?an"
     r"|chengdu|hangzhou|nanjing|wuhan|chongqing|tianjin|suzhou)\b",
@@ -30,17 +32,17 @@ _CHINESE_NAMES = re.compile(
 _PART_SEPARATOR = re.compile(r"[,，、()（）;；/|]+")
 _FOREIGN_SCRIPTS = re.compile(
     "[\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u1000-\u10ff\u3041-\u309f\u30a1-\u30fa\uac00-\ud7af]"
-)  # Greek, Cyrillic, Hebrew, Arabic, of India, Thai, Lao, Burmese, Georgian, kana, hangul
+)  # Greek, Cyrillic, Hebrew, Arabic, Indic, Thai, Lao, Burmese, Georgian, kana, hangul
 _LATIN_LETTER = re.compile(r"[a-z\u00c0-\u024f]", re.I)
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 _NAME_SUFFIX = re.compile(r"(?:市中心|市区|市内|附近|周边|一带|市|县|府|都|州)$")
-_AMBIGUOUS_KINDS = frozenset({"town"})  # with whose name many another begins
+_AMBIGUOUS_KINDS = frozenset({"town"})  # many other names begin with the name of a town
 _MAX_NAME_WORDS = 4  # words of an English name
-_CHINA_BOX = (73.0, 3.0, 136.0, 54.0)  # degrees west, south, east, north of which nothing is covered
+_CHINA_BOX = (73.0, 3.0, 136.0, 54.0)  # west, south, east, north in degrees
 
 
 def outside_likelihood(place: str) -> OutsideLikelihood:
-    """Whether a named place lies beyond what Amap covers."""
+    """Return how likely a named place is outside Amap's coverage."""
     text = to_simplified(unicodedata.normalize("NFKC", place)).strip()
     if _CHINESE_NAMES.search(text):
         return ""
@@ -55,46 +57,51 @@ def outside_likelihood(place: str) -> OutsideLikelihood:
 
 
 def find_foreign_name(place: str) -> str:
-    """The name of the table that a place begins with or, in Latin letters, contains; "" if none."""
+    """Return the name from the table that a place begins with or, in Latin letters, contains; else
+    ""."""
     text = to_simplified(unicodedata.normalize("NFKC", place))
     parts = [part.strip() for part in _PART_SEPARATOR.split(text) if part.strip()]
-    found = (_leading_foreign_name(part) if has_han(part) else _contained_foreign_name(part) for part in parts)
-    return next(filter(None, found), "")
+    names = (_leading_foreign_name(part) if has_han(part) else _contained_foreign_name(part) for part in parts)
+    return next(filter(None, names), "")
 
 
 def is_covered(country: str, adcode: str = "") -> bool:
-    """Whether a geocoder's answer lies in what Amap covers. One that does not say is taken for it."""
+    """Return whether a geocoded country is covered by Amap; True if the country is unknown.
+
+    `adcode` excludes Taiwan (71…).
+    """
     return country.upper() in ("", "中国", "CHINA", *COVERED_COUNTRIES) and not adcode.startswith("71")
 
 
 def is_surely_outside(point: Point) -> bool:
-    """Whether a point is surely beyond. Whatever is not may lie in a neighbouring country as well."""
+    """Return whether a point is outside the box around China. A point inside it may still be
+    abroad."""
     west, south, east, north = _CHINA_BOX
     return not (west <= point.lng <= east and south <= point.lat <= north)
 
 
 def is_foreign_city(place: str) -> bool:
-    """Whether a name is that of a city of the table."""
+    """Return whether the table lists a name as a city or town."""
     return bool(_name_kinds(to_simplified(unicodedata.normalize("NFKC", place)).strip()) & {"city", "town"})
 
 
 def _name_kinds(text: str) -> frozenset[str]:
-    """What a text names, as it is or without what often follows a name."""
+    """Return the kinds of a name in the table, also tried without a common suffix."""
     return _load_table().get(_name_key(text)) or _load_table().get(_name_key(_NAME_SUFFIX.sub("", text)), frozenset())
 
 
 def _leading_foreign_name(text: str) -> str:
-    """The name of the table that a Chinese one begins with: 京都清水寺, 日本大阪."""
+    """Return the name from the table that a Chinese name begins with: 京都清水寺, 日本大阪."""
     heads = (text[:n] for n in range(2, min(len(text), 10)))
     return next((head for head in heads if _load_table().get(head, _AMBIGUOUS_KINDS) - _AMBIGUOUS_KINDS), "")
 
 
 def _contained_foreign_name(text: str) -> str:
-    """The name of the table that stands in an English one: Kyoto Station."""
+    """Return the name from the table that an English name contains: Kyoto Station."""
     words = [match.group() for match in _WORD.finditer(text)]
     runs = (words[at : at + n] for n in range(1, _MAX_NAME_WORDS + 1) for at in range(len(words) - n + 1))
-    named = (" ".join(run) for run in runs if run[0][:1].isupper())
-    return next((name for name in named if _name_key(name) in _load_table()), "")
+    candidates = (" ".join(run) for run in runs if run[0][:1].isupper())
+    return next((name for name in candidates if _name_key(name) in _load_table()), "")
 
 
 def _name_key(text: str) -> str:
@@ -103,11 +110,11 @@ def _name_key(text: str) -> str:
 
 @cache
 def _load_table() -> dict[str, frozenset[str]]:
-    """What each name of the table names: a country, a region, a city, a town."""
-    found: dict[str, frozenset[str]] = {}
+    """Return the kinds (country, region, city, town) of each name in the table."""
+    kinds: dict[str, frozenset[str]] = {}
     for _, kind, zh, en in data.rows("uncovered.tsv"):
         for name in (*zh.split("|"), *en.split("|")):
             if name:
                 key = _name_key(name)
-                found[key] = found.get(key, frozenset()) | {kind}
-    return found
+                kinds[key] = kinds.get(key, frozenset()) | {kind}
+    return kinds

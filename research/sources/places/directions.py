@@ -1,7 +1,7 @@
-"""The way from one point to another, as the tools for directions tell it, however they are wrapped.
+"""Requests for directions, and parsing of routes from the different forms of results.
 
-Amap's own npm server leaves the line out. Public transport says of each stretch how it is made; for
-the others there is a sentence at each turn. Lines leave this module in WGS-84.
+Amap's own npm server omits the line. For public transport each step names the line; for other modes
+each step has an instruction. Lines are converted to WGS-84 here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TOOL_BY_MODE = {
     "bicycling": "maps_bicycling",
     "transit": "maps_direction_transit_integrated",
 }
-MAX_LINE_POINTS = 2_000  # points of a line; of a longer one some are left out
+MAX_LINE_POINTS = 2_000  # a longer line is thinned
 RoutingMode = Literal["walking", "driving", "bicycling", "transit"]
 
 
 @dataclass(frozen=True, slots=True)
 class RouteStep:
-    """A part of a way: what there is to do, or a line that is ridden from one stop to another."""
+    """A step of a route: an instruction, or a ride on a transit line from `start` to `end`."""
 
     text: str = ""
     metres: int | None = None
@@ -40,7 +40,7 @@ class RouteStep:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRoute:
-    """A way as a tool tells it. `line` is empty if the tool gave none."""
+    """A route from a tool's result. `line` is empty if the result has none."""
 
     seconds: int | None
     metres: int | None
@@ -51,11 +51,12 @@ class ParsedRoute:
 async def fetch_directions(
     tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str], emit: EventEmitter
 ) -> ToolResult:
-    """What the tool of a means says of the way between two WGS-84 points. `cities` are those of the
-    ends; only public transport wants to know them.
+    """Request directions between two WGS-84 points.
+
+    `cities` are the cities of the two ends, which only public transport needs.
 
     Raises:
-        Trouble: there is no way, or nobody can tell.
+        ServiceError: there is no route, or the service does not respond.
     """
     arguments = {"origin": format_point(start), "destination": format_point(end)}
     if mode == "transit":
@@ -64,53 +65,53 @@ async def fetch_directions(
 
 
 def format_point(point: Point) -> str:
-    """A WGS-84 point as the tools take it."""
+    """Format a WGS-84 point as the tools expect it: "lng,lat" in GCJ-02."""
     shifted = to_gcj02(point)
     return f"{shifted.lng:.6f},{shifted.lat:.6f}"
 
 
 def endpoints(result: ToolResult) -> tuple[Point, Point]:
-    """The WGS-84 points that a way was asked for between."""
+    """Return the WGS-84 points that directions were requested between."""
     start, end = (parse_point(str(result.arguments[name])) for name in ("origin", "destination"))
     return start, end
 
 
 def parse_point(location: str) -> Point:
-    """The WGS-84 point of an argument."""
+    """Parse a point of a tool's arguments, "lng,lat" in GCJ-02, to WGS-84."""
     lng, lat = (float(part) for part in location.split(","))
     return from_gcj02(Point(lng, lat))
 
 
 def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
-    """The first way of an answer that says how long it takes."""
-    inner = answer
+    """Return the first route of a result that has a duration, or None."""
+    body = answer
     for name in ("route", "data"):
-        inner = inner[name] if isinstance(inner.get(name), Mapping) else inner
+        body = body[name] if isinstance(body.get(name), Mapping) else body
     system: CoordinateSystem = "wgs84" if as_text(answer.get("crs")) == "wgs84" else "gcj02"
-    for row in (*_as_rows(inner.get("paths")), *_as_rows(inner.get("transits"))):
+    for row in (*_as_rows(body.get("paths")), *_as_rows(body.get("transits"))):
         seconds = _as_integer(row.get("duration"))
         if seconds is None:
             continue
         parts = list(_parse_steps(row))
-        told = [stretch.metres for stretch, _ in parts]
-        whole = sum(far for far in told if far) if all(far is not None for far in told) else None
+        lengths = [step.metres for step, _ in parts]
+        total = sum(length for length in lengths if length) if all(length is not None for length in lengths) else None
         metres = _as_integer(row.get("distance"))
         line = _thin_line([point for _, lines in parts for point in _parse_line(lines, system)])
-        stretches = tuple(stretch for stretch, _ in parts if stretch.text or stretch.transit_line or stretch.metres)
-        return ParsedRoute(seconds, whole or None if metres is None else metres, stretches, line)  # fmt: skip
+        steps = tuple(step for step, _ in parts if step.text or step.transit_line or step.metres)
+        return ParsedRoute(seconds, total or None if metres is None else metres, steps, line)  # fmt: skip
     return None
 
 
 def _parse_steps(row: Mapping[str, Any]) -> Iterator[tuple[RouteStep, list[str]]]:
-    """The stretches of a way, each with the texts of its line."""
+    """Yield the steps of a route, each with the polylines of its part of the line."""
     for step in _as_rows(row.get("steps")):
-        told = RouteStep(as_text(step.get("instruction")), _as_integer(step.get("distance")))
-        yield told, [as_text(step.get("polyline"))]
+        parsed = RouteStep(as_text(step.get("instruction")), _as_integer(step.get("distance")))
+        yield parsed, [as_text(step.get("polyline"))]
     for segment in _as_rows(row.get("segments")):
         walk = segment.get("walking")
-        if isinstance(walk, Mapping) and (far := _as_integer(walk.get("distance"))):
+        if isinstance(walk, Mapping) and (distance := _as_integer(walk.get("distance"))):
             steps = _as_rows(walk.get("steps"))
-            yield RouteStep(metres=far), [as_text(step.get("polyline")) for step in steps]
+            yield RouteStep(metres=distance), [as_text(step.get("polyline")) for step in steps]
         bus = segment.get("bus")
         for ride in _as_rows(bus.get("buslines"))[:1] if isinstance(bus, Mapping) else []:
             yield _transit_step(ride, as_text(ride.get("name"))), [as_text(ride.get("polyline"))]
@@ -129,7 +130,7 @@ def _stop_name(value: object) -> str:
 
 
 def _parse_line(texts: list[str], system: CoordinateSystem) -> Iterator[Point]:
-    """The points of "lng,lat;lng,lat"; what is no point is left out."""
+    """Yield the WGS-84 points of polylines "lng,lat;lng,lat", skipping invalid ones."""
     for part in ";".join(texts).split(";"):
         east, _, north = part.partition(",")
         lng, lat = as_number(east), as_number(north)
@@ -139,17 +140,18 @@ def _parse_line(texts: list[str], system: CoordinateSystem) -> Iterator[Point]:
 
 
 def _thin_line(points: list[Point]) -> tuple[Point, ...]:
-    """The points without repetitions, of very many each nth, and the last one."""
-    once = [point for point, _ in groupby(points)]
-    if len(once) < 2:
+    """Return the points without repetitions, at most about `MAX_LINE_POINTS`, with the last one
+    kept."""
+    distinct = [point for point, _ in groupby(points)]
+    if len(distinct) < 2:
         return ()
-    step = ceil(len(once) / MAX_LINE_POINTS)
-    return (*once[:-1:step], once[-1])
+    step = ceil(len(distinct) / MAX_LINE_POINTS)
+    return (*distinct[:-1:step], distinct[-1])
 
 
 def _as_integer(value: object) -> int | None:
-    found = as_number(value)
-    return None if found is None else round(found)
+    number = as_number(value)
+    return None if number is None else round(number)
 
 
 def _as_rows(value: object) -> list[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
-"""What a map service says, as evidence: a line for each place, and for each way or forecast.
+"""Conversion of map results to evidence: one line for each place, route or forecast.
 
-The lines are made of fixed words and of what the service gave, so that they can be quoted. Knows no
-model and makes no call.
+The lines consist of fixed words and of values from the service, so that they can be quoted. No
+model is used and no request is made.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
 _MARKDOWN_SPECIAL = re.compile(r"[!-,/:-@\[-`{-~]")
 _PUBLISHERS = {"amap": "高德地图", "offline": "Sightline 离线示例", "osm": ATTRIBUTIONS["osm"][0]}
-_FORECAST_FIELDS = {  # what is said of a day, by the names of Amap's fields
+_FORECAST_FIELDS = {  # Amap's field for each value of the message about a day
     "date": "date",
     "day": "dayweather",
     "night": "nightweather",
     "low": "nighttemp",
     "high": "daytemp",
 }
-_UNKNOWN_MESSAGES = {  # of a place that is asked about by itself, and what is said where it is not known
+_UNKNOWN_MESSAGES = {  # message for each unknown detail of a place that was requested by name
     "hours": "no hours",
     "phone": "no phone",
     "rating": "no rating",
@@ -58,20 +58,24 @@ _MODE_BY_DISTANCE_TYPE = {"0": "straight", "1": "driving", "3": "walking"}  # ty
 
 
 def search_message(search_result: PlaceSearchResult, unlocated_count: int, language: Language) -> str:
-    say, said = translator(language, "fact."), []
-    if not search_result.places and any(told.is_sample for told in search_result.results):  # which proves no absence
+    """Return a message on the extent of a search, or that the sample has no such place."""
+    translate, parts = translator(language, "fact."), []
+    # An empty sample does not prove absence.
+    if not search_result.places and any(result.is_sample for result in search_result.results):
         return empty_sample_message(language)
     if search_result.centre and search_result.centre.asked:
         reach = {
             "asked": format_distance(search_result.centre.asked),
             "far": format_distance(search_result.centre.radius),
         }
-        said.append(say("wider" if search_result.places else "not wider", **reach))
+        parts.append(translate("wider" if search_result.places else "not wider", **reach))
     if search_result.circles:
-        said.append(say("along", n=len(search_result.circles), far=format_distance(search_result.circles[0].radius)))
+        parts.append(
+            translate("along", n=len(search_result.circles), far=format_distance(search_result.circles[0].radius))
+        )
     if unlocated_count:
-        said.append(say("unplaced", n=unlocated_count))
-    return message("mark.semicolon", language).join(said)
+        parts.append(translate("unplaced", n=unlocated_count))
+    return message("mark.semicolon", language).join(parts)
 
 
 def build_place_evidence(
@@ -82,7 +86,7 @@ def build_place_evidence(
     *,
     list_unknown: bool = False,
 ) -> Evidence:
-    """A place as evidence. With `whole` it is also said what is not known of it."""
+    """Return a place as evidence. With `list_unknown` the text also lists the unknown details."""
     text = describe_place(place, centre, language, list_unknown=list_unknown)
     url = _place_url(place)
     locator = f"{place.provider}:{place.id or f'{place.lng:.6f},{place.lat:.6f}'}"
@@ -103,7 +107,7 @@ def build_place_evidence(
 
 
 def _place_url(place: Place) -> str:
-    """The page of a place at the service that knows it; "" if there is none."""
+    """Return the page of a place at its provider, or ""."""
     if place.provider == "osm":
         return osm.place_url(place.id)
     live = place.provider == "amap" and _AMAP_ID.fullmatch(place.id)
@@ -111,7 +115,11 @@ def _place_url(place: Place) -> str:
 
 
 def _format_address(place: Place) -> str:
-    """Where a place is: Chinese parts as they are written together, others parted, the smallest first."""
+    """Return the address of a place.
+
+    Chinese parts are joined without separators, from the largest; others with commas, from the
+    smallest.
+    """
     parts = list(dict.fromkeys(filter(None, (place.city, place.district, place.address))))
     return "".join(parts) if all(map(has_han, parts)) else ", ".join(reversed(parts))
 
@@ -121,27 +129,29 @@ def _build_passage(locator: str, title: str, text: str) -> Passage:
 
 
 def describe_place(place: Place, centre: SearchArea | None, language: Language, *, list_unknown: bool = False) -> str:
-    """What is known of a place, in one line of fixed words and the provider's own; in English with what
-    these mean before them."""
-    say = translator(language, "fact.")
+    """Return one line with the known details of a place, in fixed words and the provider's own.
+
+    In English the English name, type and address come first where they are known.
+    """
+    translate = translator(language, "fact.")
     kind = place.type.rsplit(";", 1)[-1]
-    where = _format_address(place)
+    address = _format_address(place)
     name = place.name
     if language == "en":
         name = f"{place.name_en} {name}" if place.name_en not in ("", name) else name
-        where = f"{place.address_en} {where}".strip()
+        address = f"{place.address_en} {address}".strip()
         kind = place.type_en or kind
     parts = {
-        "distance": say("distance", centre=centre.name, far=format_distance(place.distance)) if centre and place.distance is not None else "",
-        "rating": say("rating", n=f"{place.rating:g}") if place.rating else "",
-        "cost": say("cost", n=f"{place.cost:g}") if place.cost else "",
-        "hours": say("hours", hours=place.hours) if place.hours else "",
-        "phone": say("phone", phone=place.phone) if place.phone else "",
+        "distance": translate("distance", centre=centre.name, far=format_distance(place.distance)) if centre and place.distance is not None else "",
+        "rating": translate("rating", n=f"{place.rating:g}") if place.rating else "",
+        "cost": translate("cost", n=f"{place.cost:g}") if place.cost else "",
+        "hours": translate("hours", hours=place.hours) if place.hours else "",
+        "phone": translate("phone", phone=place.phone) if place.phone else "",
     }  # fmt: skip
-    known = [say("address", where=where) if where else "", *parts.values()]
-    if list_unknown and (missing := [say(key) for part, key in _UNKNOWN_MESSAGES.items() if not parts[part]]):
-        known.append(say("unknown", what=message("mark.list", language).join(missing)))
-    known.append(say("sample") if place.sample else "")
+    known = [translate("address", where=address) if address else "", *parts.values()]
+    if list_unknown and (missing := [translate(key) for part, key in _UNKNOWN_MESSAGES.items() if not parts[part]]):
+        known.append(translate("unknown", what=message("mark.list", language).join(missing)))
+    known.append(translate("sample") if place.sample else "")
     head = message("mark.aside", language, text=name, more=kind) if kind else name
     lines = message("mark.semicolon", language).join([head, *filter(None, known)])
     return lines + message("mark.stop", language)
@@ -149,7 +159,7 @@ def describe_place(place: Place, centre: SearchArea | None, language: Language, 
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """What an answer states, in a sentence and, of a way, what is to be done step by step."""
+    """A statement of a map result; for a route also its geometry and its numbered steps."""
 
     title: str
     text: str
@@ -160,8 +170,10 @@ class _Fact:
 def build_fact_evidence(
     results: Iterable[ToolResult], language: Language, places: Iterable[Place] = ()
 ) -> Iterator[Evidence]:
-    """What the map said that is no place: the way between two, how far it is, the weather. `places` are
-    known by other names than they were asked for by."""
+    """Yield evidence for results other than places: routes, distances and forecasts.
+
+    `places` provide names for the points of routes and distances.
+    """
     results = list(results)
     names = {
         point_key(to_gcj02(area.point)): str(item.arguments["address"]) for item in results for area in item.areas[:1]
@@ -192,36 +204,37 @@ def build_fact_evidence(
 
 def _extract_facts(result: ToolResult, names: Mapping[str, str], language: Language) -> Iterator[_Fact]:
     if result.tool in _MODE_BY_TOOL:
-        if found := parse_route(result.body):
-            yield _route_fact(result, found, names, language)
+        if parsed := parse_route(result.body):
+            yield _route_fact(result, parsed, names, language)
     elif result.tool == "maps_distance":
         yield from _distance_facts(result, names, language)
     elif result.tool == "maps_weather" and (days := parse_forecasts(result.body)):
-        say = translator(language, "fact.")
+        translate = translator(language, "fact.")
         city = str(result.body.get("city") or result.arguments["city"])
         lines = [
-            say("day", **{name: str(day.get(field, "")) for name, field in _FORECAST_FIELDS.items()}) for day in days
+            translate("day", **{name: str(day.get(field, "")) for name, field in _FORECAST_FIELDS.items()})
+            for day in days
         ]
-        title = say("weather", city=city, date=days[0].get("date", ""))
+        title = translate("weather", city=city, date=days[0].get("date", ""))
         yield _Fact(title, message("mark.semicolon", language).join(lines))
 
 
 def _route_fact(result: ToolResult, parsed: ParsedRoute, names: Mapping[str, str], language: Language) -> _Fact:
-    say = translator(language, "fact.")
-    means = _MODE_BY_TOOL[result.tool]
+    translate = translator(language, "fact.")
+    mode = _MODE_BY_TOOL[result.tool]
     start, end = (_point_name(str(result.arguments[name]), names) for name in ("origin", "destination"))
-    ends_ = {"means": say(means), "start": start, "end": end}
+    values = {"means": translate(mode), "start": start, "end": end}
     if parsed.metres is None:
-        text = say("ride", n=to_minutes(parsed.seconds or 0), **ends_)
+        text = translate("ride", n=to_minutes(parsed.seconds or 0), **values)
     else:
-        text = say("way", far=format_distance(parsed.metres), n=to_minutes(parsed.seconds or 0), **ends_)
+        text = translate("way", far=format_distance(parsed.metres), n=to_minutes(parsed.seconds or 0), **values)
     if not parsed.line:
-        text += message("mark.semicolon", language) + say("no line")
+        text += message("mark.semicolon", language) + translate("no line")
     steps = tuple(describe_steps(parsed, language))
-    way = Route(
+    route = Route(
         origin=start,
         destination=end,
-        means=means,
+        means=mode,
         metres=parsed.metres,
         seconds=parsed.seconds,
         line=parsed.line or endpoints(result),
@@ -229,58 +242,58 @@ def _route_fact(result: ToolResult, parsed: ParsedRoute, names: Mapping[str, str
         steps=steps,
     )
     numbered = (f"{n}. {step}" for n, step in enumerate(steps, 1))
-    joined = message("mark.semicolon", language).join(numbered) if len(steps) > 1 else ""
-    return _Fact(f"{say(means)}: {start} → {end}", text, way, joined)
+    steps_text = message("mark.semicolon", language).join(numbered) if len(steps) > 1 else ""
+    return _Fact(f"{translate(mode)}: {start} → {end}", text, route, steps_text)
 
 
 def describe_steps(parsed: ParsedRoute, language: Language) -> Iterator[str]:
-    """What there is to do on a way; what the map says of it itself stays as it is."""
-    say = translator(language, "fact.")
-    for part in parsed.steps:
-        if part.text:
-            yield part.text
-        elif part.transit_line and part.start and part.end:
-            yield say("ride from", line=part.transit_line, start=part.start, end=part.end)
-        elif part.transit_line:
-            yield part.transit_line
-        elif part.metres:
-            yield say("walk", far=format_distance(part.metres))
+    """Yield the steps of a route in words; instructions of the map service are unchanged."""
+    translate = translator(language, "fact.")
+    for step in parsed.steps:
+        if step.text:
+            yield step.text
+        elif step.transit_line and step.start and step.end:
+            yield translate("ride from", line=step.transit_line, start=step.start, end=step.end)
+        elif step.transit_line:
+            yield step.transit_line
+        elif step.metres:
+            yield translate("walk", far=format_distance(step.metres))
 
 
 def _distance_facts(result: ToolResult, names: Mapping[str, str], language: Language) -> Iterator[_Fact]:
-    say = translator(language, "fact.")
-    place = str(result.arguments["destination"])
+    translate = translator(language, "fact.")
+    destination = str(result.arguments["destination"])
     origins = str(result.arguments["origins"]).split("|")
-    found = parse_distances(result.body)
-    means = _MODE_BY_DISTANCE_TYPE[str(result.arguments["type"])]
-    if len(found) != len(origins):  # nobody could tell which of them is missing
+    distances = parse_distances(result.body)
+    mode = _MODE_BY_DISTANCE_TYPE[str(result.arguments["type"])]
+    if len(distances) != len(origins):  # it is unknown which of them is missing
         return
-    for origin, (metres_, time) in zip(origins, found, strict=True):
-        start, end = _point_name(origin, names), _point_name(place, names)
-        text = say("apart", means=say(means), start=start, end=end, far=format_distance(metres_))
+    for origin, (metres, time) in zip(origins, distances, strict=True):
+        start, end = _point_name(origin, names), _point_name(destination, names)
+        text = translate("apart", means=translate(mode), start=start, end=end, far=format_distance(metres))
         if time:
-            text += message("mark.comma", language) + say("minutes", n=to_minutes(time))
-        way = None
-        if means == "straight":
-            line = (_parse_point(origin), _parse_point(place))
-            way = Route(origin=start, destination=end, means="straight", metres=metres_, line=line, direct=True)  # fmt: skip
-        yield _Fact(f"{start} → {end}", text, way)
+            text += message("mark.comma", language) + translate("minutes", n=to_minutes(time))
+        route = None
+        if mode == "straight":
+            line = (_parse_point(origin), _parse_point(destination))
+            route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)  # fmt: skip
+        yield _Fact(f"{start} → {end}", text, route)
 
 
 def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, language: Language) -> tuple[Evidence, Span]:
-    """How far places are from one another, as evidence that says it in sentences, and as a table."""
-    say = translator(language, "fact.")
-    told, rows = [], [["", *distances.names], ["---"] * (len(distances.names) + 1)]
+    """Return the distances between places as evidence in sentences, and as a Markdown table."""
+    translate = translator(language, "fact.")
+    sentences, rows = [], [["", *distances.names], ["---"] * (len(distances.names) + 1)]
     for a, start in enumerate(distances.names):
         row = [start]
         for b, end in enumerate(distances.names):
-            metres_ = distances.metres[a][b]
-            row.append("–" if metres_ is None else format_distance(metres_))
-            if metres_ is not None:
-                told.append(say("apart", means=say(distances.means), start=start, end=end, far=format_distance(metres_)))  # fmt: skip
+            metres = distances.metres[a][b]
+            row.append("–" if metres is None else format_distance(metres))
+            if metres is not None:
+                sentences.append(translate("apart", means=translate(distances.means), start=start, end=end, far=format_distance(metres)))  # fmt: skip
         rows.append(row)
-    title = say("distances", means=say(distances.means))
-    text = message("mark.semicolon", language).join(told)
+    title = translate("distances", means=translate(distances.means))
+    text = message("mark.semicolon", language).join(sentences)
     locator = f"maps_distance {distances.means} {' '.join(distances.names)}"
     item = Evidence(
         id=evidence_id(EVIDENCE_KIND, "", locator),
@@ -299,11 +312,12 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
 
 
 def _escape_cell(text: str) -> str:
-    """Text in a cell of a Markdown table: nothing in it acts."""
+    """Escape a text for a cell of a Markdown table, so that nothing in it acts as markup."""
     return _MARKDOWN_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text) if text != "---" else text
 
 
 def to_minutes(seconds: int) -> int:
+    """Convert seconds to minutes, at least one."""
     return max(1, round(seconds / 60))
 
 
@@ -313,12 +327,15 @@ def _parse_point(location: str) -> Point:
 
 
 def _point_name(location: str, names: Mapping[str, str]) -> str:
-    """A place's name instead of its point, where one of that point is known."""
+    """Return the name of the place at a point "lng,lat" in GCJ-02, or its WGS-84 coordinates."""
     point = _parse_point(location)
     known = names.get(point_key(to_gcj02(point)))
     return known or f"{point.lat:.5f}, {point.lng:.5f}"
 
 
 def point_key(point: Point) -> str:
-    """A point to about ten metres, as a key; first to the six decimals that tools are told."""
+    """Return a key for a point, exact to about ten metres.
+
+    The point is first rounded to six decimals, the precision of tool arguments.
+    """
     return f"{round(point.lng, 6):.4f},{round(point.lat, 6):.4f}"

@@ -1,5 +1,4 @@
-"""The order of a day: from each place to the nearest that is left, as the map measures it; and how far
-some places are from one another."""
+"""Visiting order of places, each followed by the nearest remaining one, and distance matrices."""
 
 from __future__ import annotations
 
@@ -14,77 +13,80 @@ from research.sources.places.directions import fetch_directions, format_point, p
 from research.sources.places.service import MapTools
 from research.sources.places.tool_responses import parse_distances
 
-MAX_WALK_METRES = 3_000  # metres in a straight line up to which a day is walked
+MAX_WALK_METRES = 3_000  # in a straight line
 _DISTANCE_TYPES = {"driving": "1", "walking": "3"}
 MeasuredMode = Literal["walking", "driving"]
 DistanceFunction = Callable[[int, int], float]
 
 
 async def build_itinerary(tools: MapTools, places: Sequence[Place]) -> Itinerary:
-    """The places, the first one first, each followed by the nearest of the rest, and the ways between.
+    """Return places in visiting order, starting with the first, and the routes between them.
 
-    Where the map cannot measure them they are straight lines, and the route says why.
+    Each place is followed by the nearest of the rest. Where the map cannot measure, routes are
+    straight lines and `failure` gives the reason.
     """
     if len(places) < 2:
         return Itinerary(places=tuple(places))
-    means, trouble = choose_mode(places), None
+    mode, failed = choose_mode(places), None
     try:
-        table = await measure_distance_matrix(tools, places)
+        matrix = await measure_distance_matrix(tools, places)
     except ServiceError as error:
-        order, trouble = order_by_nearest(places), error
+        order, failed = order_by_nearest(places), error
     else:
-        order = [places[n] for n in _nearest_order(len(places), lambda a, b: _or_infinity(table.metres[a][b]))]
+        order = [places[n] for n in _nearest_order(len(places), lambda a, b: _or_infinity(matrix.metres[a][b]))]
     legs = []
     for a, b in pairwise(order):
-        if trouble and trouble.reason != "empty":  # the rest would fail as well
+        if failed and failed.reason != "empty":  # the rest would fail as well
             legs.append(_straight_leg(a, b))
             continue
         try:
-            legs.append(await _build_leg(tools, a, b, means))
+            legs.append(await _build_leg(tools, a, b, mode))
         except ServiceError as error:
-            trouble = trouble or error
+            failed = failed or error
             legs.append(_straight_leg(a, b))
-    failure = trouble.to_failure("search", "places") if trouble else None
+    failure = failed.to_failure("search", "places") if failed else None
     return Itinerary(places=tuple(order), legs=tuple(legs), failure=failure)
 
 
 async def measure_distance_matrix(tools: MapTools, places: Sequence[Place]) -> DistanceMatrix:
-    """How far each of some places is from each other: on foot where all are close together, else by
-    car, of which the way there is seldom as long as the way back. A call for each place.
+    """Measure the distances between all places, with one call for each place.
+
+    The mode is walking if all places are close together, else driving. Distances may differ by
+    direction.
 
     Raises:
-        Trouble: the map does not measure them all.
+        ServiceError: the map does not measure all distances.
     """
-    means = choose_mode(places)
+    mode = choose_mode(places)
     columns: list[list[tuple[int | None, int | None]]] = []
     for n, end in enumerate(places):
         arguments = {
             "origins": "|".join(_format_place(place) for place in places if place is not end),
             "destination": _format_place(end),
-            "type": _DISTANCE_TYPES[means],
+            "type": _DISTANCE_TYPES[mode],
         }
-        found = parse_distances((await tools.call_tool("maps_distance", arguments)).body)
-        if len(found) != len(places) - 1:
+        distances = parse_distances((await tools.call_tool("maps_distance", arguments)).body)
+        if len(distances) != len(places) - 1:
             raise ServiceError("empty", "Amap: not every way could be measured")
-        times = [(far, time or None) for far, time in found]  # Amap says 0 where it does not know
-        columns.append([*times[:n], (None, None), *times[n:]])
+        column = [(metres, seconds or None) for metres, seconds in distances]  # Amap returns 0 for an unknown duration
+        columns.append([*column[:n], (None, None), *column[n:]])
     rows = list(zip(*columns, strict=True))
     return DistanceMatrix(
         names=tuple(place.name for place in places),
-        means=means,
-        metres=tuple(tuple(far for far, _ in row) for row in rows),
-        seconds=tuple(tuple(time for _, time in row) for row in rows),
+        means=mode,
+        metres=tuple(tuple(metres for metres, _ in row) for row in rows),
+        seconds=tuple(tuple(seconds for _, seconds in row) for row in rows),
     )
 
 
 def choose_mode(places: Sequence[Place]) -> MeasuredMode:
-    """How one goes between places: on foot if all of them are close together."""
+    """Return walking if all places are close together, else driving."""
     widest = max((_straight_distance(a, b) for a in places for b in places), default=0)
     return "walking" if widest <= MAX_WALK_METRES else "driving"
 
 
 def order_by_nearest(places: Sequence[Place]) -> list[Place]:
-    """The places in the order of a day, by straight lines."""
+    """Return places in visiting order by straight-line distance."""
     order = _nearest_order(len(places), lambda a, b: _straight_distance(places[a], places[b]))
     return [places[n] for n in order]
 
@@ -102,18 +104,18 @@ def _or_infinity(distance: int | None) -> float:
 
 
 async def _build_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMode) -> Route:
-    told = await fetch_directions(tools, _place_point(start), _place_point(end), mode, ("", ""), ignore_event)
-    if (found := parse_route(told.body)) is None:
+    result = await fetch_directions(tools, _place_point(start), _place_point(end), mode, ("", ""), ignore_event)
+    if (parsed := parse_route(result.body)) is None:
         raise ServiceError("empty", "Amap: no way between two of the places")
     return Route(
         origin=start.name,
         destination=end.name,
         means=mode,
-        metres=found.metres,
-        seconds=found.seconds,
-        line=found.line or (_place_point(start), _place_point(end)),
-        direct=not found.line,
-        steps=tuple(stretch.text for stretch in found.steps if stretch.text),
+        metres=parsed.metres,
+        seconds=parsed.seconds,
+        line=parsed.line or (_place_point(start), _place_point(end)),
+        direct=not parsed.line,
+        steps=tuple(step.text for step in parsed.steps if step.text),
     )
 
 

@@ -1,7 +1,7 @@
-"""The map services that are set up, and which of them answers for a place.
+"""The configured map services, and the choice of the one that covers a place.
 
-With a key Amap answers for what it covers, OpenStreetMap for the rest; without one OpenStreetMap for all,
-if the open sources are on, and else the sample places.
+With a key Amap is used where it has coverage and OpenStreetMap elsewhere. Without a key
+OpenStreetMap is used if the open sources are on, else the sample places.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from research.sources.places.service import MapService
 
 
 class MapServices:
-    """`amap` is Amap, or the sample where no key is set; `osm` is None where it is not to be asked."""
+    """The configured map services.
+
+    `amap` is Amap, or the sample if no key is set; `osm` is None if OpenStreetMap is turned off.
+    """
 
     def __init__(self, amap: MapService, osm: MapService | None = None) -> None:
         self.amap = amap
@@ -25,52 +28,59 @@ class MapServices:
 
     @property
     def default_service(self) -> MapService:
-        """Who answers for a place of which nothing is known."""
+        """The service for a place whose location is unknown."""
         keyless = self.amap.is_offline or bool(self.amap.missing_setting)
         return self.osm if self.osm and keyless else self.amap
 
     @property
     def live_services(self) -> tuple[MapService, ...]:
-        """Who is asked over the network, the first choice first."""
-        found = (self.default_service, self.osm)
-        return tuple(one for one in dict.fromkeys(found) if one and not (one.is_offline or one.missing_setting))
+        """The services that are reached over the network, the default first."""
+        services = (self.default_service, self.osm)
+        return tuple(
+            service
+            for service in dict.fromkeys(services)
+            if service and not (service.is_offline or service.missing_setting)
+        )
 
     async def find_service(self, place: str | Point, language: Language, emit: EventEmitter) -> MapService:
-        """Who covers a named place or a WGS-84 point.
+        """Return the service that covers a named place or a WGS-84 point.
 
         Raises:
-            Trouble: nobody who is set up.
+            ServiceError: no configured service covers it.
         """
         if self.default_service is self.osm:
             return self.default_service
         if self.osm is None and self.amap.is_offline:
-            return self.amap  # the sample says itself what it does not hold
+            return self.amap  # its errors say that the sample does not contain the place
         if isinstance(place, Point):
             return await self._find_service_at(place, language, emit)
-        beyond = coverage.outside_likelihood(place)
+        likelihood = coverage.outside_likelihood(place)
         if self.osm is None:
-            if beyond == "surely":
+            if likelihood == "surely":
                 raise clarification_error("uncovered", language, place=place)
             return self.amap
-        if beyond in ("", "surely"):
-            return self.osm if beyond else self.amap
+        if likelihood in ("", "surely"):
+            return self.osm if likelihood else self.amap
         try:
-            found = (await self.osm.call_tool("maps_geo", {"address": place}, emit, language)).areas
+            areas = (await self.osm.call_tool("maps_geo", {"address": place}, emit, language)).areas
         except ServiceError:
-            return self.osm if beyond == "likely" else self.amap
-        lost = not found and beyond == "likely"
-        return self.osm if is_outside_coverage(found[:1]) or lost else self.amap
+            return self.osm if likelihood == "likely" else self.amap
+        is_unknown = not areas and likelihood == "likely"
+        return self.osm if is_outside_coverage(areas[:1]) or is_unknown else self.amap
 
     def find_distance_service(self, places: Iterable[Place]) -> MapService:
-        """Who is asked how far places are apart: nobody but OpenStreetMap of those that it has told,
-        which may lie anywhere."""
-        told = self.osm if any(place.provider == "osm" for place in places) else None
-        return told or self.amap
+        """Return the service for distances between places.
+
+        OpenStreetMap is used if any place comes from it, since that place may be outside Amap's
+        coverage.
+        """
+        osm_service = self.osm if any(place.provider == "osm" for place in places) else None
+        return osm_service or self.amap
 
     def find_fallback(self, service: MapService, error: ServiceError) -> MapService | None:
-        """Who may know a place that a service does not; None if nobody."""
-        lost = isinstance(error, UnknownPlaceError) and service is not self.osm
-        return self.osm if lost else None
+        """Return a service that may know a place that `service` does not, or None."""
+        can_fall_back = isinstance(error, UnknownPlaceError) and service is not self.osm
+        return self.osm if can_fall_back else None
 
     async def _find_service_at(self, point: Point, language: Language, emit: EventEmitter) -> MapService:
         if self.osm is None:
@@ -81,12 +91,12 @@ class MapServices:
         if coverage.is_surely_outside(point):
             return self.osm
         try:
-            shown = to_gcj02(point)
-            given = {"location": f"{shown.lng:.6f},{shown.lat:.6f}"}
-            told = await self.osm.call_tool("maps_regeocode", given, emit, language)
+            shifted = to_gcj02(point)
+            arguments = {"location": f"{shifted.lng:.6f},{shifted.lat:.6f}"}
+            result = await self.osm.call_tool("maps_regeocode", arguments, emit, language)
         except ServiceError:
             return self.amap
-        return self.amap if coverage.is_covered(str(told.body.get("country_code") or "")) else self.osm
+        return self.amap if coverage.is_covered(str(result.body.get("country_code") or "")) else self.osm
 
     def __iter__(self) -> Iterator[MapService]:
         yield self.amap
@@ -94,7 +104,7 @@ class MapServices:
             yield self.osm
 
     async def warm(self) -> None:
-        """Starts who answers first; one that does not start says why when it is asked."""
+        """Start the default service. A failed start is reported by the first call."""
         if not self.default_service.missing_setting:
             await self.default_service.warm()
 

@@ -1,8 +1,8 @@
-"""Places without a key and without the internet: a small table, written by hand, and honest about it.
+"""Sample places for use without a key or network, from a small handwritten table.
 
-It answers as the REST client does, in GCJ-02 too, so that the arguments of a tool mean the same
-whoever stands behind it; the table itself is in WGS-84. What a table cannot know (routes, the
-weather, an address elsewhere) is refused in words instead of guessed.
+The back end has the interface of the REST client, including GCJ-02, so that tool arguments mean the
+same with every back end; the table itself is in WGS-84. Requests that a table cannot answer
+(routes, weather, addresses elsewhere) raise an error.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from research.sources.places.tool_responses import parse_places
 
 TABLE_PATH = Path(__file__).resolve().parents[2] / "data" / "places.json"
 PAGE_SIZE = 25
-SAMPLE_RADIUS_METRES = 3_000  # metres around its first centre that stand for the table
-ADDRESS_RADIUS_METRES = 500  # metres within which a point has the address of an entry
+SAMPLE_RADIUS_METRES = 3_000  # radius around the first centre for `sample_places`
+ADDRESS_RADIUS_METRES = 500  # a point this close to an entry has its address
 COVERAGE_NOTE = "the offline sample only has places around 王府井, 外滩 and 西湖"
 KEY_NOTE = "set AMAP_MAPS_API_KEY to use Amap"
 
 _ENGLISH_CITIES = {"北京市": "beijing", "上海市": "shanghai", "杭州市": "hangzhou"}
 
-# What may stand in an address beside the name of a place and of the area that it lies in.
+# Words that an address may contain beside the names of a place and of its area.
 _FILLER_WORDS = re.compile(
     r"中国|附近|周边|一带|地区|商圈|步行街|大街|街道|地铁站|风景名胜区|风景区|景区|china|street|area"
     r"|\bnear\b|\bthe\b|\bin\b|的|[\s,，、·.()（）-]+"
@@ -37,64 +37,68 @@ _FILLER_WORDS = re.compile(
 
 
 class OfflineBackend:
-    """The same methods as `Amap`; every result says that it is a sample."""
+    """The sample table as a map back end; every result is marked as a sample."""
 
     name = "offline"
     description = "Sample places in China, in GCJ-02."
     is_sample = True
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
-        """The entry that an address names.
+        """Return the entries that an address names.
 
-        An address is taken for an entry only if nothing else is in it: 福州西湖 is another lake.
+        The address may contain nothing but names of the entry and its area: 福州西湖 is a different
+        lake.
 
         Raises:
-            Trouble: the table does not know it.
+            ServiceError: the table does not contain the address.
         """
-        found = [entry for entry in _all_entries() if _is_named_by(entry, address) and _is_in_city(entry, city)]
-        if not found:
+        entries = [entry for entry in _all_entries() if _is_named_by(entry, address) and _is_in_city(entry, city)]
+        if not entries:
             raise ServiceError("empty", f"{COVERAGE_NOTE}, not {address!r}; {KEY_NOTE}")
-        return self._with_source({"return": [_build_area(entry) for entry in found]})
+        return self._with_source({"return": [_build_area(entry) for entry in entries]})
 
     async def reverse_geocode(self, location: str) -> dict[str, Any]:
-        """The district of the nearest entry, if one is near."""
-        here = _parse_point(location)
-        nearest = min(_all_entries(), key=lambda entry: distance_metres(here, _entry_point(entry)))
-        if distance_metres(here, _entry_point(nearest)) > ADDRESS_RADIUS_METRES:
+        """Return the district of the nearest entry.
+
+        Raises:
+            ServiceError: no entry is near the point.
+        """
+        point = _parse_point(location)
+        nearest = min(_all_entries(), key=lambda entry: distance_metres(point, _entry_point(entry)))
+        if distance_metres(point, _entry_point(nearest)) > ADDRESS_RADIUS_METRES:
             raise ServiceError("empty", f"{COVERAGE_NOTE}, none near this point; {KEY_NOTE}")
         area = _build_area(nearest) | {"location": location}
         return self._with_source(area | {"formatted_address": f"{area['formatted_address']}附近"})
 
     async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
-        """The entries around a point, the nearest first.
+        """Return the entries around a point, nearest first.
 
         Raises:
-            Trouble: the point is nowhere near the table's places, of which nobody can say that
-                there is nothing.
+            ServiceError: the point is far from all entries, so the table cannot show an absence.
         """
-        here = _parse_point(location)
+        centre = _parse_point(location)
         by_distance = sorted(
-            (distance_metres(here, _entry_point(entry)), n) for n, entry in enumerate(_place_entries())
+            (distance_metres(centre, _entry_point(entry)), n) for n, entry in enumerate(_place_entries())
         )
         if by_distance[0][0] > max(radius, 10_000):
             raise ServiceError("empty", f"{COVERAGE_NOTE}, none near this point; {KEY_NOTE}")
-        found = [(_place_entries()[n], gap) for gap, n in by_distance if gap <= radius]
-        wanted = [_build_place(entry, gap) for entry, gap in found if _matches_keywords(entry, keywords)]
-        return self._with_source({"pois": wanted[:PAGE_SIZE]})
+        entries = [(_place_entries()[n], distance) for distance, n in by_distance if distance <= radius]
+        places = [_build_place(entry, distance) for entry, distance in entries if _matches_keywords(entry, keywords)]
+        return self._with_source({"pois": places[:PAGE_SIZE]})
 
     async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
-        """The entries that words name, in a city if one is given.
+        """Return the entries that match keywords, in a city if one is given.
 
         Raises:
-            Trouble: it is a city of which the table has nothing.
+            ServiceError: the table has no entry in that city.
         """
-        there = [entry for entry in _place_entries() if _is_in_city(entry, city)]
-        if not there:
+        entries = [entry for entry in _place_entries() if _is_in_city(entry, city)]
+        if not entries:
             raise ServiceError("empty", f"{COVERAGE_NOTE}, none in {city!r}; {KEY_NOTE}")
-        found = [
-            _build_place(entry) for entry in there if _matches_keywords(entry, keywords) and _has_type(entry, types)
+        places = [
+            _build_place(entry) for entry in entries if _matches_keywords(entry, keywords) and _has_type(entry, types)
         ]
-        return self._with_source({"pois": found[:PAGE_SIZE]})
+        return self._with_source({"pois": places[:PAGE_SIZE]})
 
     async def fetch_details(self, id: str) -> dict[str, Any]:
         for entry in _all_entries():
@@ -115,15 +119,19 @@ class OfflineBackend:
         _raise_unsupported("public transport routes")
 
     async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
-        """Straight lines, type 0; the way along roads is not in a table."""
+        """Return straight-line distances (type 0); the table has no roads.
+
+        Raises:
+            ServiceError: another type is requested.
+        """
         if type != "0":
             _raise_unsupported("road distances, only straight lines (type 0)")
-        there = _parse_point(destination)
+        target = _parse_point(destination)
         results = [
             {
                 "origin_id": str(n),
                 "dest_id": "1",
-                "distance": round(distance_metres(_parse_point(origin), there)),
+                "distance": round(distance_metres(_parse_point(origin), target)),
                 "duration": None,
             }
             for n, origin in enumerate(origins.split("|"), 1)
@@ -137,21 +145,21 @@ class OfflineBackend:
         _raise_unsupported("locations of IP addresses")
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing; no connection is open."""
 
     def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
         return result | {"crs": "gcj02", "source": self.name, "sample": self.is_sample}
 
 
 def sample_places() -> tuple[Place, ...]:
-    """The places of the table around its first centre."""
-    here = _entry_point(_load_table()["centres"][0])
-    near = [
+    """Return the places of the table around its first centre."""
+    centre = _entry_point(_load_table()["centres"][0])
+    rows = [
         _build_place(entry)
         for entry in _place_entries()
-        if distance_metres(here, _entry_point(entry)) <= SAMPLE_RADIUS_METRES
+        if distance_metres(centre, _entry_point(entry)) <= SAMPLE_RADIUS_METRES
     ]
-    body = {"pois": near, "source": OfflineBackend.name, "sample": True}
+    body = {"pois": rows, "source": OfflineBackend.name, "sample": True}
     return tuple(place for place in parse_places(body) if isinstance(place, Place))
 
 
@@ -174,12 +182,12 @@ def _place_entries() -> list[dict[str, Any]]:
 
 
 def _all_entries() -> list[dict[str, Any]]:
-    """All points, the centres first."""
+    """Return all entries, the centres first."""
     return [*_load_table()["centres"], *_place_entries()]
 
 
 def _parse_point(location: str) -> Point:
-    """The WGS-84 point of an argument, which is in GCJ-02."""
+    """Parse "lng,lat" in GCJ-02 to a WGS-84 point."""
     try:
         lng, lat = location.split(",")
         return from_gcj02(Point(float(lng), float(lat)))
@@ -196,7 +204,7 @@ def _format_location(entry: dict[str, Any]) -> str:
     return f"{point.lng:.6f},{point.lat:.6f}"
 
 
-# Words
+# Matching
 
 
 def _entry_names(entry: dict[str, Any]) -> Iterable[str]:
@@ -204,16 +212,16 @@ def _entry_names(entry: dict[str, Any]) -> Iterable[str]:
 
 
 def _is_named_by(entry: dict[str, Any], address: str) -> bool:
-    """Whether an address is a name of the entry, with no more than its area around it."""
-    asked = to_simplified(address).lower()
+    """Return whether an address consists of a name of the entry and at most its area."""
+    text = to_simplified(address).lower()
     for name in sorted(_entry_names(entry), key=len, reverse=True):
-        if name in asked and not _remaining_text(entry, asked.replace(name, " ", 1)):
+        if name in text and not _remaining_text(entry, text.replace(name, " ", 1)):
             return True
     return False
 
 
 def _remaining_text(entry: dict[str, Any], text: str) -> str:
-    """What remains of an address without the area of an entry and words that say nothing."""
+    """Return the text without the entry's area and without filler words."""
     for area in (entry["province"], entry["city"], entry["district"]):
         text = text.replace(area, " ").replace(area[:-1], " ")
     text = text.replace(entry["address"].lower() or " ", " ")
@@ -221,27 +229,33 @@ def _remaining_text(entry: dict[str, Any], text: str) -> str:
 
 
 def _is_in_city(entry: dict[str, Any], city: str) -> bool:
-    """Whether an entry is in a city that is given by its name or its adcode."""
-    asked = to_simplified(city).strip().lower().removesuffix("市")
-    if asked.isdecimal():
-        return str(entry["adcode"]).startswith(asked.rstrip("0"))
+    """Return whether an entry is in a city given by name or adcode; True without a city."""
+    city_name = to_simplified(city).strip().lower().removesuffix("市")
+    if city_name.isdecimal():
+        return str(entry["adcode"]).startswith(city_name.rstrip("0"))
     areas = [entry[name] for name in ("province", "city", "district")]
-    return not asked or asked == _ENGLISH_CITIES[entry["city"]] or any(asked in (area, area[:-1]) for area in areas)
+    return (
+        not city_name
+        or city_name == _ENGLISH_CITIES[entry["city"]]
+        or any(city_name in (area, area[:-1]) for area in areas)
+    )
 
 
 def _matches_keywords(entry: dict[str, Any], keywords: str) -> bool:
-    """Whether any of the words that | parts is in what is known of an entry."""
+    """Return whether the name, type or tags of an entry contain any of the keywords separated by
+    "|"."""
     words = [word.strip().lower() for word in to_simplified(keywords).split("|") if word.strip()]
-    known = " ".join((*_entry_names(entry), entry["type"].lower(), *entry["tags"]))
-    return not words or any(all(part in known for part in word.split()) for word in words)
+    searchable = " ".join((*_entry_names(entry), entry["type"].lower(), *entry["tags"]))
+    return not words or any(all(part in searchable for part in word.split()) for word in words)
 
 
 def _has_type(entry: dict[str, Any], types: str) -> bool:
-    """Whether an entry is of a type that is given by its code, which zeros may end, or by name."""
-    asked = [kind.strip() for kind in to_simplified(types).split("|") if kind.strip()]
-    return not asked or any(
+    """Return whether an entry has one of the types, each given by code (trailing zeros ignored) or
+    name."""
+    requested = [kind.strip() for kind in to_simplified(types).split("|") if kind.strip()]
+    return not requested or any(
         str(entry["typecode"]).startswith(kind.rstrip("0")) if kind.isdecimal() else kind in entry["type"]
-        for kind in asked
+        for kind in requested
     )
 
 
@@ -249,9 +263,9 @@ def _has_type(entry: dict[str, Any], types: str) -> bool:
 
 
 def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
-    outer = "" if entry["province"] == entry["city"] else entry["province"]
+    province = "" if entry["province"] == entry["city"] else entry["province"]
     return {
-        "formatted_address": f"{outer}{entry['city']}{entry['district']}{entry['name']}",
+        "formatted_address": f"{province}{entry['city']}{entry['district']}{entry['name']}",
         "country": "中国",
         "province": entry["province"],
         "city": entry["city"],
@@ -264,7 +278,7 @@ def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_place(entry: dict[str, Any], distance: float | None = None) -> dict[str, Any]:
-    """An entry with the fields of Amap's places; what the table does not know is empty."""
+    """Return an entry with the fields of an Amap place; unknown fields are empty."""
     return {
         "id": entry["id"],
         "name": entry["name"],

@@ -1,7 +1,7 @@
-"""Opening hours as OpenStreetMap writes them, in plain words.
+"""Description of OpenStreetMap's opening hours in words.
 
-Only the simple and frequent forms are put in words: days, hours, and what is closed when. Any other is
-shown as it was written (https://wiki.openstreetmap.org/wiki/Key:opening_hours/specification).
+Only simple and frequent forms are described: days, times, and closures. Any other form is returned
+unchanged. Format: https://wiki.openstreetmap.org/wiki/Key:opening_hours/specification.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _RULE = re.compile(rf"(?:(?P<days>{_DAYS})\s*)?(?:(?P<times>{_TIME_SPANS})|(?P<o
 
 
 def describe_hours(hours: str, language: Language) -> str:
-    """Hours in words, or as they were written where they are not of a simple form."""
+    """Return opening hours in words, or unchanged if their form is not supported."""
     if hours.strip() == "24/7":
         return message("hours.always", language)
-    told = [_describe_rule(rule.strip(), language) for rule in hours.strip().strip(";").split(";")]
-    if not all(told):
+    rules = [_describe_rule(rule.strip(), language) for rule in hours.strip().strip(";").split(";")]
+    if not all(rules):
         return hours
-    return message("mark.semicolon", language).join(told)
+    return message("mark.semicolon", language).join(rules)
 
 
 def _describe_rule(rule: str, language: Language) -> str:
-    """A rule in words; "" of one that is not simple."""
-    found = _RULE.fullmatch(rule)
-    if not found or not (found["times"] or found["off"]):
+    """Return a rule in words, or "" if its form is not supported."""
+    match = _RULE.fullmatch(rule)
+    if not match or not (match["times"] or match["off"]):
         return ""
-    say = translator(language, "hours.")
-    spans = [span.strip() for span in (found["days"] or "").split(",") if span.strip()]
+    translate = translator(language, "hours.")
+    spans = [span.strip() for span in (match["days"] or "").split(",") if span.strip()]
     if any("-" in span and _is_holiday(span) for span in spans):
         return ""
     days = message("mark.list", language).join(_describe_days(span, language) for span in spans)
-    when = say("closed") if found["off"] else re.sub(r",\s*", ", ", found["times"]).replace("-", "–")
-    return f"{days or say('daily')} {when}"
+    times = translate("closed") if match["off"] else re.sub(r",\s*", ", ", match["times"]).replace("-", "–")
+    return f"{days or translate('daily')} {times}"
 
 
 def _is_holiday(span: str) -> bool:
@@ -48,6 +48,6 @@ def _is_holiday(span: str) -> bool:
 
 
 def _describe_days(span: str, language: Language) -> str:
-    say = translator(language, "hours.")
+    translate = translator(language, "hours.")
     first, _, last = span.partition("-")
-    return say("to", first=say(first), last=say(last)) if last else say(first)
+    return translate("to", first=translate(first), last=translate(last)) if last else translate(first)

@@ -1,9 +1,9 @@
-"""OpenStreetMap without a key: Nominatim for names, Overpass for what is around a point.
+"""OpenStreetMap without a key: Nominatim for names, Overpass for places around a point.
 
-Answers as `Amap` does, but in WGS-84, which they declare, as OpenStreetMap has it. Names, kinds and hours
-come in several languages, for whoever reads the answer to choose from. Formats and usage policies:
+Results have the fields of Amap's, but points are in WGS-84, which is declared. Names, kinds and
+hours are given in several languages for the reader to choose from. Formats and usage policies:
 https://nominatim.org/release-docs/latest/api/Output/ (jsonv2),
-https://operations.osmfoundation.org/policies/nominatim/ (one request a second at most, no
+https://operations.osmfoundation.org/policies/nominatim/ (at most one request per second, no
 autocompletion), https://wiki.openstreetmap.org/wiki/Overpass_API/Overpass_QL.
 """
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 NOMINATIM_URL = "https://nominatim.openstreetmap.org"
 OVERPASS_URL = "https://overpass-api.de"
-RATE_LIMITERS = RateLimiter(1.0), RateLimiter(1.0)  # of Nominatim and of Overpass, for the whole process
-MAX_WAIT_SECONDS = 30.0  # seconds that a request waits for its turn at most
-MAX_NAME_CHARS = 200  # characters of a name that is asked for
-MAX_AREAS = 5  # candidates of a name
+RATE_LIMITERS = RateLimiter(1.0), RateLimiter(1.0)  # Nominatim's and Overpass's, shared by the process
+MAX_WAIT_SECONDS = 30.0  # wait for the rate limiter
+MAX_NAME_CHARS = 200  # of a name in a query
+MAX_AREAS = 5  # candidates for one name
 PAGE_SIZE = 25  # places in an answer
-MAX_ELEMENTS = 300  # elements that Overpass gives at most
-MAX_QUERY_BYTES = 67_108_864  # bytes that Overpass may take for a query
-MAX_CITY_RADIUS_METRES = 8_000  # metres around the middle of a city that count as the city
-MAX_RADIUS_METRES = 20_000  # metres around a point that are searched
-MIN_RELATIVE_IMPORTANCE = 0.75  # of the importance of the first candidate, below which another is not what is meant
-MIN_STATE_DEGREES = 0.7  # degrees that a state extends at least which is more than a city
+MAX_ELEMENTS = 300  # in one response of Overpass
+MAX_QUERY_BYTES = 67_108_864  # memory of Overpass for one query
+MAX_CITY_RADIUS_METRES = 8_000  # maximum radius of a city around its centre
+MAX_RADIUS_METRES = 20_000  # of a search around a point
+MIN_RELATIVE_IMPORTANCE = 0.75  # relative to the most important candidate
+MIN_STATE_DEGREES = 0.7  # minimum extent of a state that is larger than a city
 
 _ID = re.compile(r"([NWR])(\d{1,12})")
 _ELEMENT_TYPES = {"N": "node", "W": "way", "R": "relation"}
@@ -50,7 +50,7 @@ _UNSUPPORTED_PREFIX = "OpenStreetMap's open services are asked for no "
 
 
 class OpenStreetMapBackend:
-    """Asks Nominatim and Overpass; `timeout` (seconds) is for each request."""
+    """OpenStreetMap as a map back end. `timeout_seconds` applies to each request."""
 
     name = "osm"
     description = "Places anywhere, by OpenStreetMap, in WGS-84."
@@ -70,53 +70,55 @@ class OpenStreetMapBackend:
         self._rate_limiters = rate_limiters
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
-        """What a name may mean, the likeliest first; `level` says how large it is, in Amap's words."""
-        found = await self._search_name(f"{address}, {city}" if city else address, MAX_AREAS)
-        return self._with_source({"return": _select_likely([_parse_area(row) for row in found], address)})
+        """Return the likely meanings of a name, the likeliest first; `level` is their size in
+        Amap's terms."""
+        rows = await self._search_name(f"{address}, {city}" if city else address, MAX_AREAS)
+        return self._with_source({"return": _select_likely([_parse_area(row) for row in rows], address)})
 
     async def reverse_geocode(self, location: str) -> dict[str, Any]:
         point = _parse_point(location)
-        asked = {"lat": f"{point.lat:.6f}", "lon": f"{point.lng:.6f}", "zoom": "18"}
-        row = await self._request_object("/reverse", asked | _detail_parameters(""))
+        parameters = {"lat": f"{point.lat:.6f}", "lon": f"{point.lng:.6f}", "zoom": "18"}
+        row = await self._request_object("/reverse", parameters | _detail_parameters(""))
         if "lat" not in row:
             raise ServiceError("empty", "OpenStreetMap: no address at this point")
         return self._with_source(_parse_area(row) | {"location": location})
 
     async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
-        """Places around a point, the nearest first."""
-        here, reach = _parse_point(location), min(radius, MAX_RADIUS_METRES)
-        found, cut = await self._search_circle(here, reach, _split_keywords(keywords), "")
-        while cut and reach > 100:  # the nearest may be among those that were left out
-            reach //= 3
-            closer, cut = await self._search_circle(here, reach, _split_keywords(keywords), "")
-            found = closer or found
-            cut = cut and bool(closer)
-        found.sort(key=lambda row: row["distance"])
-        return self._with_source({"pois": found[:PAGE_SIZE]})
+        """Return places around a point, nearest first."""
+        centre, search_radius = _parse_point(location), min(radius, MAX_RADIUS_METRES)
+        places, truncated = await self._search_circle(centre, search_radius, _split_keywords(keywords), "")
+        while truncated and search_radius > 100:  # the nearest places may be among the omitted ones
+            search_radius //= 3
+            closer_places, truncated = await self._search_circle(centre, search_radius, _split_keywords(keywords), "")
+            places = closer_places or places
+            truncated = truncated and bool(closer_places)
+        places.sort(key=lambda row: row["distance"])
+        return self._with_source({"pois": places[:PAGE_SIZE]})
 
     async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
-        """Places by words, the best known first; in a city within `CITY` metres of its middle."""
+        """Return places that match keywords, best known first; with a city only those within its
+        radius."""
         if not city:
-            found = [_parse_place(row) for row in await self._search_name(keywords, PAGE_SIZE)]
-            return self._with_source({"pois": found})
-        centre, reach = await self._locate_city(city)
+            places = [_parse_place(row) for row in await self._search_name(keywords, PAGE_SIZE)]
+            return self._with_source({"pois": places})
+        centre, city_radius = await self._locate_city(city)
         words = _split_keywords(keywords)
-        known, _ = await self._search_circle(centre, reach, words, '["wikidata"]')
-        if len(known) < PAGE_SIZE:
-            known += (await self._search_circle(centre, reach, words, ""))[0]
-        unlike = {row["id"]: row for row in reversed(known)}
-        found = sorted(unlike.values(), key=lambda row: (-row["fame"], row["distance"]))[:PAGE_SIZE]
-        for row in found:
+        candidates, _ = await self._search_circle(centre, city_radius, words, '["wikidata"]')
+        if len(candidates) < PAGE_SIZE:
+            candidates += (await self._search_circle(centre, city_radius, words, ""))[0]
+        by_id = {row["id"]: row for row in reversed(candidates)}
+        places = sorted(by_id.values(), key=lambda row: (-row["fame"], row["distance"]))[:PAGE_SIZE]
+        for row in places:
             del row["distance"]
-        return self._with_source({"pois": found, "radius": reach})
+        return self._with_source({"pois": places, "radius": city_radius})
 
     async def fetch_details(self, id: str) -> dict[str, Any]:
         if not _ID.fullmatch(id):
             raise ServiceError("empty", "OpenStreetMap: an id is N, W or R and a number")
-        found = await self._request_rows("/lookup", {"osm_ids": id} | _detail_parameters(""))
-        if not found:
+        rows = await self._request_rows("/lookup", {"osm_ids": id} | _detail_parameters(""))
+        if not rows:
             raise ServiceError("empty", "OpenStreetMap: no place has this id")
-        return self._with_source(_parse_place(found[0]))
+        return self._with_source(_parse_place(rows[0]))
 
     async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]:
         _raise_unsupported("walking routes")
@@ -131,15 +133,19 @@ class OpenStreetMapBackend:
         _raise_unsupported("public transport")
 
     async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
-        """Straight lines, type 0."""
+        """Return straight-line distances (type 0).
+
+        Raises:
+            ServiceError: another type is requested.
+        """
         if type != "0":
             _raise_unsupported("road distances, only for straight lines (type 0)")
-        there = _parse_point(destination)
-        measured = [
-            {"origin_id": str(n), "dest_id": "1", "distance": round(distance_metres(_parse_point(origin), there))}
+        target = _parse_point(destination)
+        results = [
+            {"origin_id": str(n), "dest_id": "1", "distance": round(distance_metres(_parse_point(origin), target))}
             for n, origin in enumerate(origins.split("|"), 1)
         ]
-        return self._with_source({"results": measured})
+        return self._with_source({"results": results})
 
     async def fetch_forecast(self, city: str) -> dict[str, Any]:
         _raise_unsupported("weather")
@@ -154,8 +160,8 @@ class OpenStreetMapBackend:
     # Nominatim
 
     async def _search_name(self, words: str, limit: int) -> list[dict[str, Any]]:
-        asked = {"q": words[:MAX_NAME_CHARS], "limit": str(limit)} | _detail_parameters(words)
-        return await self._request_rows("/search", asked)
+        parameters = {"q": words[:MAX_NAME_CHARS], "limit": str(limit)} | _detail_parameters(words)
+        return await self._request_rows("/search", parameters)
 
     async def _request_object(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
         await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
@@ -163,26 +169,26 @@ class OpenStreetMapBackend:
 
     async def _request_rows(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
-        found = await self._nominatim.get_rows("Nominatim", path, parameters)
-        return [row for row in found if _has_location(row)]
+        rows = await self._nominatim.get_rows("Nominatim", path, parameters)
+        return [row for row in rows if _has_location(row)]
 
     async def _locate_city(self, city: str) -> tuple[Point, int]:
-        """The middle of a city, by its name or its id, and how far it reaches."""
+        """Return the centre of a city, given by name or id, and its radius in metres."""
         if _ID.fullmatch(city):
-            found = await self._request_rows("/lookup", {"osm_ids": city} | _detail_parameters(""))
+            rows = await self._request_rows("/lookup", {"osm_ids": city} | _detail_parameters(""))
         else:
-            found = await self._search_name(city, 1)
-        if not found:
+            rows = await self._search_name(city, 1)
+        if not rows:
             raise ServiceError("empty", f"OpenStreetMap: no city {city!r}")
-        point = Point(_as_number(found[0]["lon"]), _as_number(found[0]["lat"]))
-        return point, _city_radius(found[0])
+        point = Point(_as_number(rows[0]["lon"]), _as_number(rows[0]["lat"]))
+        return point, _city_radius(rows[0])
 
     # Overpass
 
     async def _search_circle(
         self, centre: Point, radius: int, words: list[str], extra_filter: str
     ) -> tuple[list[dict[str, Any]], bool]:
-        """Places of some kinds or names around a point, and whether some were left out."""
+        """Return places around a point by kind or name, and whether the result was truncated."""
         await self._rate_limiters[1].acquire("Overpass", ignore_event, MAX_WAIT_SECONDS)
         query = _build_query(centre, radius, words, extra_filter, round(self._timeout_seconds))
         answer = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
@@ -194,23 +200,23 @@ class OpenStreetMapBackend:
             raise ServiceError("timeout", f"Overpass: {remark[:200]}", is_retryable=True)
         if "error" in remark:
             raise ServiceError("unavailable", f"Overpass: {remark[:200]}", is_retryable=True)
-        found = [place for row in keep_objects(elements) if (place := _parse_element(row, centre))]
-        return found, len(elements) >= MAX_ELEMENTS
+        places = [place for row in keep_objects(elements) if (place := _parse_element(row, centre))]
+        return places, len(elements) >= MAX_ELEMENTS
 
     def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
         return result | {"crs": "wgs84", "source": self.name, "sample": self.is_sample}
 
 
 def build_backend(settings: Settings) -> OpenStreetMapBackend | None:
-    """OpenStreetMap, if the open sources are on."""
+    """Return the OpenStreetMap back end, or None if the open sources are off."""
     if not settings.opened:
         return None
     from research.http.client import ServiceClient
 
-    wait, contact = settings.search_timeout / 2, settings.contact
-    names = ServiceClient(settings.nominatim_url or NOMINATIM_URL, timeout_seconds=wait, contact=contact)
-    around = ServiceClient(settings.overpass_url or OVERPASS_URL, timeout_seconds=wait, contact=contact)
-    return OpenStreetMapBackend(names, around, timeout_seconds=wait)
+    timeout, contact = settings.search_timeout / 2, settings.contact
+    nominatim = ServiceClient(settings.nominatim_url or NOMINATIM_URL, timeout_seconds=timeout, contact=contact)
+    overpass = ServiceClient(settings.overpass_url or OVERPASS_URL, timeout_seconds=timeout, contact=contact)
+    return OpenStreetMapBackend(nominatim, overpass, timeout_seconds=timeout)
 
 
 def _raise_unsupported(feature: str) -> NoReturn:
@@ -218,7 +224,7 @@ def _raise_unsupported(feature: str) -> NoReturn:
 
 
 def _detail_parameters(words: str) -> dict[str, str]:
-    """What answers have to hold, and in which language addresses are."""
+    """Return the parameters for the level of detail and the language of addresses."""
     return {
         "format": "jsonv2", "addressdetails": "1", "namedetails": "1", "extratags": "1",
         "accept-language": _LANGUAGES["zh" if not words or has_han(words) else "en"],
@@ -230,24 +236,25 @@ def _split_keywords(keywords: str) -> list[str]:
 
 
 def _build_query(centre: Point, radius: int, words: list[str], extra_filter: str, seconds: int) -> str:
-    """What Overpass is asked. Only words that no kind is known for are put in, as parts of a name."""
-    sought, names = kinds.find_kinds(words)
+    """Return the Overpass query. Keywords that denote no kind are matched against names."""
+    found_kinds, names = kinds.find_kinds(words)
     circle = f"(around:{radius},{centre.lat:.6f},{centre.lng:.6f});"
-    filters = [kind.overpass_filter for kind in sought]
+    filters = [kind.overpass_filter for kind in found_kinds]
     filters += [f'["name"~"{name}",i]' for name in map(_plain_words, names) if name]
     if words and not filters:
         raise ServiceError("empty", "OpenStreetMap: the words have no letters to look for")
     filters = filters or list(_DEFAULT_FILTERS)
-    union = "".join(f"nwr{one}{extra_filter}{circle}" for one in filters)
+    union = "".join(f"nwr{tag_filter}{extra_filter}{circle}" for tag_filter in filters)
     return f"[out:json][timeout:{seconds}][maxsize:{MAX_QUERY_BYTES}];({union});out center {MAX_ELEMENTS};"
 
 
 def _plain_words(name: str) -> str:
-    """A text of letters and digits, which means itself in a pattern and ends no string."""
+    """Return only the letters and digits of a text, which are safe in a pattern within a quoted
+    string."""
     return " ".join(re.sub(r"[\W_]", " ", name).split())
 
 
-# What comes back
+# Results
 
 
 def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -275,11 +282,11 @@ def _display_name(row: Mapping[str, Any]) -> str:
 
 
 def _area_level(row: Mapping[str, Any]) -> str:
-    """How large a place is, in the words of Amap's levels; "兴趣点" is none that has a level."""
+    """Return the size of a place as a level in Amap's terms; "兴趣点" for a place without a level."""
     if row.get("category") not in ("boundary", "place"):
         return "兴趣点"
     rank, box = _as_number(row.get("place_rank"), 30), _bounding_box(row)
-    level = next((level for most, level in _LEVEL_BY_RANK if rank <= most), "热点商圈")
+    level = next((level for max_rank, level in _LEVEL_BY_RANK if rank <= max_rank), "热点商圈")
     small = bool(box) and max(box[2] - box[0], box[3] - box[1]) < MIN_STATE_DEGREES
     tagged = _as_tags(row.get("extratags")).get("linked_place")
     if level == "省" and "city" in (row.get("addresstype"), tagged):
@@ -288,18 +295,21 @@ def _area_level(row: Mapping[str, Any]) -> str:
 
 
 def _select_likely(areas: list[dict[str, Any]], address: str) -> list[dict[str, Any]]:
-    """The candidates without those that are much less known than the first, or the same place once
-    more as a larger one; a city before the state that has its name."""
-    least = MIN_RELATIVE_IMPORTANCE * max((row["importance"] for row in areas), default=0.0)
-    likely = [row for row in areas if row["importance"] >= least]
+    """Return the likely candidates for a name, a city before the state of the same name.
+
+    Candidates that are much less important than the first, or the same place as another one, are
+    omitted.
+    """
+    minimum = MIN_RELATIVE_IMPORTANCE * max((row["importance"] for row in areas), default=0.0)
+    likely = [row for row in areas if row["importance"] >= minimum]
     likely.sort(key=lambda row: row["level"] in ("国家", "省"))
     if likely[:1] and likely[0]["level"] == "省" and coverage.is_foreign_city(address):
         likely[0]["level"] = "市"  # such as Tokyo, which is a prefecture
-    kept: list[dict[str, Any]] = []
+    distinct: list[dict[str, Any]] = []
     for row in likely:
-        if not any(_is_within(one, row) or _is_within(row, one) for one in kept):
-            kept.append(row)
-    return kept
+        if not any(_is_within(other, row) or _is_within(row, other) for other in distinct):
+            distinct.append(row)
+    return distinct
 
 
 def _is_within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
@@ -308,7 +318,7 @@ def _is_within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
 
 
 def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A place of Nominatim's, whose tags are spread over several fields."""
+    """Convert a row of Nominatim, whose tags are spread over several fields."""
     tags = _as_tags(row.get("extratags")) | _as_tags(row.get("namedetails"))
     tags.setdefault("name", _display_name(row))
     if isinstance(category := row.get("category"), str):
@@ -322,17 +332,17 @@ def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse_element(row: Mapping[str, Any], centre: Point) -> dict[str, Any] | None:
-    """An element of Overpass's: a node has a point, others have one of their middle."""
-    middle = row.get("center") if isinstance(row.get("center"), dict) else row
-    assert isinstance(middle, Mapping)
-    lng, lat = _as_number(middle.get("lon")), _as_number(middle.get("lat"))
+    """Convert an element of Overpass. A node has a point, other elements have a centre."""
+    centre_point = row.get("center") if isinstance(row.get("center"), dict) else row
+    assert isinstance(centre_point, Mapping)
+    lng, lat = _as_number(centre_point.get("lon")), _as_number(centre_point.get("lat"))
     kind, number = _as_text(row.get("type")), _as_text(row.get("id"))
     if math.isnan(lng) or math.isnan(lat) or kind not in _ELEMENT_TYPES.values():
         return None
     point = Point(lng, lat)
     place = _build_place(f"{kind[0].upper()}{number}", _as_tags(row.get("tags")), _format_point(point))
-    named = place["name"] or place["kinds"]
-    return place | {"distance": round(distance_metres(centre, point))} if named else None
+    is_useful = place["name"] or place["kinds"]
+    return place | {"distance": round(distance_metres(centre, point))} if is_useful else None
 
 
 def _build_place(osm_id: str, tags: dict[str, str], location: str) -> dict[str, Any]:
@@ -372,13 +382,13 @@ def _osm_id(row: Mapping[str, Any]) -> str:
 
 
 def place_url(osm_id: str) -> str:
-    """The page of a place; "" of what is no id of one."""
-    found = _ID.fullmatch(osm_id)
-    return f"https://www.openstreetmap.org/{_ELEMENT_TYPES[found[1]]}/{found[2]}" if found else ""
+    """Return the page of a place, or "" if the id is invalid."""
+    match = _ID.fullmatch(osm_id)
+    return f"https://www.openstreetmap.org/{_ELEMENT_TYPES[match[1]]}/{match[2]}" if match else ""
 
 
 def _bounding_box(row: Mapping[str, Any]) -> list[float]:
-    """Degrees west, south, east, north. Nominatim says south, north, west, east."""
+    """Return west, south, east, north in degrees; Nominatim's order is south, north, west, east."""
     box = row.get("boundingbox")
     if not isinstance(box, list) or len(box) != 4:
         return []
@@ -387,12 +397,12 @@ def _bounding_box(row: Mapping[str, Any]) -> list[float]:
 
 
 def _city_radius(row: Mapping[str, Any]) -> int:
-    """Metres from the middle of a city to where it ends, `CITY` at most."""
+    """Return the radius of a city in metres, at most `MAX_CITY_RADIUS_METRES`."""
     box = _bounding_box(row)
     if not box:
         return MAX_CITY_RADIUS_METRES
-    across = distance_metres(Point(box[0], box[1]), Point(box[2], box[3]))
-    return max(1_000, min(MAX_CITY_RADIUS_METRES, round(across / 2)))
+    diagonal = distance_metres(Point(box[0], box[1]), Point(box[2], box[3]))
+    return max(1_000, min(MAX_CITY_RADIUS_METRES, round(diagonal / 2)))
 
 
 def _has_location(row: Mapping[str, Any]) -> bool:
@@ -417,7 +427,7 @@ def _parse_point(location: str) -> Point:
 
 
 def _as_tags(value: object) -> dict[str, str]:
-    """Tags as one line of text each; whatever else stands there is left out."""
+    """Return tags as single lines of text, without values of other types."""
     tags = value.items() if isinstance(value, dict) else ()
     return {str(key): text for key, item in tags if (text := _as_text(item))}
 
@@ -429,7 +439,7 @@ def _as_text(value: object) -> str:
 
 
 def _as_number(value: object, default: float = math.nan) -> float:
-    """A number, or what stands for one that is none."""
+    """Return a finite number, or the default."""
     try:
         number = float(_as_text(value))
     except ValueError:

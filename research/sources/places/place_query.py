@@ -1,6 +1,8 @@
-"""What questions for a map are read from: kinds of place, frames of questions, and the score of a reading.
+"""Shared parts of the place query parsers: kinds of place, question frames, and the score of a
+reading.
 
-Knows no language's grammar: `questions_zh` and `questions_en` make readings, `questions` chooses one.
+The parts are independent of grammar: `questions_zh` and `questions_en` produce readings,
+`questions` chooses one.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from research.core.records import Language
 from research.core.text.lexicon import LexiconEntry, lexicon_entries
 from research.core.text.quantities import find_measures
 
-BESIDE_METRES, NEAR_METRES, WITHIN_METRES = 500, 2000, 5000  # metres around a place: right beside it, near it, in it
-_MIN_RADIUS_METRES, _MAX_RADIUS_METRES = 100, 50_000  # what a map service takes
+BESIDE_METRES, NEAR_METRES, WITHIN_METRES = 500, 2000, 5000  # radius for "beside", "near" and "in" a place
+_MIN_RADIUS_METRES, _MAX_RADIUS_METRES = 100, 50_000  # limits of the map services
 _METRES_PER_MINUTE = {"walking": 80, "bicycling": 250, "driving": 500}
-_MAX_TRAVEL_SECONDS = 2 * 3600  # seconds; what is longer is no way, as in 24小时药店
+_MAX_TRAVEL_SECONDS = 2 * 3600  # a longer duration is not a travel time, as in 24小时药店
 
 _MOTION_VERB = r"(?:get|go|be|walk|drive|cycle|travel|reach|visit|see|take|come|head|the (?:way|road))\b"
 
@@ -30,13 +32,14 @@ RequestedMode = Literal["walking", "driving", "bicycling", "transit", ""]
 
 @dataclass(frozen=True, slots=True)
 class PlaceQuery:
-    """What a question wants of a map.
+    """A question for a map service.
 
-    `act`: places of a kind around a place or in it; where a place is; what is known of a named place
-    (hours, phone, price); the way from one to another; how far it is; what lies between two; a day's
-    route. `place` is the centre or the origin, or the place that is asked about, and empty if the
-    question names none: to be asked back. `to` is the destination or the second place. `stops` are the
-    places a route is to pass.
+    `intent` is one of: places of a kind around or in a place (near); the location of a place
+    (where); its details, such as hours, phone or price (details); the route between two places
+    (way); their distance (distance); places between the two (between); an itinerary for a day
+    (route). `place` is the centre, the origin or the place in question; empty if the question names
+    none, which requires a follow-up question. `destination` is the second place. `stops` are the
+    places on an itinerary.
     """
 
     place: str
@@ -51,14 +54,17 @@ class PlaceQuery:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading:
-    """One way to read a question, and what speaks for and against it: see `tests/sources/places/fit.py`."""
+    """One interpretation of a question, with features for and against it.
+
+    The weights of the features are fitted by `tests/sources/places/fit.py`.
+    """
 
     query: PlaceQuery
     features: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
-        """Above 0 the question wants this."""
+        """Score of the reading; the question has this meaning if it is above 0."""
         bias, weights = _load_weights()
         return bias + sum(weights.get(name, 0.0) * value for name, value in self.features.items())
 
@@ -71,7 +77,7 @@ def _load_weights() -> tuple[float, Mapping[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class PurposeMatch:
-    """A purpose and the stretch of the text that names it."""
+    """A purpose and the span of the text that names it."""
 
     purpose: LexiconEntry
     start: int
@@ -79,13 +85,14 @@ class PurposeMatch:
 
 
 def list_purposes() -> tuple[LexiconEntry, ...]:
-    """What may be looked for, as the lexicon has it."""
+    """Return the lexicon entries for things that can be searched for."""
     return lexicon_entries("venue", "named", "food", "deed", "for", "any")
 
 
 @lru_cache(2)
 def _purpose_pattern(language: Language) -> tuple[re.Pattern[str], dict[str, LexiconEntry]]:
-    """Finds the words of all purposes, the longest first, and tells whose they are."""
+    """Compile a pattern of all purpose words, longest first, and map each word to its lexicon
+    entry."""
     by_word: dict[str, LexiconEntry] = {}
     for purpose in list_purposes():
         for word in purpose.spellings(language):
@@ -105,25 +112,32 @@ def _pluralise(word: str) -> str:
 
 
 def find_purposes(text: str, language: Language) -> list[PurposeMatch]:
+    """Return the purposes that a text names, in order."""
     pattern, by_word = _purpose_pattern(language)
-    found = ((m, by_word.get(re.sub(r"[\s-]+", " ", m[0].lower()))) for m in pattern.finditer(text))
-    found = ((m, p or by_word.get(m[0].lower())) for m, p in found)
-    return [PurposeMatch(purpose, m.start(), m.end()) for m, purpose in found if purpose]
+    entries = ((m, by_word.get(re.sub(r"[\s-]+", " ", m[0].lower()))) for m in pattern.finditer(text))
+    entries = ((m, p or by_word.get(m[0].lower())) for m, p in entries)
+    return [PurposeMatch(purpose, m.start(), m.end()) for m, purpose in entries if purpose]
 
 
 def search_keywords(matches: Iterable[PurposeMatch]) -> tuple[str, ...]:
-    """Kinds of place before things to do, these before whom it is for, these before any place."""
+    """Return the keywords of the most specific purposes in a question.
+
+    Kinds of place take precedence over activities, then target groups, then "any place".
+    """
     matches = list(matches)
     for kinds in (("venue", "named", "food"), ("deed",), ("for",), ("any",)):
         words = [w for f in matches if f.purpose.primary_use in kinds for w in f.purpose.keywords]
-        sights = kinds[0] == "venue" and "景点" in words and any(f.purpose.primary_use == "for" for f in matches)
-        if words and not (sights and len({f.purpose for f in matches}) == 2):
+        is_generic_sight = (
+            kinds[0] == "venue" and "景点" in words and any(f.purpose.primary_use == "for" for f in matches)
+        )
+        if words and not (is_generic_sight and len({f.purpose for f in matches}) == 2):
             return tuple(dict.fromkeys(words))
     return ()
 
 
 def parse_radius(text: str, default: int) -> int:
-    """How far the question says, else as far as its words usually mean."""
+    """Return the radius in metres that a question gives, as a length or a travel time, or the
+    default."""
     for measure in find_measures(text):
         if measure.kind == "length":
             return max(_MIN_RADIUS_METRES, min(_MAX_RADIUS_METRES, round(measure.high)))
@@ -134,13 +148,13 @@ def parse_radius(text: str, default: int) -> int:
 
 
 def parse_mode(text: str) -> RequestedMode:
-    """How one wants to go, as a question says."""
-    ways: tuple[RequestedMode, ...] = ("walking", "bicycling", "driving", "transit")
-    return next((way for way in ways if word_pattern(f"by {way}", flags=re.I).search(text)), "")
+    """Return the travel mode that a question names, or ""."""
+    modes: tuple[RequestedMode, ...] = ("walking", "bicycling", "driving", "transit")
+    return next((mode for mode in modes if word_pattern(f"by {mode}", flags=re.I).search(text)), "")
 
 
 def word_pattern(list_name: str, suffix: str = "", prefix: str = "", flags: int = 0) -> re.Pattern[str]:
-    """A pattern for one of the words of a list."""
+    """Compile a pattern that matches any word of a list of the `places` vocabulary."""
     return re.compile(f"{prefix}(?:{data.words('places')[list_name]}){suffix}", flags)
 
 
@@ -150,14 +164,14 @@ def _frame_patterns(language: Language) -> tuple[tuple[PlaceIntent, re.Pattern[s
     if language == "en":
         names = {key: rf"(?!{_MOTION_VERB}){value}(?![\w'])" for key, value in names.items()}
     return tuple(
-        (act, re.compile(pattern.replace("{A}", names["A"]).replace("{B}", names["B"]), re.I))  # type: ignore[misc]
-        for own, act, pattern in data.rows("frames.tsv")
-        if own == language
+        (intent, re.compile(pattern.replace("{A}", names["A"]).replace("{B}", names["B"]), re.I))  # type: ignore[misc]
+        for frame_language, intent, pattern in data.rows("frames.tsv")
+        if frame_language == language
     )
 
 
 def match_frames(text: str, language: Language) -> Iterator[tuple[PlaceIntent, re.Match[str]]]:
-    """What a text asks by its form, the surest first."""
-    for act, pattern in _frame_patterns(language):
+    """Yield the question frames that match a text, most reliable first."""
+    for intent, pattern in _frame_patterns(language):
         if match := pattern.search(text):
-            yield act, match
+            yield intent, match

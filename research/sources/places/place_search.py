@@ -1,7 +1,7 @@
-"""A look for places without a model: where it is, what is around, the best first.
+"""Search for places without a model: locate the place, search around it, rank the results.
 
-What is too large or could be several places is asked back: a guess would be shown on a map as if it
-were what was meant.
+A place that is too large or ambiguous is returned to the user as a question: a guess on a map would
+look like a fact.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from research.sources.places import coverage
 from research.sources.places.service import MapTools, ToolResult
 from research.sources.places.tool_responses import Area, as_number, as_text
 
-DISTINCT_PLACE_METRES = 5_000  # metres from which two answers to one address are two places
-RADIUS_FACTORS = (2.5, 6.0)  # times the radius, where nothing is nearer
-MAX_CANDIDATES = 4  # candidates that a question names
+DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
+RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius
+MAX_CANDIDATES = 4  # places listed in a question to the user
 MAX_PLACES = 20
 _BRANCH_SUFFIX = re.compile(r"[(（].*")
-DEFAULT_KEYWORD = "景点"  # what is looked for where nothing is named
-DEFAULT_RATING = 3.8  # of a place that nobody has rated
+DEFAULT_KEYWORD = "景点"  # searched for if the query names nothing
+DEFAULT_RATING = 3.8  # assumed for a place without a rating
 
 
 @dataclass(frozen=True)
 class PlaceSearchResult:
-    """What a look has found, the best first, and the answers that it comes from.
+    """Result of a place search, best places first, with the tool results it is based on.
 
-    `leads` says that the answers are what was asked for, such as a way, and the places come with
-    them; `whole` that of the places everything was asked for that can be known. `along` are the
-    circles that were searched along a way.
+    `facts_first` means that the tool results, such as a route, are the main result and places
+    accompany them. `is_complete` means that all available details of the places were requested.
+    `circles` are the areas searched along a route.
     """
 
     places: tuple[Place, ...]
@@ -50,7 +50,7 @@ class PlaceSearchResult:
 
 @dataclass(frozen=True)
 class NamedPoint:
-    """A point that somebody has named, and how it came to be known."""
+    """A point that a query names, with the tool result that it comes from."""
 
     name: str
     point: Point
@@ -60,13 +60,13 @@ class NamedPoint:
 
     @property
     def city(self) -> str:
-        """Its city as the tools take it; "" if nobody has said."""
+        """City in the form that the tools expect; "" if it is unknown."""
         if self.area:
             return self.area.city or self.area.province
         return self.place.city if self.place else ""
 
     def to_place(self) -> Place:
-        """The spot as a place: the one that it is, or a point with the address it was taken for."""
+        """Return the place at this point, or a new place with its name, point and address."""
         if self.place:
             return self.place
         body = self.results[0].body if self.results else {}
@@ -82,16 +82,16 @@ class NamedPoint:
 
 
 class UnknownPlaceError(ServiceError):
-    """A service does not know a place that another may."""
+    """The service does not know the place, but another one may."""
 
 
 def clarification_error(message_key: str, language: Language, **values: str) -> ServiceError:
-    """The question that somebody has to answer before a map can be searched."""
+    """Return an error whose message requests a more exact place from the user."""
     return ServiceError("unclear", message(f"look.{message_key}", language, **values))
 
 
 def empty_sample_message(language: Language) -> str:
-    """Say that the sample holds no such place, which does not mean that there is none."""
+    """Return the message that the sample has no such place, which does not prove an absence."""
     return message("look.offline none", language)
 
 
@@ -103,32 +103,34 @@ async def search_places(
     language: Language,
     emit: EventEmitter,
 ) -> PlaceSearchResult:
-    """Places around a named place or a WGS-84 point, or in a city.
+    """Search around a named place or a WGS-84 point, or in a city; `radius` is in metres.
 
     Raises:
-        Trouble: the map cannot be asked, or it has to be said more exactly where.
+        ServiceError: the service does not respond, or the place must be named more exactly.
     """
-    wanted = "|".join(keywords)
-    spot = await locate(tools, place, language, emit)
-    with localise_errors(tools, spot.name, language):
-        if not (spot.area and spot.area.is_region):
-            return await search_around(tools, spot.point, spot.name, wanted, radius, emit, spot.results)
-        query = {"keywords": wanted or DEFAULT_KEYWORD, "city": spot.area.adcode or spot.area.city}
-        found = await tools.call_tool("maps_text_search", query, emit)
+    keyword_text = "|".join(keywords)
+    location = await locate(tools, place, language, emit)
+    with localise_errors(tools, location.name, language):
+        if not (location.area and location.area.is_region):
+            return await search_around(
+                tools, location.point, location.name, keyword_text, radius, emit, location.results
+            )
+        query = {"keywords": keyword_text or DEFAULT_KEYWORD, "city": location.area.adcode or location.area.city}
+        result = await tools.call_tool("maps_text_search", query, emit)
     centre = SearchArea(
-        name=spot.area.name or spot.name,
-        lng=spot.point.lng,
-        lat=spot.point.lat,
-        radius=round(as_number(found.body.get("radius")) or 0),  # of what counts as the city
+        name=location.area.name or location.name,
+        lng=location.point.lng,
+        lat=location.point.lat,
+        radius=round(as_number(result.body.get("radius")) or 0),  # the radius used for the city
     )
-    return PlaceSearchResult(rank_places(found.places), centre, (*spot.results, found))
+    return PlaceSearchResult(rank_places(result.places), centre, (*location.results, result))
 
 
 async def locate(tools: MapTools, place: str | Point, language: Language, emit: EventEmitter) -> NamedPoint:
-    """The spot that a name means: an address, or else the place that is called so.
+    """Return the point that a name denotes, by geocoding or else by a search for the name.
 
     Raises:
-        Trouble: it is not known, could be several, or the map cannot be asked.
+        ServiceError: the place is unknown or ambiguous, or the service does not respond.
     """
     if isinstance(place, Point):
         return NamedPoint(f"{place.lat:.5f}, {place.lng:.5f}", place)
@@ -136,51 +138,54 @@ async def locate(tools: MapTools, place: str | Point, language: Language, emit: 
         raise clarification_error("where", language)
     with localise_errors(tools, place, language):
         geocoded = await tools.call_tool("maps_geo", {"address": place}, emit)
-        amap = geocoded.provider == "amap"
-        if amap and is_outside_coverage(geocoded.areas):
+        is_amap = geocoded.provider == "amap"
+        if is_amap and is_outside_coverage(geocoded.areas):
             raise UnknownPlaceError("unclear", message("look.uncovered", language, place=place))
-        # Amap drops what it does not know of an address: 京都清水寺 is then a temple in China.
-        foreign = coverage.find_foreign_name(place) if amap and coverage.outside_likelihood(place) else ""
-        areas = [area for area in geocoded.areas if foreign in to_simplified(area.name)]
+        # Amap ignores unknown parts of an address: 京都清水寺 becomes a temple in China.
+        foreign_name = coverage.find_foreign_name(place) if is_amap and coverage.outside_likelihood(place) else ""
+        areas = [area for area in geocoded.areas if foreign_name in to_simplified(area.name)]
         if areas or tools.is_offline:
             area = choose_area(areas, place, language)
             return NamedPoint(place, area.point, area, results=(geocoded,))
-        named = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
-        one = next((one for one in named.places if _has_name(one, place)), None)
-        if one is None:
-            which = "look.uncovered" if foreign else "look.unknown"
-            raise UnknownPlaceError("unclear", message(which, language, place=place))
-        return NamedPoint(one.name, Point(one.lng, one.lat), place=one, results=(named,))
+        result = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
+        match = next((match for match in result.places if _has_name(match, place)), None)
+        if match is None:
+            message_key = "look.uncovered" if foreign_name else "look.unknown"
+            raise UnknownPlaceError("unclear", message(message_key, language, place=place))
+        return NamedPoint(match.name, Point(match.lng, match.lat), place=match, results=(result,))
 
 
 def _fold_name(name: str) -> str:
-    """A name as it is compared: simplified characters, without case and white space."""
+    """Return a name normalised for comparison: simplified characters, no case, no white space."""
     return "".join(to_simplified(name).casefold().split())
 
 
 def _has_name(place: Place, name: str) -> bool:
-    """Whether a place has a name, which its city may stand before; what is in brackets is a branch."""
-    asked, known = _fold_name(name), _fold_name(_BRANCH_SUFFIX.sub("", place.name))
-    return len(known) > 1 and (asked.endswith(known) or known.endswith(asked))
+    """Return whether a place has a name, perhaps preceded by its city; branch names in brackets are
+    ignored."""
+    wanted_name, own_name = _fold_name(name), _fold_name(_BRANCH_SUFFIX.sub("", place.name))
+    return len(own_name) > 1 and (wanted_name.endswith(own_name) or own_name.endswith(wanted_name))
 
 
 async def find_place(tools: MapTools, place: str, language: Language, emit: EventEmitter) -> PlaceSearchResult:
-    """A place by itself: its point and its address."""
-    spot = await locate(tools, place, language, emit)
-    return PlaceSearchResult((spot.to_place(),), None, spot.results, is_complete=spot.place is not None)
+    """Return a place with its point and address."""
+    location = await locate(tools, place, language, emit)
+    return PlaceSearchResult((location.to_place(),), None, location.results, is_complete=location.place is not None)
 
 
 async def find_place_details(tools: MapTools, place: str, language: Language, emit: EventEmitter) -> PlaceSearchResult:
-    """A place by its name, with all that the map knows of it."""
+    """Return a place by name with all details that the service has."""
     if not place.strip():
         raise clarification_error("where", language)
     with localise_errors(tools, place, language):
-        found = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
-    one = next((p for p in found.places if _has_name(p, place) or p.name.startswith(place)), None)
-    if one is None:
+        result = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
+    match = next((p for p in result.places if _has_name(p, place) or p.name.startswith(place)), None)
+    if match is None:
         return await find_place(tools, place, language, emit)
-    known = await tools.call_tool("maps_search_detail", {"id": one.id}, emit)
-    return PlaceSearchResult(known.places or (one,), None, (known if known.places else found,), is_complete=True)
+    details = await tools.call_tool("maps_search_detail", {"id": match.id}, emit)
+    return PlaceSearchResult(
+        details.places or (match,), None, (details if details.places else result,), is_complete=True
+    )
 
 
 async def search_around(
@@ -193,61 +198,64 @@ async def search_around(
     results: tuple[ToolResult, ...],
     radius_factors: Sequence[float] = RADIUS_FACTORS,
 ) -> PlaceSearchResult:
-    """Farther away only if nothing is near: each step is another search of the day's."""
+    """Search around a WGS-84 point, and farther away only if nothing is found.
+
+    `radius` is in metres. Each wider search counts against the daily limit.
+    """
     shifted = to_gcj02(point)
-    reach = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]
-    for metres_ in dict.fromkeys(reach):
+    radii = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]
+    for metres in dict.fromkeys(radii):
         query = {
             "location": f"{shifted.lng:.6f},{shifted.lat:.6f}",
-            "radius": str(metres_),
+            "radius": str(metres),
             "keywords": keywords,
         }
-        found = await tools.call_tool("maps_around_search", query, emit)
-        results = (*results, found)
-        if found.places or found.unlocated_count:
+        result = await tools.call_tool("maps_around_search", query, emit)
+        results = (*results, result)
+        if result.places or result.unlocated_count:
             break
-    asked = radius if metres_ > radius else 0
-    centre = SearchArea(name=name, lng=point.lng, lat=point.lat, radius=metres_, asked=asked)
-    return PlaceSearchResult(rank_places(found.places, metres_), centre, results)
+    requested_radius = radius if metres > radius else 0
+    centre = SearchArea(name=name, lng=point.lng, lat=point.lat, radius=metres, asked=requested_radius)
+    return PlaceSearchResult(rank_places(result.places, metres), centre, results)
 
 
 async def search_by_words(tools: MapTools, words: str, emit: EventEmitter) -> PlaceSearchResult:
-    """Places by words alone, wherever they are."""
-    found = await tools.call_tool("maps_text_search", {"keywords": words}, emit)
-    return PlaceSearchResult(found.places[:MAX_PLACES], None, (found,))
+    """Search for places by keywords, without a location."""
+    result = await tools.call_tool("maps_text_search", {"keywords": words}, emit)
+    return PlaceSearchResult(result.places[:MAX_PLACES], None, (result,))
 
 
 @contextmanager
 def localise_errors(tools: MapTools, place: str, language: Language) -> Iterator[None]:
-    """Tells for people, in their language, that a place is not known: a tool says it for models."""
+    """Replace a tool's "empty" error, written for models, with a message in the user's language."""
     try:
         yield
-    except ServiceError as trouble:
-        if trouble.reason != "empty":
+    except ServiceError as error:
+        if error.reason != "empty":
             raise
-        words = message("look.offline", language, place=place) if tools.is_offline else ""
-        raise ServiceError("empty", words) from None
+        text = message("look.offline", language, place=place) if tools.is_offline else ""
+        raise ServiceError("empty", text) from None
 
 
 def is_outside_coverage(areas: Sequence[Area]) -> bool:
-    """Whether all that an address may mean lies where Amap covers nothing."""
+    """Return whether all candidates for an address are outside Amap's coverage."""
     return bool(areas) and not any(coverage.is_covered(area.country, area.adcode) for area in areas)
 
 
 def choose_area(areas: Sequence[Area], place: str, language: Language) -> Area:
-    """The area that an address means.
+    """Return the area that an address denotes.
 
     Raises:
-        Trouble: it could be several, is more than a city, or is not what was asked for.
+        ServiceError: the address is ambiguous, larger than a city, or matched to something else.
     """
     if not areas:
         raise UnknownPlaceError("unclear", message("look.unknown", language, place=place))
     first = areas[0]
     others = [area for area in areas if distance_metres(area.point, first.point) > DISTINCT_PLACE_METRES]
     if others:
-        several = dict.fromkeys(_area_label(area, place) for area in (first, *others))
-        if len(several) > 1:
-            names = message("mark.list", language).join(list(several)[:MAX_CANDIDATES])
+        labels = dict.fromkeys(_area_label(area, place) for area in (first, *others))
+        if len(labels) > 1:
+            names = message("mark.list", language).join(list(labels)[:MAX_CANDIDATES])
             raise clarification_error("several", language, place=place, candidates=names)
     if first.is_region and not _is_area_named(first, place):
         raise UnknownPlaceError("unclear", message("look.vague", language, place=place, name=first.name))
@@ -257,18 +265,19 @@ def choose_area(areas: Sequence[Area], place: str, language: Language) -> Area:
 
 
 def _area_label(area: Area, place: str) -> str:
-    """An area so that it can be told from others of the same name."""
+    """Return a label that distinguishes an area from others of the same name."""
     outer = "".join(dict.fromkeys(filter(None, (area.province, area.city, area.district))))
     return outer + (place if place not in outer else "")
 
 
 def _is_area_named(area: Area, place: str) -> bool:
-    """Whether an address names the region that it was taken for, and not something lost in it."""
+    """Return whether an address names the region it was matched to, rather than something within
+    it."""
     if not any("\u4e00" <= char <= "\u9fff" for char in place):
-        return True  # the map answers in Chinese
-    bare = place.rstrip("省市区县")
-    return bool(bare) and any(
-        part.startswith(bare) or any(bare.endswith(part[:n]) for n in range(2, len(part) + 1))
+        return True  # geocoded names are in Chinese, so they cannot be compared
+    stem = place.rstrip("省市区县")
+    return bool(stem) and any(
+        part.startswith(stem) or any(stem.endswith(part[:n]) for n in range(2, len(part) + 1))
         for part in _area_names(area)
     )
 
@@ -278,20 +287,20 @@ def _area_names(area: Area) -> Iterable[str]:
 
 
 def place_key(place: Place) -> str:
-    """What one place has in all answers."""
+    """Return a key that identifies a place across results."""
     return place.id or f"{place.name} {place.lng} {place.lat}"
 
 
 def deduplicate(places: Iterable[Place]) -> list[Place]:
-    """Each place once, as it was found first."""
-    kept: dict[str, Place] = {}
+    """Return each place once, in its first version."""
+    by_key: dict[str, Place] = {}
     for place in places:
-        kept.setdefault(place_key(place), place)
-    return list(kept.values())
+        by_key.setdefault(place_key(place), place)
+    return list(by_key.values())
 
 
 def rank_places(places: Sequence[Place], radius: int = 0) -> tuple[Place, ...]:
-    """Well rated before near, as far as both are known: a whole radius weighs half a point."""
+    """Sort places by rating and distance; one radius counts as half a rating point."""
 
     def score(place: Place) -> float:
         far = (place.distance or 0) / radius if radius else 0.0

@@ -1,8 +1,9 @@
-"""Decides without a model whether a question wants a map, and where and what it looks for.
+"""Rule-based recognition of questions for a map, with the place and the purpose.
 
-A word alone decides nothing: 市场 and "in the area of" are no places, 咖啡的历史 looks for none. A question
-is read as a way, a distance or a search around a place; each reading is weighed by what speaks for it (a
-name that is known, a word for near, a kind of place) and against it (what it asks beside).
+Single words decide nothing: 市场 and "in the area of" are not places, and 咖啡的历史 searches for none. A
+question is read as a route, a distance or a search around a place. Each reading is scored by
+features for it (a known name, a word for "near", a kind of place) and against it (other content of
+the question).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from research.sources.places.place_query import (
     word_pattern,
 )
 
-_MAX_QUESTION_CHARS = 600  # characters of a question that are read
+_MAX_QUESTION_CHARS = 600  # the rest of a question is ignored
 _SENTENCE = re.compile(r"[^。？！?!\n]+(?:[。？！?!\n]+|$)")
 
 __all__ = [
@@ -42,27 +43,31 @@ __all__ = [
 
 
 def parse_place_query(question: str) -> PlaceQuery | None:
-    """What a question wants of a map, if anything."""
+    """Return the map query that a question contains, or None."""
     return next((reading.query for reading in find_readings(question) if reading.score > 0), None)
 
 
 def find_readings(question: str) -> Iterator[QuestionReading]:
-    """The ways to read a question as one for a map, the surest first: a sentence that says where by
-    itself, then all sentences as one."""
+    """Yield the readings of a question as a map query, most reliable first.
+
+    Sentences that name a place are read separately before the text as a whole.
+    """
     text = to_simplified(unicodedata.normalize("NFKC", question[:_MAX_QUESTION_CHARS]))
     text = text.replace("’", "'").replace("‘", "'")
     text = word_pattern("aside", flags=re.I).sub("", text).strip()
-    read = questions_zh.find_readings if has_han(text) else questions_en.find_readings
+    find_in_language = questions_zh.find_readings if has_han(text) else questions_en.find_readings
     parts = [part for part in _SENTENCE.findall(text) if part.strip()]
     if len(parts) > 1:
         for part in parts:
-            yield from (one for one in read(part) if one.query.place or one.query.destination)
-    yield from read(text)
+            yield from (
+                reading for reading in find_in_language(part) if reading.query.place or reading.query.destination
+            )
+    yield from find_in_language(text)
 
 
 def map_keywords(text: str) -> tuple[str, ...]:
-    """The keywords of a map search for what a text looks for; its own words if no table knows them."""
+    """Return search keywords for a text; its own words if no table knows them."""
     text = to_simplified(text)
-    found = find_purposes(text, "zh" if has_han(text) else "en")
-    own = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)
-    return search_keywords(found) or tuple(own)
+    purposes = find_purposes(text, "zh" if has_han(text) else "en")
+    words = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)
+    return search_keywords(purposes) or tuple(words)

@@ -1,5 +1,7 @@
-"""Reads English questions for a map. Names are told by capitals, by the list of known ones, and by the
-prepositions before them."""
+"""Parser for English map queries.
+
+Names are recognised by capitals, by the list of known names, and by preceding prepositions.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from research.sources.places.place_query import (
     word_pattern,
 )
 
-_DISTANCE_UNIT = unit_pattern("km", "m", "mile", "minute") + "|hours?"  # what says how far something may be
+_DISTANCE_UNIT = unit_pattern("km", "m", "mile", "minute") + "|hours?"  # units that limit a distance
 _SENTENCE_END = re.compile(r"[?!;\n]+|(?<!St)(?<!Mt)(?<!Rd)\.(?:\s|$)")
 _DISTANCE = rf"(?:within )?(?:about )?(?:an?|one|two|\d+(?:\.\d+)?)[\s-]*(?:{_DISTANCE_UNIT})(?:(?:'s)?[\s'-]*(?:walk|drive|ride|on foot))?"
 _LOCATION_PREPOSITION = re.compile(
@@ -63,22 +65,23 @@ _TRAILING_WORDS = re.compile(r"(?:'s)?(?:\s+(?:and|or|on|of|the|in|at|by))*[\s.'
 
 
 def find_readings(text: str) -> Iterator[QuestionReading]:
+    """Yield the readings of an English text as a map query."""
     yield from _read_frames(text)
     yield from _read_search(text)
 
 
 def _read_name(text: str, position: int) -> tuple[str, int]:
-    """The name of a place that begins at a point of a text, and where it ends."""
+    """Return the place name that begins at a position, and its end; "" if there is none."""
     lead = re.compile(r"(?:the\s+)?(?:(?:downtown|central|exactly|nearby)\s+(?=[A-Z]))?", re.I)
-    begin = lead.match(text, position)
-    start = begin.end() if begin else position
+    article = lead.match(text, position)
+    start = article.end() if article else position
     end = next((b for a, b in find_place_names(text[start : start + 60]) if a == 0), 0) + start
     match = _NAME.match(text, start)
     if match and match.end() > end:
         end = match.end()
     elif end > start:
-        more = re.compile(rf"(?:\s+(?:{_NAME_TAIL})(?!\w))+").match(text, end)
-        end = more.end() if more else end
+        tail_words = re.compile(rf"(?:\s+(?:{_NAME_TAIL})(?!\w))+").match(text, end)
+        end = tail_words.end() if tail_words else end
     if end > start:
         name = _TRAILING_WORDS.sub("", text[start:end])
         if (
@@ -92,11 +95,11 @@ def _read_name(text: str, position: int) -> tuple[str, int]:
             return "", position
         tail = _AREA_SUFFIX.match(text, end)
         return _AREA_SUFFIX.sub("", name), tail.end() if tail else end
-    cut = _NAME_END.search(text, start)
-    end = cut.start() if cut else len(text)
+    boundary = _NAME_END.search(text, start)
+    end = boundary.start() if boundary else len(text)
     name = text[start:end].strip(" .?!")
-    prose = bool(re.search("[A-Z]", text[1:].replace("I", ""))) and not _PLACE_SUFFIX.search(name)
-    if not name or prose or len(name.split()) > 6 or re.search("[A-Z?!]", name):
+    has_capitals = bool(re.search("[A-Z]", text[1:].replace("I", ""))) and not _PLACE_SUFFIX.search(name)
+    if not name or has_capitals or len(name.split()) > 6 or re.search("[A-Z?!]", name):
         return "", position
     if _NOT_A_PLACE.match(name) or _ABSTRACT.search(name):
         return "", position
@@ -114,40 +117,40 @@ def _place_likeness(name: str) -> float:
 
 
 def _read_frames(text: str) -> Iterator[QuestionReading]:
-    for act, match in match_frames(text, "en"):
+    for intent, match in match_frames(text, "en"):
         names = {"a": "", "b": ""}
         last = match.end()
         for group in {"a", "b"} & set(match.groupdict()):
-            begun, ended = match.span(group)
-            limit = len(text) if ended == match.end() else ended
-            names[group], end = _read_name(text[:limit], begun)
+            span_start, span_end = match.span(group)
+            limit = len(text) if span_end == match.end() else span_end
+            names[group], end = _read_name(text[:limit], span_start)
             last = max(last, end)
             inside = re.compile(r",?\s+(?:in|at|on)\s+").match(text, end)
-            if act in ("details", "where") and names[group] and inside:
+            if intent in ("details", "where") and names[group] and inside:
                 outer = _read_name(text, inside.end())[0]
                 names[group] += f", {outer}" if outer[:1].isupper() else ""
         a, b = names["a"], names["b"]
         stops: tuple[str, ...] = ()
-        if act == "route":
-            every = (m.group().removesuffix("'s") for m in _NAME.finditer(text))
-            stops = tuple(n for n in dict.fromkeys(every) if n != a and not _DEMONYM.match(n))
+        if intent == "route":
+            candidates = (m.group().removesuffix("'s") for m in _NAME.finditer(text))
+            stops = tuple(n for n in dict.fromkeys(candidates) if n != a and not _DEMONYM.match(n))
             stops = tuple(s for n in stops for s in n.split(" and ") if not _DEMONYM.match(s))
-        wants = {"a", "b"} & set(match.groupdict())
-        if any(not names[group] for group in wants) or a == b:
+        required = {"a", "b"} & set(match.groupdict())
+        if any(not names[group] for group in required) or a == b:
             continue
-        kinds = find_purposes(text, "en") if act == "between" else []
+        kinds = find_purposes(text, "en") if intent == "between" else []
         kinds = [f for f in kinds if not text[f.start].isupper() or f.start == 0]
-        said = text[min(f.start for f in kinds) : max(f.end for f in kinds)] if kinds else ""
-        wish = PlaceQuery(a, said, search_keywords(kinds), NEAR_METRES, act, b, parse_mode(text), stops)
+        purpose = text[min(f.start for f in kinds) : max(f.end for f in kinds)] if kinds else ""
+        query = PlaceQuery(a, purpose, search_keywords(kinds), NEAR_METRES, intent, b, parse_mode(text), stops)
         around = text[: match.start()] + " \ue001 " + text[last:]
         rest = text
-        for one in sorted(
+        for known_text in sorted(
             (a, b, *stops, *a.split(", "), *(text[f.start : f.end] for f in kinds)),
             key=len,
             reverse=True,
         ):
-            rest, around = (t.replace(one, "\ue001") if one else t for t in (rest, around))
-        yield QuestionReading(wish, _build_features(act, [n for n in (a, b) if n], around, rest))
+            rest, around = (t.replace(known_text, "\ue001") if known_text else t for t in (rest, around))
+        yield QuestionReading(query, _build_features(intent, [n for n in (a, b) if n], around, rest))
 
 
 class _Location(NamedTuple):
@@ -161,41 +164,46 @@ class _Location(NamedTuple):
 
 def _find_location(text: str) -> _Location:
     places: list[tuple[bool, str]] = []
-    usual, rest = WITHIN_METRES, text
+    radius, rest = WITHIN_METRES, text
     for match in _LOCATION_PREPOSITION.finditer(text):
         name, end = _read_name(text, match.end())
         if not name or "\ue001" in rest[match.start() : end]:
             continue
-        if match["near"] and not any(near for near, _ in places):
-            usual = BESIDE_METRES if _BESIDE_WORD.search(match["near"]) else NEAR_METRES
-            usual = 1000 if "walk" in match["near"] else usual
-        outer = re.compile(r",\s+(?=[A-Z])").match(text, end)
-        if outer and (town := _read_name(text, outer.end())) and is_place_name(town[0]):
+        if match["near"] and not any(is_near_word for is_near_word, _ in places):
+            radius = BESIDE_METRES if _BESIDE_WORD.search(match["near"]) else NEAR_METRES
+            radius = 1000 if "walk" in match["near"] else radius
+        separator = re.compile(r",\s+(?=[A-Z])").match(text, end)
+        if separator and (town := _read_name(text, separator.end())) and is_place_name(town[0]):
             name, end = f"{name}, {town[0]}", town[1]
         places.append((bool(match["near"]), name))
         rest = rest[: match.start()] + "\ue001" * (end - match.start()) + rest[end:]
-    has = re.search(rf"\b(?:[Dd]oes|[Dd]o|[Hh]as)\s+(?:the\s+)?({_NAME.pattern})\s+(?:have|got)\b", text)
-    if has and not places:
-        places = [(False, has[1])]
-        rest = rest[: has.start(1)] + "\ue001" * len(has[1]) + rest[has.end(1) :]
-    here = _NEAR_READER.search(rest)
-    if here:
-        usual = usual if places else NEAR_METRES
-        rest = rest[: here.start()] + "\ue001" * (here.end() - here.start()) + rest[here.end() :]
+    possessive = re.search(rf"\b(?:[Dd]oes|[Dd]o|[Hh]as)\s+(?:the\s+)?({_NAME.pattern})\s+(?:have|got)\b", text)
+    if possessive and not places:
+        places = [(False, possessive[1])]
+        rest = rest[: possessive.start(1)] + "\ue001" * len(possessive[1]) + rest[possessive.end(1) :]
+    near_reader = _NEAR_READER.search(rest)
+    if near_reader:
+        radius = radius if places else NEAR_METRES
+        rest = (
+            rest[: near_reader.start()]
+            + "\ue001" * (near_reader.end() - near_reader.start())
+            + rest[near_reader.end() :]
+        )
     nearest = not places and re.search(r"\b(?:nearest|closest)\b", rest, re.I)
     names = [name for _, name in places]
-    near = any(near for near, _ in places)
+    is_near_word = any(is_near_word for is_near_word, _ in places)
     return _Location(
         names,
-        NEAR_METRES if nearest else usual,
+        NEAR_METRES if nearest else radius,
         rest,
-        near or bool(here or nearest),
-        bool(here or nearest),
+        is_near_word or bool(near_reader or nearest),
+        bool(near_reader or nearest),
     )
 
 
 def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
-    """A name beside what is looked for, without a preposition: Shibuya ramen."""
+    """Return a name beside a purpose without a preposition (Shibuya ramen), and the text with it
+    masked."""
     spans = [(m.start(), m.end()) for m in _NAME.finditer(text)]
     spans = sorted({*spans, *((a, b) for a, b in find_place_names(text) if b - a > 3)})
     for start, end in spans:
@@ -203,16 +211,16 @@ def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
         while name and _DEMONYM.match(name.split()[0]):
             head, _, name = name.partition(" ")
             start += len(head) + 1
-        kept = name.split()
-        while kept and find_purposes(kept[-1], "en"):
-            kept.pop()
-        name = " ".join(kept)
+        words = name.split()
+        while words and find_purposes(words[-1], "en"):
+            words.pop()
+        name = " ".join(words)
         if not name or re.fullmatch(r"[\d.]+", name):
             continue
-        own, end = _read_name(text, start)
-        name, end = (own, end) if own.startswith(name) else (name, start + len(name))
+        read_name, end = _read_name(text, start)
+        name, end = (read_name, end) if read_name.startswith(name) else (name, start + len(name))
         if not any(f.start >= end or f.end <= start for f in find_purposes(masked_text, "en")):
-            name, end = " ".join(kept), start + len(" ".join(kept))
+            name, end = " ".join(words), start + len(" ".join(words))
         beside = [f for f in find_purposes(masked_text, "en") if f.purpose.primary_use != "any"]
         beside = [f for f in beside if f.start >= end or f.end <= start]
         if any(not masked_text[f.start].isupper() or f.start == 0 for f in beside):
@@ -221,57 +229,59 @@ def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
 
 
 def _read_search(text: str) -> Iterator[QuestionReading]:
-    where = _find_location(text)
-    if not where.names:
-        name, rest = _find_bare_name(text, where.masked_text)
+    location = _find_location(text)
+    if not location.names:
+        name, rest = _find_bare_name(text, location.masked_text)
         if name:
-            where = where._replace(names=[name], masked_text=rest, is_bare=True)
-    if not where.names and not where.is_near_reader:
+            location = location._replace(names=[name], masked_text=rest, is_bare=True)
+    if not location.names and not location.is_near_reader:
         return
-    rest = where.masked_text
-    every = find_purposes(rest, "en")
-    kinds = [f for f in every if _is_phrase_head(rest, f, every)]
-    spans = [(f.start, f.end) for f in kinds]
-    said = search_keywords(kinds)
-    if not any(f.purpose.primary_use != "any" for f in kinds):
-        own = [m for m in _UNLISTED_KIND.finditer(rest) if "\ue001" not in m[m.lastindex or 0]]
-        if own:
-            spans = [m.span(m.lastindex or 0) for m in own]
-            said = tuple(dict.fromkeys(" ".join(m[m.lastindex or 0].split()) for m in own))
-    if not said and _SEARCH_WORD.search(rest):  # what else is spoken of
+    rest = location.masked_text
+    purposes = find_purposes(rest, "en")
+    heads = [f for f in purposes if _is_phrase_head(rest, f, purposes)]
+    spans = [(f.start, f.end) for f in heads]
+    keywords = search_keywords(heads)
+    if not any(f.purpose.primary_use != "any" for f in heads):
+        unlisted = [m for m in _UNLISTED_KIND.finditer(rest) if "\ue001" not in m[m.lastindex or 0]]
+        if unlisted:
+            spans = [m.span(m.lastindex or 0) for m in unlisted]
+            keywords = tuple(dict.fromkeys(" ".join(m[m.lastindex or 0].split()) for m in unlisted))
+    if not keywords and _SEARCH_WORD.search(rest):  # fall back to another noun of the question
         plain = (m for m in re.finditer(r"\b[a-z][\w'-]+(?:\s+[a-z][\w'-]+)?", rest))
-        own = [m for m in plain if not _FILLER_WORDS & set(m[0].lower().split())][:1]
-        spans, said = [m.span() for m in own], tuple(m[0] for m in own)
-    if not said:
+        unlisted = [m for m in plain if not _FILLER_WORDS & set(m[0].lower().split())][:1]
+        spans, keywords = [m.span() for m in unlisted], tuple(m[0] for m in unlisted)
+    if not keywords:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
     masked = rest
     for a, b in spans:
         masked = masked[:a] + "\ue000" * (b - a) + masked[b:]
-    holding = [s for s in _SENTENCE_END.split(masked) if "\ue000" in s]
-    head = holding[0] if holding else masked
+    clauses = [s for s in _SENTENCE_END.split(masked) if "\ue000" in s]
+    head = clauses[0] if clauses else masked
     purpose = re.sub(r"\s*\ue001+\s*", " ", " ".join(rest[first:last].split())).strip()
-    wish = PlaceQuery(", ".join(where.names), purpose, said, parse_radius(text, where.default_radius))
-    kind_of = {f.purpose.primary_use for f in kinds}
-    at = head.rfind("\ue000")
-    tail = re.split(r"\b(?:for|with|that|which|to|where|open|serving)\b", head[at:], maxsplit=1)[0]
-    asks = " ".join(holding)
+    query = PlaceQuery(", ".join(location.names), purpose, keywords, parse_radius(text, location.default_radius))
+    uses = {f.purpose.primary_use for f in heads}
+    mask_position = head.rfind("\ue000")
+    tail = re.split(r"\b(?:for|with|that|which|to|where|open|serving)\b", head[mask_position:], maxsplit=1)[0]
+    request = " ".join(clauses)
     yield QuestionReading(
-        wish,
-        _build_features("near", where.names, head[:at], asks)
+        query,
+        _build_features("near", location.names, head[:mask_position], request)
         | {
-            "near": float(where.is_near),
-            "vague": float(not kind_of - {"for", "any", "deed"}),
-            "own words": float(not kind_of),
-            "attached": float(where.is_bare),
+            "near": float(location.is_near),
+            "vague": float(not uses - {"for", "any", "deed"}),
+            "own words": float(not uses),
+            "attached": float(location.is_bare),
             "tail": min(3.0, float(_count_other_words(tail))),
         },
     )
 
 
 def _is_phrase_head(masked_text: str, match: PurposeMatch, matches: list[PurposeMatch]) -> bool:
-    """Whether a purpose is what its phrase is about: not `hotel` in `hotel prices`, nor `shops` in
-    `ramen shops`."""
+    """Return whether a purpose is the head of its phrase.
+
+    It is not for `hotel` in `hotel prices` or `shops` in `ramen shops`.
+    """
     before = re.search(r"(\S+)\s+$", masked_text[: match.start])
     capital = masked_text[match.start].isupper() and match.start > 0 and not masked_text[match.start :].isupper()
     if capital and before and before[1][:1].isupper() and not _DEMONYM.match(before[1]):
@@ -288,14 +298,14 @@ def _is_phrase_head(masked_text: str, match: PurposeMatch, matches: list[Purpose
 
 
 def _is_not_place(name: str) -> bool:
-    """Whether a name stands like one of a place and is none."""
+    """Return whether a name looks like a place name but is not one."""
     return bool(_NOT_A_PLACE.match(name)) and not re.match(r"\d.*[A-Z]", name)
 
 
 def _count_other_words(text: str) -> int:
-    """How many words of a text are not what people say around a wish."""
-    said = re.findall(r"[\w'-]+", re.sub(r"[\ue000\ue001]+", " ", text))
-    return len([w for w in said if w.strip("'\"-.").lower() not in _FILLER_WORDS and not w.isdigit()])
+    """Return the number of words that are not filler words of a request."""
+    words = re.findall(r"[\w'-]+", re.sub(r"[\ue000\ue001]+", " ", text))
+    return len([w for w in words if w.strip("'\"-.").lower() not in _FILLER_WORDS and not w.isdigit()])
 
 
 def _build_features(intent: str, names: list[str], rest: str, request: str) -> dict[str, float]:

@@ -1,5 +1,8 @@
-"""Reads Chinese questions for a map. Names are runs of words that are known or could be one; where they
-end is told by the words that stand around names, and by the kinds of place beside them."""
+"""Parser for Chinese map queries.
+
+Names are runs of words that are known names or may belong to one. They end at words that do not
+occur in names, and at kinds of place beside them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from research.sources.places.place_query import (
     word_pattern,
 )
 
-_DISTANCE_UNIT = unit_pattern("km", "m", "mile", "minute")  # what says how far something may be
+_DISTANCE_UNIT = unit_pattern("km", "m", "mile", "minute")  # units that limit a distance
 _NEAR_WORD = re.compile(
     rf"(?:的|这|[出入]?口的?)?(?:{word_pattern('zh near').pattern}"
     rf"|(?:方圆|步行|走路|开车|骑车|车程|驾车)?\s*{NUMBER_PATTERN}\s*(?:{_DISTANCE_UNIT})(?:以内|之内|内|的?范围内?|路程|车程|能到)?)+"
@@ -40,7 +43,7 @@ _DISTANCE_FROM = re.compile(
     r"(?<!分)(?:离|距离|距)(?P<place>.{2,14}?)(?:最|比较|更|很|不太|不|特别|较)?(?:近|远)的?(?!吗|不远)|靠近(?P<close>.{2,12}?)的"
 )
 _LOCATION_VERB = re.compile(r"(?:位于|坐标|定位|人在|住在|(?<!现)(?<!正)在|住|去|到|来|逛|玩|落地|出差)(?=\S)")
-_COMPANION_WORD = re.compile("[带陪领跟和]$")  # whoever follows comes along, and is no place
+_COMPANION_WORD = re.compile("[带陪领跟和]$")  # the following name is a companion, not a place
 _WHERE_WORD = re.compile("哪里|哪儿|哪能|哪有|在哪|去哪|有没有")
 _LEADING_WORDS = word_pattern("zh lead", "+")
 _NOT_A_LOCATION = word_pattern("zh nowhere", "$")
@@ -49,7 +52,7 @@ _PLACE_SUFFIX = word_pattern("zh place", "$", flags=re.I)
 _NAME_BOUNDARY = word_pattern("zh edge", "$")
 _FILLER_WORDS = word_pattern("zh idle")
 _FACT_WORD = word_pattern("zh fact")
-_UNLISTED_KIND = word_pattern("zh kind", flags=re.I)  # how a kind of place ends that no table knows
+_UNLISTED_KIND = word_pattern("zh kind", flags=re.I)  # endings of kinds of place that are in no table
 _INSIDE_SUFFIX = re.compile(
     r"(?:里[面头边]|内|[这那](?:边|块儿?|里|儿|一带)|一带|的|站内|区域|路程|车程|全程|这[段一]路)+$"
 )
@@ -66,14 +69,14 @@ class _Word(NamedTuple):
 
     @property
     def is_boundary(self) -> bool:
-        """Whether it stands around names and is in none."""
+        """True if the word delimits names and cannot occur in one."""
         if self.tag == "known":
             return False
         return bool(_NAME_BOUNDARY.match(self.text) or re.match("最.|第一|[坐乘骑](?!楼).", self.text))
 
     @property
     def can_be_in_name(self) -> bool:
-        """Whether it may be in a name."""
+        """True if the word may occur in a name."""
         if self.tag == "known":
             return True
         if self.text in ("高速", "国际", "世界"):
@@ -91,40 +94,42 @@ class _Word(NamedTuple):
 
 @lru_cache(64)
 def _tag_words(text: str) -> tuple[_Word, ...]:
-    """The words of a text, known names as one."""
-    cut, at = [], 0
+    """Return the tagged words of a text, with each known name as one word."""
+    words, position = [], 0
     for word, tag in segment.tag(text):
-        cut.append(_Word(word, tag, at))
-        at += len(word)
-    starts, ends = {w.start for w in cut}, {w.end for w in cut}
+        words.append(_Word(word, tag, position))
+        position += len(word)
+    starts, ends = {w.start for w in words}, {w.end for w in words}
     names = [(a, b) for a, b in find_place_names(text) if a in starts and b in ends]
     names = [(a, b) for a, b in names if not _FILLER_WORDS.fullmatch(text[a:b])]
-    kept = [w for w in cut if not any(a <= w.start < b for a, b in names)]
-    return tuple(sorted(kept + [_Word(text[a:b], "known", a) for a, b in names], key=lambda w: w.start))
+    others = [w for w in words if not any(a <= w.start < b for a, b in names)]
+    return tuple(sorted(others + [_Word(text[a:b], "known", a) for a, b in names], key=lambda w: w.start))
 
 
 def _trailing_name(text: str, with_owner: bool = False) -> str:
-    """The name that a text ends with; with `of`, also what is 的 another."""
+    """Return the name at the end of a text; with `with_owner`, including an owner joined by 的."""
     text = _INSIDE_SUFFIX.sub("", text.rstrip())
     start = len(text)
     for word in reversed(_tag_words(text)):
-        owner = (
+        is_owner = (
             with_owner
             and word.text == "的"
             and start < len(text)
             and _place_likeness(_trailing_name(text[: word.start])) > 0
         )
-        if not word.can_be_in_name and not owner:
+        if not word.can_be_in_name and not is_owner:
             break
         start = word.start
     lead = _LEADING_WORDS.match(text[start:])
-    short = text[start + lead.end() :] if lead and not is_place_name(text[start:][:2]) else text[start:]
-    return (short or text[start:]).strip(" ·-、")
+    stripped = text[start + lead.end() :] if lead and not is_place_name(text[start:][:2]) else text[start:]
+    return (stripped or text[start:]).strip(" ·-、")
 
 
 def _leading_name(text: str, matches: list[PurposeMatch], position: int) -> tuple[int, int]:
-    """Where a name begins at or soon after a point, and where it ends: before the kind that is looked
-    for, if that is another one than the name has."""
+    """Return the start and end of a name at or soon after a position.
+
+    The name ends before the purpose, unless that is part of the name.
+    """
     start, end = position, position
     for word in _tag_words(text):
         if word.start < start:
@@ -133,18 +138,18 @@ def _leading_name(text: str, matches: list[PurposeMatch], position: int) -> tupl
             break
         kind = next((f for f in matches if f.start < word.end and f.end > word.start), None)
         if kind and word.tag != "known" and (kind.start <= end or kind.start <= word.start):
-            more = any(f.start >= kind.end and f.purpose.primary_use != "for" for f in matches)
-            more = more or bool(_UNLISTED_KIND.search(text, kind.end))
-            ends = re.match(r"[\s吗呢吧啊]*(?:$|[,，。?？]|和|或|、|跟|与|推荐)", text[kind.end :])
-            own = (more and not ends) or (kind.purpose.primary_use == "named" and end > start)
-            if not own or (end == start and not more):
+            has_more = any(f.start >= kind.end and f.purpose.primary_use != "for" for f in matches)
+            has_more = has_more or bool(_UNLISTED_KIND.search(text, kind.end))
+            phrase_end = re.match(r"[\s吗呢吧啊]*(?:$|[,，。?？]|和|或|、|跟|与|推荐)", text[kind.end :])
+            is_part = (has_more and not phrase_end) or (kind.purpose.primary_use == "named" and end > start)
+            if not is_part or (end == start and not has_more):
                 break
         end = word.end
     return start, end
 
 
 def _place_likeness(name: str) -> float:
-    """How far a name is written like one of a place."""
+    """Return how much a name looks like a place name, from 0 to 1."""
     if is_place_name(name) or any(a == 0 and b > 1 for a, b in find_place_names(name)):
         return 1.0
     if _PLACE_SUFFIX.search(name):
@@ -156,57 +161,68 @@ def _place_likeness(name: str) -> float:
 
 
 def find_readings(text: str) -> Iterator[QuestionReading]:
+    """Yield the readings of a Chinese text as a map query."""
     yield from _read_frames(text)
     yield from _read_search(text)
 
 
 def _read_frames(text: str) -> Iterator[QuestionReading]:
-    for act, match in match_frames(text, "zh"):
+    for intent, match in match_frames(text, "zh"):
         groups = match.groupdict()
         a, b = _slot_name(groups.get("a") or "", True), _slot_name(groups.get("b") or "", False)
-        if act == "where" and not a:
+        if intent == "where" and not a:
             a, b = b, ""
         stops: tuple[str, ...] = ()
-        if act == "route":
+        if intent == "route":
             stops = _find_stops(text)
             town = next((w.text for w in _tag_words(text) if w.tag == "known"), stops[0] if stops else "")
             a, stops = town, tuple(s for s in stops if town not in s)
-        named = [n for n in (a, b) if n]
-        lost = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
-        led = _COMPANION_WORD.search(text[: text.find(a)]) if a and act == "way" else None
-        if led or (lost and act not in ("where", "route")):
+        names = [n for n in (a, b) if n]
+        is_incomplete = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
+        companion = _COMPANION_WORD.search(text[: text.find(a)]) if a and intent == "way" else None
+        if companion or (is_incomplete and intent not in ("where", "route")):
             continue
-        if not named or (act in ("distance", "between") and len(named) < 2) or a == b:
+        if not names or (intent in ("distance", "between") and len(names) < 2) or a == b:
             continue
-        if act in ("details", "where") and (_is_only_kind(a) or "最近" in text[: match.end()]):
+        if intent in ("details", "where") and (_is_only_kind(a) or "最近" in text[: match.end()]):
             continue
-        kinds = [f for f in find_purposes(text, "zh") if not match.start() <= f.start < match.end()]
-        spans = kinds if act == "between" else []
-        wish = PlaceQuery(
-            a, _matched_stretch(text, spans), search_keywords(spans), NEAR_METRES, act, b, parse_mode(text), stops
+        purposes = [f for f in find_purposes(text, "zh") if not match.start() <= f.start < match.end()]
+        matches = purposes if intent == "between" else []
+        query = PlaceQuery(
+            a,
+            _matched_stretch(text, matches),
+            search_keywords(matches),
+            NEAR_METRES,
+            intent,
+            b,
+            parse_mode(text),
+            stops,
         )
         around = text[: match.start()] + "\ue000" + text[match.end() :]
         rest = text
-        for one in sorted((a, b, *stops, *_matched_texts(text, spans)), key=len, reverse=True):
-            rest, around = (t.replace(one, "\ue000") if one else t for t in (rest, around))
-        yield QuestionReading(wish, _build_features(act, named, rest, around))
+        for known_text in sorted((a, b, *stops, *_matched_texts(text, matches)), key=len, reverse=True):
+            rest, around = (t.replace(known_text, "\ue000") if known_text else t for t in (rest, around))
+        yield QuestionReading(query, _build_features(intent, names, rest, around))
 
 
 def _slot_name(slot: str, is_last: bool) -> str:
-    """The name in a place of a frame: all of it but the words around names, or where there are others
-    between, the last or the first name."""
+    """Return the name in a slot of a frame.
+
+    This is the whole slot without words around it or, if the slot contains several names, the last
+    or the first one.
+    """
     slot = CLAUSE_END_PATTERN.split(slot)[-1 if is_last else 0].strip()
     lead = _LEADING_WORDS.match(slot)
     start = lead.end() if lead and lead.end() < len(slot) and not is_place_name(slot[:2]) else 0
-    whole = _INSIDE_SUFFIX.sub("", slot[start:])
-    cut = list(_tag_words(whole))
-    while cut and cut[-1].is_boundary:
-        cut.pop()
-    while cut and cut[0].is_boundary:
-        cut.pop(0)
-    owned = [w for w in cut if w.is_boundary and not (w.text == "的" and is_last)]
-    if cut and not owned:
-        return whole[cut[0].start : cut[-1].end]
+    stripped = _INSIDE_SUFFIX.sub("", slot[start:])
+    words = list(_tag_words(stripped))
+    while words and words[-1].is_boundary:
+        words.pop()
+    while words and words[0].is_boundary:
+        words.pop(0)
+    boundaries = [w for w in words if w.is_boundary and not (w.text == "的" and is_last)]
+    if words and not boundaries:
+        return stripped[words[0].start : words[-1].end]
     if is_last:
         return _trailing_name(slot, True)
     _, end = _leading_name(slot, [], start)
@@ -214,22 +230,22 @@ def _slot_name(slot: str, is_last: bool) -> str:
 
 
 def _is_only_kind(name: str) -> bool:
-    """Whether a name is only a kind of place, and of no place."""
-    found = find_purposes(name, "zh")
-    return bool(_NOT_A_LOCATION.match(name)) or any(f.end - f.start == len(name) for f in found)
+    """Return whether a name is only a kind of place, not the name of one."""
+    matches = find_purposes(name, "zh")
+    return bool(_NOT_A_LOCATION.match(name)) or any(f.end - f.start == len(name) for f in matches)
 
 
 def _find_stops(text: str) -> tuple[str, ...]:
-    """All names of places in a text."""
+    """Return all place names in a text."""
     names: list[str] = []
-    at = 0
+    position = 0
     for word in _tag_words(text):
-        if word.start < at or not word.can_be_in_name:
+        if word.start < position or not word.can_be_in_name:
             continue
         lead = _LEADING_WORDS.match(text, word.start)
         start, end = _leading_name(text, [], max(word.start, 0))
         name = text[start:end]
-        at = end
+        position = end
         if lead and word.tag != "known" and lead.end() < end:
             name = text[lead.end() : end]
         if len(name) > 1 and _place_likeness(name) > 0 and not re.search("路线|[日天]游|行程", name):
@@ -243,27 +259,29 @@ class _CentreMatch(NamedTuple):
     end: int
     default_radius: int
     is_near: bool
-    is_certain: bool = False  # a preposition says that it is a place
+    is_certain: bool = False  # a preposition marks it as a place
 
 
 def _find_centres(text: str, matches: list[PurposeMatch]) -> Iterator[_CentreMatch]:
-    """Where a search may be around, the surest first."""
-    if away := _DISTANCE_FROM.search(text):
-        group = "place" if away["place"] else "close"
-        yield _CentreMatch(_trailing_name(away[group]), away.start(), away.end(), NEAR_METRES, True)
+    """Yield possible centres of a search, most reliable first."""
+    if distance_match := _DISTANCE_FROM.search(text):
+        group = "place" if distance_match["place"] else "close"
+        yield _CentreMatch(
+            _trailing_name(distance_match[group]), distance_match.start(), distance_match.end(), NEAR_METRES, True
+        )
     for near in _NEAR_WORD.finditer(text):
         clause = CLAUSE_END_PATTERN.split(text[: near.start()])[-1]
         if name := _slot_name(clause, True):
-            usual = BESIDE_METRES if _BESIDE_WORD.search(near[0]) else NEAR_METRES
-            yield _CentreMatch(name, near.start() - len(name), near.end(), usual, True)
-    for at in _LOCATION_VERB.finditer(text):
-        yield _centre_at(text, matches, at.end())._replace(is_certain=True)
+            radius = BESIDE_METRES if _BESIDE_WORD.search(near[0]) else NEAR_METRES
+            yield _CentreMatch(name, near.start() - len(name), near.end(), radius, True)
+    for verb in _LOCATION_VERB.finditer(text):
+        yield _centre_at(text, matches, verb.end())._replace(is_certain=True)
     starts = [0, *(m.end() for m in CLAUSE_END_PATTERN.finditer(text))]
     for start in starts:
         lead = _LEADING_WORDS.match(text, start)
         first = next((w for w in _tag_words(text) if w.start >= start), None)
-        inside = first and first.tag == "known" and lead and lead.end() < first.end
-        yield _centre_at(text, matches, start if inside or not lead else lead.end())
+        is_part_of_name = first and first.tag == "known" and lead and lead.end() < first.end
+        yield _centre_at(text, matches, start if is_part_of_name or not lead else lead.end())
     for word in _tag_words(text):
         if word.tag in ("known", "ns", "nt"):
             yield _centre_at(text, matches, word.start)
@@ -271,7 +289,7 @@ def _find_centres(text: str, matches: list[PurposeMatch]) -> Iterator[_CentreMat
 
 def _centre_at(text: str, matches: list[PurposeMatch], position: int) -> _CentreMatch:
     start, end = _leading_name(text, matches, position)
-    if re.match("[路街巷道][上里]", text[end:]):  # cut as 平江 and 路上
+    if re.match("[路街巷道][上里]", text[end:]):  # the tagger splits 平江路上 into 平江 and 路上
         end += 1
     name = _INSIDE_SUFFIX.sub("", text[start:end])
     if len(name) > 2 and name[-1] in "里上" and (_PLACE_SUFFIX.search(name[:-1]) or is_place_name(name[:-1])):
@@ -280,7 +298,7 @@ def _centre_at(text: str, matches: list[PurposeMatch], position: int) -> _Centre
 
 
 def _find_unlisted_kinds(text: str) -> Iterator[tuple[int, int]]:
-    """Where a text names what it looks for in words that no table has."""
+    """Yield the spans of kinds of place that are in no table."""
     for match in _UNLISTED_KIND.finditer(text):
         start, end = match.span(match.lastindex or 0)
         name = _trailing_name(text[start:end])
@@ -289,64 +307,66 @@ def _find_unlisted_kinds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _read_search(text: str) -> Iterator[QuestionReading]:
-    every = find_purposes(text, "zh")
-    places = [c for c in _find_centres(text, every) if c.name]
-    told = [c for c in places if not _NOT_A_LOCATION.match(c.name)]
-    told = [c for c in told if not _is_only_kind(c.name) and not _is_not_place(c.name)]
-    centre = next((c for c in told if c.is_near or _place_likeness(c.name) > 0), None)
-    centre = centre or next((c for c in told if c.is_certain and len(c.name) > 1), None)
-    if centre and not centre.is_near and is_place_name(centre.name):  # a town, and later a place in it
-        inner = (c for c in told if c.start > centre.end and is_place_name(c.name) and not c.is_certain)
-        if more := next(inner, None):
-            centre = more._replace(name=centre.name + more.name)
-    here = _NEAR_WORD.search(text) or re.search("最近的|离我|这边|这里|这儿", text)
-    if centre is None and not here:
+    purposes = find_purposes(text, "zh")
+    places = [c for c in _find_centres(text, purposes) if c.name]
+    candidates = [c for c in places if not _NOT_A_LOCATION.match(c.name)]
+    candidates = [c for c in candidates if not _is_only_kind(c.name) and not _is_not_place(c.name)]
+    centre = next((c for c in candidates if c.is_near or _place_likeness(c.name) > 0), None)
+    centre = centre or next((c for c in candidates if c.is_certain and len(c.name) > 1), None)
+    if centre and not centre.is_near and is_place_name(centre.name):  # a town may be followed by a place in it
+        inner_places = (c for c in candidates if c.start > centre.end and is_place_name(c.name) and not c.is_certain)
+        if inner_place := next(inner_places, None):
+            centre = inner_place._replace(name=centre.name + inner_place.name)
+    near_match = _NEAR_WORD.search(text) or re.search("最近的|离我|这边|这里|这儿", text)
+    if centre is None and not near_match:
         return
     if centre is None:
         centre = (
-            _CentreMatch("", here.start(), here.end(), NEAR_METRES, True) if here else _CentreMatch("", 0, 0, 0, False)
+            _CentreMatch("", near_match.start(), near_match.end(), NEAR_METRES, True)
+            if near_match
+            else _CentreMatch("", 0, 0, 0, False)
         )
-    kinds = [f for f in every if f.end <= centre.start or f.start >= centre.end]
-    spans = [(f.start, f.end) for f in kinds]
-    if not any(f.purpose.primary_use not in ("for", "any") for f in kinds):
-        own = [
+    remaining = [f for f in purposes if f.end <= centre.start or f.start >= centre.end]
+    spans = [(f.start, f.end) for f in remaining]
+    if not any(f.purpose.primary_use not in ("for", "any") for f in remaining):
+        unlisted = [
             (a, b) for a, b in _find_unlisted_kinds(text) if b <= centre.start or (a >= centre.end and b > centre.end)
         ]
-        spans = own or spans
-        words_ = tuple(text[a:b] for a, b in spans) if own else search_keywords(kinds)
+        spans = unlisted or spans
+        keywords = tuple(text[a:b] for a, b in spans) if unlisted else search_keywords(remaining)
     else:
-        words_ = search_keywords(kinds)
-        if "美食" in words_:  # any food, and perhaps a finer word for it
-            taken = [(f.start, f.end) for f in kinds] + [(centre.start, centre.end)]
-            own = [(a, b) for a, b in _find_unlisted_kinds(text) if all(b <= c or a >= d for c, d in taken)]
-            words_ = tuple(text[a:b] for a, b in own) + words_
-            spans += own
-    if not words_ and (asked := _WHERE_WORD.search(text)):  # what else the clause speaks of
-        stretch = text[centre.end :] if centre.end <= asked.start() else text[asked.end() :]
-        beside = re.search(f"[{HAN_RANGES}A-Za-z]{{2,}}", _FILLER_WORDS.sub("\ue000", stretch))
-        words_, spans = (beside[0],) if beside else (), [(centre.end, centre.end)]
-    if not words_:
+        keywords = search_keywords(remaining)
+        if "美食" in keywords:  # a general word; a more specific one may follow
+            taken = [(f.start, f.end) for f in remaining] + [(centre.start, centre.end)]
+            unlisted = [(a, b) for a, b in _find_unlisted_kinds(text) if all(b <= c or a >= d for c, d in taken)]
+            keywords = tuple(text[a:b] for a, b in unlisted) + keywords
+            spans += unlisted
+    if not keywords and (question_word := _WHERE_WORD.search(text)):  # fall back to another noun of the clause
+        stretch = text[centre.end :] if centre.end <= question_word.start() else text[question_word.end() :]
+        fallback = re.search(f"[{HAN_RANGES}A-Za-z]{{2,}}", _FILLER_WORDS.sub("\ue000", stretch))
+        keywords, spans = (fallback[0],) if fallback else (), [(centre.end, centre.end)]
+    if not keywords:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
     masked = list(text)
     for a, b in [*spans, (centre.start, centre.end)]:
         masked[a:b] = "\ue000" * (b - a)
     rest = "".join(masked)
-    holding = [c for c in CLAUSE_END_PATTERN.split(rest) if "\ue000" in c]
+    clauses = [c for c in CLAUSE_END_PATTERN.split(rest) if "\ue000" in c]
     lead = re.search(r"(?:适合|可以|能)$", text[:first])
     purpose = re.sub(r"有哪些|有什么|推荐", "", text[lead.start() if lead else first : last]).strip()
-    wish = PlaceQuery(centre.name, purpose, words_, parse_radius(text, centre.default_radius), mode="")
-    features = _build_features("near", [centre.name] if centre.name else [], "，".join(holding), "，".join(holding))
-    kind_of = {f.purpose.primary_use for f in kinds}
+    query = PlaceQuery(centre.name, purpose, keywords, parse_radius(text, centre.default_radius), mode="")
+    features = _build_features("near", [centre.name] if centre.name else [], "，".join(clauses), "，".join(clauses))
+    uses = {f.purpose.primary_use for f in remaining}
     tail = rest[last:]
     yield QuestionReading(
-        wish,
+        query,
         features
         | {
             "nameless": 0.0 if centre.is_certain else features["nameless"],
             "near": float(centre.is_near or bool(_NEAR_WORD.search(text))),
-            "vague": float(not kind_of & {"venue", "named", "food"}),
-            "own words": float(not kind_of),
+            "vague": float(not uses & {"venue", "named", "food"}),
+            "own words": float(not uses),
             "attached": float(first == centre.end and not centre.is_near and centre.end > 0),
             "tail": min(3.0, len(_content_letters(CLAUSE_END_PATTERN.split(tail)[0])) / 3),
         },
@@ -354,7 +374,7 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
 
 
 def _content_letters(text: str) -> str:
-    """What of a text is not what people say around a wish."""
+    """Return the letters of a text without filler words of a request."""
     return "".join(re.findall(f"[{HAN_RANGES}A-Za-z]", _FILLER_WORDS.sub("", text)))
 
 
@@ -369,9 +389,9 @@ def _build_features(intent: PlaceIntent, names: list[str], rest: str, unmatched:
 
 
 def _is_not_place(name: str) -> bool:
-    """Whether a name stands like one of a place and is none."""
-    bare = name.rstrip("里上") or name
-    return len(name) > 16 or (bool(_NOT_A_PLACE.match(bare)) and _place_likeness(bare) < 0.7)
+    """Return whether a name looks like a place name but is not one."""
+    stem = name.rstrip("里上") or name
+    return len(name) > 16 or (bool(_NOT_A_PLACE.match(stem)) and _place_likeness(stem) < 0.7)
 
 
 def _matched_texts(text: str, matches: list[PurposeMatch]) -> list[str]:

@@ -1,8 +1,8 @@
-"""A map service as a source: places, and what is known of them, as evidence.
+"""The map services as a source: places and facts about them, as evidence.
 
-With a model the tools are the model's to chain, within a budget; without one, or where it fails, a
-query is read by rules. Either way a place comes from a tool's answer and never from a model's text.
-Knows neither models nor rules: both are given to it.
+With a model, the model chains tool calls within a budget. Without a model, or if it fails, the
+query is parsed by rules. In both cases a place comes from a tool's result and never from a model's
+text. Model and rules are passed in as arguments.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from research.sources.places.place_search import (
 from research.sources.places.service import BudgetedTools, MapService, MapTools
 from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
 
-TIMEOUT_FRACTION = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
+TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
 
 
 class ParsedPlaceQuery(Protocol):
-    """What rules read in a query."""
+    """Result of parsing a query by rules."""
 
     @property
     def intent(
@@ -68,16 +68,17 @@ ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
 class ToolExplorer(Protocol):
-    """A model that is let loose on tools."""
+    """A model that chooses and chains tool calls."""
 
     async def __call__(
         self, query: str, tools: Sequence[Mapping[str, Any]], call: ToolCaller, budget: int, emit: EventEmitter
     ) -> None:
-        """Calls what it needs for a query, at most `budget` times. `call` gives what a tool said, or
-        why it said nothing.
+        """Make the tool calls that a query needs, at most `budget`.
+
+        `call` returns the text of a tool's result or error.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model does not respond.
         """
 
 
@@ -86,7 +87,7 @@ def _place_label(place: str | Point) -> str:
 
 
 class PlacesRetriever:
-    """Searches the maps that are set up."""
+    """Searches the configured map services."""
 
     name = "places"
     max_sequential_calls = 1
@@ -101,7 +102,7 @@ class PlacesRetriever:
         max_calls: int = 8,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`deadline` are the seconds of a whole search, `budget` the calls of a model in one."""
+        """`timeout_seconds` is the deadline of a search, `max_calls` its limit of tool calls."""
         self._maps = maps
         self._timeout_seconds = timeout_seconds
         self._parse_query = parse_query
@@ -110,67 +111,71 @@ class PlacesRetriever:
         self._clock = clock
 
     def readiness(self) -> Readiness:
-        first = self._maps.default_service
-        if lacks := first.missing_setting:
-            return Readiness(state="missing", detail=lacks)
-        if first.is_offline:
+        service = self._maps.default_service
+        if setting := service.missing_setting:
+            return Readiness(state="missing", detail=setting)
+        if service.is_offline:
             return Readiness(state="offline", detail="AMAP_MAPS_API_KEY")
-        return Readiness(state="live", detail=", ".join(one.name for one in self._maps.live_services))
+        return Readiness(state="live", detail=", ".join(item.name for item in self._maps.live_services))
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         failures: list[Failure] = []
-        asked = [self._maps.default_service]  # the last one counts
+        services = [self._maps.default_service]  # the last one is reported as the provider
         try:
-            return await self._search(task, asked, failures, emit)
-        except ServiceError as trouble:
+            return await self._search(task, services, failures, emit)
+        except ServiceError as error:
             return Finding(
                 task=task,
-                reason=trouble.reason,
-                hint=trouble.hint,
-                message=trouble.message,
+                reason=error.reason,
+                hint=error.hint,
+                message=error.message,
                 started=self._clock(),
-                provider=asked[-1].name,
+                provider=services[-1].name,
                 failures=tuple(failures),
             )
 
     async def _search(
         self, task: Task, services: list[MapService], failures: list[Failure], emit: EventEmitter
     ) -> Finding:
-        """Whom it asks goes into `asked`, what failed beside it into `failures`, however it ends."""
+        """Search with the model, then by rules if it has no result.
+
+        The services used are appended to `services` and partial errors to `failures`, also if this
+        raises.
+        """
         started, clock = self._clock(), time.monotonic()
-        tongue = detect_language(task.query)
-        wish = self._parse_query(task.query)
-        if wish and (place := wish.place or (wish.stops[0] if wish.stops else "")):
-            services.append(await self._maps.find_service(place, tongue, emit))
-        chain = MapToolRunner(self._maps, services[-1], task.id, self._max_calls, tongue, emit)
+        language = detect_language(task.query)
+        place_query = self._parse_query(task.query)
+        if place_query and (place := place_query.place or (place_query.stops[0] if place_query.stops else "")):
+            services.append(await self._maps.find_service(place, language, emit))
+        runner = MapToolRunner(self._maps, services[-1], task.id, self._max_calls, language, emit)
         if self._explorer:
-            failures += await self._explore_tools(task.query, chain, emit)
-        found = chain.search_result()
-        services.append(chain.service)
-        trouble = chain.reportable_error()
-        if found.places or chain.fact_evidence:
-            failures += [trouble.to_failure("search", self.name, task.query)] if trouble else []
-        elif trouble and trouble.reason in ("unclear", "quota"):
-            raise trouble
+            failures += await self._explore_tools(task.query, runner, emit)
+        result = runner.search_result()
+        services.append(runner.service)
+        error = runner.reportable_error()
+        if result.places or runner.fact_evidence:
+            failures += [error.to_failure("search", self.name, task.query)] if error else []
+        elif error and error.reason in ("unclear", "quota"):
+            raise error
         else:
-            found = await self._search_by_rules(task.query, wish, services, tongue, emit)
+            result = await self._search_by_rules(task.query, place_query, services, language, emit)
         seconds = time.monotonic() - clock
-        return self._build_finding(task, found, services[-1], tongue, failures, started, seconds)
+        return self._build_finding(task, result, services[-1], language, failures, started, seconds)
 
     async def search_around(
         self, place: str | Point, keywords: Sequence[str], radius: int, language: Language, emit: EventEmitter
     ) -> Finding:
-        """A look by itself, without a question.
+        """Search for places around a place, without a question.
 
         Raises:
-            Trouble: as `look`.
+            ServiceError: as in `search_places`.
         """
         query = " ".join([_place_label(place), *keywords])
 
-        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
             return search_places(tools, place, keywords, radius, language, emit)
 
-        return await self._run_search(query, place, language, emit, looking)
+        return await self._run_search(query, place, language, emit, run_search)
 
     async def find_route(
         self,
@@ -180,69 +185,70 @@ class PlacesRetriever:
         language: Language,
         emit: EventEmitter,
     ) -> Finding:
-        """The way from one place to another, without a question.
+        """Find the route between two places, without a question.
 
         Raises:
-            Trouble: as `routes.way`.
+            ServiceError: as in `routes.find_route`.
         """
 
-        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
             return routes.find_route(BudgetedTools(tools, self._max_calls), origin, destination, mode, language, emit)
 
         query = f"{_place_label(origin)} → {_place_label(destination)}"
-        return await self._run_search(query, origin, language, emit, looking)
+        return await self._run_search(query, origin, language, emit, run_search)
 
     async def plan_itinerary(
         self, place: str, stops: Sequence[str], mode: RoutingMode | None, language: Language, emit: EventEmitter
     ) -> Finding:
-        """A day's round through some stops, or through the sights of a place, without a question.
+        """Plan a day's itinerary through stops, or through the sights of a place, without a
+        question.
 
         Raises:
-            Trouble: as `ways.tour`.
+            ServiceError: as in `routes.plan_itinerary`.
         """
 
-        def looking(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
             return routes.plan_itinerary(BudgetedTools(tools, self._max_calls), place, stops, mode, (), language, emit)
 
-        named = list(filter(None, [place, *stops]))
-        return await self._run_search(" ".join(named), "".join(named[:1]), language, emit, looking)
+        place_names = list(filter(None, [place, *stops]))
+        return await self._run_search(" ".join(place_names), "".join(place_names[:1]), language, emit, run_search)
 
     async def _run_search(
         self, query: str, place: str | Point, language: Language, emit: EventEmitter,
         search: Callable[[MapTools], Awaitable[PlaceSearchResult]],
     ) -> Finding:  # fmt: skip
-        """A look with whoever covers a place."""
+        """Run a search with the service that covers a place."""
         started, clock = self._clock(), time.monotonic()
-        asked = [await self._maps.find_service(place, language, emit)]
-        found = await self._search_with_fallback(asked, language, search)
+        services = [await self._maps.find_service(place, language, emit)]
+        result = await self._search_with_fallback(services, language, search)
         task = Task(id="", source=self.name, query=query)
         seconds = time.monotonic() - clock
-        return self._build_finding(task, found, asked[-1], language, [], started, seconds)
+        return self._build_finding(task, result, services[-1], language, [], started, seconds)
 
     async def warm(self) -> None:
-        """Starts the map's server, if there is one to ask."""
+        """Start the default map service, if it can be used."""
         await self._maps.warm()
 
     async def close(self) -> None:
         await self._maps.close()
 
     async def _explore_tools(self, query: str, runner: MapToolRunner, emit: EventEmitter) -> list[Failure]:
-        """Lets the model search; what its calls have found counts, however they ended."""
+        """Let the model search; the results of its calls remain even if it fails."""
         assert self._explorer is not None
         from research.sources.places.server import specifications
 
-        known = KEYLESS_TOOLS if runner.service is self._maps.osm else MODEL_TOOLS
-        tools = [spec for spec in specifications() if spec["function"]["name"] in known]
+        tool_names = KEYLESS_TOOLS if runner.service is self._maps.osm else MODEL_TOOLS
+        tools = [spec for spec in specifications() if spec["function"]["name"] in tool_names]
         try:
             async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
                 await self._explorer(query, tools, runner.call_for_model, self._max_calls, emit)
         except TimeoutError:
-            trouble = ServiceError("timeout", "the search's time was over before the model was done")
+            failure = ServiceError("timeout", "the search's time was over before the model was done")
         except ServiceError as error:
-            trouble = error
+            failure = error
         else:
             return []
-        return [trouble.to_failure("search", self.name, query)]
+        return [failure.to_failure("search", self.name, query)]
 
     async def _search_by_rules(
         self,
@@ -252,7 +258,7 @@ class PlacesRetriever:
         language: Language,
         emit: EventEmitter,
     ) -> PlaceSearchResult:
-        """What rules read in the query, done."""
+        """Run the query that the rules have parsed, or a keyword search if they parsed none."""
         if place_query is None:
             return await search_by_words(services[-1].with_language(language), query, emit)
         if not place_query.place and not place_query.stops:
@@ -264,42 +270,43 @@ class PlacesRetriever:
     async def _search_with_fallback(
         self, services: list[MapService], language: Language, search: Callable[[MapTools], Awaitable[PlaceSearchResult]]
     ) -> PlaceSearchResult:
-        """A look with the last of those `asked`, or with who may know a place that it does not."""
+        """Run a search with the last of `services`, or with a fallback service if it does not know
+        the place."""
         try:
             return await search(services[-1].with_language(language))
-        except ServiceError as trouble:
-            other = self._maps.find_fallback(services[-1], trouble)
-            if other is None:
+        except ServiceError as error:
+            fallback = self._maps.find_fallback(services[-1], error)
+            if fallback is None:
                 raise
-        services.append(other)
-        return await search(other.with_language(language))
+        services.append(fallback)
+        return await search(fallback.with_language(language))
 
     async def _run_query(
         self, service: MapTools, place_query: ParsedPlaceQuery, language: Language, emit: EventEmitter
     ) -> PlaceSearchResult:
-        """A look of a few calls, or ways, of which there are as many as the budget allows."""
-        tools, means = BudgetedTools(service, self._max_calls), place_query.mode or None
+        """Run a parsed query; intents that need routes are limited by the call budget."""
+        tools, mode = BudgetedTools(service, self._max_calls), place_query.mode or None
         match place_query.intent:
             case "way":
-                return await routes.find_route(tools, place_query.place, place_query.destination, means, language, emit)
+                return await routes.find_route(tools, place_query.place, place_query.destination, mode, language, emit)
             case "distance" if place_query.stops:
-                ends = [
+                endpoints = [
                     *filter(None, [place_query.place]),
                     *place_query.stops,
                     *filter(None, [place_query.destination]),
                 ]
-                return await routes.find_distance_matrix(tools, ends, language, emit)
+                return await routes.find_distance_matrix(tools, endpoints, language, emit)
             case "distance":
                 return await routes.find_distance(
-                    tools, place_query.place, place_query.destination, means, language, emit
+                    tools, place_query.place, place_query.destination, mode, language, emit
                 )
             case "between":
                 return await routes.search_between(
-                    tools, place_query.place, place_query.destination, place_query.keywords, means, language, emit
+                    tools, place_query.place, place_query.destination, place_query.keywords, mode, language, emit
                 )
             case "route":
                 return await routes.plan_itinerary(
-                    tools, place_query.place, place_query.stops, means, place_query.keywords, language, emit
+                    tools, place_query.place, place_query.stops, mode, place_query.keywords, language, emit
                 )
             case "where" if not place_query.keywords:
                 return await find_place(service, place_query.place, language, emit)
@@ -317,33 +324,33 @@ class PlacesRetriever:
         started: datetime,
         seconds: float,
     ) -> Finding:
-        made: dict[str, datetime] = {}
-        for told in search_result.results:
-            for place in told.places:
-                made.setdefault(place_key(place), told.fetched_at)
-        near = search_result.centre if search_result.centre and search_result.centre.radius else None
+        fetched_at: dict[str, datetime] = {}
+        for result in search_result.results:
+            for place in result.places:
+                fetched_at.setdefault(place_key(place), result.fetched_at)
+        area = search_result.centre if search_result.centre and search_result.centre.radius else None
         items = [
             build_place_evidence(
-                p, near, language, made.get(place_key(p), started), list_unknown=search_result.is_complete
+                p, area, language, fetched_at.get(place_key(p), started), list_unknown=search_result.is_complete
             )
             for p in search_result.places
         ]
-        stated = list(build_fact_evidence(search_result.results, language, search_result.places))
-        items = [*stated, *items] if search_result.facts_first else [*items, *stated]
+        facts = list(build_fact_evidence(search_result.results, language, search_result.places))
+        items = [*facts, *items] if search_result.facts_first else [*items, *facts]
         summary = []
         if search_result.distances:
             item, span = build_distance_table(search_result.distances, started, language)
             items, summary = [item, *items], [span]
-        unplaced = sum(told.unlocated_count for told in search_result.results)
-        sample = any(told.is_sample for told in search_result.results)
+        unlocated_count = sum(result.unlocated_count for result in search_result.results)
+        is_sample = any(result.is_sample for result in search_result.results)
         return Finding(
             task=task,
             evidence=tuple({item.id: item for item in items}.values()),
             reason=None if items else "empty",
-            message=search_message(search_result, unplaced, language),
+            message=search_message(search_result, unlocated_count, language),
             started=started,
             seconds=round(seconds, 4),
-            provider="offline" if sample else service.name,
+            provider="offline" if is_sample else service.name,
             centre=search_result.centre,
             along=search_result.circles,
             summary=tuple(summary),

@@ -1,4 +1,4 @@
-"""Ways without a model: from one place to another, how far it is, what lies between, a day's round."""
+"""Routes without a model: directions, distances, places along a route, and itineraries."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from research.sources.places.place_search import (
 )
 from research.sources.places.service import MapTools, ToolResult
 
-ONE_CIRCLE_METRES = 1_500  # metres between two places that one circle covers
-MAX_CIRCLES = 3  # circles along a way
-CIRCLE_RADIUS_METRES = (500, 2_000)  # metres around each, at least and at most
-MAX_SIGHTS = 5  # sights of a day for which nobody has named any
+ONE_CIRCLE_METRES = 1_500  # up to this distance one circle covers both places
+MAX_CIRCLES = 3  # searched along a route
+CIRCLE_RADIUS_METRES = (500, 2_000)  # minimum and maximum
+MAX_SIGHTS = 5  # of an itinerary without stops
 DISTANCE_TYPES = {"straight": "0", "driving": "1", "walking": "3"}  # types of maps_distance
 Endpoint = str | Point
 
@@ -41,23 +41,25 @@ async def find_route(
     language: Language,
     emit: EventEmitter,
 ) -> PlaceSearchResult:
-    """The way from one place to another. With no means named it is walked if it is short; else both
-    public transport and a car are asked for. Where no way is told, the straight line is.
+    """Find the route between two places.
+
+    Without a mode a short route is walked; otherwise public transport and driving are both
+    requested. If no route is found, the straight-line distance is returned.
 
     Raises:
-        Trouble: an end is not known, or the map tells nothing at all.
+        ServiceError: an end is unknown, or the service returns nothing.
     """
     start, end = await _locate_endpoints(tools, origin, destination, language, emit)
-    short = distance_metres(start.point, end.point) <= MAX_WALK_METRES
-    wanted: tuple[RoutingMode, ...] = (mode,) if mode else ("walking",) if short else ("transit", "driving")  # fmt: skip
-    told, troubles = await _fetch_routes(tools, start, end, wanted, language, emit)
-    if not told:
+    is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES
+    modes: tuple[RoutingMode, ...] = (mode,) if mode else ("walking",) if is_short else ("transit", "driving")  # fmt: skip
+    results, errors = await _fetch_routes(tools, start, end, modes, language, emit)
+    if not results:
         try:
-            told = [await _measure_distance(tools, start, end, "straight", emit)]
+            results = [await _measure_distance(tools, start, end, "straight", emit)]
         except ServiceError:
-            raise troubles[0] from None
-    failures = tuple(trouble.to_failure("search", "places") for trouble in troubles)
-    return _build_result(start, end, told, failures)
+            raise errors[0] from None
+    failures = tuple(error.to_failure("search", "places") for error in errors)
+    return _build_result(start, end, results, failures)
 
 
 async def find_distance(
@@ -68,24 +70,24 @@ async def find_distance(
     language: Language,
     emit: EventEmitter,
 ) -> PlaceSearchResult:
-    """How far one place is from another: in a straight line, by car, and on foot if it is short.
+    """Measure the distance between two places: straight line, driving, and walking if it is short.
 
     Raises:
-        Trouble: an end is not known, or the map measures nothing.
+        ServiceError: an end is unknown, or nothing can be measured.
     """
     start, end = await _locate_endpoints(tools, origin, destination, language, emit)
-    short = distance_metres(start.point, end.point) <= MAX_WALK_METRES or mode == "walking"
-    told: list[ToolResult] = []
-    troubles: list[ServiceError] = []
-    for kind in ("straight", "driving", *(["walking"] if short else [])):
+    is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES or mode == "walking"
+    results: list[ToolResult] = []
+    errors: list[ServiceError] = []
+    for measured_mode in ("straight", "driving", *(["walking"] if is_short else [])):
         try:
-            told.append(await _measure_distance(tools, start, end, kind, emit))
-        except ServiceError as trouble:
-            troubles.append(_localise_error(trouble, kind, tools, language))
-    if not told:
-        raise troubles[0]
-    failures = tuple({t.message: t.to_failure("search", "places") for t in troubles}.values())
-    return _build_result(start, end, told, failures)
+            results.append(await _measure_distance(tools, start, end, measured_mode, emit))
+        except ServiceError as error:
+            errors.append(_localise_error(error, measured_mode, tools, language))
+    if not results:
+        raise errors[0]
+    failures = tuple({failed.message: failed.to_failure("search", "places") for failed in errors}.values())
+    return _build_result(start, end, results, failures)
 
 
 async def search_between(
@@ -97,33 +99,35 @@ async def search_between(
     language: Language,
     emit: EventEmitter,
 ) -> PlaceSearchResult:
-    """Places along the way from one place to another; around the middle if they are close.
+    """Search for places along a route; around the midpoint if the two ends are close.
 
     Raises:
-        Trouble: an end is not known, or the map cannot be asked.
+        ServiceError: an end is unknown, or the service does not respond.
     """
     start, end = await _locate_endpoints(tools, origin, destination, language, emit)
-    wanted, told = "|".join(keywords) or DEFAULT_KEYWORD, (*start.results, *end.results)
-    apart = distance_metres(start.point, end.point)
-    if apart <= ONE_CIRCLE_METRES:
+    keyword_text, results = "|".join(keywords) or DEFAULT_KEYWORD, (*start.results, *end.results)
+    distance = distance_metres(start.point, end.point)
+    if distance <= ONE_CIRCLE_METRES:
         name = message("mark.list", language).join((start.name, end.name))
-        radius = max(CIRCLE_RADIUS_METRES[0], round(apart / 2) + 200)
-        return await search_around(tools, _midpoint(start.point, end.point), name, wanted, radius, emit, told)
-    going: RoutingMode = mode or ("walking" if apart <= MAX_WALK_METRES else "driving")
-    walked, troubles = await _fetch_routes(tools, start, end, (going,), language, emit)
-    line = _route_line(walked[0]) if walked else (start.point, end.point)
-    radius = max(CIRCLE_RADIUS_METRES[0], min(CIRCLE_RADIUS_METRES[1], round(apart / (2 * MAX_CIRCLES))))
-    found: list[Place] = []
+        radius = max(CIRCLE_RADIUS_METRES[0], round(distance / 2) + 200)
+        return await search_around(tools, _midpoint(start.point, end.point), name, keyword_text, radius, emit, results)
+    travel_mode: RoutingMode = mode or ("walking" if distance <= MAX_WALK_METRES else "driving")
+    route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,), language, emit)
+    line = _route_line(route_results[0]) if route_results else (start.point, end.point)
+    radius = max(CIRCLE_RADIUS_METRES[0], min(CIRCLE_RADIUS_METRES[1], round(distance / (2 * MAX_CIRCLES))))
+    places_found: list[Place] = []
     circles: list[SearchArea] = []
     probes = [_point_along(line, (n + 0.5) / MAX_CIRCLES) for n in range(MAX_CIRCLES)][: max(1, tools.calls_left)]
     for probe in probes:
-        near = await search_around(tools, probe, "", wanted, radius, emit, (), radius_factors=())
-        found += near.places
-        circles += [near.centre] if near.centre else []
-        told = (*told, *near.results)
-    places = [place.model_copy(update={"distance": None}) for place in deduplicate(found)]
-    failures = tuple(trouble.to_failure("search", "places") for trouble in troubles)
-    return PlaceSearchResult(rank_places(places), None, (*told, *walked), failures=failures, circles=tuple(circles))
+        circle_result = await search_around(tools, probe, "", keyword_text, radius, emit, (), radius_factors=())
+        places_found += circle_result.places
+        circles += [circle_result.centre] if circle_result.centre else []
+        results = (*results, *circle_result.results)
+    places = [place.model_copy(update={"distance": None}) for place in deduplicate(places_found)]
+    failures = tuple(error.to_failure("search", "places") for error in errors)
+    return PlaceSearchResult(
+        rank_places(places), None, (*results, *route_results), failures=failures, circles=tuple(circles)
+    )
 
 
 async def plan_itinerary(
@@ -135,52 +139,54 @@ async def plan_itinerary(
     language: Language,
     emit: EventEmitter,
 ) -> PlaceSearchResult:
-    """A day's round through some places, or through the best ones of a place: from each to the nearest
-    that is left, along the streets as far as the calls go.
+    """Plan a day's itinerary through stops or, without stops, through the best places of an area.
+
+    Each stop is followed by the nearest remaining one. Routes follow streets as far as the calls
+    suffice.
 
     Raises:
-        Trouble: a place is not known, or the map cannot be asked.
+        ServiceError: a place is unknown, or the service does not respond.
     """
     if len(stops) > 1:
-        spots = [replace(await locate(tools, _with_town(place, stop), language, emit), name=stop) for stop in stops]
-        places, told = [spot.to_place() for spot in spots], [t for spot in spots for t in spot.results]
+        points = [replace(await locate(tools, _with_town(place, stop), language, emit), name=stop) for stop in stops]
+        places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
     else:
-        found = await search_places(tools, place, keywords or (DEFAULT_KEYWORD,), 5_000, language, emit)
-        places, told = list(found.places[:MAX_SIGHTS]), list(found.results)
+        result = await search_places(tools, place, keywords or (DEFAULT_KEYWORD,), 5_000, language, emit)
+        places, results = list(result.places[:MAX_SIGHTS]), list(result.results)
     order = order_by_nearest(places)
-    going = mode or choose_mode(order)
+    travel_mode = mode or choose_mode(order)
     failures: list[Failure] = []
     for a, b in pairwise(order):
         if failures:
             break
         start, end = (NamedPoint(p.name, Point(p.lng, p.lat), place=p) for p in (a, b))
-        ways, troubles = await _fetch_routes(tools, start, end, (going,), language, emit)
-        told += ways
-        failures += [trouble.to_failure("search", "places") for trouble in troubles]
-    table = None
+        route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,), language, emit)
+        results += route_results
+        failures += [error.to_failure("search", "places") for error in errors]
+    matrix = None
     if len(order) > 2 and tools.calls_left >= len(order) and not failures:
-        with suppress(ServiceError):  # the ways are there without it
-            table = await measure_distance_matrix(tools, order)
-    return PlaceSearchResult(tuple(order), None, tuple(told), table, tuple(failures), facts_first=True)
+        with suppress(ServiceError):  # the routes are a result without it
+            matrix = await measure_distance_matrix(tools, order)
+    return PlaceSearchResult(tuple(order), None, tuple(results), matrix, tuple(failures), facts_first=True)
 
 
 async def find_distance_matrix(
     tools: MapTools, ends: Sequence[Endpoint], language: Language, emit: EventEmitter
 ) -> PlaceSearchResult:
-    """How far each of some places is from each other.
+    """Measure the distances between all of several places.
 
     Raises:
-        Trouble: one is not known, or the map does not measure.
+        ServiceError: a place is unknown, or the distances cannot be measured.
     """
-    spots = [await locate(tools, end, language, emit) for end in ends]
-    places, told = [spot.to_place() for spot in spots], [t for spot in spots for t in spot.results]
+    points = [await locate(tools, end, language, emit) for end in ends]
+    places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
     return PlaceSearchResult(
-        tuple(places), None, tuple(told), await measure_distance_matrix(tools, places), facts_first=True
+        tuple(places), None, tuple(results), await measure_distance_matrix(tools, places), facts_first=True
     )
 
 
 def _with_town(place: str, stop: str) -> str:
-    """A stop with the place that the round is in, which tells it from others of its name."""
+    """Prefix a stop with the area of the itinerary, to distinguish it from others of its name."""
     return f"{place}{stop}" if place and place not in stop else stop
 
 
@@ -201,35 +207,35 @@ async def _fetch_routes(
     language: Language,
     emit: EventEmitter,
 ) -> tuple[list[ToolResult], list[ServiceError]]:
-    """The ways by the means that are wanted, and why there is none by others."""
-    told: list[ToolResult] = []
-    troubles: list[ServiceError] = []
-    for means in modes:
+    """Request the routes by several modes. Return the results and the errors."""
+    results: list[ToolResult] = []
+    errors: list[ServiceError] = []
+    for mode in modes:
         try:
             cities = (start.city, end.city)
-            if means == "transit" and not all(cities):
+            if mode == "transit" and not all(cities):
                 cities = (await _find_city(tools, start, emit), await _find_city(tools, end, emit))
-            told.append(await fetch_directions(tools, start.point, end.point, means, cities, emit))
-        except ServiceError as trouble:
-            troubles.append(_localise_error(trouble, means, tools, language))
-    return told, troubles
+            results.append(await fetch_directions(tools, start.point, end.point, mode, cities, emit))
+        except ServiceError as error:
+            errors.append(_localise_error(error, mode, tools, language))
+    return results, errors
 
 
 async def _find_city(tools: MapTools, spot: NamedPoint, emit: EventEmitter) -> str:
-    """The city that a spot is in."""
+    """Return the city of a point, by reverse geocoding if it is unknown."""
     if spot.city:
         return spot.city
-    told = await tools.call_tool("maps_regeocode", {"location": format_point(spot.point)}, emit)
-    return str(told.body.get("city") or told.body.get("province") or "")
+    result = await tools.call_tool("maps_regeocode", {"location": format_point(spot.point)}, emit)
+    return str(result.body.get("city") or result.body.get("province") or "")
 
 
 def _localise_error(error: ServiceError, mode: str, tools: MapTools, language: Language) -> ServiceError:
-    """The same trouble, in the question's language where it is one of ways."""
+    """Return an error about routes with a message in the user's language; others unchanged."""
     if tools.is_offline and error.reason == "no key":
         return ServiceError("no key", message("look.no ways", language), hint="key")
     if error.reason == "empty":
-        words = message("look.no way", language, means=message(f"fact.{mode}", language))
-        return ServiceError("empty", words)
+        text = message("look.no way", language, means=message(f"fact.{mode}", language))
+        return ServiceError("empty", text)
     return error
 
 
@@ -257,8 +263,8 @@ def _build_result(
 
 
 def _route_line(result: ToolResult) -> tuple[Point, ...]:
-    found = parse_route(result.body)
-    return found.line if found and found.line else endpoints(result)
+    parsed = parse_route(result.body)
+    return parsed.line if parsed and parsed.line else endpoints(result)
 
 
 def _midpoint(a: Point, b: Point) -> Point:
@@ -266,12 +272,12 @@ def _midpoint(a: Point, b: Point) -> Point:
 
 
 def _point_along(line: Sequence[Point], share: float) -> Point:
-    """The point of a line where a share of its length lies behind."""
-    left = share * sum(distance_metres(a, b) for a, b in pairwise(line))
+    """Return the point at a fraction `share` (0 to 1) of a line's length."""
+    remaining = share * sum(distance_metres(a, b) for a, b in pairwise(line))
     for a, b in pairwise(line):
-        far = distance_metres(a, b)
-        if far and left <= far:
-            part = left / far
-            return Point(a.lng + part * (b.lng - a.lng), a.lat + part * (b.lat - a.lat))
-        left -= far
+        length = distance_metres(a, b)
+        if length and remaining <= length:
+            fraction = remaining / length
+            return Point(a.lng + fraction * (b.lng - a.lng), a.lat + fraction * (b.lat - a.lat))
+        remaining -= length
     return line[-1]

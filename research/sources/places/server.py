@@ -1,11 +1,11 @@
-"""An MCP server with the tools of Amap's own, by name and argument, over Amap, OpenStreetMap or the
-offline table.
+"""MCP server with the tool names and arguments of Amap's own, over Amap, OpenStreetMap or the
+sample table.
 
     python -m research.sources.places.server
 
-runs it over stdio for any client; inside the project it runs in memory. Arguments are checked here,
-in words that a model can act on, before anything is asked. A tool that fails says why as
-`reason: message`, with a reason that `research.core.records` knows.
+runs it over stdio for any client; the application runs it in memory. Arguments are checked before a
+request, with error messages that a model can act on. A failed tool reports `reason: message`, with
+a reason from `research.core.records`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from research.sources.places import osm
 from research.sources.places.amap import BASE_URL, AmapBackend
 from research.sources.places.offline import OfflineBackend
 
-MAX_TEXT_CHARS = 200  # characters of an address or of keywords
-MAX_RADIUS_METRES = 50_000  # metres
+MAX_TEXT_CHARS = 200  # of an address or of keywords
+MAX_RADIUS_METRES = 50_000
 MAX_ORIGINS = 100
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NULL_WORDS = frozenset({"undefined", "null", "none", "nan"})
@@ -43,8 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class MapBackend(Protocol):
-    """Who answers. Points are "lng,lat" in and out, in the system that `about` and each answer
-    declare; failures are `Trouble`."""
+    """Interface of the map back ends.
+
+    Points are "lng,lat" in arguments and results, in the coordinate system that `description` and
+    each result declare. Failures are raised as ServiceError.
+    """
 
     name: str
     description: str
@@ -65,11 +68,11 @@ class MapBackend(Protocol):
     async def close(self) -> None: ...
 
 
-# Arguments: each check returns what is to be sent, or says in words what it wants instead
+# Arguments: each check returns the normalised value or raises ValueError with the expected form
 
 
 def _check_text(value: object) -> str:
-    """A text without idle white space. Models send numbers where texts are declared."""
+    """Return a text with normalised white space. Models may send numbers for texts."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -91,7 +94,7 @@ def _check_required_text(value: object) -> str:
 
 
 def _check_point(value: object) -> str:
-    """A point as Amap takes it: six decimals, without spaces."""
+    """Return a point in Amap's form: six decimals, without spaces."""
     text = _check_required_text(value).replace("，", ",")
     try:
         lng, lat = (float(part) for part in text.split(","))
@@ -165,20 +168,22 @@ KeywordsText = Annotated[str, BeforeValidator(_check_text), Field(description="w
 
 
 class _PlacesServer(FastMCP[None]):
-    """Tells of failures in our words instead of with the name of the tool before them, and of methods
-    that it does not know as JSON-RPC does."""
+    """FastMCP server that reports errors as `reason: message`, without FastMCP's prefix.
+
+    It rejects unknown methods as JSON-RPC requires.
+    """
 
     async def run_stdio_async(self) -> None:
         server = self._mcp_server
-        async with stdio_server() as (received, sent), reject_unknown_requests(received, sent) as known:
-            await server.run(known, sent, server.create_initialization_options())
+        async with stdio_server() as (received, sent), reject_unknown_requests(received, sent) as known_requests:
+            await server.run(known_requests, sent, server.create_initialization_options())
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Sequence[ContentBlock] | dict[str, Any]:
         try:
             return await super().call_tool(name, arguments)
         except ToolError as error:
-            told = _to_service_error(error)
-        raise ToolError(str(told))
+            service_error = _to_service_error(error)
+        raise ToolError(str(service_error))
 
 
 def _to_service_error(error: ToolError) -> ServiceError:
@@ -194,7 +199,7 @@ def _to_service_error(error: ToolError) -> ServiceError:
 
 
 def _describe_errors(error: ValidationError) -> Iterator[str]:
-    """What is wrong with each argument, by its name."""
+    """Yield a description of each invalid argument."""
     for item in error.errors(include_url=False):
         name = ".".join(map(str, item["loc"])) or "the call"
         missing = item["type"] == "missing"
@@ -206,7 +211,8 @@ def _strip_prefix(message: str) -> str:
 
 
 def build_server(backend: MapBackend) -> FastMCP[None]:
-    """The server over a back end, which stays the caller's to close."""
+    """Return an MCP server over a back end. The caller remains responsible for closing the back
+    end."""
     with _preserve_root_logger():
         server = _PlacesServer(
             "sightline-places",
@@ -219,7 +225,7 @@ def build_server(backend: MapBackend) -> FastMCP[None]:
 
 
 def _define_tools(backend: MapBackend) -> Sequence[Any]:
-    """The tools. Their docstrings are what a model reads of them."""
+    """Return the tool functions. Their docstrings are the descriptions that a model reads."""
 
     async def maps_geo(address: RequiredText, city: OptionalText = "") -> dict[str, Any]:
         """将详细的结构化地址或地标、景区、建筑物名称转换为经纬度坐标；level 表示匹配级别。"""
@@ -292,24 +298,24 @@ def _define_tools(backend: MapBackend) -> Sequence[Any]:
 
 
 def check_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as they are to be sent, without those that the tool does not have.
+    """Return the normalised arguments of a call, without arguments unknown to the tool.
 
     Raises:
-        Trouble: there is no such tool, or an argument is missing or wrong.
+        ServiceError: there is no such tool, or an argument is missing or invalid.
     """
     model = _argument_models().get(tool)
     if model is None:
         raise ServiceError("refused", f"there is no tool {tool!r}")
     try:
-        found = model.model_validate(dict(arguments))
+        validated = model.model_validate(dict(arguments))
     except ValidationError as error:
         raise ServiceError("refused", "; ".join(_describe_errors(error))) from None
-    return found.model_dump()
+    return validated.model_dump()
 
 
 @lru_cache(1)
 def specifications() -> tuple[dict[str, Any], ...]:
-    """The tools as chat models are told of them: name, description and JSON schema."""
+    """Return the tools in the form of chat models: name, description and JSON schema."""
     return tuple(
         {
             "type": "function",
@@ -324,7 +330,7 @@ def specifications() -> tuple[dict[str, Any], ...]:
 
 
 def _simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of an object with no more than every model's API understands."""
+    """Reduce the schema of an object to the keywords that every model's API supports."""
     fields = {
         name: {key: field[key] for key in ("type", "description") if key in field}
         for name, field in schema["properties"].items()
@@ -339,13 +345,13 @@ def _argument_models() -> dict[str, type[BaseModel]]:
 
 @lru_cache(1)
 def _described_tools() -> tuple[Tool, ...]:
-    """The tools as they are described, over nothing that could answer."""
+    """Return the tools for their descriptions only; the back end is not called."""
     return tuple(Tool.from_function(tool) for tool in _define_tools(OfflineBackend()))
 
 
 @contextmanager
 def _preserve_root_logger() -> Iterator[None]:
-    """The SDK gives the root logger a handler and a level, which are the application's to choose."""
+    """Restore the root logger, whose handlers and level the SDK changes."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:
@@ -356,13 +362,14 @@ def _preserve_root_logger() -> Iterator[None]:
 
 
 def build_backend(settings: Settings) -> MapBackend:
-    """Amap where there is a key, else OpenStreetMap if the open sources are on, else the table."""
+    """Return Amap if there is a key, else OpenStreetMap if the open sources are on, else the
+    sample."""
     keyless = not settings.amap_key.get_secret_value()
     return (osm.build_backend(settings) if keyless else None) or build_china_backend(settings)
 
 
 def build_china_backend(settings: Settings) -> MapBackend:
-    """Amap where there is a key, else the table."""
+    """Return Amap if there is a key, else the sample."""
     if key := settings.amap_key.get_secret_value():
         timeout = settings.amap_timeout
         return AmapBackend(key, base_url=settings.amap_url or BASE_URL, timeout_seconds=timeout)
@@ -370,7 +377,7 @@ def build_china_backend(settings: Settings) -> MapBackend:
 
 
 async def serve(backend: MapBackend) -> None:
-    """Serves a client on stdin and stdout until it goes."""
+    """Serve a client on stdin and stdout until it disconnects."""
     try:
         await build_server(backend).run_stdio_async()
     finally:
@@ -378,7 +385,7 @@ async def serve(backend: MapBackend) -> None:
 
 
 def main() -> None:
-    """Reads the settings and serves. Logs go to stderr: stdout is the protocol's."""
+    """Load the settings and serve. Logs go to stderr, since stdout carries the protocol."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()

@@ -1,8 +1,8 @@
-"""Amap's tools with what costs money minded: arguments checked, answers kept, searches counted.
+"""Access to the map tools, with checked arguments, cached results and counted searches.
 
-A personal key has a hundred searches a day, so an answer that is there is not asked for again, two
-that ask the same at once share one call, and the day's account says what is left. Where a search
-tells no locations, places are looked up one by one, up to a limit.
+A personal key of Amap has a hundred searches a day, so results are cached, simultaneous identical
+calls share one request, and a daily counter tracks what is left. If a search returns no locations,
+a limited number of places is looked up one by one.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from research.sources.places.tool_responses import Area, UnlocatedPlace
 if TYPE_CHECKING:
     from research.sources.places.server import MapBackend
 
-CHINA_TIMEZONE = timezone(timedelta(hours=8))  # Amap's day begins at midnight there
+CHINA_TIMEZONE = timezone(timedelta(hours=8))  # Amap's daily quota resets at midnight there
 COUNTED_TOOLS = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
 CACHED_TOOLS = COUNTED_TOOLS | {"maps_geo", "maps_regeocode"}
 MAX_ATTEMPTS = 3
 _MAX_CONCURRENT_DETAILS = 5
-_UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # reasons for which nothing was counted
+_UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # no search was used up
 
 
 class AnswerStore(Protocol):
-    """Keeps what was paid for beyond the life of the process."""
+    """Persistent storage for results and counters of paid calls."""
 
     def get_cached_answer(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
-        """An answer that is not older than `since`, and when it was made."""
+        """Return a result that is not older than `since`, and the time it was fetched."""
 
     def cache_answer(self, key: str, answer: Mapping[str, Any], made: datetime) -> None:
-        """Keeps an answer."""
+        """Store a result."""
 
     def increment_counter(self, name: str, day: str) -> None:
-        """Adds one to an account of a day."""
+        """Add one to a counter of a day."""
 
     def get_counter(self, name: str, day: str) -> int:
-        """What an account of a day has come to."""
+        """Return the value of a counter on a day."""
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool said, as it came and as it is read."""
+    """A tool's result, raw (`body`) and parsed."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -60,7 +60,7 @@ class ToolResult:
     fetched_at: datetime
     areas: tuple[Area, ...] = ()
     places: tuple[Place, ...] = ()
-    unlocated_count: int = 0  # places that nobody told the location of
+    unlocated_count: int = 0  # places without a known location
 
     @property
     def is_sample(self) -> bool:
@@ -68,18 +68,18 @@ class ToolResult:
 
     @property
     def provider(self) -> str:
-        """amap, offline, osm; Amap's own servers do not say."""
+        """One of amap, offline, osm. Amap's own servers do not name themselves."""
         return tool_responses.as_text(self.body.get("source")) or "amap"
 
 
 class MapTools(Protocol):
-    """What a look asks."""
+    """Interface for calling map tools."""
 
     @property
     def is_offline(self) -> bool: ...
     @property
     def calls_left(self) -> int:
-        """How many calls may still be made."""
+        """Number of calls that may still be made."""
 
     async def call_tool(
         self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event
@@ -87,7 +87,7 @@ class MapTools(Protocol):
 
 
 class BudgetedTools:
-    """Tools of which one search may make so many calls."""
+    """Map tools with a limited number of calls for one search."""
 
     def __init__(self, tools: MapTools, max_calls: int) -> None:
         self._tools = tools
@@ -98,10 +98,10 @@ class BudgetedTools:
         return self._tools.is_offline
 
     async def call_tool(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event) -> ToolResult:
-        """As `Service.use`.
+        """Call a tool as `MapService.call_tool` does.
 
         Raises:
-            Trouble: no call is left, or as there.
+            ServiceError: no call is left, or as in `MapService.call_tool`.
         """
         if self.calls_left <= 0:
             raise ServiceError("left out", "the calls of this search are used (AMAP_TOOL_CALLS)")
@@ -110,7 +110,7 @@ class BudgetedTools:
 
 
 class _LocalisedTools:
-    """A service with names and kinds in one language."""
+    """A map service whose names and kinds are in one language."""
 
     def __init__(self, service: MapService, language: Language) -> None:
         self._service = service
@@ -126,8 +126,9 @@ class _LocalisedTools:
 
 
 class MapService:
-    """The one way to the tools of a map service: Amap's, or those of a back end of our own. Belongs
-    to the loop on which it is first used.
+    """Access to the tools of one map service: Amap's, or those of a given back end.
+
+    It belongs to the event loop on which it is first used.
     """
 
     def __init__(
@@ -137,8 +138,10 @@ class MapService:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         backend: MapBackend | None = None,
     ) -> None:
-        """`backend` stands for Amap; its points are in WGS-84, nothing of it is counted. The points
-        of arguments are in GCJ-02 whoever answers, as all tools have them.
+        """`backend` is used instead of Amap; its points are in WGS-84 and its calls are not
+        counted.
+
+        Points in tool arguments are in GCJ-02 in any case.
         """
         self._settings = settings
         self._backend = backend
@@ -148,22 +151,22 @@ class MapService:
             InProcessSession(backend) if backend else AmapSession(session_factory(settings), settings.amap_timeout + 1)
         )
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._pending_searches = 0  # searches that have been sent and are not counted yet
+        self._pending_searches = 0  # searches in progress, not yet counted
 
-    calls_left = 1_000  # no search makes as many
+    calls_left = 1_000  # in effect unlimited
 
     @property
     def name(self) -> str:
-        """amap, offline, osm."""
+        """One of amap, offline, osm."""
         return self._backend.name if self._backend else "offline" if self.is_offline else "amap"
 
     def with_language(self, language: Language) -> MapTools:
-        """The same with names and kinds in a language, where there are several."""
+        """Return the tools with names and kinds in a language, if the service has several."""
         return _LocalisedTools(self, language)
 
     @property
     def is_offline(self) -> bool:
-        """Whether the table answers, which costs nothing and knows little."""
+        """True if the sample table answers, at no cost."""
         if self._backend:
             return False
         keyless = not self._settings.amap_key.get_secret_value()
@@ -171,14 +174,14 @@ class MapService:
 
     @property
     def missing_setting(self) -> str:
-        """The setting that is missing; "" if none is."""
+        """Name of the setting that is missing; "" if none is."""
         if self._backend:
             return ""
         keyless = not self._settings.amap_key.get_secret_value()
         return "AMAP_MAPS_API_KEY" if keyless and self._settings.amap_mcp in ("npm", "hosted") else ""  # fmt: skip
 
     def searches_left(self) -> tuple[int, int] | None:
-        """How many searches are left today, and of how many; None if they are not limited."""
+        """Return today's remaining searches and the daily limit; None if they are unlimited."""
         limit = self._settings.amap_daily
         if not limit or self.is_offline or self.missing_setting or self._backend:
             return None
@@ -191,57 +194,58 @@ class MapService:
         emit: EventEmitter = ignore_event,
         language: Language = "zh",
     ) -> ToolResult:
-        """What a tool answers, read; from memory where it has been asked before. `language` is that of
-        names and kinds, where the service has several.
+        """Call a tool and parse its result, which may come from the cache.
+
+        `language` applies to names and kinds, if the service has several.
 
         Raises:
-            Trouble: there is no answer, or the arguments cannot be used.
+            ServiceError: there is no result, or the arguments are invalid.
         """
         from research.sources.places.server import check_arguments
 
-        given = {name: value for name, value in check_arguments(tool, arguments).items() if value}
-        asked = {name: _to_wgs84(name, value) for name, value in given.items()} if self._backend else given
-        body, made = await self._cached_call(tool, asked, emit)
-        found = list(tool_responses.parse_places(body, language))
-        leads = [item for item in found if isinstance(item, UnlocatedPlace)]
-        if leads:
-            found, since = await self._fetch_locations(found, leads[: self._settings.amap_details], emit)
-            made = min(made, since)
-        centre = _search_centre(given)
-        located = tuple(_with_distance(item, centre) for item in found if isinstance(item, Place))
-        unplaced = len(found) - len(located)
-        return ToolResult(tool, given, body, made, tool_responses.parse_areas(body), located, unplaced)
+        checked = {name: value for name, value in check_arguments(tool, arguments).items() if value}
+        converted = {name: _to_wgs84(name, value) for name, value in checked.items()} if self._backend else checked
+        body, fetched_at = await self._cached_call(tool, converted, emit)
+        items = list(tool_responses.parse_places(body, language))
+        unlocated = [item for item in items if isinstance(item, UnlocatedPlace)]
+        if unlocated:
+            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_details], emit)
+            fetched_at = min(fetched_at, since)
+        centre = _search_centre(checked)
+        located = tuple(_with_distance(item, centre) for item in items if isinstance(item, Place))
+        unlocated_count = len(items) - len(located)
+        return ToolResult(tool, checked, body, fetched_at, tool_responses.parse_areas(body), located, unlocated_count)
 
     async def warm(self) -> None:
-        """Starts the server. One that does not start says why when it is asked."""
+        """Start the server. A failed start is reported by the first call."""
         with suppress(ServiceError):
             await self._session.start()
 
     async def close(self) -> None:
         await self._session.close()
 
-    # What has been paid for
+    # Cached and counted calls
 
     async def _cached_call(
         self, tool: str, arguments: dict[str, Any], emit: EventEmitter
     ) -> tuple[Mapping[str, Any], datetime]:
         if tool not in CACHED_TOOLS or self.is_offline:
             return await self._call_with_retries(tool, arguments, emit), self._clock()
-        given = [f"{name}={value}" for name, value in sorted(arguments.items())]
-        key = fingerprint(*self._server_key, tool, *given, digits=32)
+        parts = [f"{name}={value}" for name, value in sorted(arguments.items())]
+        key = fingerprint(*self._server_key, tool, *parts, digits=32)
         hours = self._settings.amap_cache
         async with self._locks.setdefault(key, asyncio.Lock()):
             since = self._clock() - timedelta(hours=hours)
-            if hours and (known := self._answers.get_cached_answer(key, since)):
-                return known
-            body, made = await self._call_with_retries(tool, arguments, emit), self._clock()
+            if hours and (cached := self._answers.get_cached_answer(key, since)):
+                return cached
+            body, fetched_at = await self._call_with_retries(tool, arguments, emit), self._clock()
             if hours:
-                self._answers.cache_answer(key, body, made)
-            return body, made
+                self._answers.cache_answer(key, body, fetched_at)
+            return body, fetched_at
 
     @property
     def _server_key(self) -> tuple[str, ...]:
-        """Who answers, as it tells one kept answer from another."""
+        """The part of a cache key that identifies the server."""
         if self._backend:
             return self._backend.name, self._settings.nominatim_url, self._settings.overpass_url
         return self._settings.amap_mcp, self._settings.amap_url
@@ -249,22 +253,22 @@ class MapService:
     async def _call_with_retries(
         self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter
     ) -> Mapping[str, Any]:
-        """The server's answer; a rate limit is waited for."""
+        """Call the server; wait and retry at a rate limit."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 if tool not in COUNTED_TOOLS or self.is_offline or self._backend:
                     return await self._session.call(tool, arguments)
                 return await self._counted_call(tool, arguments, emit)
-            except ServiceError as trouble:
-                if attempt == MAX_ATTEMPTS or not (trouble.is_retryable and trouble.retry_after_seconds is not None):
+            except ServiceError as error:
+                if attempt == MAX_ATTEMPTS or not (error.is_retryable and error.retry_after_seconds is not None):
                     raise
-                wait = trouble.retry_after_seconds * attempt
-                emit("waiting", stage="search", seconds=wait, reason=trouble.reason, what=self.name)
+                wait = error.retry_after_seconds * attempt
+                emit("waiting", stage="search", seconds=wait, reason=error.reason, what=self.name)
             await asyncio.sleep(wait)
         raise AssertionError("at least one attempt is made")
 
     async def _counted_call(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter) -> Mapping[str, Any]:
-        """One search, with its place in the day's account; one that is cut off was sent as well."""
+        """Make one search and count it for the day. A cancelled call counts, since it was sent."""
         left = self.searches_left()
         if left and left[0] <= self._pending_searches:
             raise ServiceError("quota", f"the {left[1]} searches of today are used (AMAP_DAILY_SEARCHES)")
@@ -272,8 +276,8 @@ class MapService:
         self._pending_searches += 1
         try:
             return await self._session.call(tool, arguments)
-        except ServiceError as trouble:
-            sent = trouble.reason not in _UNCOUNTED_REASONS
+        except ServiceError as error:
+            sent = error.reason not in _UNCOUNTED_REASONS
             raise
         finally:
             self._pending_searches -= 1
@@ -283,7 +287,7 @@ class MapService:
 
     @property
     def _account_name(self) -> str:
-        """Of this key, without the key."""
+        """Name of the counter for this key, which does not contain the key."""
         return "amap " + fingerprint("amap", self._settings.amap_key.get_secret_value(), digits=8)
 
     @property
@@ -295,35 +299,35 @@ class MapService:
     async def _fetch_locations(
         self, items: list[Place | UnlocatedPlace], unlocated: list[UnlocatedPlace], emit: EventEmitter
     ) -> tuple[list[Place | UnlocatedPlace], datetime]:
-        """What was found with the details of the first leads in their places, and since when the
-        oldest of these is known.
+        """Replace unlocated places by their details. Return all items and the time of the oldest
+        details.
 
         Raises:
-            Trouble: nothing could be located, because the details could not be asked for.
+            ServiceError: no place has a location, because the details cannot be fetched.
         """
-        turn = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
+        semaphore = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
         since = self._clock()
 
         async def look_up(lead: UnlocatedPlace) -> Place | UnlocatedPlace:
             nonlocal since
-            async with turn:
-                body, made = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
-            since = min(since, made)
+            async with semaphore:
+                body, fetched_at = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
+            since = min(since, fetched_at)
             return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), lead)
 
         results = await asyncio.gather(*map(look_up, unlocated), return_exceptions=True)
-        known: dict[str, Place | UnlocatedPlace] = {}
-        troubles = []
+        by_id: dict[str, Place | UnlocatedPlace] = {}
+        errors = []
         for lead, result in zip(unlocated, results, strict=True):
             if isinstance(result, Place | UnlocatedPlace):
-                known[lead.id] = result
+                by_id[lead.id] = result
             elif not isinstance(result, ServiceError):
                 raise result
             elif result.reason != "empty":
-                troubles.append(result)
-        located = [known.get(item.id, item) for item in items]
-        if troubles and not any(isinstance(item, Place) for item in located):
-            raise troubles[0]
+                errors.append(result)
+        located = [by_id.get(item.id, item) for item in items]
+        if errors and not any(isinstance(item, Place) for item in located):
+            raise errors[0]
         return located, since
 
 
@@ -331,7 +335,7 @@ _POINT_ARGUMENTS = ("location", "origin", "origins", "destination")
 
 
 def _to_wgs84(name: str, value: Any) -> Any:
-    """An argument with its points, if it has any, in WGS-84."""
+    """Convert the points in an argument, if it has any, to WGS-84."""
     if name not in _POINT_ARGUMENTS:
         return value
     points = (_parse_point(location) for location in str(value).split("|"))
@@ -339,19 +343,19 @@ def _to_wgs84(name: str, value: Any) -> Any:
 
 
 def _parse_point(location: str) -> Point:
-    """The WGS-84 point of an argument."""
+    """Parse "lng,lat" in GCJ-02 to a WGS-84 point."""
     lng, lat = location.split(",")
     return from_gcj02(Point(float(lng), float(lat)))
 
 
 def _search_centre(arguments: Mapping[str, Any]) -> Point | None:
-    """The point that was searched around."""
+    """Return the centre of a search around a point, or None."""
     return _parse_point(str(arguments["location"])) if "radius" in arguments else None
 
 
 def _with_distance(place: Place, centre: Point | None) -> Place:
-    """A place with its distance from the centre, where the server did not tell it."""
+    """Return a place with its distance from the centre, which some servers omit."""
     if centre is None or place.distance is not None:
         return place
-    far = distance_metres(Point(place.lng, place.lat), centre)
-    return place.model_copy(update={"distance": round(far)})
+    distance = distance_metres(Point(place.lng, place.lat), centre)
+    return place.model_copy(update={"distance": round(distance)})

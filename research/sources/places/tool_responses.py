@@ -1,8 +1,8 @@
-"""One reading of the answers of every server of Amap's tools.
+"""Parsing of tool results from all of Amap's servers.
 
-They differ in names (`return` or `results`, `photos` or `photo`, `provice`), in wrapping, in whether
-numbers are texts, and in what they leave out: Amap's own servers give no location with a search.
-An empty value is `[]` on all of them. Points leave this module in WGS-84.
+The servers differ in names (`return` or `results`, `photos` or `photo`, `provice`), in wrapping, in
+the type of numbers, and in omissions: Amap's own servers return no locations for a search. All use
+`[]` for an empty value. Points are converted to WGS-84 here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from research.core.records import FailureHint, FailureReason, Language, Place
 from research.sources.places.opening_hours import describe_hours
 
 MAX_PHOTOS = 5
-MUNICIPALITIES = ("北京市", "上海市", "天津市", "重庆市")  # a province and a city at once
-_REGION_LEVELS = ("国家", "省", "市", "区县")  # levels of geocoding, the largest first
+MUNICIPALITIES = ("北京市", "上海市", "天津市", "重庆市")  # both province and city
+_REGION_LEVELS = ("国家", "省", "市", "区县")  # geocoding levels, largest first
 
 _CATEGORY_WORDS = (
     (r"游乐|亲子|儿童|休闲场所|娱乐场所", "family"), ("影剧院", "culture"), ("^餐饮", "food"), ("^购物", "shop"),
@@ -33,7 +33,7 @@ _CATEGORY_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What an address was taken for. `level` is Amap's word for how large it is."""
+    """The area or point that an address was matched to. `level` is Amap's term for its size."""
 
     name: str
     level: str
@@ -42,29 +42,29 @@ class Area:
     city: str = ""
     district: str = ""
     adcode: str = ""
-    country: str = ""  # its code in ISO 3166-1, or its name; "" if the service says neither
+    country: str = ""  # ISO 3166-1 code or name; "" if unknown
 
     @property
     def is_region(self) -> bool:
-        """Whether it is an administrative area, which nothing can be searched around."""
+        """True for an administrative area, which has no centre to search around."""
         return self.level in _REGION_LEVELS
 
     @property
     def is_too_large(self) -> bool:
-        """Whether it is more than a city."""
+        """True for an area larger than a city."""
         return self.level in _REGION_LEVELS[:2] and self.province not in MUNICIPALITIES
 
 
 @dataclass(frozen=True, slots=True)
 class UnlocatedPlace:
-    """A place whose location has to be asked for by its id."""
+    """A place whose location must be fetched by its id."""
 
     id: str
     name: str
 
 
 def parse_areas(answer: Mapping[str, Any]) -> tuple[Area, ...]:
-    """What a geocoding found."""
+    """Parse the result of geocoding."""
     rows = _as_rows(answer.get("return")) or _as_rows(answer.get("results"))
     return tuple(area for row in rows if (area := _parse_area(row)))
 
@@ -83,7 +83,7 @@ def _parse_area(row: Mapping[str, Any]) -> Area | None:
 
 
 def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
-    """What a search or a detail call found, in its order."""
+    """Yield the places of a search or detail result, in its order."""
     sample = bool(answer.get("sample"))
     provider = as_text(answer.get("source")) or "amap"
     detail = [answer] if "pois" not in answer and as_text(answer.get("id")) else []
@@ -99,17 +99,17 @@ def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterat
 
 
 def _display_name(row: Mapping[str, Any], language: Language) -> str:
-    """The name in a language with the one that is used there beside it, as far as both are known; of
-    what has none, its kind."""
-    used, names = as_text(row.get("name")), row.get("names")
-    known = as_text(names.get(language)) if isinstance(names, Mapping) else ""
-    if known and used and known != used:
-        return message("mark.aside", language, text=known, more=used)
-    return known or used or _kind_text(row, language)
+    """Return the name in a language followed by the local name, or the kind of a place without a
+    name."""
+    local_name, names = as_text(row.get("name")), row.get("names")
+    translated = as_text(names.get(language)) if isinstance(names, Mapping) else ""
+    if translated and local_name and translated != local_name:
+        return message("mark.aside", language, text=translated, more=local_name)
+    return translated or local_name or _kind_text(row, language)
 
 
 def _kind_text(row: Mapping[str, Any], language: Language) -> str:
-    """What a place is, in words."""
+    """Return the kind of a place in words."""
     kinds = row.get("kinds")
     return as_text(kinds.get(language)) if isinstance(kinds, Mapping) else as_text(row.get("type"))
 
@@ -123,7 +123,7 @@ def _hours_text(row: Mapping[str, Any], language: Language) -> str:
 def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: Language, *, sample: bool) -> Place:
     rating, cost = as_number(row.get("rating")), as_number(row.get("cost"))
     distance = as_number(row.get("distance"))
-    kind, known = _kind_text(row, language), _find_kind(as_text(row.get("typecode")))
+    kind, kind_entry = _kind_text(row, language), _find_kind(as_text(row.get("typecode")))
     return Place(
         id=as_text(row.get("id")),
         name=_display_name(row, language),
@@ -143,48 +143,48 @@ def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: 
         photos=tuple(_photo_urls(row))[:MAX_PHOTOS],
         sample=sample,
         name_en=as_text(row.get("name_en")),
-        type_en=known[1] if known else _kind_text(row, "en") if "kinds" in row else "",
+        type_en=kind_entry[1] if kind_entry else _kind_text(row, "en") if "kinds" in row else "",
         address_en=as_text(row.get("address_en")),
     )
 
 
 def place_category(typecode: str, kind: str) -> str:
-    """The category of Amap's type, by its code or, without one, by its words."""
-    if known := _find_kind(typecode):
-        return known[0]
+    """Return the category of Amap's type, by its code or else by its words."""
+    if entry := _find_kind(typecode):
+        return entry[0]
     return next((name for words, name in _CATEGORY_WORDS if re.search(words, kind)), "other")
 
 
 def _find_kind(typecode: str) -> tuple[str, str] | None:
-    """The category and the English word of a type code, or of the first known of several."""
-    found = (_kinds_by_code().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
-    return next((kind for kind in found if kind), None)
+    """Return the category and English word of a type code, or of the first known one of several."""
+    entries = (_kinds_by_code().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
+    return next((kind for kind in entries if kind), None)
 
 
 @cache
 def _kinds_by_code() -> dict[str, tuple[str, str]]:
-    """Kinds of place by how Amap's type codes begin."""
+    """Return the category and English word for each prefix of Amap's type codes."""
     return {start: (name, english) for start, name, english in data.rows("place_kinds.tsv")}
 
 
 def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
-    """Addresses of photos: a list of texts or objects, one object, or one text."""
-    given = row.get("photos") or row.get("photo") or []
-    for item in given if isinstance(given, list) else [given]:
+    """Yield photo URLs, given as a list of strings or objects, one object, or one string."""
+    photos = row.get("photos") or row.get("photo") or []
+    for item in photos if isinstance(photos, list) else [photos]:
         url = as_text(item.get("url")) if isinstance(item, Mapping) else as_text(item)
         if url.startswith(("http://", "https://")):
             yield url
 
 
 def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
-    """Metres and seconds of each origin to the destination, in the order that was asked."""
+    """Return metres and seconds from each origin to the destination, in the origins' order."""
     rows = sorted(_as_rows(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
-    found = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
-    return [(round(far), None if time is None else round(time)) for far, time in found if far is not None]  # fmt: skip
+    measures = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
+    return [(round(metres), None if seconds is None else round(seconds)) for metres, seconds in measures if metres is not None]  # fmt: skip
 
 
 def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The days of a weather forecast as plain texts."""
+    """Return the days of a weather forecast, with all values as text."""
     rows = _as_rows(answer.get("forecasts"))
     return [{name: as_text(value) for name, value in row.items()} for row in rows]
 
@@ -205,36 +205,36 @@ _ERROR_PATTERNS: tuple[tuple[str, FailureReason, FailureHint], ...] = (
     (r"ENOTFOUND|ECONN|EAI_AGAIN|fetch failed|socket hang up|request to .* failed|network", "unreachable", ""),
     (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
 )  # fmt: skip
-_ERROR_MESSAGES = {  # where a server tells an error of JavaScript, or an address with a key in it
+_ERROR_MESSAGES = {  # replace JavaScript errors, and URLs that contain a key
     "empty": "Amap: no answer for this place",
     "malformed": "Amap: something else came than the JSON asked for",
     "unreachable": "Amap: no connection",
 }
 _URL = re.compile(r"https?://\S+")
-_TRANSIENT_REASONS = ("unavailable", "unreachable", "timeout")  # may be over the next time
-_DEFAULT_HINTS: dict[str, FailureHint] = {"malformed": "endpoint", "no key": "key"}  # hints that go without saying
+_TRANSIENT_REASONS = ("unavailable", "unreachable", "timeout")  # a retry may succeed
+_DEFAULT_HINTS: dict[str, FailureHint] = {"malformed": "endpoint", "no key": "key"}  # hints that follow from the reason
 
 
 def parse_error(error_text: str) -> ServiceError:
-    """The trouble that the text of a failed tool tells of.
+    """Convert the error text of a tool to a ServiceError.
 
-    Our own server says the reason first; Amap's give the word of the REST API, or what JavaScript
-    happened to say.
+    Our own server puts the reason first; Amap's servers return a code of the REST API or a
+    JavaScript error.
     """
     if _RATE_LIMIT.search(error_text):
         return ServiceError("quota", _clean_error(error_text), is_retryable=True, retry_after_seconds=1.0)
     head, _, rest = error_text.partition(": ")
     if head in get_args(FailureReason):
-        coded = _classify_error(rest)
-        hint: FailureHint = coded[1] if coded and coded[0] == head else _DEFAULT_HINTS.get(head, "")
+        classified = _classify_error(rest)
+        hint: FailureHint = classified[1] if classified and classified[0] == head else _DEFAULT_HINTS.get(head, "")
         return ServiceError(head, rest, hint=hint, is_retryable=head in _TRANSIENT_REASONS)  # type: ignore[arg-type]
-    known = _classify_error(error_text)
-    if known is None:
+    classification = _classify_error(error_text)
+    if classification is None:
         return ServiceError("refused", _clean_error(error_text))
-    reason, hint = known
+    reason, hint = classification
     message = _ERROR_MESSAGES.get(reason) or _clean_error(error_text)
-    if reason == "unreachable" and (wire := _NETWORK_ERROR.search(error_text)):
-        message += f" ({wire[0]})"
+    if reason == "unreachable" and (network_error := _NETWORK_ERROR.search(error_text)):
+        message += f" ({network_error[0]})"
     return ServiceError(reason, message, hint=hint, is_retryable=reason in _TRANSIENT_REASONS)
 
 
@@ -243,29 +243,29 @@ def _classify_error(error_text: str) -> tuple[FailureReason, FailureHint] | None
 
 
 def _clean_error(error_text: str) -> str:
-    """The word of the REST API where there is one, else all of it."""
-    coded = _ERROR_CODE.search(error_text)
-    plain = _URL.sub("…", error_text.removeprefix("Error: "))
-    return f"Amap: {coded[0]}" if coded else f"Amap: {plain}"
+    """Return the REST API code in a text or, without one, the text without URLs."""
+    code = _ERROR_CODE.search(error_text)
+    text = _URL.sub("…", error_text.removeprefix("Error: "))
+    return f"Amap: {code[0]}" if code else f"Amap: {text}"
 
 
 # Values
 
 
 def as_text(value: object) -> str:
-    """A scalar as one line; "" for `[]` and whatever else is none."""
+    """Return a scalar as one line of text; "" for `[]` and any other type."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return " ".join(str(value).encode("utf-8", "replace").decode().split())
 
 
 def as_number(value: object) -> float | None:
-    """A number that is one, whether it came as a text or not."""
+    """Return a finite number, also from a text; None for anything else."""
     try:
-        found = float(as_text(value))
+        number = float(as_text(value))
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _as_rows(value: object) -> list[Mapping[str, Any]]:
@@ -273,16 +273,16 @@ def _as_rows(value: object) -> list[Mapping[str, Any]]:
 
 
 def _parse_point(row: Mapping[str, Any]) -> Point | None:
-    """Where a row is, in WGS-84."""
+    """Return the WGS-84 point of a row, or None."""
     lng, _, lat = as_text(row.get("location")).partition(",")
-    east, north = as_number(lng), as_number(lat)
-    if east is None or north is None or abs(east) > 180 or abs(north) > 90:
+    lng_degrees, lat_degrees = as_number(lng), as_number(lat)
+    if lng_degrees is None or lat_degrees is None or abs(lng_degrees) > 180 or abs(lat_degrees) > 90:
         return None
-    return to_wgs84(Point(east, north), _coordinate_system(row))
+    return to_wgs84(Point(lng_degrees, lat_degrees), _coordinate_system(row))
 
 
 def _coordinate_system(row: Mapping[str, Any]) -> CoordinateSystem:
-    """Which coordinates a row is in: those that it declares, or what Amap uses where it is."""
+    """Return the coordinate system of a row: declared, or the one Amap uses at its location."""
     declared = as_text(row.get("crs"))
     if declared in get_args(CoordinateSystem):
         return "wgs84" if declared == "wgs84" else "gcj02"

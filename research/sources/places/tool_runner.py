@@ -1,7 +1,7 @@
-"""The calls that a model makes in one search for places: minded, counted and kept.
+"""Tool calls that a model makes in one place search: checked, counted and recorded.
 
-The model is told as much of each answer as it needs to go on; what becomes evidence is taken from
-the answers themselves.
+The model gets a summary of each result, sufficient to continue; evidence is taken from the full
+results.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ KEYLESS_TOOLS = frozenset(
         "maps_search_detail",
         "maps_distance",
     }
-)  # fmt: skip - what OpenStreetMap's open services can be asked
-_MODEL_MISTAKES = ("refused", "empty")  # reasons that a model's own mistake may have
-MAX_LISTED = 20  # places that a model is shown of one answer
-MAX_RAW_CHARS = 2_000  # characters of any other answer
+)  # fmt: skip - tools that OpenStreetMap's open services support
+_MODEL_MISTAKES = ("refused", "empty")  # reasons of errors that a model's wrong call may cause
+MAX_LISTED = 20  # places in the summary of one result
+MAX_RAW_CHARS = 2_000  # of a result without a summary
 
 
 @dataclass
 class MapToolRunner:
-    """The calls of a model in one search: minded, counted and kept."""
+    """Runs a model's tool calls in one search and records their results."""
 
     maps: MapServices
     service: MapService
-    task_id: str  # its id
+    task_id: str
     max_calls: int
     language: Language
     emit: EventEmitter
     results: list[ToolResult] = field(default_factory=list)
-    error: ServiceError | None = None  # what kept a tool from answering, rather than a wrong call
-    names_by_point: dict[str, str] = field(default_factory=dict)  # of points that were asked for by name
+    error: ServiceError | None = None  # preferably a failure of the service, not a wrong call
+    names_by_point: dict[str, str] = field(default_factory=dict)  # names of geocoded points
     call_count: int = 0
 
     async def call_for_model(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What a model is told of a call: the answer in short, or what went wrong."""
+        """Call a tool and return a summary of the result, or the error, as JSON for the model."""
         self.call_count += 1
         if self.call_count > self.max_calls:
             return _error_json("the budget of calls is used up: end now")
@@ -73,21 +73,21 @@ class MapToolRunner:
         self.emit("tool", task=self.task_id, tool=tool, arguments=shown)
         try:
             self._choose_service(arguments)
-            told = await self.service.call_tool(tool, arguments, self.emit, self.language)
+            result = await self.service.call_tool(tool, arguments, self.emit, self.language)
             if tool == "maps_geo":
-                self._record_address(told)
-        except ServiceError as trouble:
-            if self.error is None or trouble.reason not in _MODEL_MISTAKES:
-                self.error = trouble
-            return _error_json(str(trouble))
-        self.results.append(told)
-        return json.dumps(_summarise_result(told), ensure_ascii=False)
+                self._record_address(result)
+        except ServiceError as error:
+            if self.error is None or error.reason not in _MODEL_MISTAKES:
+                self.error = error
+            return _error_json(str(error))
+        self.results.append(result)
+        return json.dumps(_summarise_result(result), ensure_ascii=False)
 
     def _choose_service(self, arguments: Mapping[str, Any]) -> None:
-        """Turns to who covers the places of a call.
+        """Switch to the service that covers the places of a call.
 
         Raises:
-            Trouble: nobody who is set up does.
+            ServiceError: no configured service covers them.
         """
         for name in ("address", "city", "cityd"):
             place = str(arguments.get(name) or "")
@@ -98,13 +98,13 @@ class MapToolRunner:
             self.service = self.maps.osm
 
     def _record_address(self, result: ToolResult) -> None:
-        """Lets a model search around an address only if it means one place."""
-        asked = str(result.arguments["address"])
-        area = choose_area(result.areas, asked, self.language)
-        self.names_by_point[point_key(to_gcj02(area.point))] = asked
+        """Record the name of a geocoded point. Raise if the address is not a single place."""
+        address = str(result.arguments["address"])
+        area = choose_area(result.areas, address, self.language)
+        self.names_by_point[point_key(to_gcj02(area.point))] = address
 
     def reportable_error(self) -> ServiceError | None:
-        """What was not found for a reason that somebody should know."""
+        """Return the recorded error, unless a wrong call of the model caused it."""
         return None if self.error and self.error.reason in _MODEL_MISTAKES else self.error
 
     @property
@@ -112,21 +112,23 @@ class MapToolRunner:
         return list(build_fact_evidence(self.results, self.language))
 
     def search_result(self) -> PlaceSearchResult:
-        """All that the calls have found. The first circle is the one that is drawn, as wide as it
-        was searched, and distances are told from its centre only.
+        """Combine the results of all calls.
+
+        The first search area is returned with the widest radius searched around its centre; other
+        places have no distance.
         """
-        circles = [told for told in self.results if "radius" in told.arguments]
+        circles = [result for result in self.results if "radius" in result.arguments]
         if not circles:
-            found = deduplicate(place for told in self.results for place in told.places)
-            return PlaceSearchResult(tuple(found[:MAX_PLACES]), None, tuple(self.results))
-        drawn = [c for c in circles if c.arguments["location"] == circles[0].arguments["location"]]
-        centre = self._build_centre(drawn)
-        near = [place for told in drawn for place in told.places]
+            places = deduplicate(place for result in self.results for place in result.places)
+            return PlaceSearchResult(tuple(places[:MAX_PLACES]), None, tuple(self.results))
+        shown = [c for c in circles if c.arguments["location"] == circles[0].arguments["location"]]
+        centre = self._build_centre(shown)
+        near = [place for result in shown for place in result.places]
         far = [
             place.model_copy(update={"distance": None})
-            for told in self.results
-            for place in told.places
-            if told not in drawn
+            for result in self.results
+            for place in result.places
+            if result not in shown
         ]
         return PlaceSearchResult(rank_places([*near, *far], centre.radius), centre, tuple(self.results))
 
@@ -134,11 +136,11 @@ class MapToolRunner:
         lng, lat = (float(part) for part in str(circles[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
         name = self.names_by_point.get(point_key(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
-        radius = max(int(told.arguments["radius"]) for told in circles)
+        radius = max(int(circle.arguments["radius"]) for circle in circles)
         first = circles[0]
-        asked = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
-        asked = asked if asked < radius else 0
-        return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=asked)
+        requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
+        requested_radius = requested_radius if requested_radius < radius else 0
+        return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=requested_radius)
 
 
 def _error_json(text: str) -> str:
@@ -146,7 +148,7 @@ def _error_json(text: str) -> str:
 
 
 def _summarise_result(result: ToolResult) -> dict[str, Any]:
-    """An answer with no more than a model needs to go on. Points are as the tools take them."""
+    """Return the essential parts of a result for the model. Points are in the tools' form."""
     if result.areas:
         rows = [
             {"name": area.name, "level": area.level, "location": format_point(area.point)}
@@ -155,9 +157,9 @@ def _summarise_result(result: ToolResult) -> dict[str, Any]:
         return {"return": rows}
     if result.places or result.unlocated_count:
         return {"pois": [_summarise_place(place) for place in result.places[:MAX_LISTED]]}
-    if way := parse_route(result.body):
-        steps = [stretch.text or stretch.transit_line for stretch in way.steps[:MAX_LISTED]]
-        return {"route": {"distance": way.metres, "duration": way.seconds, "steps": steps}}
+    if route := parse_route(result.body):
+        steps = [step.text or step.transit_line for step in route.steps[:MAX_LISTED]]
+        return {"route": {"distance": route.metres, "duration": route.seconds, "steps": steps}}
     text = json.dumps(result.body, ensure_ascii=False)
     return dict(result.body) if len(text) <= MAX_RAW_CHARS else {"text": text[:MAX_RAW_CHARS]}
 

@@ -1,4 +1,4 @@
-"""Plain facts with their references from Wikidata, where somebody has turned the open sources on."""
+"""Facts with references from Wikidata, if the open sources are on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Wikidata as a source: which thing a query names, and what is stated of it.
+"""Wikidata as a source: the entities that a query names, and the statements about them.
 
-Wikipedia's search tells which things a query may mean; only those of which a name stands in the query
-are told of. Text and API: https://www.wikidata.org/w/api.php?action=help&modules=wbgetentities.
+Wikipedia's search finds candidates; only entities with a name that occurs in the query are used.
+API: https://www.wikidata.org/w/api.php?action=help&modules=wbgetentities.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ EVIDENCE_KIND: EvidenceKind = "web"
 BASE_URL = "https://www.wikidata.org"
 PUBLISHER = "Wikidata, CC0"
 OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"
-MAX_QUERY_CHARS = 300  # characters of a query
-MAX_CANDIDATES = 3  # things that a query may mean
-MAX_ENTITIES = 2  # of them that are told of
-MAX_FACTS = 12  # told of a thing at most, those that are asked for first
-MAX_IDS_PER_REQUEST = 50  # things that one request may name
-TIMEOUT_FRACTION = 0.95  # of the time for a search
+MAX_QUERY_CHARS = 300
+MAX_CANDIDATES = 3  # entities that a query may denote
+MAX_ENTITIES = 2  # entities in a finding
+MAX_FACTS = 12  # for one entity, requested properties first
+MAX_IDS_PER_REQUEST = 50  # limit of the API
+TIMEOUT_FRACTION = 0.95  # of the search deadline
 
 
 class WikidataRetriever:
-    """Looks up what is stated of the things that a query names."""
+    """Looks up statements about the entities that a query names."""
 
     name = "wikidata"
     max_sequential_calls = 1
@@ -69,7 +69,8 @@ class WikidataRetriever:
         timeout_seconds: float,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`wikis` are the Wikipedias by language; `deadline` are the seconds of a whole search."""
+        """`wikipedia_clients` are keyed by language; `timeout_seconds` is the deadline of a whole
+        search."""
         self._client = client
         self._wikipedia_clients = wikipedia_clients
         self._is_enabled = is_enabled
@@ -84,7 +85,7 @@ class WikidataRetriever:
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:
             raise ServiceError("no key", f"Wikidata is searched only with {OPEN_SOURCES_SETTING}=on")
-        started, begun = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         query = tidy_text(task.query)
         try:
             async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
@@ -96,7 +97,7 @@ class WikidataRetriever:
             evidence=items,
             reason=None if items else "empty",
             started=started,
-            seconds=round(time.monotonic() - begun, 4),
+            seconds=round(time.monotonic() - start_time, 4),
             provider=self.name,
         )
 
@@ -105,21 +106,21 @@ class WikidataRetriever:
             await client.close()
 
     async def _find_evidence(self, query: str, retrieved: datetime) -> tuple[Evidence, ...]:
-        tongue = detect_language(query)
-        for code in sorted(self._wikipedia_clients, key=lambda code: code != tongue):
+        language = detect_language(query)
+        for code in sorted(self._wikipedia_clients, key=lambda code: code != language):
             ids = await self._find_candidate_ids(code, query)
-            things = await self._fetch_entities(ids, "labels|descriptions|aliases|claims", tongue)
-            told = [thing for thing in things if _is_mentioned(thing, query)][:MAX_ENTITIES]
-            if told:
+            entities = await self._fetch_entities(ids, "labels|descriptions|aliases|claims", language)
+            mentioned = [entity for entity in entities if _is_mentioned(entity, query)][:MAX_ENTITIES]
+            if mentioned:
                 break
         else:
             return ()
-        labels = await self._fetch_labels(told, tongue)
-        made = (_entity_evidence(thing, query, labels, tongue, retrieved) for thing in told)
-        return tuple(item for item in made if item)
+        labels = await self._fetch_labels(mentioned, language)
+        evidence = (_entity_evidence(entity, query, labels, language, retrieved) for entity in mentioned)
+        return tuple(item for item in evidence if item)
 
     async def _find_candidate_ids(self, language: str, query: str) -> list[str]:
-        """The things of the articles that a wiki finds for a query, the best first."""
+        """Return the entity ids of the articles that a Wikipedia search finds, best first."""
         parameters = {
             "action": "query",
             "generator": "search", "gsrsearch": truncate_text(query, MAX_QUERY_CHARS),
@@ -130,11 +131,15 @@ class WikidataRetriever:
         pages = keep_objects(as_object(answer.get("query")).get("pages"))
         pages.sort(key=search_rank)
         props = [as_object(page.get("pageprops")) for page in pages]
-        found = [remove_control_characters(p.get("wikibase_item")) for p in props if "disambiguation" not in p]
-        return [one for one in dict.fromkeys(found) if re.fullmatch(r"Q\d{1,12}", one)]
+        ids = [
+            remove_control_characters(page_props.get("wikibase_item"))
+            for page_props in props
+            if "disambiguation" not in page_props
+        ]
+        return [entity_id for entity_id in dict.fromkeys(ids) if re.fullmatch(r"Q\d{1,12}", entity_id)]
 
     async def _fetch_entities(self, ids: list[str], props: str, language: Language) -> list[dict[str, Any]]:
-        """Entities in the order of their ids, those that are there."""
+        """Return existing entities in the order of their ids, at most `MAX_IDS_PER_REQUEST`."""
         if not ids:
             return []
         parameters = {
@@ -146,37 +151,43 @@ class WikidataRetriever:
         entities = answer.get("entities")
         if not isinstance(entities, dict):
             raise ServiceError("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
-        found = (as_object(entities.get(one)) for one in ids)
-        return [one for one in found if one and "missing" not in one]
+        ordered = (as_object(entities.get(item)) for item in ids)
+        return [item for item in ordered if item and "missing" not in item]
 
     async def _fetch_labels(self, entities: list[dict[str, Any]], language: Language) -> Labels:
-        """What the things are called that are stated of others, as far as there is room."""
-        ids = list(dict.fromkeys(one for thing in entities for one in referenced_ids(thing)))
-        found = await self._fetch_entities(ids[:MAX_IDS_PER_REQUEST], "labels", language)
-        return {str(one.get("id")): name for one in found if (name := entity_label(one, language))}
+        """Return the labels of the entities that statements refer to, at most
+        `MAX_IDS_PER_REQUEST`."""
+        ids = list(dict.fromkeys(item for entity in entities for item in referenced_ids(entity)))
+        labelled = await self._fetch_entities(ids[:MAX_IDS_PER_REQUEST], "labels", language)
+        return {str(item.get("id")): name for item in labelled if (name := entity_label(item, language))}
 
 
 def _is_mentioned(entity: dict[str, Any], query: str) -> bool:
-    """Whether one of a thing's names stands in the query."""
+    """Return whether the query contains one of the entity's names."""
     text = to_simplified(query).casefold()
     return any(occurs_in(to_simplified(name).casefold(), text) for name in _entity_names(entity))
 
 
 def _entity_names(entity: dict[str, Any]) -> list[str]:
-    labels = [tidy_text(one.get("value")) for one in as_object(entity.get("labels")).values()]
+    labels = [tidy_text(label.get("value")) for label in as_object(entity.get("labels")).values()]
     for aliases in as_object(entity.get("aliases")).values():
-        labels += [tidy_text(one.get("value")) for one in keep_objects(aliases)]
+        labels += [tidy_text(label.get("value")) for label in keep_objects(aliases)]
     return [name for name in labels if len(name) > 1]
 
 
 def _entity_evidence(
     entity: dict[str, Any], query: str, labels: Labels, language: Language, retrieved: datetime
 ) -> Evidence | None:
-    """A thing with what is stated of it, a passage for each property."""
+    """Return an entity as evidence with one passage for each property, or None if there are no
+    facts."""
     name, id_ = entity_label(entity, language), str(entity.get("id"))
-    asked = requested_properties(query)
-    facts = [(p, fact) for p in PROPERTIES if (fact := describe_property(entity, p, name, labels, language))]
-    facts.sort(key=lambda pair: not asked(pair[0]))
+    is_requested = requested_properties(query)
+    facts = [
+        (property_, fact)
+        for property_ in PROPERTIES
+        if (fact := describe_property(entity, property_, name, labels, language))
+    ]
+    facts.sort(key=lambda pair: not is_requested(pair[0]))
     if not name or not facts:
         return None
     url = f"https://www.wikidata.org/wiki/{id_}"
@@ -193,9 +204,9 @@ def _entity_evidence(
                 id=fingerprint(url, fact),
                 text=fact,
                 end=len(fact),
-                heading=p.label(language),
+                heading=property_.label(language),
                 made=True,
             )
-            for p, fact in facts[:MAX_FACTS]
+            for property_, fact in facts[:MAX_FACTS]
         ),
     )
