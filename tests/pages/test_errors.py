@@ -27,7 +27,7 @@ KEY = "sk-sentinel-0123456789abcdef"
 
 PAGE = f"""
 import streamlit as st
-from research import PaceError, SettingError, StoreError
+from research import RateLimitError, SettingError, StoreError
 
 st.session_state.lang = st.query_params.get("lang", "en")
 how = st.query_params.get("how")
@@ -50,7 +50,7 @@ elif how == "form":
 elif how == "callback":
     st.button("go", key="go", on_click=broken)
 elif how == "pace":
-    raise PaceError(30, 12)
+    raise RateLimitError(30, 12)
 elif how == "setting":
     raise SettingError("THE_SETTING is wrong")
 """

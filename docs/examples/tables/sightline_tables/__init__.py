@@ -5,8 +5,8 @@ import csv
 from pathlib import Path
 
 from research.citations.registry import evidence_id
-from research.core.records import Evidence, EventEmitter, Finding, Passage, Readiness, Task, fingerprint
-from research.sources import Setting, Source, Dependencies
+from research.core.records import EventEmitter, Evidence, Finding, Passage, Readiness, Task, fingerprint
+from research.sources import Dependencies, Setting, Source
 
 
 class Tables:
