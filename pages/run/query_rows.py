@@ -72,7 +72,7 @@ def draw(report: Report) -> None:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
             if not (finding.rows.truncated and _draw_further_page(finding.rows, key, database)):
                 _draw_table(finding, finding.rows, key, report.run.id[:8])
-            _draw_downloads(finding.rows, name, key)
+            _draw_row_downloads(finding.rows, name, key)
             if finding.rows.truncated:
                 _draw_full_export(finding.rows, name, key, database)
             chart.draw(finding.rows, localise_rows(finding.rows, current_language()), key)
@@ -318,7 +318,7 @@ def coverage_text(query_result: QueryResult) -> str:
     return " · ".join(told)
 
 
-def _draw_downloads(query_result: QueryResult, file_stem: str, key: str) -> None:
+def _draw_row_downloads(query_result: QueryResult, file_stem: str, key: str) -> None:
     """The rows as files, made when they are asked for. Programs read all but the workbook, and find
     the names of the database in them."""
     shown = localise_rows(query_result, current_language())

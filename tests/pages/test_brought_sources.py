@@ -105,8 +105,8 @@ def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> N
 
 
 def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Visit) -> None:
-    texts = f"label={{'zh': {ACT!r}, 'en': {ACT!r}}}, about={{'zh': {ACT!r}, 'en': {ACT!r}}}"
-    fails = "build=fails, probe='x', settings=(Setting('EXTRA_KEY', '', True),)"
+    texts = f"label={{'zh': {ACT!r}, 'en': {ACT!r}}}, description={{'zh': {ACT!r}, 'en': {ACT!r}}}"
+    fails = "build=fails, test_query='x', settings=(Setting('EXTRA_KEY', '', True),)"
     package(place, "one-more", PLAIN.format(more=f"{texts}, {fails}"))
     with on_the_path(place):
         visitor = visit()
