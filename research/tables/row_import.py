@@ -74,7 +74,9 @@ def rows_from_report(report: Report) -> tuple[Row, ...]:
     for finding in report.findings:
         if finding.rows and finding.rows.rows:
             text_column = next((n for n, kind in enumerate(finding.rows.types) if kind == "text"), 0)
-            return _make_rows((str(row[text_column]), "", None) for row in finding.rows.rows if row[text_column] is not None)
+            return _make_rows(
+                (str(row[text_column]), "", None) for row in finding.rows.rows if row[text_column] is not None
+            )
     papers = [item for item in report.evidence if item.kind == "paper"]
     return _make_rows((item.title, str(item.paper.year or "") if item.paper else "", None) for item in papers)
 

@@ -131,8 +131,7 @@ def _english_part(folded: str, name_spans: Sequence[tuple[int, int]]) -> str:
 
 
 def _is_other_subject(subject: str, names: Sequence[str], title: str, question: str) -> bool:
-    """Return whether a subject has a word that is in none of the names, the title and the question.
-    """
+    """Return whether a subject has a word that is in none of names, title and question."""
     rest = normalise_quote(subject)
     if has_han(rest):
         known = (*map(normalise_quote, names), normalise_quote(title), normalise_quote(question))
@@ -142,7 +141,10 @@ def _is_other_subject(subject: str, names: Sequence[str], title: str, question: 
         return any(part not in STOP_WORDS and not any(part in k for k in known) for part in rest.split())
     known_stems = {stem(w) for w in _WORD.findall(fold_text(f"{' '.join(names)} {title} {question}"))}
     return any(
-        stem(w) not in known_stems and w not in STOP_WORDS and stem(w) not in LIGHT_WORDS and not _whole_pattern().fullmatch(w)
+        stem(w) not in known_stems
+        and w not in STOP_WORDS
+        and stem(w) not in LIGHT_WORDS
+        and not _whole_pattern().fullmatch(w)
         for w in _WORD.findall(subject)
     )
 
