@@ -28,7 +28,7 @@ from research.tables.column_values import merge_readings
 from research.tables.subjects import is_about, is_about_other
 from research.tables.values import date_value, extract_value
 
-MIN_RELATIVE_PROBABILITY = 0.8  # share of the best sentence's probability that a contradicting one must have
+MIN_RELATIVE_PROBABILITY = 0.8  # for a second reading
 MAX_CHOICES = 6
 _QUALIFIED_TITLE = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
 _BRACKETS = re.compile(r"[(（][^()（）]*[)）]")

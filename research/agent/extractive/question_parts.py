@@ -228,8 +228,7 @@ def _is_same_clause(question: str, a: tuple[int, int, str], b: tuple[int, int, s
 
 
 def _name_weight(name: str, corpus: Corpus) -> float:
-    """Return how rare a name is. A name in no document is the rarest, as it must never be
-    dropped."""
+    """Return how rare a name is. One in no document is the rarest: it must never be dropped."""
     return max((corpus.idf(token) for token in tokenize(name)), default=0.0)
 
 
@@ -285,7 +284,7 @@ def _chinese_names(question: str) -> list[tuple[int, int, str]]:
         if start < 0:
             continue
         at = start + len(word)
-        min_length = 3 if tag == "nr" else 2  # short words tagged as persons are mostly something else
+        min_length = 3 if tag == "nr" else 2  # short "nr" words are rarely names
         is_name = tag in ("nr", "ns", "nt") and len(word) >= min_length
         if is_name and word in known and has_han(word) and not _NON_NAME_CHARS.search(word):
             found.append((start, at, question[start:at]))
@@ -386,8 +385,7 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
 
 
 def _mask_names(question: str, names: list[tuple[int, int, str]]) -> tuple[str, list[list[str]]]:
-    """Replace each name, or names in a row, by a mark. Return the text and the names of each
-    mark."""
+    """Replace each name, or names in a row, by a mark. Return the text and each mark's names."""
     masked, at = "", 0
     for start, end, _ in names:
         masked += question[at:start] + _NAME_MARK

@@ -58,8 +58,7 @@ def load_weights() -> QuoteWeights:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage on one line; `start` and `end` are offsets into the passage's
-    text."""
+    """A sentence of a passage on one line; `start` and `end` are offsets into its text."""
 
     evidence_id: str
     passage_id: str

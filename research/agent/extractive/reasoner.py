@@ -175,8 +175,7 @@ class ExtractiveReasoner:
         )
 
     def _required_names(self, subject: str, question: str) -> tuple[str, ...]:
-        """Return the names of which a result must contain one; none for a subject without a
-        name."""
+        """Return the names of which a result must contain one; none if the subject is no name."""
         if not subject or not self._is_name(subject, question):
             return ()
         return (subject, *self._corpus.aliases(subject))
@@ -387,7 +386,7 @@ class ExtractiveReasoner:
         all_tasks: list[Task] = []
         for source in sources:
             source_info = registry.get_source(source)
-            if source_info.query_type != "words":  # a database is also asked for all it has on the thing
+            if source_info.query_type != "words":  # databases are also asked for the whole row
                 heading = Part(id="", subject=row.name, text=column.name)
                 queries = [row.full_name] if source_info.query_type == "place" else [_with_subject(heading), row.name]
                 all_tasks += (Task(id="", source=source, query=query, language=question.language) for query in queries)

@@ -1,4 +1,4 @@
-"""The reflect stage: judge what was found, and choose what to look up next, within the limits."""
+"""The reflect stage: judge the findings and choose further searches within the limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def reflect_on_findings(
     round_: int,
     emit: EventEmitter,
 ) -> Reflection:
-    """The reflection after a round, with follow-ups that are new and within the limits."""
+    """Return the reflection after a round, with follow-ups that are new and within the limits."""
     material = (*question.memory_findings, *findings)
     reflection = await reasoner.reflect(question, plan, material, options, round_, emit)
     if reflection.sufficient:
