@@ -440,7 +440,7 @@ def start_database_run(
 
 
 def _database_id(database: str, owner: str) -> str:
-    """Return the id under which confirmed statements of a database are stored; "" if it is missing."""
+    """Return the id by which confirmed statements of a database are stored; "" if missing."""
     try:
         return get_application().services.database(database, owner).database_id
     except ServiceError:
@@ -457,7 +457,7 @@ def confirm_statement(question: str, sql: str, *, database: str = "", owner: str
 
 
 def confirmed_statements(*, database: str = "", owner: str = "local") -> Sequence[tuple[str, str]]:
-    """Return the owner's questions to a database with their confirmed statements, the latest first."""
+    """Return the owner's questions to a database with confirmed statements, the latest first."""
     return get_application().runs.store.confirmed_statements(owner, _database_id(database, owner))
 
 
@@ -467,7 +467,7 @@ def remove_confirmed_statement(question: str, *, database: str = "", owner: str 
 
 
 def notebooks(*, owner: str = "local") -> Mapping[str, Sequence[str]]:
-    """Return the owner's notebooks: the library names of the documents of each, by notebook name."""
+    """Return the owner's notebooks: the library names of their documents, by notebook name."""
     return get_application().runs.store.notebooks(owner)
 
 
@@ -659,7 +659,7 @@ def stop_run(run_id: str, *, write_only: bool = False, owner: str = "local") -> 
 
 
 def resume_run(run_id: str, *, write_only: bool = False, owner: str = "local") -> Run | None:
-    """Continue a stopped, interrupted or failed run; with `write_only`, without further searches."""
+    """Continue a stopped, interrupted or failed run; with `write_only`, without new searches."""
     return _rate_limited_runs(owner).resume(run_id, write_only=write_only, owner=owner)
 
 
@@ -955,7 +955,7 @@ def build_itinerary(places: Sequence[Place], *, owner: str = "local") -> Itinera
 
 
 def places_quota(*, owner: str = "local") -> tuple[int, int] | None:
-    """Return an owner's remaining place searches of today and the daily limit; None if unlimited."""
+    """Return an owner's remaining place searches of today and the limit; None if unlimited."""
     return get_services(owner=owner).map_service.searches_left()
 
 
@@ -1019,7 +1019,10 @@ def compare_models(listing: str | None = None, *, owner: str = "local") -> Model
 
 
 def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:
-    """Return the model of each role for an owner, with limitations and price; empty without models."""
+    """Return the model of each role for an owner, with its limitations and price.
+
+    Without models it is empty.
+    """
     return model_table(get_services(owner=owner), utc_now().date())
 
 

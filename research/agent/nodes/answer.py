@@ -117,7 +117,7 @@ async def _write_draft(
                     )
                 return assemble_report(plan, preface, sections, question.language, findings), ""
             if findings and all(finding.task.tool == SQL_TOOL for finding in findings):
-                return reasoner.quote_findings(question, plan, material), ""  # the rows are the answer
+                return reasoner.quote_findings(question, plan, material), ""  # rows answer it
             return await reasoner.write(question, plan, material, reflections, options, emit), ""
     except RunEndedError as ended:
         draft = reasoner.quote_findings(question, plan, material)
@@ -167,7 +167,7 @@ def build_answer(
         language=question.language,
         author=draft.author,
         spans=(*_language_notices(question, draft), *draft.spans),
-        failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),  # sections may share a search
+        failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),
         unwritten=draft.unwritten,
         suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:MAX_SUGGESTIONS],
         made=created_at,

@@ -52,7 +52,7 @@ class RunContext:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     budget: RunBudget = field(default_factory=lambda: RunBudget(RunOptions()))
     step_results: StepResults = field(default_factory=NoStepResults)
-    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None  # events of the stages
+    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None
     earlier_report: EarlierReport | None = None  # to be updated
     checker: CitationChecker | None = None  # of the answer's sentences
     repair_mode: str = "off"

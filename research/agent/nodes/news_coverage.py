@@ -45,7 +45,7 @@ class EarlyCoverage:
             self._task = asyncio.create_task(self._build_after_delay(build))
 
     async def _build_after_delay(self, build: CoverageBuilder) -> NewsCoverage | None:
-        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the calls for the last texts start first
+        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the last texts go first
         return await build(self._all_findings)
 
     async def get_coverage(self, findings: Sequence[Finding], build: CoverageBuilder) -> NewsCoverage | None:

@@ -107,7 +107,7 @@ def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
 
 
 PlanRow = tuple[str, str, str, str]  # subject, part, query, source
-DatedPlanRow = tuple[str, str, str, str, str, date | None, date | None]  # with tool, first day and last day
+DatedPlanRow = tuple[str, str, str, str, str, date | None, date | None]  # …, tool, first, last day
 
 
 def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) -> Plan:

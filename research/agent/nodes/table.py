@@ -133,7 +133,7 @@ class _RowFiller:
         since = self.grid.since
         if since and (cell.made is None or cell.made < since):
             return None
-        await self.context.step_results.save_result(step, text)  # so that an update of this table finds it
+        await self.context.step_results.save_result(step, text)  # an update of this table needs it
         return cell.model_copy(update={"row": self.row.id, "column": column.id})
 
     async def search_tier(self, tier: int) -> None:
