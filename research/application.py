@@ -259,7 +259,7 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((one.key for one in settings.services if name == one.address), name)
+            key = next((status.key for status in settings.services if name == status.address), name)
             owner_preferences.record_key_test(key, settings, owner, is_refused=refused)
         return check
 

@@ -204,10 +204,13 @@ def _related_words(name: str, attribute: Attribute | None) -> Iterator[str]:
 
 def _find_synonyms(folded: str) -> Iterator[str]:
     """Yield all spellings of the lexicon entries that a name mentions."""
-    mine = {term for term, _ in _weighted_terms(folded)}
+    name_terms = {term for term, _ in _weighted_terms(folded)}
     for entry in lexicon_entries("ask"):
-        spellings = [fold_text(w) for w in (*entry.zh, *entry.en) if w not in entry.question_words]
-        if any(w in folded if has_han(w) else {t for t, _ in _weighted_terms(w)} <= mine for w in spellings):
+        spellings = [fold_text(word) for word in (*entry.zh, *entry.en) if word not in entry.question_words]
+        if any(
+            word in folded if has_han(word) else {t for t, _ in _weighted_terms(word)} <= name_terms
+            for word in spellings
+        ):
             yield from spellings
 
 
@@ -324,7 +327,7 @@ class _SentenceMatch:
         if has_han(term):
             yield from (m.span() for m in re.finditer(re.escape(term), self.folded))
         else:
-            yield from (span for own, span in self._stems if own == term)
+            yield from (span for word_stem, span in self._stems if word_stem == term)
 
     @cached_property
     def _stems(self) -> list[tuple[str, tuple[int, int]]]:

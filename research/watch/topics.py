@@ -96,10 +96,10 @@ def _make_watch(runs: RunManager, first: Run, since: datetime) -> WatchedTopic:
 def _report_runs(runs: RunManager, first: Run, owner: str) -> Iterator[Run]:
     """Yield a watched run and the runs that update it, the earliest first."""
     yield first
-    known = {first.id}
+    run_ids = {first.id}
     for run in runs.store.turns(first.conversation, owner):
-        if run.options.updates in known:
-            known.add(run.id)
+        if run.options.updates in run_ids:
+            run_ids.add(run.id)
             yield run
 
 

@@ -63,8 +63,8 @@ def fill_cells(
             yield cell.model_copy(update={"lack": "which one", "choices": options})
             continue
         readings = merge_readings(_find_readings(column, names, findings), column)
-        lack = "" if len(readings) == 1 else "differs" if readings else "not found"
-        yield cell.model_copy(update={"readings": readings, "lack": lack})
+        missing_reason = "" if len(readings) == 1 else "differs" if readings else "not found"
+        yield cell.model_copy(update={"readings": readings, "lack": missing_reason})
 
 
 def _find_readings(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> list[CellReading]:

@@ -127,8 +127,8 @@ def _has_content(text: str) -> bool:
 
 def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
     """Find the start, end and text of each name in a question, in order, without overlap."""
-    known = [name for name in corpus.find_names(question) if not is_generic(name)]
-    spans = _locate_names(question, known)
+    known_names = [name for name in corpus.find_names(question) if not is_generic(name)]
+    spans = _locate_names(question, known_names)
     for find in (_quoted_names, _latin_names, _chinese_names):
         additions = [span for span in find(question) if not is_generic(span[2])]
         if find is _chinese_names:  # the tagger only guesses: not in a clause with a certain name
@@ -138,7 +138,7 @@ def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
         spans += [s for s in additions if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
     is_plain_english = not has_han(question) and not is_comparison(question)
     if len(spans) > 1 and is_plain_english:  # a first word is always capitalised
-        spans = [s for s in spans if s[0] or s[2] in known or not s[2].isalpha() or has_han(s[2])]
+        spans = [s for s in spans if s[0] or s[2] in known_names or not s[2].isalpha() or has_han(s[2])]
     spans = _merge_adjacent_names(question, sorted(spans))
     if is_comparison(question):
         spans = sorted(spans + _coordinate_names(question, spans))
@@ -160,9 +160,9 @@ def _compared_pair(question: str) -> list[tuple[int, int, str]]:
 def _coordinate_names(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return the texts beside names that are not generic words of questions."""
     return [
-        one
-        for one in _adjacent_names(question, sorted(spans))
-        if all(one[1] <= a or one[0] >= b for a, b, _ in spans) and not is_generic(one[2])
+        candidate
+        for candidate in _adjacent_names(question, sorted(spans))
+        if all(candidate[1] <= a or candidate[0] >= b for a, b, _ in spans) and not is_generic(candidate[2])
     ]
 
 
@@ -246,8 +246,8 @@ def _locate_names(question: str, names: Sequence[str]) -> list[tuple[int, int, s
 
 
 def _quoted_names(question: str) -> list[tuple[int, int, str]]:
-    found = [(m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED_NAME.finditer(question)]
-    return [span for span in found if any(not is_stop_word(token) for token in tokenize(span[2]))]
+    matches = [(m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED_NAME.finditer(question)]
+    return [span for span in matches if any(not is_stop_word(token) for token in tokenize(span[2]))]
 
 
 def _latin_names(question: str) -> list[tuple[int, int, str]]:
@@ -257,7 +257,7 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
             for m in _LATIN_IN_HAN.finditer(question)
             if re.search(r"[A-ZÀ-Þ0-9]", m.group()) and m.group().lower() not in STOP_WORDS
         ]
-    found = []
+    names = []
     for match in _LATIN_NAME.finditer(question):
         name, start = match.group(), match.start()
         while name and name.split()[0].lower().rstrip(".") in _NON_NAMES:
@@ -270,15 +270,15 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
         for suffix in ("’s", "'s", "."):
             name = name.removesuffix(suffix)
         if len(name) > 1 and name.lower() not in STOP_WORDS and re.search(r"[^\W\d]", name):
-            found.append((start, start + len(name), name))
-    return found
+            names.append((start, start + len(name), name))
+    return names
 
 
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
-    found = []
+    names = []
     at = 0
     folded = to_simplified(question)
-    known = set(segment.cut(folded, hmm=False))
+    dictionary_words = set(segment.cut(folded, hmm=False))
     for word, tag in segment.tag(folded):
         start = folded.find(word, at)
         if start < 0:
@@ -286,9 +286,9 @@ def _chinese_names(question: str) -> list[tuple[int, int, str]]:
         at = start + len(word)
         min_length = 3 if tag == "nr" else 2  # short "nr" words are rarely names
         is_name = tag in ("nr", "ns", "nt") and len(word) >= min_length
-        if is_name and word in known and has_han(word) and not _NON_NAME_CHARS.search(word):
-            found.append((start, at, question[start:at]))
-    return found
+        if is_name and word in dictionary_words and has_han(word) and not _NON_NAME_CHARS.search(word):
+            names.append((start, at, question[start:at]))
+    return names
 
 
 def _merge_adjacent_names(question: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -367,15 +367,15 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
     pending: list[str] = []
     for clause in _merge_lead_ins(masked, _split_clauses(masked)):
         count = clause.count(_NAME_MARK)
-        own, groups = [name for group in groups[:count] for name in group], groups[count:]
+        clause_names, groups = [name for group in groups[:count] for name in group], groups[count:]
         rest = _MARK_WITH_PREPOSITION.sub(" ", clause)
         if not _has_content(rest) and not (comparing and has_question_word(rest)):
-            pending += own
+            pending += clause_names
         else:
-            named = len(own) == 1 and not pending and not comparing
-            text = clause.replace(_NAME_MARK, own[0]) if named else rest
+            named = len(clause_names) == 1 and not pending and not comparing
+            text = clause.replace(_NAME_MARK, clause_names[0]) if named else rest
             bare = _clean_clause(_strip_trailing_preposition(rest))
-            pieces.append(Clause(_clean_clause(_strip_trailing_preposition(text)), pending + own, bare))
+            pieces.append(Clause(_clean_clause(_strip_trailing_preposition(text)), pending + clause_names, bare))
             pending = []
     if comparing:
         all_names = [name for _, _, name in names]

@@ -123,8 +123,8 @@ def _answer_patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], 
 
 def answer_pattern(question: str) -> re.Pattern[str] | None:
     """Return the pattern of sentences that answer a question; None if there is none."""
-    asked = to_simplified(question).lower()
-    return next((has for ask, has in _answer_patterns() if ask.search(asked)), None)
+    folded = to_simplified(question).lower()
+    return next((has for ask, has in _answer_patterns() if ask.search(folded)), None)
 
 
 # Designations such as 4A, G7 and C919: digits with a capital letter.
@@ -238,14 +238,16 @@ def compute_features(
 
     Chinese and other sentences are weighed separately, each by the terms that can occur there.
     """
-    terms_by_script = {han: _weigh_terms(terms, candidates, han) for han in {has_han(one.text) for one in candidates}}
+    terms_by_script = {
+        han: _weigh_terms(terms, candidates, han) for han in {has_han(candidate.text) for candidate in candidates}
+    }
     features = []
-    for one in candidates:
+    for candidate in candidates:
         features.append(
             {
-                "said": _covered_share(terms_by_script[has_han(one.text)], one),
-                "looks": 0.0 if pattern is None else 1.0 if pattern.search(_fold(one.text)) else -1.0,
-                "rank": min(one.rank, MAX_RANK) / MAX_RANK,
+                "said": _covered_share(terms_by_script[has_han(candidate.text)], candidate),
+                "looks": 0.0 if pattern is None else 1.0 if pattern.search(_fold(candidate.text)) else -1.0,
+                "rank": min(candidate.rank, MAX_RANK) / MAX_RANK,
             }
         )
     return features
@@ -253,9 +255,9 @@ def compute_features(
 
 def _weigh_terms(terms: Sequence[Term], candidates: Sequence[Candidate], is_han: bool) -> list[tuple[Term, float]]:
     """Return the terms that occur in the sentences of a script, with their weights."""
-    sentences = [one for one in candidates if has_han(one.text) is is_han]
+    sentences = [candidate for candidate in candidates if has_han(candidate.text) is is_han]
     possible = [term for term in terms if (term.can_be_han if is_han else term.can_be_latin)]
-    counts = [sum(term.is_in(one) for one in sentences) for term in possible]
+    counts = [sum(term.is_in(candidate) for candidate in sentences) for term in possible]
     return [
         (term, term.weight * math.log((len(sentences) + 1) / (n + 0.5)))
         for term, n in zip(possible, counts, strict=True)
@@ -282,32 +284,40 @@ def candidates_with_features(
     a name, all sentences are about it, and `lost` is 0.
     """
     subject_filter = _SubjectFilter(names) if must_name_subject else None
-    found = [one for one in find_candidates(findings) if subject_filter is None or subject_filter.is_about(one)]
+    matches = [
+        candidate
+        for candidate in find_candidates(findings)
+        if subject_filter is None or subject_filter.is_about(candidate)
+    ]
     terms, pattern = extract_terms(part, names if must_name_subject else ()), answer_pattern(part)
     words = [term for term in terms if term.kind == "word"]
     name_terms = [term for term in terms if term.kind == "name"]
     if words:  # neither a name nor a character of a word is an answer
-        found = [
-            one
-            for one in found
-            if any(term.is_in(one) for term in words)
+        matches = [
+            candidate
+            for candidate in matches
+            if any(term.is_in(candidate) for term in words)
             or (
                 pattern is not None
-                and pattern.search(_fold(one.text))
-                and any(form <= one.units for term in name_terms for form in term.forms)
+                and pattern.search(_fold(candidate.text))
+                and any(form <= candidate.units for term in name_terms for form in term.forms)
             )
         ]
-    uncovered = 0.0 if must_name_subject else _uncovered_share(terms, found)
+    uncovered = 0.0 if must_name_subject else _uncovered_share(terms, matches)
     return [
-        (one, values | {"lost": uncovered})
-        for one, values in zip(found, compute_features(terms, pattern, found), strict=True)
+        (candidate, values | {"lost": uncovered})
+        for candidate, values in zip(matches, compute_features(terms, pattern, matches), strict=True)
     ]
 
 
 def _uncovered_share(terms: Sequence[Term], candidates: Sequence[Candidate]) -> float:
     """Return the weighted share of the terms that no candidate has."""
     total = sum(term.weight for term in terms)
-    return sum(t.weight for t in terms if not any(t.is_in(one) for one in candidates)) / total if total else 0.0
+    return (
+        sum(t.weight for t in terms if not any(t.is_in(candidate) for candidate in candidates)) / total
+        if total
+        else 0.0
+    )
 
 
 def select_quotes(
@@ -325,22 +335,24 @@ def select_quotes(
         max_quotes, min_share, rank_factor = MAX_LISTED_QUOTES, LIST_MIN_SHARE, LIST_RANK_FACTOR
     source_by_id = {e.id: f.task.source for f in reversed(findings) for e in f.evidence}
     scored: list[_ScoredQuote] = []
-    for one, values in candidates_with_features(part, names, must_name_subject, findings):
+    for candidate, values in candidates_with_features(part, names, must_name_subject, findings):
         values = values | {"rank": values["rank"] * rank_factor}
         odds = model.bias + sum(weight * values[n] for n, weight in model.weights.items())
         probability = 1 / (1 + math.exp(-odds))
         if probability >= model.quoted and values["said"]:
             quote = Quote(
-                one.evidence.id,
-                one.passage.id,
-                one.text,
-                one.start,
-                one.end,
+                candidate.evidence.id,
+                candidate.passage.id,
+                candidate.text,
+                candidate.start,
+                candidate.end,
                 probability,
-                one.passage.made,
+                candidate.passage.made,
             )
             scored.append(
-                _ScoredQuote(quote, frozenset(_cached_tokens(one.text)), source_by_id.get(one.evidence.id, ""))
+                _ScoredQuote(
+                    quote, frozenset(_cached_tokens(candidate.text)), source_by_id.get(candidate.evidence.id, "")
+                )
             )
     scored.sort(key=lambda said: -said.quote.score)
     passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
@@ -420,8 +432,8 @@ def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes
     for said in ranked:
         if len(picked) == max_quotes or said.quote.score < min_share * ranked[0].quote.score:
             break
-        own = [other.words for other in picked if other.source == said.source]
-        if all(_word_overlap(said.words, words) < DUPLICATE_OVERLAP for words in own):
+        same_source = [other.words for other in picked if other.source == said.source]
+        if all(_word_overlap(said.words, words) < DUPLICATE_OVERLAP for words in same_source):
             picked.append(said)
     return [said.quote for said in sorted(picked, key=lambda said: -said.quote.score)]
 

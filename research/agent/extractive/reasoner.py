@@ -392,9 +392,9 @@ class ExtractiveReasoner:
                 all_tasks += (Task(id="", source=source, query=query, language=question.language) for query in queries)
                 continue
             words = dict.fromkeys([row.full_name, *_query_words(part)])
-            own = Task(id="", source=source, query=" ".join(words), subject=names)
+            main_task = Task(id="", source=source, query=" ".join(words), subject=names)
             alternatives = self._alternative_queries(question, part, names) if source_info.is_local else ()
-            tasks = [own, *(task.model_copy(update={"source": source}) for task in alternatives)]
+            tasks = [main_task, *(task.model_copy(update={"source": source}) for task in alternatives)]
             all_tasks += {task.key: task for task in tasks}.values()
         return tuple(all_tasks)
 

@@ -187,10 +187,10 @@ class TableExtractor:
             column_outputs = [one for one in outputs if one.column == n][:MAX_READINGS]
             readings = [r for one in column_outputs if (r := _to_reading(one, row, column, listing, evidence_by_id))]
             merged = merge_readings(readings, column)
-            lack = "" if len(merged) == 1 else "differs" if merged else "not found"
+            missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
             is_unproven = bool(column_outputs) and not readings
             note = message("tabled.unproven", question.language) if is_unproven else ""
-            update = {"readings": merged, "lack": lack, "message": note}
+            update = {"readings": merged, "lack": missing_reason, "message": note}
             cells.append(cell.model_copy(update=update))
         return tuple(cells)
 

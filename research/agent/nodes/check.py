@@ -168,16 +168,16 @@ async def _run_batches(
 
     After a failure that would affect other calls too, no further call starts.
     """
-    most = min(len(claims), BATCH_SIZE * MAX_CALLS)
-    if len(claims) > most:
+    limit = min(len(claims), BATCH_SIZE * MAX_CALLS)
+    if len(claims) > limit:
         state.skip_reason = "many"
-    turn = asyncio.Semaphore(1 if state.context.budget.has_call_limits else MAX_CALLS)
-    out = False
+    slots = asyncio.Semaphore(1 if state.context.budget.has_call_limits else MAX_CALLS)
+    is_unavailable = False
 
-    async def one(batch: Sequence[Claim]) -> _R | None:
-        nonlocal out
-        async with turn:
-            if out:
+    async def run_batch(batch: Sequence[Claim]) -> _R | None:
+        nonlocal is_unavailable
+        async with slots:
+            if is_unavailable:
                 return None
             name = f"{step} {fingerprint(state.checker.author(state.context.options), *(c.key for c in batch))}"
             if state.context.step_results.load_result(name) is None and state.context.budget.extra_call_block_reason:
@@ -185,18 +185,18 @@ async def _run_batches(
                 return None
             try:
                 async with state.context.budget.writing.enter():
-                    made = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
+                    result = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
             except RunEndedError:
                 state.skip_reason = "room"
                 return None
-        if failures := getattr(made, "failures", ()):
+        if failures := getattr(result, "failures", ()):
             state.skip_reason = "failed"
-            out |= any(failure.reason not in _CALL_SPECIFIC_REASONS for failure in failures)
-        return made
+            is_unavailable |= any(failure.reason not in _CALL_SPECIFIC_REASONS for failure in failures)
+        return result
 
-    batches = [claims[at : min(at + batch_size, most)] for at in range(0, most, batch_size)]
-    done = await asyncio.gather(*map(one, batches))
-    return [made for made in done if made is not None]
+    batches = [claims[at : min(at + batch_size, limit)] for at in range(0, limit, batch_size)]
+    results = await asyncio.gather(*map(run_batch, batches))
+    return [result for result in results if result is not None]
 
 
 # --- Repairing

@@ -22,13 +22,13 @@ def keep_known_urls(task: Task, question: Question) -> Task:
     """
     if task.why == "edited":
         return task
-    known = {url_identity(address): address for address in _typed_urls(question)}
+    typed_urls = {url_identity(address): address for address in _typed_urls(question)}
 
-    def kept(address: str) -> str:
+    def known_url_or_host(address: str) -> str:
         host = urlsplit(canonical_url(address)).hostname or ""
-        return known.get(url_identity(address), host)
+        return typed_urls.get(url_identity(address), host)
 
-    query = replace_urls(task.query, kept)
+    query = replace_urls(task.query, known_url_or_host)
     return task if query == task.query else task.model_copy(update={"query": query})
 
 

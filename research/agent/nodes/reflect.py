@@ -24,6 +24,6 @@ async def reflect_on_findings(
     reflection = await reasoner.reflect(question, plan, material, options, round_, emit)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
-    known = [finding.task.key for finding in findings]
+    known_keys = [finding.task.key for finding in findings]
     tasks = [keep_known_urls(task, question) for task in reflection.follow_ups]
-    return reflection.model_copy(update={"follow_ups": limit_tasks(tasks, options, known)})
+    return reflection.model_copy(update={"follow_ups": limit_tasks(tasks, options, known_keys)})

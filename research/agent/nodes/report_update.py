@@ -73,10 +73,10 @@ class EarlierReport:
         return updated
 
     def is_new(self, item: Evidence) -> bool:
-        known = self.known_evidence.get(item.id)
-        if known is None:
+        earlier_item = self.known_evidence.get(item.id)
+        if earlier_item is None:
             return True
-        return bool(_publication_key(item) > _publication_key(known))
+        return bool(_publication_key(item) > _publication_key(earlier_item))
 
     def section_material(self, part_id: str, findings: Sequence[Finding], today: datetime) -> list[Finding]:
         """Return the findings for correcting a section: new evidence, and what its text cites."""

@@ -36,18 +36,18 @@ async def run_search(
     turn does not count. A failure, or a search that the budget forbids or cancels, becomes a
     finding with a reason.
     """
-    known = await ledger.find(task)
-    if known is not None and not (since and known.started < since):
-        return known
+    stored = await ledger.find(task)
+    if stored is not None and not (since and stored.started < since):
+        return stored
     budget = budget or RunBudget(RunOptions())
-    search = 0
+    search_id = 0
     try:
         async with budget.searching.enter():
             if delay_seconds:
                 await asyncio.sleep(delay_seconds)
             budget.start_search(task)
             try:
-                search = await ledger.start_search(task)
+                search_id = await ledger.start_search(task)
                 finding = await search_with_deadline(task, source, emit, deadline_seconds * source.max_sequential_calls)
             finally:
                 budget.finish_search(task)
@@ -57,8 +57,8 @@ async def run_search(
             "" if ended.reason == "stopped" else budget.describe_limit(ended.reason, detect_language(task.query))
         )
         finding = failed_finding(task, ServiceError("left out", explanation))
-    if search:
-        await ledger.finish_search(search, finding)
+    if search_id:
+        await ledger.finish_search(search_id, finding)
     return finding
 
 

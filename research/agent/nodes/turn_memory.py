@@ -39,11 +39,12 @@ def memory_from_client(turns: Sequence[tuple[str, str]]) -> Memory:
     """
     return Memory(
         turns=tuple(
-            Turn(question=_truncate(asked, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
-            for asked, answer in turns[-MAX_TURNS:]
+            Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
+            for question, answer in turns[-MAX_TURNS:]
         ),
         asked=tuple(
-            _truncate(asked, MAX_QUESTION_CHARS) for asked, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
+            _truncate(question, MAX_QUESTION_CHARS)
+            for question, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
         ),
     )
 
