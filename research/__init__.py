@@ -1,8 +1,8 @@
 """Sightline's engine: from a question to an answer whose citations open the passages.
 
-Importing it needs no key and no network, makes no file and prints nothing. It knows nothing of the
-pages that draw it. Each public name is loaded on first use, so that a program that needs only a record
-does not wait for the graph.
+Importing it needs no key and no network, makes no file and prints nothing. It does not depend on
+the pages that show its results. Each public name is loaded on first use, so that a program that
+only needs a record does not import the graph.
 """
 
 import os
@@ -14,11 +14,11 @@ from research.core.version import VERSION
 
 __version__ = VERSION
 
-# Before langgraph is imported: checkpoints may then hold only types that are named as safe.
+# langgraph reads this when imported; checkpoints may then hold only types listed as safe.
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-# Libraries that import themselves in a circle break when two threads import them at once.
+# Libraries with circular imports fail if two threads import them at the same time.
 _loading = threading.RLock()
 
 

@@ -1,4 +1,4 @@
-"""`python -m research`: the program of the terminal."""
+"""`python -m research`: the command line program."""
 
 import sys
 

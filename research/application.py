@@ -1,8 +1,8 @@
-"""How a run lasts, and where everything is put together.
+"""The public functions of the engine, and the composition root that wires it together.
 
-This is the composition root: it picks the reasoner and the sources. The functions here act on the
-process's one engine, which starts with the first call. It is a plain module singleton on purpose:
-a cache of the web framework could be emptied by any visitor, and the running questions with it.
+`Application` picks the reasoner and the sources. The functions below it act on one application per
+process, which the first call creates. It is a module singleton on purpose: any visitor could empty
+a cache of the web framework, and that would end the running questions.
 """
 
 from __future__ import annotations
@@ -86,20 +86,24 @@ MapLocation = str | tuple[float, float]  # a name, or longitude and latitude in 
 
 
 def _load_remote_run_manager() -> type[RemoteRunManager]:
-    """The engine on a server, whose client is loaded only where there is one."""
+    """Import the client of a server of runs, which only a remote setup needs."""
     from research.runtime.remote_run_manager import RemoteRunManager
 
     return RemoteRunManager
 
 
 class Application:
-    """Everything one data folder needs: its settings, its library and its runs."""
+    """Everything that one data folder needs: its settings, its library and its runs."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises StoreError if the data folder cannot be used."""
+        """Open the data folder of the settings.
+
+        Raises:
+            StoreError: the data folder cannot be used.
+        """
         self.settings, self.services = settings, (services := Services(settings))
         self.start_rate_limiter = StartRateLimiter(settings.starts_per_minute)
-        self.preview_rate_limiter = StartRateLimiter(settings.starts_per_minute)  # paid as well, but no run is started
+        self.preview_rate_limiter = StartRateLimiter(settings.starts_per_minute)
         self.library, self.clients, self.models = (
             services.library,
             services.clients,
@@ -127,11 +131,11 @@ class Application:
     async def _close_services(self) -> None:
         if "owner_services" in self.__dict__:
             await self.owner_services.close_all()
-        else:  # the engine could not be opened
+        else:  # Opening the run manager failed, so there are no owner services.
             await self.services.close()
 
     def estimate_usage(self, options: RunOptions, owner: str, plan: Plan | None) -> RunEstimate:
-        """What a run is likely to use."""
+        """Estimate the usage of a run from its options and from earlier runs."""
         services = self.owner_services.services(owner)
         web = services.web.live_providers
         calls = Calls(
@@ -142,9 +146,9 @@ class Application:
         accounts = self.runs.store.finished_runs(owner, 2 * MAX_EARLIER_RUNS)
         earlier = [FinishedRun(run, events) for run, events in accounts]
         if plan and plan.grid:
-            asked = Question(text=asked_by(plan.grid), language=detect_language(asked_by(plan.grid)))
-            most = estimate_searches(plan.grid, asked, services.reasoner, options)
-            return estimate_table(options, calls, most, len(plan.grid.rows), utc_now().date())
+            table_question = Question(text=asked_by(plan.grid), language=detect_language(asked_by(plan.grid)))
+            max_searches = estimate_searches(plan.grid, table_question, services.reasoner, options)
+            return estimate_table(options, calls, max_searches, len(plan.grid.rows), utc_now().date())
         tasks = len(plan.tasks) if plan else None
         return estimated(options, calls, earlier, utc_now().date(), tasks=tasks)
 
@@ -156,7 +160,7 @@ class Application:
         owner: str,
         language: Language | None = None,
     ) -> Finding:
-        """Places around a named place or a WGS-84 point; what is found is kept."""
+        """Find places around a named place or a WGS-84 point, and store them as evidence."""
         words = map_keywords(keywords)
         named = location if isinstance(location, str) else ""
         language = language or detect_language(f"{keywords} {named}")
@@ -174,7 +178,7 @@ class Application:
         owner: str,
         language: Language | None = None,
     ) -> Finding:
-        """The way from one place to another; what is found is kept."""
+        """Find a route from one place to another, and store it as evidence."""
         query = " → ".join(end if isinstance(end, str) else "" for end in (origin, destination))
         language = language or detect_language(query)
         return self._search_map(
@@ -193,7 +197,7 @@ class Application:
         owner: str,
         language: Language | None = None,
     ) -> Finding:
-        """A day's round through some stops or the sights of a place; what is found is kept."""
+        """Plan a day's round trip through stops or the sights of a place, and store it."""
         query = " ".join([place, *stops]).strip()
         language = language or detect_language(query)
         return self._search_map(
@@ -208,50 +212,56 @@ class Application:
     ) -> Finding:
         try:
             with self.owner_services.open_services(owner) as (services, _):
-                found = self.runs.run_on_loop(search(services.places))
-        except ServiceError as trouble:
+                finding = self.runs.run_on_loop(search(services.places))
+        except ServiceError as error:
             task = Task(id="", source="places", query=query)
             provider = services.map_services.default_service.name
-            return failed_finding(task, trouble).model_copy(update={"provider": provider})
-        self.runs.store.add_evidence(self.runs.store.lookup_registry(owner), found.evidence)
-        return found
+            return failed_finding(task, error).model_copy(update={"provider": provider})
+        self.runs.store.add_evidence(self.runs.store.lookup_registry(owner), finding.evidence)
+        return finding
 
     def find_places(self, query: str, owner: str) -> Finding:
-        """Places that a sentence asks for; what is found is kept."""
+        """Find the places that a sentence asks for, and store them as evidence."""
         task = Task(id="", source="places", query=query)
         with self.owner_services.open_services(owner) as (services, _):
-            found = self.runs.run_on_loop(services.places.search(task, ignore_event))
-        self.runs.store.add_evidence(self.runs.store.lookup_registry(owner), found.evidence)
-        return found
+            finding = self.runs.run_on_loop(services.places.search(task, ignore_event))
+        self.runs.store.add_evidence(self.runs.store.lookup_registry(owner), finding.evidence)
+        return finding
 
     def warm(self) -> None:
-        """Loads the graph, makes the clients of the models and starts the map's server: the first
-        question need not wait. Then come the workers, who take as long, and scanned pages that wait."""
+        """Prepare everything that the first question would have to wait for.
+
+        Load the graph, create the clients of the models and start the map's server. Afterwards
+        start the workers, which take as long, and the reading of queued scanned pages.
+        """
         self.runs.run_on_loop(self.runs.preload())
         self.runs.run_on_loop(self.services.warm())
         self.runs.start_workers()
         self.library.scan_reader.start()
 
     def check_connections(self, owner: str = "local") -> Sequence[ConnectionCheck]:
-        """A round trip to every model and every provider that an owner can use, and to the server
-        that the runs are given to."""
+        """Check an owner's models and providers, and the server of the runs if there is one.
+
+        Each check is one request.
+        """
         with self.owner_services.open_services(owner) as (services, _):
             checks = self.runs.run_on_loop(services.check_connections())
         return [*checks, *self.runs.run_on_loop(self.runs.check_connection())]
 
     def check_key(self, name: str, owner: str, typed_values: Mapping[str, str]) -> ConnectionCheck:
-        known = self.owner_services.preferences
-        settings, wrong = known.settings_with_keys(typed_values, owner)
-        if why := wrong.get(name):
-            raise SettingError(why)
+        """Test a key or an address, and record whether the service refused it."""
+        owner_preferences = self.owner_services.preferences
+        settings, problems = owner_preferences.settings_with_keys(typed_values, owner)
+        if problem := problems.get(name):
+            raise SettingError(problem)
         with self.owner_services.open_services(owner) as (services, _):
-            found: ConnectionCheck = self.runs.run_on_loop(services.check_key(name, settings))
-        failure = found.failure
+            check: ConnectionCheck = self.runs.run_on_loop(services.check_key(name, settings))
+        failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((one.key for one in settings.services if name == one.address), name)
-            known.record_key_test(key, settings, owner, is_refused=refused)
-        return found
+            key = next((status.key for status in settings.services if name == status.address), name)
+            owner_preferences.record_key_test(key, settings, owner, is_refused=refused)
+        return check
 
     def close(self) -> None:
         self.data_exports.close()
@@ -264,9 +274,10 @@ _application: Application | None = None
 
 
 def get_application(data_dir: Path | None = None) -> Application:
-    """The process's desk, opened with the environment's settings on first use.
+    """Return the application of the process. The first call creates it from the environment's
+    settings.
 
-    `data_dir`, given on first use, beats the environment.
+    `data_dir`, if given with the first call, takes precedence over the environment.
 
     Raises:
         SettingError: a setting is not usable.
@@ -280,14 +291,16 @@ def get_application(data_dir: Path | None = None) -> Application:
 
 
 def get_services(*, owner: str = "local") -> Services:
-    """What an owner's runs work with: the settings, the models and the sources, with what the owner
-    has chosen and brought along. For a look at them; what asks somebody goes through the functions
-    here."""
+    """Return the settings, models and sources of an owner's runs, with the owner's choices and
+    keys.
+
+    They are for inspection: code that calls a service uses the functions of this module.
+    """
     return get_application().owner_services.services(owner)
 
 
 def close() -> None:
-    """Interrupts what is going on and releases the data folder."""
+    """Interrupt all work and release the data folder."""
     global _application
     with _application_lock:
         if _application is not None:
@@ -296,14 +309,14 @@ def close() -> None:
 
 
 def _rate_limited_runs(owner: str) -> RunManager:
-    """The runs, for what begins paid work.
+    """Count a start of paid work against the owner's rate limit, and return the run manager.
 
     Raises:
-        PaceError: the owner has started too much within a minute.
+        RateLimitError: the owner has started too much within a minute.
     """
-    here = get_application()
-    here.start_rate_limiter.record_start(owner)
-    return here.runs
+    application = get_application()
+    application.start_rate_limiter.record_start(owner)
+    return application.runs
 
 
 def start_run(
@@ -316,10 +329,12 @@ def start_run(
     follows: str = "",
     run_id: str = "",
 ) -> Run:
-    """Starts a run and returns at once. See `LocalRuns.start`.
+    """Start a run and return without waiting for it. See `RunManager.start`.
 
     Raises:
-        PaceError: the owner has started too much within a minute, as with all that begins paid work.
+        RateLimitError: the owner has started too much within a minute. This holds for every
+          function
+            that starts paid work.
     """
     return _rate_limited_runs(owner).start(
         question,
@@ -340,22 +355,23 @@ def start_report(
     follows: str = "",
     save_folder: Path | None = None,
 ) -> Run:
-    """Starts a report on a topic in the news and returns at once: a run whose plan is an outline. Of
-    `options`, `sections` and `reflections` are its measure. It is saved in the folder `save`, if one
-    is given, instead of that of the settings.
+    """Start a report on a topic in the news and return without waiting for it.
+
+    A report is a run whose plan is an outline. `sections` and `reflections` of the options set its
+    size. It is saved in `save_folder`, or else in the folder of the settings.
 
     Raises:
         QuestionError: the topic cannot be researched.
         StoreError: the run could not be stored.
     """
-    mine = get_services(owner=owner)
-    chosen = options or mine.report_options()
+    services = get_services(owner=owner)
+    chosen = options or services.report_options()
     if not chosen.sections:
-        chosen = chosen.model_copy(update={"sections": mine.settings.sections})
-    run_id, here = uuid.uuid4().hex, _rate_limited_runs(owner)
+        chosen = chosen.model_copy(update={"sections": services.settings.sections})
+    run_id, runs = uuid.uuid4().hex, _rate_limited_runs(owner)
     if save_folder:
-        here.resources.report_files.set_folder(run_id, save_folder)
-    return here.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
+        runs.resources.report_files.set_folder(run_id, save_folder)
+    return runs.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
 
 
 def start_table(
@@ -367,9 +383,10 @@ def start_table(
     based_on: str = "",
     run_id: str = "",
 ) -> Run:
-    """Fills in a table and returns at once. Without a `grid` its rows and columns are proposed from the
-    question, and the run waits until they are approved. Cells that `based_on`, another table of the owner,
-    has already are kept.
+    """Start filling in a table and return without waiting for it.
+
+    Without a `grid`, rows and columns are proposed from the question, and the run waits for their
+    approval. Cells that are already filled in the owner's table `based_on` are reused.
 
     Raises:
         QuestionError: there is no question, or it is too long.
@@ -398,9 +415,11 @@ def start_database_run(
     owner: str = "local",
     run_id: str = "",
 ) -> Run:
-    """Puts a question to a database and returns at once: a run that looks nowhere else. With
-    `statement`, what is asked is SQL, which is run as it is if the guard lets it pass. `database` is
-    one of `research.databases` by its name, "" for the usual one.
+    """Start a run that searches one database and no other source, and return without waiting for
+    it.
+
+    With `is_statement` the question is SQL, which is executed unchanged if the guard accepts it.
+    `database` is the name of one of `research.databases`; "" means the default one.
 
     Raises:
         QuestionError: there is no question, or it is too long.
@@ -421,7 +440,7 @@ def start_database_run(
 
 
 def _database_id(database: str, owner: str) -> str:
-    """Under which what was found right in a database is kept; "" for one that is gone."""
+    """Return the id by which confirmed statements of a database are stored; "" if missing."""
     try:
         return get_application().services.database(database, owner).database_id
     except ServiceError:
@@ -429,68 +448,79 @@ def _database_id(database: str, owner: str) -> str:
 
 
 def confirm_statement(question: str, sql: str, *, database: str = "", owner: str = "local") -> None:
-    """Notes that a statement is right for a question to a database: it answers the same question
-    from now on, and is an example for those like it."""
+    """Confirm that a statement answers a question to a database.
+
+    From then on it answers the same question, and is an example for similar ones.
+    """
     if base := _database_id(database, owner):
         get_application().runs.store.confirm_statement(owner, base, question, sql)
 
 
 def confirmed_statements(*, database: str = "", owner: str = "local") -> Sequence[tuple[str, str]]:
-    """The owner's questions to a database with the statements that are right, the latest first."""
+    """Return the owner's questions to a database with confirmed statements, the latest first."""
     return get_application().runs.store.confirmed_statements(owner, _database_id(database, owner))
 
 
 def remove_confirmed_statement(question: str, *, database: str = "", owner: str = "local") -> None:
-    """Takes back that the statement of a question is right."""
+    """Withdraw the confirmation of a question's statement."""
     get_application().runs.store.remove_confirmed_statement(owner, _database_id(database, owner), question)
 
 
 def notebooks(*, owner: str = "local") -> Mapping[str, Sequence[str]]:
-    """The notebooks of an owner: the documents of each, by their names in the library."""
+    """Return the owner's notebooks: the library names of their documents, by notebook name."""
     return get_application().runs.store.notebooks(owner)
 
 
 def add_to_notebook(notebook: str, documents: Iterable[str], *, owner: str = "local") -> str:
-    """Puts documents of the library, by their names, into a notebook of an owner, which is made if
-    there is none. Returns its name as it is kept; "" if that has no sign that can be shown."""
+    """Add library documents, given by name, to a notebook of the owner; create it if necessary.
+
+    Return the notebook's name as stored; "" if the name has no visible character.
+    """
     return get_application().runs.store.add_to_notebook(owner, notebook, documents)
 
 
 def remove_from_notebook(notebook: str, documents: Iterable[str], *, owner: str = "local") -> None:
-    """Takes documents out of a notebook, which goes with the last of them."""
+    """Remove documents from a notebook. The notebook is deleted with its last document."""
     get_application().runs.store.remove_from_notebook(owner, notebook, documents)
 
 
 def delete_notebook(notebook: str, *, owner: str = "local") -> None:
-    """Deletes a notebook. Its documents stay in the library."""
+    """Delete a notebook. Its documents stay in the library."""
     get_application().runs.store.delete_notebook(owner, notebook)
 
 
 def save_remark(run_id: str, text: str, *, evidence: str = "", passage: str = "", owner: str = "local") -> bool:
-    """Notes something of one's own of the answer of a run, or of a `passage` of its `evidence`, by
-    their ids; "" deletes the note. At most 4,000 characters are kept. Whether there is such a passage."""
+    """Save the owner's remark on a run's answer, or on a passage of its evidence, given by their
+    ids.
+
+    At most 4,000 characters are stored; "" deletes the remark. Return whether the passage exists.
+    """
     return get_application().runs.save_remark(run_id, text, evidence, passage, owner=owner)
 
 
 def rename_notebook(notebook: str, new_name: str, *, owner: str = "local") -> str:
-    """Gives a notebook another name: one that there is already takes in its documents. Returns the name
-    as it is kept; "" if that has no sign that can be shown, or there is no such notebook."""
+    """Rename a notebook. If another notebook has the new name, the documents are merged into it.
+
+    Return the name as stored; "" if it has no visible character or there is no such notebook.
+    """
     return get_application().runs.store.rename_notebook(owner, notebook, new_name)
 
 
 def set_preference(name: str, value: object, *, owner: str = "local") -> None:
-    """Remembers what somebody has chosen under a name, as JSON; None forgets it. No keys belong here."""
+    """Store a preference of an owner as JSON; None deletes it. Never store keys here."""
     get_application().runs.store.set_preference(owner, name, value)
 
 
 def preferences(*, owner: str = "local") -> dict[str, Any]:
-    """What somebody has chosen, by name."""
+    """Return the preferences of an owner by name."""
     return get_application().runs.store.preferences(owner)
 
 
 def record_sign_out(sign_in_id: str = "", *, ended_at: datetime, keep_until: datetime, owner: str) -> None:
-    """Record that a sign-in has ended, for all processes that share the store; without an id, all
-    sign-ins of the owner that began until `at`. None of them may be valid after `until`.
+    """Record that a sign-in has ended, for all processes that share the store.
+
+    Without an id, end all sign-ins of the owner that began until `ended_at`. None of them may be
+    valid after `keep_until`.
 
     Raises:
         StoreError: the store cannot be used.
@@ -508,38 +538,42 @@ def is_signed_out(sign_in_id: str, *, started_at: datetime, owner: str) -> bool:
 
 
 def choices(*, owner: str = "local") -> Sequence[SettingChoice]:
-    """Every setting that an owner can choose, as the owner has it."""
+    """Return every setting that an owner can choose, with the owner's value."""
     return get_application().owner_services.preferences.choices(owner)
 
 
 def save_choices(values: Mapping[str, str], *, owner: str = "local") -> dict[str, str]:
-    """Keeps what an owner has chosen, by the name of the setting; a blank value is the environment's.
-    Returns what is wrong, by name; then nothing is kept."""
+    """Save an owner's choices of settings by name; a blank value restores the environment's.
+
+    Return the problems by name. If there are any, nothing is saved.
+    """
     return get_application().owner_services.preferences.save_choices(values, owner)
 
 
 def reset_choices(*, owner: str = "local") -> None:
-    """Forgets all that an owner has chosen of the settings. Keys stay."""
+    """Delete all of an owner's choices of settings. Keys stay."""
     get_application().owner_services.preferences.reset_choices(owner)
 
 
 def key_statuses(*, owner: str = "local") -> Sequence[KeyStatus]:
-    """Where each key is that an owner may bring along; none where the runs are worked on elsewhere."""
+    """Return the status of each key that an owner may add; none if the runs execute on a server."""
     return get_application().owner_services.preferences.key_statuses(owner)
 
 
 def add_keys(values: Mapping[str, str], *, remember: bool = False, owner: str = "local") -> dict[str, str]:
-    """Takes in keys of an owner's: for as long as the process lives, or with `remember` in a file that
-    only the owner of the process can read. Returns what is wrong, by name; then none was taken.
+    """Add keys of an owner, until the process ends or, with `remember`, in a file.
+
+    Only the owner of the process can read that file. Return the problems by name. If there are any,
+    no key is added.
 
     Raises:
-        OSError: the file cannot be written; none was taken.
+        OSError: the file cannot be written; no key was added.
     """
     return get_application().owner_services.preferences.add_keys(values, owner, remember=remember)
 
 
 def delete_key(name: str, *, owner: str = "local") -> None:
-    """Forgets a key that an owner has brought along. What is under way with it goes on with it.
+    """Delete a key of an owner. Running work that uses it continues to use it.
 
     Raises:
         OSError: the file of the remembered keys cannot be written.
@@ -548,27 +582,31 @@ def delete_key(name: str, *, owner: str = "local") -> None:
 
 
 def restore_report(path: Path, *, owner: str = "local", save_folder: Path | None = None) -> Run:
-    """Makes a run of the saved state of a report; `resume` goes on with it, and neither repeats a
-    search that it holds nor pays for one of its steps again. The run has a new id if its own is taken.
+    """Create a run from the saved state of a report, to be continued with `resume_run`.
+
+    Neither function repeats a search of the state or pays for one of its steps again. The run gets
+    a new id if its own is taken.
 
     Raises:
         OSError: the file cannot be read.
-        StateError: it holds no state of a report, or one that cannot be gone on with.
+        StateError: the file holds no state of a report, or one that cannot be continued.
         StoreError: the run could not be stored.
     """
-    here = get_application()
-    run = restore_run(here.runs.store, read_state(path, here.sources), owner)
+    application = get_application()
+    run = restore_run(application.runs.store, read_state(path, application.sources), owner)
     if save_folder:
-        here.runs.resources.report_files.set_folder(run.id, save_folder)
+        application.runs.resources.report_files.set_folder(run.id, save_folder)
     return run
 
 
 def saved_report(run_id: str, *, owner: str = "local") -> tuple[Path | None, str]:
-    """Where the report of a finished run was saved, or why it could not be. One that is wanted in a
-    folder and that nobody has saved, because it was worked on elsewhere, is saved now."""
-    told = [event.data for event in events(run_id, owner=owner) if event.kind == "saved"]
-    if told:
-        return Path(told[-1]["report"]) if told[-1]["report"] else None, told[-1]["problem"]
+    """Return the path of a finished run's saved report, or the reason why saving it failed.
+
+    A report that should be in a folder but was written by another process is saved now.
+    """
+    saved_events = [event.data for event in events(run_id, owner=owner) if event.kind == "saved"]
+    if saved_events:
+        return Path(saved_events[-1]["report"]) if saved_events[-1]["report"] else None, saved_events[-1]["problem"]
     run = get_run(run_id, owner=owner)
     files = get_application().runs.resources.report_files
     if run is None or run.status != "done":
@@ -580,46 +618,48 @@ def saved_report(run_id: str, *, owner: str = "local") -> tuple[Path | None, str
 
 
 def preview_plan(question: str, *, options: RunOptions | None = None, follows: str = "", owner: str = "local") -> Plan:
-    """The plan that a run of this question would begin with; nothing is searched, and no run counts as
-    started.
+    """Return the plan that a run of this question would begin with. Search nothing and start no
+    run.
 
     Raises:
-        PaceError: the owner has previewed too much within a minute.
+        RateLimitError: the owner has previewed too much within a minute.
     """
-    here = get_application()
-    here.preview_rate_limiter.record_start(owner)
-    return here.runs.preview_plan(question, options=options, follows=follows, owner=owner)
+    application = get_application()
+    application.preview_rate_limiter.record_start(owner)
+    return application.runs.preview_plan(question, options=options, follows=follows, owner=owner)
 
 
 def estimate_usage(options: RunOptions | None = None, *, plan: Plan | None = None, owner: str = "local") -> RunEstimate:
-    """What a run of these limits, and of this plan if there is one, is likely to use: from the
-    settings, and from what the owner's finished runs with the same models have used."""
-    here = get_application()
-    return here.estimate_usage(options or get_services(owner=owner).default_options(), owner, plan)
+    """Estimate the usage of a run with these options and, if given, this plan.
+
+    The estimate rests on the settings and on the owner's finished runs with the same models.
+    """
+    application = get_application()
+    return application.estimate_usage(options or get_services(owner=owner).default_options(), owner, plan)
 
 
 def follow_run(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
-    """The events of a run as they happen, from number `after` on, until it is over."""
+    """Yield the events of a run as they happen, from number `after` on, until the run ends."""
     return get_application().runs.follow(run_id, after, owner=owner)
 
 
 def events(run_id: str, after: int = 0, *, owner: str = "local") -> Sequence[Event]:
-    """The events of a run that are there now."""
+    """Return the events that a run has so far."""
     return get_application().runs.events(run_id, after, owner=owner)
 
 
 def last_event_number(run_id: str, *, owner: str = "local") -> int:
-    """The number of the last event of a run; 0 if it has none."""
+    """Return the number of the last event of a run; 0 if it has none."""
     return get_application().runs.store.last_event_number(run_id, owner)
 
 
 def stop_run(run_id: str, *, write_only: bool = False, owner: str = "local") -> None:
-    """Stops a run; what it has found is kept, and with `write` the answer is written with that."""
+    """Stop a run and keep its findings; with `write_only`, write the answer from them."""
     get_application().runs.stop(run_id, write_only=write_only, owner=owner)
 
 
 def resume_run(run_id: str, *, write_only: bool = False, owner: str = "local") -> Run | None:
-    """Goes on with a stopped, interrupted or failed run; with `write`, without another search."""
+    """Continue a stopped, interrupted or failed run; with `write_only`, without new searches."""
     return _rate_limited_runs(owner).resume(run_id, write_only=write_only, owner=owner)
 
 
@@ -630,63 +670,70 @@ def approve_run(
     options: RunOptions | None = None,
     owner: str = "local",
 ) -> Run | None:
-    """Goes on with a run that waits for its plan, with the plan and the limits that are given. It
-    counted as started when it was."""
+    """Continue a run that waits for approval, with the given plan and limits.
+
+    It does not count as another start.
+    """
     return get_application().runs.approve(run_id, plan=plan, options=options, owner=owner)
 
 
 def web_providers() -> Sequence[str]:
-    """Who can search the web, by name, whether or not they can be used."""
+    """Return the names of all providers of web search, usable or not."""
     return _settings.PROVIDERS
 
 
 def answer_clarification(run_id: str, answer: str = "", *, owner: str = "local") -> Run | None:
-    """Answers what a waiting run has asked back, and goes on with it; without an answer it goes on as
-    it was planned."""
+    """Answer the clarifying question of a waiting run, and continue the run.
+
+    Without an answer the run follows its present plan.
+    """
     return get_application().runs.answer_clarification(run_id, answer, owner=owner)
 
 
 def add_instruction(run_id: str, text: str, *, owner: str = "local") -> bool:
-    """Says something to a run under way ("only after 2024"), for its next reflection and its answer.
-    Whether it was taken."""
+    """Add an instruction to a running run ("only after 2024"), for its next reflection and its
+    answer.
+
+    Return whether it was accepted.
+    """
     return get_application().runs.add_instruction(run_id, text, owner=owner)
 
 
 def extend_run(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
-    """A further run that looks for what a finished one still lacks. It repeats no search."""
+    """Start a further run for what a finished one still lacks. It repeats no search."""
     return _rate_limited_runs(owner).extend(run_id, rounds=rounds, owner=owner)
 
 
 def recent_runs(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
-    """An owner's runs, newest first."""
+    """Return an owner's runs, the newest first."""
     return get_application().runs.recent_runs(owner=owner, limit=limit)
 
 
 def get_run(run_id: str, *, owner: str = "local") -> Run | None:
-    """A run by id."""
+    """Return a run by its id."""
     return get_application().runs.get_run(run_id, owner=owner)
 
 
 def queue_position(run_id: str, *, owner: str = "local") -> tuple[int, bool]:
-    """How many runs wait in front of one that is queued, and whether it is the owner's own runs that
-    it waits for."""
+    """Return how many runs are ahead of a queued run, and whether it waits for the owner's own
+    runs."""
     return get_application().runs.queue_position(run_id, owner=owner)
 
 
 def conversations(*, owner: str = "local", limit: int = 200) -> Sequence[Conversation]:
-    """An owner's conversations: those that are pinned first, then the latest."""
+    """Return an owner's conversations, pinned ones first, then the latest."""
     return get_application().runs.store.conversations(owner, limit)
 
 
 def turns(conversation: str, *, owner: str = "local") -> Sequence[Run]:
-    """The runs of a conversation, the earliest first."""
+    """Return the runs of a conversation, the earliest first."""
     return get_application().runs.store.turns(conversation, owner)
 
 
 def update_conversation(
     conversation: str, *, title: str | None = None, pinned: bool | None = None, owner: str = "local"
 ) -> None:
-    """Gives a conversation a title of its own ("" gives it back its first question), or pins it."""
+    """Set the title of a conversation ("" restores its first question), or pin it."""
     store = get_application().runs.store
     if store.turns(conversation, owner):
         store.update_conversation(conversation, title=title, pinned=pinned)
@@ -705,16 +752,21 @@ def search_history(
     offset: int = 0,
     owner: str = "local",
 ) -> HistoryPage:
-    """An owner's conversations whose runs have all of some `words` in their questions, answers or
-    sources, in their titles or tags: those that are pinned first, then the latest. One of the
-    `statuses` (at most three), runs that began from `since` on and before `until`."""
-    wanted = HistoryQuery(words, statuses, kind, since, until, tag, pinned)
-    return get_application().runs.search_history(wanted, limit=limit, offset=offset, owner=owner)
+    """Search an owner's conversations, and return the pinned ones first, then the latest.
+
+    All `words` must occur in the questions, answers or sources of the runs, in the titles or the
+    tags. The runs have one of the `statuses` (at most three), and began from `since` on and before
+    `until`.
+    """
+    query = HistoryQuery(words, statuses, kind, since, until, tag, pinned)
+    return get_application().runs.search_history(query, limit=limit, offset=offset, owner=owner)
 
 
 def set_tags(conversation: str, tags: Sequence[str], *, owner: str = "local") -> Sequence[str]:
-    """Gives a conversation these tags and no others; returns them as they are kept: without "#", once
-    each, at most ten of 40 characters."""
+    """Replace the tags of a conversation.
+
+    Return them as stored: without "#", without duplicates, at most ten of 40 characters each.
+    """
     store = get_application().runs.store
     if not store.turns(conversation, owner):
         return ()
@@ -722,92 +774,96 @@ def set_tags(conversation: str, tags: Sequence[str], *, owner: str = "local") ->
 
 
 def tags(*, owner: str = "local") -> Sequence[str]:
-    """The tags that an owner uses, the most used first."""
+    """Return the tags that an owner uses, the most frequent first."""
     return get_application().runs.store.history.tags(owner)
 
 
 def move_to_bin(conversation: str, *, owner: str = "local") -> None:
-    """Puts a conversation into the bin, where nothing but `restore` and `forget` finds it; it is
-    deleted there after 30 days. What is going on in it is stopped."""
+    """Move a conversation to the bin and stop its running work.
+
+    There only the functions for the bin and `delete_conversation` find it. It is deleted after 30
+    days.
+    """
     get_application().runs.move_to_bin(conversation, owner=owner)
 
 
 def restore_from_bin(conversation: str, *, owner: str = "local") -> None:
-    """Takes a conversation out of the bin again."""
+    """Take a conversation out of the bin."""
     get_application().runs.restore_from_bin(conversation, owner=owner)
 
 
 def bin_entries(*, owner: str = "local") -> Sequence[HistoryEntry]:
-    """What lies in an owner's bin, what was put there last first."""
+    """Return the conversations in an owner's bin, the most recently moved first."""
     return get_application().runs.bin_entries(owner=owner)
 
 
 def empty_bin(*, owner: str = "local") -> None:
-    """Deletes for good what lies in an owner's bin."""
+    """Delete all conversations in an owner's bin for good."""
     get_application().runs.empty_bin(owner=owner)
 
 
 def delete_conversation(conversation: str, *, owner: str = "local") -> None:
-    """Deletes a conversation for good, with all that its runs have found; one in the bin, too."""
+    """Delete a conversation for good, with everything that its runs found, even from the bin."""
     get_application().runs.delete_conversation(conversation, owner=owner)
 
 
 def watch_topic(run_id: str, *, owner: str = "local") -> WatchedTopic:
-    """Watches the topic of a report that is written: it can be brought up to date from now on.
+    """Watch the topic of a written report, so that it can be updated from now on.
 
     Raises:
-        Unwatchable: there is no such report.
+        UnwatchableTopicError: there is no such report.
     """
     return topics.watch_topic(get_application().runs, run_id, owner)
 
 
 def unwatch_topic(watch_id: str, *, owner: str = "local") -> None:
-    """Watches a topic no more."""
+    """Stop watching a topic."""
     topics.unwatch_topic(get_application().runs, watch_id, owner)
 
 
 def watches(*, owner: str = "local") -> Sequence[WatchedTopic]:
-    """The topics that an owner watches, the latest first."""
+    """Return the topics that an owner watches, the latest first."""
     return topics.watches(get_application().runs, owner)
 
 
 def find_watch(topic: str, *, owner: str = "local") -> WatchedTopic | None:
-    """The watch of a topic, however it is spelt."""
+    """Return the watch of a topic, compared without regard to spelling variants."""
     return topics.find_watch(get_application().runs, topic, owner)
 
 
 def start_update(watch_id: str, *, owner: str = "local") -> Run:
-    """Starts a run that brings a watched report up to date: it searches as that one began, and has a
-    model read only what is new.
+    """Start a run that updates a watched report.
+
+    It repeats the searches that the report began with, and gives a model only new sources to read.
 
     Raises:
-        Unwatchable: there is no such watch.
+        UnwatchableTopicError: there is no such watch.
     """
     return topics.start_update(_rate_limited_runs(owner), watch_id, owner)
 
 
 def report(run_id: str, *, owner: str = "local") -> Report | None:
-    """Everything a run has to show so far."""
+    """Return everything that a run has to show so far."""
     return get_application().runs.report(run_id, owner=owner)
 
 
 def readiness(*, owner: str = "local") -> dict[str, Readiness]:
-    """What each source can do now for an owner, by name."""
+    """Return by name which sources an owner can use now."""
     return {name: source.readiness() for name, source in get_services(owner=owner).sources.items()}
 
 
 def known_sources() -> Mapping[str, Source]:
-    """What each source says of itself, by name, in the order in which they are offered."""
+    """Return the sources by name, in the order in which they are offered."""
     return registry.sources_by_name()
 
 
 def refused_sources() -> Sequence[RejectedSource]:
-    """The sources of packages that cannot be used, and why."""
+    """Return the sources of installed packages that cannot be used, with reasons."""
     return registry.rejected_sources()
 
 
 def recorded_places(*, owner: str = "local") -> Sequence[RecordedPlace]:
-    """Every place that an owner's runs and look-ups have found, the latest found first."""
+    """Return every place that an owner's runs and map searches found, the latest first."""
     return get_application().runs.store.recorded_places(owner)
 
 
@@ -819,9 +875,11 @@ def search_around(
     language: Language | None = None,
     owner: str = "local",
 ) -> Finding:
-    """Searches the map around a named place or a WGS-84 point (longitude, latitude), within `radius`
-    metres or, where nothing is, farther (see `Centre`), without a run. What is said of it is in
-    `language`, by default that of the words. A search that fails is a finding with a reason."""
+    """Search the map around a named place or a WGS-84 point (longitude, latitude), without a run.
+
+    The radius is widened if nothing lies within it. Descriptions are in `language`, by default that
+    of the keywords. A failed search is a finding with a reason.
+    """
     return get_application().search_around(location, keywords, radius_metres, owner, language)
 
 
@@ -833,8 +891,11 @@ def find_route(
     language: Language | None = None,
     owner: str = "local",
 ) -> Finding:
-    """The way between two places or WGS-84 points, without a run: on foot if it is short, else by public
-    transport and by car, unless a means is named. A way that is not found is a finding with a reason."""
+    """Find a route between two places or WGS-84 points (longitude, latitude), without a run.
+
+    Without a `mode`, a short route is on foot, a longer one by public transport and by car. A
+    failed search is a finding with a reason.
+    """
     return get_application().find_route(origin, destination, mode, owner, language)
 
 
@@ -846,8 +907,11 @@ def plan_itinerary(
     language: Language | None = None,
     owner: str = "local",
 ) -> Finding:
-    """A day's round through some stops, or through the best sights of a place, without a run. One that
-    is not found is a finding with a reason."""
+    """Plan a round trip of a day through the stops, or through the best sights of a place, without
+    a run.
+
+    A failed search is a finding with a reason.
+    """
     return get_application().plan_itinerary(place, stops, mode, owner, language)
 
 
@@ -856,71 +920,75 @@ def _to_map_location(place: MapLocation) -> str | Point:
 
 
 def sample_places() -> Sequence[Place]:
-    """Places of the table that is there without a key, around one of its centres."""
+    """Return places of the built-in table, which needs no key, around one of its centres."""
     return offline.sample_places()
 
 
 def distances(places: Sequence[Place], *, owner: str = "local") -> DistanceMatrix:
-    """How far some places are from one another, as the map measures it. What fails is said in it."""
-    here = get_application()
+    """Measure the distances between places on the map. A failure is part of the result."""
+    application = get_application()
     try:
-        with here.owner_services.open_services(owner) as (services, _):
-            return here.runs.run_on_loop(
+        with application.owner_services.open_services(owner) as (services, _):
+            return application.runs.run_on_loop(
                 itinerary.measure_distance_matrix(services.map_services.find_distance_service(places), places)
             )
-    except ServiceError as trouble:
-        failure = trouble.to_failure("search", "places")
+    except ServiceError as error:
+        failure = error.to_failure("search", "places")
         return DistanceMatrix(names=tuple(place.name for place in places), failure=failure)
 
 
 def find_places(query: str, *, owner: str = "local") -> Finding:
-    """Searches the map for what a sentence asks for, as a run would, without one. A search that fails
-    is a finding with a reason."""
+    """Search the map for the places that a sentence asks for, without a run.
+
+    A failed search is a finding with a reason.
+    """
     return get_application().find_places(query, owner)
 
 
 def build_itinerary(places: Sequence[Place], *, owner: str = "local") -> Itinerary:
-    """The places in the order of a day that begins at the first, and the ways between them."""
-    here = get_application()
-    with here.owner_services.open_services(owner) as (services, _):
-        return here.runs.run_on_loop(
+    """Order places for a day that begins at the first one, with the routes between them."""
+    application = get_application()
+    with application.owner_services.open_services(owner) as (services, _):
+        return application.runs.run_on_loop(
             itinerary.build_itinerary(services.map_services.find_distance_service(places), places)
         )
 
 
 def places_quota(*, owner: str = "local") -> tuple[int, int] | None:
-    """How many searches for places an owner has left today, and of how many; None if they are not
-    limited."""
+    """Return an owner's remaining place searches of today and the limit; None if unlimited."""
     return get_services(owner=owner).map_service.searches_left()
 
 
 def tune_garbage_collector() -> None:
-    """For a process that lasts: the garbage collector leaves alone what never dies, and comes
-    less often. Called when everything is imported."""
+    """Exclude everything loaded so far from garbage collection, and collect less often.
+
+    For long-lived processes, after all imports.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 def warm() -> None:
-    """Loads what the first question would have to wait for."""
+    """Prepare everything that the first question would have to wait for."""
     get_application().warm()
 
 
 def check_connections(*, owner: str = "local") -> Sequence[ConnectionCheck]:
-    """Asks every model and every search provider that an owner can use for something small. Some of
-    it may cost money."""
+    """Send a small request to every model and search provider of an owner. It may cost money."""
     return get_application().check_connections(owner)
 
 
 def check_key(name: str, *, typed_values: Mapping[str, str] | None = None, owner: str = "local") -> ConnectionCheck:
-    """Test a key or an address, by the name of its setting: one that is `typed`, with the others that
-    are, or else the one that an owner uses. Models are tested without a cost, searches and the map by
-    asking one thing. Nothing is kept but whether the service refused the key.
+    """Test a key or an address, given by the name of its setting.
+
+    Values in `typed_values` take precedence over the owner's stored ones. Models are tested at no
+    cost, searches and the map with one request. Only whether the service refused the key is
+    recorded.
 
     Raises:
-        SettingError: what is typed is no key, or no address.
-        ValueError: nobody may bring such a key along.
+        SettingError: a typed value is not a valid key or address.
+        ValueError: owners cannot add a key of this name.
     """
     if name not in _settings.KEYS:
         raise ValueError(f"{name} is no key that can be tested.")
@@ -928,10 +996,10 @@ def check_key(name: str, *, typed_values: Mapping[str, str] | None = None, owner
 
 
 def compare_models(listing: str | None = None, *, owner: str = "local") -> ModelComparison:
-    """Compare the models that ship and those that an owner has chosen with a list of Gemini's models.
+    """Compare the default models and an owner's chosen ones with a list of Gemini's models.
 
     Args:
-        listing: JSON of a provider, or a name a line; without it Gemini's own list is read.
+        listing: JSON of a provider, or one name a line; by default Gemini's own list is read.
 
     Raises:
         ValueError: The text has no names of models.
@@ -945,72 +1013,82 @@ def compare_models(listing: str | None = None, *, owner: str = "local") -> Model
     used += [(s.name, s.setting) for s in role_models(settings).values() if s.provider == "gemini"]
     try:
         names = get_application().runs.run_on_loop(list_models(settings)) if listing is None else parse_listing(listing)
-    except ServiceError as trouble:
-        return ModelComparison(failure=trouble.to_failure("check"))
+    except ServiceError as error:
+        return ModelComparison(failure=error.to_failure("check"))
     return compare_names(names, dict.fromkeys(used), utc_now().date())
 
 
 def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:
-    """Which model does what for an owner, what it lacks and what it costs; nothing if none is set."""
+    """Return the model of each role for an owner, with its limitations and price.
+
+    Without models it is empty.
+    """
     return model_table(get_services(owner=owner), utc_now().date())
 
 
 def daily_usage(*, since: datetime, time_zone: tzinfo = UTC, owner: str = "local") -> Sequence[DayUsage]:
-    """What an owner's runs have used since a time, by day of a time zone, stage and model."""
+    """Return the usage of an owner's runs since a time, by day of a time zone, stage and model."""
     return usage_by_day(get_application().runs.store, owner, since, time_zone)
 
 
 def storage_usage() -> Sequence[StorageUsage]:
-    """What is stored for everybody, where, and how large it is."""
-    here = get_application()
-    counts = here.library.count_documents()
+    """Return the kind, location and size of everything stored, for all owners."""
+    application = get_application()
+    counts = application.library.count_documents()
     documents = counts.own_count + counts.sample_count
-    remote = bool(here.settings.runs_url)
-    return measure_storage(here.settings, here.runs.store, documents, is_remote=remote)
+    remote = bool(application.settings.runs_url)
+    return measure_storage(application.settings, application.runs.store, documents, is_remote=remote)
 
 
 def start_data_export(*, language: str = "en", include_library: bool = False, owner: str = "local") -> DataExport:
-    """Begins to write all of an owner's runs into one file, with the own documents of the `library`
-    if they are wanted, and returns at once. See `exported`."""
+    """Start writing all of an owner's runs into one file and return without waiting for it.
+
+    `include_library` adds the library's own documents. See `get_data_export`.
+    """
     return get_application().data_exports.start(owner, language, include_library=include_library)
 
 
 def get_data_export(*, owner: str = "local") -> DataExport | None:
-    """How far the export of an owner's runs has come; None if there is none."""
+    """Return the state of an owner's data export; None if there is none."""
     return get_application().data_exports.get(owner)
 
 
 def discard_data_export(*, owner: str = "local") -> None:
-    """Deletes the file of an owner's export, or gives up writing it."""
+    """Delete the file of an owner's data export, or stop writing it."""
     get_application().data_exports.discard(owner)
 
 
 def delete_owner_data(
     *, include_caches: bool = False, include_library: bool = False, owner: str = "local"
 ) -> DeletionSummary:
-    """Deletes everything of an owner, and the bytes of it; what is under way is stopped first. With
-    `caches` also the kept answers of services, and with `library` all documents but the samples:
-    both are everybody's.
+    """Stop an owner's work and delete all of the owner's data, including its bytes on disk.
+
+    `include_caches` also deletes the cached answers of services, and `include_library` all
+    documents but the samples. Both are shared by all owners.
 
     Raises:
-        StillRunning: a run does not stop; nothing was deleted.
+        RunNotStoppedError: a run does not stop; nothing was deleted.
         StoreError: the store cannot be used.
-        OSError: the file of remembered keys cannot be written; all else is gone.
+        OSError: the file of remembered keys cannot be written; everything else was deleted.
     """
-    here = get_application()
-    here.data_exports.discard(owner)
-    wiped = deletion.delete_owner_data(
-        here.runs, owner, include_caches=include_caches, library=here.library if include_library else None
+    application = get_application()
+    application.data_exports.discard(owner)
+    summary = deletion.delete_owner_data(
+        application.runs, owner, include_caches=include_caches, library=application.library if include_library else None
     )
-    here.owner_services.preferences.delete_all(owner)
-    here.services.descriptions.clear(owner)
-    files, reports = here.services.uploads.clear(owner), here.runs.resources.report_files.delete_owner_files(owner)
-    return wiped.model_copy(update={"uploads": files, "reports": reports})
+    application.owner_services.preferences.delete_all(owner)
+    application.services.descriptions.clear(owner)
+    files, reports = (
+        application.services.uploads.clear(owner),
+        application.runs.resources.report_files.delete_owner_files(owner),
+    )
+    return summary.model_copy(update={"uploads": files, "reports": reports})
 
 
 def set_aside_damaged_file(path: Path) -> Path:
-    """Renames a damaged file of the data folder, so that a new one is begun; returns where it is.
-    What is going on is interrupted.
+    """Rename a damaged file of the data folder, so that a new one is created; return its new path.
+
+    Running work is interrupted.
 
     Raises:
         ValueError: the file is not damaged.

@@ -1,1 +1,1 @@
-"""The graph of a run: its nodes, and the reasoners that plan, reflect and write in them."""
+"""The graph of a run: its nodes, and the reasoners that plan, reflect and write."""

@@ -1,17 +1,19 @@
 """The order of the stages, as a LangGraph graph: wiring only.
 
-    generate_query -> (clarification) -> (approval) -> <source>_research (parallel) -> reflection -+-> finalize_answer
+    generate_query -> (clarification) -> (approval) -> <source>_research (parallel) -> reflection
+      -+-> finalize_answer
         |                                ^        |                             |     ^   ^
         |                                +--------|---- follow-ups -------------+     |   |
         |                                         +---- the last round ---------------+   |
         +---- a direct answer ------------------------------------------------------------+
 
-Behind finalize_answer comes check_answer, if somebody is set to check answers.
+check_answer follows finalize_answer if the run has a citation checker.
 
-A plan that is the outline of a report goes to `section` instead, once for each of its sections, side by
-side; one that is a table goes to `row`, once for each of its rows. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
-that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
-are all `async`: a plain function would be sent to a thread, and many runs would wait for threads.
+A plan that is the outline of a report goes to `section` instead, once for each of its sections in
+parallel; a plan that is a table goes to `row`, once for each of its rows. There is one node per
+source, all made by one loop. The state of a run starts empty and belongs to that run only; its
+limits and helpers come with the context and are not stored. Nodes and routers are all `async`: a
+plain function would run in a thread, and many runs would compete for threads.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import Annotated, Any, TypeVar
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
-from typing_extensions import TypedDict  # of which a server makes JSON schemas on Python 3.11 too
+from typing_extensions import TypedDict  # on Python 3.11, pydantic needs this one for JSON schemas
 
 from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer
 from research.agent.nodes.budget import RunEndedError
@@ -57,19 +59,19 @@ from research.core.records import (
 from research.core.tracing import trace_node
 from research.sources.base import STEP_RESULTS
 
-RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
+RECURSION_LIMIT = 60  # supersteps: two a round, at most ten rounds, and a reserve
 
 
 _T = TypeVar("_T")
 
 
 def append_items(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
-    """Add to a list of the state; None clears it."""
+    """Append to a list of the state; None clears it."""
     return [] if new is None else [*known, *new]
 
 
 class GraphState(TypedDict, total=False):
-    """What a run knows so far. `pending` holds the tasks of the round under way."""
+    """The state of a run. `pending` holds the tasks of the current round."""
 
     asked: str | None
     question: Question
@@ -89,14 +91,14 @@ class GraphState(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class GraphContext(RunContext):
-    """What a run works with, and what its sections share."""
+    """The helpers of a run, and what its sections share."""
 
-    running_searches: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)  # searches, by key
+    running_searches: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)
     early_coverage: EarlyCoverage = field(default_factory=EarlyCoverage)
 
 
 class SectionInput(TypedDict):
-    """What the node of a section is sent."""
+    """Input of a section node."""
 
     question: Question
     plan: Plan
@@ -104,7 +106,7 @@ class SectionInput(TypedDict):
 
 
 class RowInput(TypedDict):
-    """What the node of a row is sent."""
+    """Input of a row node."""
 
     question: Question
     plan: Plan
@@ -116,12 +118,12 @@ NodeFunction = Callable[..., Any]
 
 
 def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
-    tell = runtime.context.send_event
+    send_event = runtime.context.send_event
 
-    def say(kind: str, /, **data: Any) -> None:
-        tell(kind, {**data, "task": task_id} if kind == "usage" else data)
+    def emit(kind: str, /, **data: Any) -> None:
+        send_event(kind, {**data, "task": task_id} if kind == "usage" else data)
 
-    return say
+    return emit
 
 
 async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
@@ -131,53 +133,55 @@ async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]
 
 
 async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str, Any]:
-    context, say = runtime.context, _event_emitter(runtime)
+    context, emit = runtime.context, _event_emitter(runtime)
     update: dict[str, Any] = {
         "question": question, "round": 1, "rounds": context.options.loops, "unclear": False,
     }  # fmt: skip
-    plan = context.plan or await _make_plan_within_budget(question, context, say)
+    plan = context.plan or await _make_plan_within_budget(question, context, emit)
     if isinstance(plan, Draft):
         answer = build_answer(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
-    say("plan", plan=plan.model_dump(mode="json"))
+    emit("plan", plan=plan.model_dump(mode="json"))
     if plan.unclear and context.clarification is None and context.plan is None:
-        say("unclear", **plan.unclear.model_dump(mode="json"))
+        emit("unclear", **plan.unclear.model_dump(mode="json"))
         update["unclear"] = True
     update["question"] = standalone_question(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
-    ahead = bool(pending or plan.grid)
-    approved = context.plan is not None or not (context.options.approve and ahead)
-    return {**update, "plan": plan, "pending": pending, "approved": approved}
+    has_work = bool(pending or plan.grid)
+    is_approved = context.plan is not None or not (context.options.approve and has_work)
+    return {**update, "plan": plan, "pending": pending, "approved": is_approved}
 
 
 async def _clarification_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    """Pauses the run until what its plan asks back is answered or skipped: then it is planned anew
-    with the answer, or goes on as it was planned."""
+    """Pause the run until its clarifying question is answered or skipped.
+
+    With an answer the question is planned again; without one the run keeps its plan.
+    """
     context, unclear = runtime.context, state["plan"].unclear
     if context.clarification is None and context.plan is None:
         interrupt("the question")
     if not context.clarification or unclear is None:
         return {"unclear": False}
-    added = (f"{unclear.question} {context.clarification}",)
-    return await _plan_question(state["question"].model_copy(update={"added": added}), runtime)
+    additions = (f"{unclear.question} {context.clarification}",)
+    return await _plan_question(state["question"].model_copy(update={"added": additions}), runtime)
 
 
 def _add_instructions(question: Question, runtime: GraphRuntime) -> Question:
-    """The question with what was said to the run while it went on."""
-    told = runtime.context.instructions()
-    if not told:
+    """Add to the question the instructions that the run received meanwhile."""
+    instructions = runtime.context.instructions()
+    if not instructions:
         return question
-    _event_emitter(runtime)("heeded", count=len(told))
-    return question.model_copy(update={"added": (*question.added, *told)})
+    _event_emitter(runtime)("heeded", count=len(instructions))
+    return question.model_copy(update={"added": (*question.added, *instructions)})
 
 
 async def _approval_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    """Pauses the run until it is given a plan, which may have been edited, as may its limits."""
-    context, say = runtime.context, _event_emitter(runtime)
+    """Pause the run until its plan is approved; plan and limits may have been edited."""
+    context, emit = runtime.context, _event_emitter(runtime)
     if context.plan is None:
         interrupt("the plan")
     plan = context.plan or state["plan"]
-    say("plan", plan=plan.model_dump(mode="json"))
+    emit("plan", plan=plan.model_dump(mode="json"))
     rounds = context.options.loops
     pending = list(plan.tasks) if rounds else []
     return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
@@ -193,17 +197,17 @@ async def _make_plan_within_budget(question: Question, context: GraphContext, em
 
 
 async def _route_after_search(state: GraphState) -> str:
-    """No reflection after the last round: nothing could follow it."""
+    """Return the node after a search. After the last round a reflection would be useless."""
     return "finalize_answer" if state["round"] >= state["rounds"] else "reflection"
 
 
 async def _reflection_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    context, round_, say = runtime.context, state["round"], _event_emitter(runtime)
-    meter = context.budget
+    context, round_, emit = runtime.context, state["round"], _event_emitter(runtime)
+    budget = context.budget
     try:
-        if meter.reflection_block_reason:
-            raise RunEndedError(meter.reflection_block_reason)
-        async with meter.searching.enter():
+        if budget.reflection_block_reason:
+            raise RunEndedError(budget.reflection_block_reason)
+        async with budget.searching.enter():
             reflection = await reflect_on_findings(
                 _add_instructions(state["question"], runtime),
                 state["plan"],
@@ -211,12 +215,12 @@ async def _reflection_node(state: GraphState, runtime: GraphRuntime) -> dict[str
                 context.reasoner,
                 context.options,
                 round_,
-                say,
+                emit,
             )
     except RunEndedError as ended:
-        meter.record_skip(ended.reason)
+        budget.record_skip(ended.reason)
         return {"pending": []}
-    say("reflection", **reflection.model_dump(mode="json"))
+    emit("reflection", **reflection.model_dump(mode="json"))
     pending = list(reflection.follow_ups)
     return {
         "reflections": [reflection],
@@ -226,63 +230,63 @@ async def _reflection_node(state: GraphState, runtime: GraphRuntime) -> dict[str
 
 
 async def _answer_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    context, say = runtime.context, _event_emitter(runtime)
+    context, emit = runtime.context, _event_emitter(runtime)
     answer = state.get("answer")
-    lost: list[Finding] = []
+    missing: list[Finding] = []
     if answer is None:
-        lost = await _search_missing_sources(state, runtime) if state["rounds"] else []
-        findings = [*state.get("findings", []), *lost]
+        missing = await _search_missing_sources(state, runtime) if state["rounds"] else []
+        findings = [*state.get("findings", []), *missing]
         state = {**state, "findings": findings}
-        undone = any(finding.reason == "left out" for finding in findings)
+        is_incomplete = any(finding.reason == "left out" for finding in findings)
         plan = state["plan"]
-        searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
-        if len(state.get("reflections", [])) < state["round"] and searched:
-            last = state["round"] >= state["rounds"]
-            say("reflection", round=state["round"], skipped=True, last=last)
-            undone = undone or bool(findings and not last)
-        if undone:  # which a run that goes on has told before it paused
+        has_searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
+        if len(state.get("reflections", [])) < state["round"] and has_searched:
+            is_last = state["round"] >= state["rounds"]
+            emit("reflection", round=state["round"], skipped=True, last=is_last)
+            is_incomplete = is_incomplete or bool(findings and not is_last)
+        if is_incomplete:  # a resumed run recorded this reason before it paused
             context.budget.record_skip(context.budget.reflection_block_reason or "stopped")
-        say("writing")
+        emit("writing")
         question = _add_instructions(state["question"], runtime)
-        answer = await _write_answer({**state, "question": question}, context, say)
-    say("answer", quotes=answer.quote_count, cites=answer.cited_span_count, failures=len(answer.failures))
-    return {"answer": answer, "findings": lost, "unchecked": context.checker is not None}
+        answer = await _write_answer({**state, "question": question}, context, emit)
+    emit("answer", quotes=answer.quote_count, cites=answer.cited_span_count, failures=len(answer.failures))
+    return {"answer": answer, "findings": missing, "unchecked": context.checker is not None}
 
 
 async def _check_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
     question, findings = state["question"], state.get("findings", [])
-    if runtime.context.checker is None:  # any more: the run was cut off before
+    if runtime.context.checker is None:  # a resumed run may have lost its checker
         return {}
     answer = await check_answer(question, state["answer"], findings, runtime.context, _event_emitter(runtime))
     return {"answer": answer}
 
 
 async def _write_answer(state: GraphState, context: GraphContext, emit: EventEmitter) -> Answer:
-    """The answer; of a report with its coverage, which is found out while it is written."""
+    """Write the answer; for a report, determine its news coverage at the same time."""
     question, findings = state["question"], state.get("findings", [])
     reflections, sections = state.get("reflections", []), state.get("sections", [])
     cells = state.get("cells", [])
     writing = compose_answer(question, state["plan"], findings, context, emit, reflections, sections, cells)
     if not state["plan"].outline:
         return await writing
-    told = asyncio.create_task(
+    coverage_task = asyncio.create_task(
         context.early_coverage.get_coverage(findings, _coverage_builder(question, context, emit))
     )
     try:
         answer = await writing
     except AnswerNotWrittenError:
-        await told  # it is paid for; what comes of it is noted
+        await coverage_task  # it is paid for, and its result is recorded
         raise
     except BaseException:
-        told.cancel()
+        coverage_task.cancel()
         raise
-    coverage = await told
+    coverage = await coverage_task
     failures = (*answer.failures, *(coverage.failures if coverage else ()))
     return answer.model_copy(update={"coverage": coverage, "failures": failures})
 
 
 def _coverage_builder(question: Question, context: GraphContext, emit: EventEmitter) -> CoverageBuilder:
-    """What finds out the coverage of a report."""
+    """Return a function that determines the news coverage of a report."""
 
     async def begin(findings: Sequence[Finding]) -> NewsCoverage | None:
         return await cover_news(question, findings, context, emit)
@@ -296,14 +300,14 @@ async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> d
     async def search(task: Task) -> Finding:
         finding, first = await _search_once(_with_language(task, section_input["question"]), runtime)
         if first:
-            beside.append(asyncio.create_task(read_ahead(finding)))
+            reading_tasks.append(asyncio.create_task(read_ahead(finding)))
         return finding
 
     def searched(findings: Sequence[Finding]) -> None:
         covering = _coverage_builder(section_input["question"], context, _event_emitter(runtime))
         context.early_coverage.finish_section(section_input["part"], findings, section_input["plan"], covering)
 
-    beside: list[asyncio.Task[None]] = []
+    reading_tasks: list[asyncio.Task[None]] = []
     try:
         section, findings = await write_section(
             section_input["part"],
@@ -318,7 +322,7 @@ async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> d
         context.early_coverage.cancel()
         raise
     finally:
-        for reading in beside:
+        for reading in reading_tasks:
             reading.cancel()
     return {"sections": [section], "findings": findings}
 
@@ -328,8 +332,8 @@ async def _row_node(row_input: RowInput, runtime: GraphRuntime) -> dict[str, Any
     since = grid.since if grid else None
 
     async def search(task: Task) -> Finding:
-        spoken = _with_language(task, row_input["question"])
-        finding, _ = await _search_once(spoken, runtime, since)
+        localized = _with_language(task, row_input["question"])
+        finding, _ = await _search_once(localized, runtime, since)
         return finding
 
     cells, findings = await fill_row(
@@ -344,15 +348,18 @@ async def _row_node(row_input: RowInput, runtime: GraphRuntime) -> dict[str, Any
 
 
 async def _search_once(task: Task, runtime: GraphRuntime, since: datetime | None = None) -> tuple[Finding, bool]:
-    """One search, and whether this is the first to want it: those who want the same at the same time
-    share it. What was found before `since` is looked for anew."""
-    under_way = runtime.context.running_searches
-    if known := under_way.get(task.key):
-        finding = await asyncio.shield(known)
+    """Run a search unless the same one is running already.
+
+    Return its finding, and whether this call started it; other callers share the result. Results
+    from before `since` are not reused.
+    """
+    running = runtime.context.running_searches
+    if running_search := running.get(task.key):
+        finding = await asyncio.shield(running_search)
         return finding.model_copy(update={"task": task, "reused": True}), False
-    searching = asyncio.create_task(_search_task(task, runtime, since))
-    under_way[task.key] = searching
-    return await searching, True
+    new_search = asyncio.create_task(_search_task(task, runtime, since))
+    running[task.key] = new_search
+    return await new_search, True
 
 
 def _build_search_node() -> Callable[..., Any]:
@@ -363,8 +370,7 @@ def _build_search_node() -> Callable[..., Any]:
 
 
 class _MissingSource:
-    """What stands for a source that is not there any more: its package was taken away, and a run that
-    was cut off goes on."""
+    """A stand-in for a source whose package was removed while a run was interrupted."""
 
     max_sequential_calls = 1
 
@@ -376,30 +382,32 @@ class _MissingSource:
 
 
 async def _search_missing_sources(state: GraphState, runtime: GraphRuntime) -> list[Finding]:
-    """What came of the planned searches that no node does any more."""
-    known = {finding.task.key for finding in state.get("findings", [])}
+    """Return the findings of planned searches whose source has no node any more."""
+    known_keys = {finding.task.key for finding in state.get("findings", [])}
     tasks = [
-        task for task in state["plan"].tasks if task.source not in runtime.context.sources and task.key not in known
+        task
+        for task in state["plan"].tasks
+        if task.source not in runtime.context.sources and task.key not in known_keys
     ]
-    spoken = (_with_language(task, state["question"]) for task in tasks)
-    return list(await asyncio.gather(*(_search_task(task, runtime) for task in spoken)))
+    localized = (_with_language(task, state["question"]) for task in tasks)
+    return list(await asyncio.gather(*(_search_task(task, runtime) for task in localized)))
 
 
 def _with_language(task: Task, question: Question) -> Task:
-    """The task with the language in which its search is told of."""
+    """Return the task with the language for messages about its search."""
     return task.model_copy(update={"language": question.language})
 
 
 async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None = None) -> Finding:
-    context, say = runtime.context, _event_emitter(runtime, task.id)
-    say("search", task=task.model_dump(mode="json"))
+    context, emit = runtime.context, _event_emitter(runtime, task.id)
+    emit("search", task=task.model_dump(mode="json"))
     token = STEP_RESULTS.set(context.step_results)
     try:
         finding = await run_search(
             task,
             context.sources.get(task.source, _MissingSource()),
             context.ledger,
-            say,
+            emit,
             deadline_seconds=context.deadline_seconds,
             delay_seconds=context.delay_seconds,
             budget=context.budget,
@@ -407,7 +415,7 @@ async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None
         )
     finally:
         STEP_RESULTS.reset(token)
-    say(
+    emit(
         "found",
         task=task.model_dump(mode="json"),
         passages=finding.passage_count,
@@ -433,25 +441,31 @@ def build_graph(
     state_type: type[Any] = GraphState,
     input_type: type[Any] | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
-    """The graph over some sources, given by the names of their nodes; not yet compiled.
+    """Build the graph over some sources, given by the names of their nodes, without compiling it.
 
-    Where it is not this process that drives it, `around` gives each node, by its name, what it works
-    with, of which the `context` then holds only a token, `first` is a node that sees what was sent, and
-    `last` one that sees how it ended. `state` is a state with more in it, `given` the part of it that a client may send.
+    The arguments after `node_names` serve a graph that another process drives.
+
+    Args:
+        wrap_node: wraps each node, given its name, to supply its context.
+        first_node: a node that receives the client's input.
+        last_node: a node that reports how the run ended.
+        context_type: the context of the nodes, for such a graph a token only.
+        state_type: the state, with additional keys.
+        input_type: the part of the state that a client may send.
     """
 
     async def fan_out(state: GraphState) -> list[Send] | str:
         plan = state.get("plan")
         if plan and plan.grid:
-            lines = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
-            return [Send("row", line) for line in lines]
+            row_inputs = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
+            return [Send("row", row_input) for row_input in row_inputs]
         if state["pending"] and plan and plan.outline:
             question = state["question"]
-            chapters = [SectionInput(question=question, plan=plan, part=p.id) for p in plan.parts]
-            return [Send("section", chapter) for chapter in chapters]
+            section_inputs = [SectionInput(question=question, plan=plan, part=part.id) for part in plan.parts]
+            return [Send("section", section_input) for section_input in section_inputs]
         tasks = [task for task in state["pending"] if task.source in node_names]
-        spoken = (_with_language(task, state["question"]) for task in tasks)
-        return [Send(node_names[task.source], task) for task in spoken] or "finalize_answer"
+        localized = (_with_language(task, state["question"]) for task in tasks)
+        return [Send(node_names[task.source], task) for task in localized] or "finalize_answer"
 
     async def planned(state: GraphState) -> list[Send] | str:
         if state.get("unclear"):

@@ -1,7 +1,7 @@
-"""The protocols of reasoners, which plan, reflect and write, and of those that check citations.
+"""The protocols of reasoners, which plan, reflect and write, and of citation checkers.
 
-The package `llm` asks chat models; `extractive` follows rules and quotes verbatim, with no key and no
-network.
+The package `llm` implements them with chat models; `extractive` follows rules and quotes verbatim,
+with no key and no network.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ from research.core.records import (
 
 
 class Corpus(Protocol):
-    """What a reasoner may ask about the analyst's documents; the library's index answers."""
+    """Queries of a reasoner about the analyst's documents; the library's index implements them."""
 
     def idf(self, token: str) -> float:
-        """How telling a token is; higher is rarer."""
+        """Return the inverse document frequency of a token: higher is rarer."""
 
     def is_absent(self, token: str) -> bool:
-        """Whether no document has a token."""
+        """Return whether no document contains a token."""
 
     def find_names(self, question: str) -> list[str]:
-        """Names known to the documents that the question has, longest first."""
+        """Return the names in a question that the documents contain, the longest first."""
 
     def aliases(self, name: str) -> list[str]:
-        """Other names of the same thing, in any language."""
+        """Return other names of the same thing, in any language."""
 
     def closest_titles(self, question: str) -> list[str]:
-        """The titles of the few documents that have most to do with a question, best first."""
+        """Return the titles of the few documents that are closest to a question, the best first."""
 
     def languages(self) -> frozenset[str]:
-        """The languages that the documents are in."""
+        """Return the languages of the documents."""
 
 
 class Reasoner(Protocol):
-    """The seam between the stages and whoever thinks.
+    """The interface between the stages and the code that plans, judges and writes.
 
-    A failure that was to be expected is part of what comes back; an exception is a bug.
+    Expected failures are part of the result; an exception is a bug.
     """
 
     async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
-        """The parts of the question and the tasks of the first round, or at once the whole answer
-        if nothing needs looking up."""
+        """Return the parts of the question and the tasks of the first round.
+
+        If no search is needed, return the whole answer as a draft.
+        """
 
     async def reflect(
         self,
@@ -70,7 +72,7 @@ class Reasoner(Protocol):
         round_: int,
         emit: EventEmitter,
     ) -> Reflection:
-        """What is missing after a round, and the tasks that could fill it (uncapped)."""
+        """Return what is missing after a round, and tasks to fill the gaps (uncapped)."""
 
     async def write(
         self,
@@ -81,13 +83,13 @@ class Reasoner(Protocol):
         options: RunOptions,
         emit: EventEmitter,
     ) -> Draft:
-        """The answer, citing only evidence of the findings."""
+        """Write the answer, citing only evidence of the findings."""
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
-        """What was found, instead of an answer that there is no room to write. Asks nobody."""
+        """Quote the findings, for a run whose budget allows no written answer. Calls no model."""
 
     async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """The sections of a report, each with the task that its search begins with."""
+        """Return the sections of a report, each with the task that its search begins with."""
 
     async def write_section(
         self,
@@ -98,7 +100,7 @@ class Reasoner(Protocol):
         options: RunOptions,
         emit: EventEmitter,
     ) -> ReportSection:
-        """The section with a text of what was found for it, what it said before kept or put right."""
+        """Write a section from its findings, keeping or correcting its earlier text."""
 
     async def reflect_on_section(
         self,
@@ -110,7 +112,7 @@ class Reasoner(Protocol):
         round_: int,
         emit: EventEmitter,
     ) -> Reflection:
-        """What a section still lacks, and the tasks that could fill it (uncapped)."""
+        """Return what a section still lacks, and tasks to fill the gaps (uncapped)."""
 
     async def write_preface(
         self,
@@ -121,20 +123,18 @@ class Reasoner(Protocol):
         options: RunOptions,
         emit: EventEmitter,
     ) -> Draft:
-        """What stands before the sections of a report: its summary, citing what they cite."""
+        """Write the summary that precedes the sections of a report, citing what they cite."""
 
     async def judge_tones(
         self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
     ) -> HeadlineTones:
-        """How the news of each headline sounds to somebody who asks this; nothing if it cannot be
-        told."""
+        """Judge how the news of each headline sounds to the asker; empty if it cannot be judged."""
 
     async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """The plan of a table that a sentence asks for; without a `grid` if nobody can tell its rows and
-        columns."""
+        """Plan the table that a sentence asks for; without a `grid` if its rows are unclear."""
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
-        """What some sources are asked for a cell. Equal tasks of several cells are searched once."""
+        """Return the searches of some sources for a cell. Equal tasks of cells run once."""
 
     async def extract_cells(
         self,
@@ -145,20 +145,22 @@ class Reasoner(Protocol):
         options: RunOptions,
         emit: EventEmitter,
     ) -> tuple[Cell, ...]:
-        """What was found says in some cells of a row, in the order of the columns."""
+        """Extract some cells of a row from the findings, in the order of the columns."""
 
 
 @runtime_checkable
 class OwnedReasoner(Protocol):
-    """A reasoner whose plans depend on who asks."""
+    """A reasoner whose plans depend on the owner of the run."""
 
     def of(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
 
 
 class ClaimPassage(NamedTuple):
-    """A passage that a sentence cites, the id of its source, and what it is about: it may name its
-    subject nowhere else."""
+    """A passage that a sentence cites, with the id of its source.
+
+    `heading` states what the passage is about, as its text may not name the subject.
+    """
 
     evidence_id: str
     passage: Passage
@@ -166,7 +168,7 @@ class ClaimPassage(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence that cites: its key, its text and its passages, the nearest first."""
+    """A sentence with citations: its key, its text and its passages, the nearest first."""
 
     key: str
     text: str
@@ -174,28 +176,28 @@ class Claim(NamedTuple):
 
 
 class CitationChecker(Protocol):
-    """Who judges sentences by the passages that they cite. What fails is part of what comes back.
+    """A judge of sentences by the passages that they cite. Failures are part of the results.
 
-    One that does not judge (`judges`) leaves that to the rules, and only puts in other words.
+    A checker with `can_judge` False leaves judging to the rules and only rewrites sentences.
     """
 
     can_judge: bool
 
     def is_available(self, options: RunOptions) -> bool:
-        """Whether there is a model that writes and judges the answer of such a run."""
+        """Return whether the run has a model that writes and judges its answer."""
 
     def is_single_claim_only(self, options: RunOptions) -> bool:
-        """Whether one sentence at a time is judged by a call."""
+        """Return whether a call can judge only one sentence."""
 
     def author(self, options: RunOptions) -> str:
-        """Who judges, as `provider:name`."""
+        """Return the judging model as `provider:name`."""
 
     async def judge_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> ModelVerdicts:
-        """What is ruled of each sentence, by one call."""
+        """Judge sentences with one call."""
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> RewrittenSentences:
-        """The sentences so that they say only what their passages say, by one call."""
+        """Rewrite sentences with one call so that they state only what their passages support."""

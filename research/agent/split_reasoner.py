@@ -1,4 +1,4 @@
-"""Two reasoners as one: reports are left to one of them, everything else to the other."""
+"""A reasoner that uses one reasoner for reports and another for everything else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from research.core.records import Draft, Finding, Plan, Question
 
 
 class SplitReasoner:
-    """Asks `usual`, and `reports` for whatever belongs to a report."""
+    """Delegates the steps of reports to `reports`, and all other steps to `default`."""
 
     def __init__(self, default: Reasoner, reports: Reasoner) -> None:
         self._default, self._reports = default, reports
@@ -24,10 +24,10 @@ class SplitReasoner:
         )
 
     def of(self, owner: str) -> Reasoner:
-        """The same for the runs of an owner."""
-        usual, reports = self._default, self._reports
-        return SplitReasoner(usual.of(owner) if isinstance(usual, OwnedReasoner) else usual, reports)
+        """Return the reasoner for the runs of an owner."""
+        default, reports = self._default, self._reports
+        return SplitReasoner(default.of(owner) if isinstance(default, OwnedReasoner) else default, reports)
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
-        who = self._reports if plan.outline else self._default
-        return who.quote_findings(question, plan, findings)
+        reasoner = self._reports if plan.outline else self._default
+        return reasoner.quote_findings(question, plan, findings)

@@ -1,4 +1,4 @@
-"""The column that a phrase asks for, where nobody has said of which type its values are."""
+"""The column that a phrase asks for, with its type inferred from the words."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def _type_patterns() -> tuple[tuple[re.Pattern[str], ColumnType], ...]:
 
 
 def infer_column_type(text: str) -> ColumnType:
-    """Of which type the values are that a heading or a question asks for."""
+    """Infer the type of the values that a heading or a question asks for."""
     folded = to_simplified(text).lower()
     return next((kind for words, kind in _type_patterns() if words.search(folded)), "text")
 
 
 def infer_column(number: int, text: str) -> Column:
-    """A column by the words that ask for it."""
+    """Make a column from the words that ask for it."""
     return Column(id=f"c{number}", name=text, type=infer_column_type(text))

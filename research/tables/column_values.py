@@ -1,8 +1,7 @@
-"""The values of a column beside each other: in one unit, in order, how sure they are; and whether what
-sources say is the same.
+"""The values of a column as a whole: in one unit, sorted, with their quality, and their agreement.
 
-Whether two figures agree is decided where the check of answers decides it (`citations.mentions`). Money is
-not converted between currencies: values in another one cannot be compared, and that is told.
+`citations.mentions` decides whether two figures agree, as in the check of answers. Money is not
+converted between currencies: values in another currency are reported as not comparable.
 """
 
 from __future__ import annotations
@@ -21,14 +20,17 @@ from research.core.text.tokenizer import normalise_quote, split_words
 from research.core.text.units import Unit
 from research.tables.values import find_unit, number_value, unit_family
 
-MIN_SHARED_WORDS = 0.6  # of the words of the shorter of two texts that the other has: then they say the same
+MIN_SHARED_WORDS = 0.6  # of the shorter text's words
 CHECKED_STATUSES: frozenset[SupportStatus] = frozenset(("quoted", "supported"))
 _STATUS_ORDER: tuple[SupportStatus, ...] = ("quoted", "supported", "unclear", "differs", "unsupported", "none")
 
 
 class ColumnNumber(NamedTuple):
-    """A cell's number in the unit of its column, up to `high`, which is the same but for ranges. Without a
-    number `why` says why: nothing is known, or it is in a currency or a unit that cannot be compared."""
+    """The number of a cell in the column's unit; `high` differs from `low` only for ranges.
+
+    Without a number, `missing_reason` is "empty", or "currency" or "unit" if it cannot be
+    converted.
+    """
 
     low: float | None = None
     high: float | None = None
@@ -36,7 +38,7 @@ class ColumnNumber(NamedTuple):
 
 
 class ChartBar(NamedTuple):
-    """A row's number in a chart, from `low` to `high`; `bound` says that it is about, at least or at most that."""
+    """The number of a row in a chart; `bound` marks it as approximate, a minimum or a maximum."""
 
     row: str
     low: float
@@ -45,7 +47,7 @@ class ChartBar(NamedTuple):
 
 
 class ChartSeries(NamedTuple):
-    """The numbers of a column in one unit, the greatest first, and the rows without one, each with why."""
+    """The numbers of a column in one unit, greatest first, and the other rows with reasons."""
 
     unit: str
     bars: tuple[ChartBar, ...]
@@ -53,9 +55,12 @@ class ChartSeries(NamedTuple):
 
 
 class ColumnQuality(NamedTuple):
-    """How much is known of a column: cells of its rows, those with a value, those whose best reading is
-    borne out by its passages; distinct sources for each filled cell; the oldest day of one that is cited
-    (of its publication, else of its retrieval); cells in which sources differ."""
+    """How complete and reliable a column is.
+
+    `filled` counts cells with a value, `checked` those whose best reading its passages support,
+    `conflicts` those in which sources differ. `sources` is the mean number of distinct sources of a
+    filled cell, `oldest` the earliest day of a cited source (its publication, else its retrieval).
+    """
 
     cells: int
     filled: int
@@ -66,67 +71,73 @@ class ColumnQuality(NamedTuple):
 
 
 def column_cells(column: Column, cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of a column."""
+    """Return the cells of a column."""
     return [cell for cell in cells if cell.column == column.id]
 
 
 def find_column_unit(column: Column, cells: Iterable[Cell]) -> str:
-    """The unit of a column's numbers: its own, else the one that most of its cells have, the first of
-    several; "" if they have none."""
+    """Return the unit of a column: its own, else the most frequent one of its cells, else "".
+
+    Of equally frequent units it is the first.
+    """
     if column.unit:
         return column.unit
-    said = Counter(c.value.unit for c in column_cells(column, cells) if c.value and c.value.unit)
-    return said.most_common(1)[0][0] if said else ""
+    counts = Counter(c.value.unit for c in column_cells(column, cells) if c.value and c.value.unit)
+    return counts.most_common(1)[0][0] if counts else ""
 
 
 def convert_column_numbers(column: Column, cells: Iterable[Cell]) -> dict[str, ColumnNumber]:
-    """The numbers of a column by row, in the unit that `unit_of` tells."""
-    mine = column_cells(column, cells)
-    name = find_column_unit(column, mine)
-    return {cell.row: convert_number(cell.value, name) for cell in mine}
+    """Return the numbers of a column by row, in the unit that `find_column_unit` returns."""
+    own_cells = column_cells(column, cells)
+    unit = find_column_unit(column, own_cells)
+    return {cell.row: convert_number(cell.value, unit) for cell in own_cells}
 
 
 def convert_number(value: CellValue | None, unit_name: str) -> ColumnNumber:
-    """A value's number in a unit."""
+    """Convert a value to a unit."""
     if value is None or value.number is None or not isfinite(value.number):
         return ColumnNumber(missing_reason="empty")
     high = value.number if value.high is None else value.high
-    if value.unit == unit_name or (value.number == 0 and high == 0):  # free is free in any currency
+    if value.unit == unit_name or (value.number == 0 and high == 0):  # zero is the same in any unit
         return ColumnNumber(value.number, high)
-    target, given = (
+    target, source = (
         find_unit(unit_name) or Unit(unit_name, unit_name, 1.0),
         find_unit(value.unit) or Unit("", value.unit, 1.0),
     )
-    if target.kind == given.kind or unit_family(target.kind) == unit_family(given.kind) == "":
-        by = given.factor / target.factor
-        return ColumnNumber(value.number * by, high * by)
-    money = unit_family(target.kind) == unit_family(given.kind) == "money"
-    return ColumnNumber(missing_reason="currency" if money else "unit")
+    if target.kind == source.kind or unit_family(target.kind) == unit_family(source.kind) == "":
+        ratio = source.factor / target.factor
+        return ColumnNumber(value.number * ratio, high * ratio)
+    is_money = unit_family(target.kind) == unit_family(source.kind) == "money"
+    return ColumnNumber(missing_reason="currency" if is_money else "unit")
 
 
 def chart_column(column: Column, row_ids: Sequence[str], cells: Iterable[Cell]) -> ChartSeries:
-    """What a chart of a column of numbers shows."""
-    mine = column_cells(column, cells)
-    points = convert_column_numbers(column, mine)
-    bounds = {cell.row: cell.value.bound for cell in mine if cell.value}
-    at = [(row, points.get(row, ColumnNumber(missing_reason="empty"))) for row in row_ids]
+    """Return the bars of a chart of a number column, and the rows that it leaves out."""
+    own_cells = column_cells(column, cells)
+    by_row = convert_column_numbers(column, own_cells)
+    bounds = {cell.row: cell.value.bound for cell in own_cells if cell.value}
+    numbers = [(row, by_row.get(row, ColumnNumber(missing_reason="empty"))) for row in row_ids]
     bars = [
-        ChartBar(row, p.low, p.high, bounds.get(row, "")) for row, p in at if p.low is not None and p.high is not None
+        ChartBar(row, number.low, number.high, bounds.get(row, ""))
+        for row, number in numbers
+        if number.low is not None and number.high is not None
     ]
     bars.sort(key=lambda bar: -bar.high)
     return ChartSeries(
-        find_column_unit(column, mine), tuple(bars), tuple((row, p.missing_reason) for row, p in at if p.missing_reason)
+        find_column_unit(column, own_cells),
+        tuple(bars),
+        tuple((row, number.missing_reason) for row, number in numbers if number.missing_reason),
     )
 
 
 def sort_rows_by_column(
     column: Column, row_ids: Sequence[str], cells: Iterable[Cell], descending: bool = False
 ) -> tuple[str, ...]:
-    """The ids of rows in the order of a column's values; those without one stand last either way."""
-    mine = column_cells(column, cells)
-    at = {cell.row: cell for cell in mine}
-    points = convert_column_numbers(column, mine)
-    keys = {row: _sort_key(column, at.get(row), points.get(row, ColumnNumber())) for row in row_ids}
+    """Return row ids in the order of a column's values; rows without a value always come last."""
+    own_cells = column_cells(column, cells)
+    cell_by_row = {cell.row: cell for cell in own_cells}
+    numbers = convert_column_numbers(column, own_cells)
+    keys = {row: _sort_key(column, cell_by_row.get(row), numbers.get(row, ColumnNumber())) for row in row_ids}
     known = [row for row in row_ids if keys[row] is not None]
     known.sort(key=lambda row: keys[row] or (0.0, ""), reverse=descending)
     return (*known, *(row for row in row_ids if keys[row] is None))
@@ -150,16 +161,18 @@ def _sort_key(column: Column, cell: Cell | None, number: ColumnNumber) -> tuple[
 
 
 def measure_column_quality(column: Column, cells: Iterable[Cell], evidence: Iterable[Evidence]) -> ColumnQuality:
-    """How much of a column is known, and how well. `evidence` has what its cells cite."""
-    mine = column_cells(column, cells)
-    filled = [cell for cell in mine if cell.readings]
-    cited = [{cite.evidence for r in cell.readings for cite in r.cites} for cell in filled]
-    known = {item.id: item for item in evidence}
+    """Measure how complete and reliable a column is. `evidence` must hold what its cells cite."""
+    own_cells = column_cells(column, cells)
+    filled = [cell for cell in own_cells if cell.readings]
+    cited = [{cite.evidence for reading in cell.readings for cite in reading.cites} for cell in filled]
+    by_id = {item.id: item for item in evidence}
     days = [
-        item.published or item.retrieved.date() for item in (known.get(one) for one in set[str]().union(*cited)) if item
+        item.published or item.retrieved.date()
+        for item in (by_id.get(evidence_id) for evidence_id in set[str]().union(*cited))
+        if item
     ]
     return ColumnQuality(
-        cells=len(mine),
+        cells=len(own_cells),
         filled=len(filled),
         checked=sum(cell.readings[0].status in CHECKED_STATUSES for cell in filled),
         sources=sum(map(len, cited)) / len(filled) if filled else 0.0,
@@ -168,18 +181,25 @@ def measure_column_quality(column: Column, cells: Iterable[Cell], evidence: Iter
     )
 
 
-# Whether sources say the same
+# Agreement of sources
 
 
 def is_same_value(first: CellValue, second: CellValue, column: Column) -> bool:
-    """Whether two values may both be true: rounding, conversion, bounds and the precision of dates do not
-    set them apart. A number without a unit is taken to be in the column's."""
+    """Return whether two values can both be true.
+
+    Rounding, conversion, bounds and the precision of dates count as no difference. A number without
+    a unit is read in the column's unit.
+    """
     if first.type != second.type:
         return False
     match first.type:
         case "number" | "date":
-            one, other = to_measure(first, column), to_measure(second, column)
-            return one is not None and other is not None and is_consistent(one, other)
+            first_measure, second_measure = to_measure(first, column), to_measure(second, column)
+            return (
+                first_measure is not None
+                and second_measure is not None
+                and is_consistent(first_measure, second_measure)
+            )
         case "yes or no":
             return first.yes == second.yes
         case "choice":
@@ -188,51 +208,59 @@ def is_same_value(first: CellValue, second: CellValue, column: Column) -> bool:
 
 
 def to_measure(value: CellValue, column: Column) -> Measure | None:
-    """A value as the figure or date that the check of answers compares; None if it has none.
+    """Return a value as the figure or date that the check of answers compares; None if it has none.
 
-    The words that say it tell how far it is rounded."""
+    The wording of the value gives its rounding.
+    """
     if value.type == "date":
         if value.day is None:
             return None
-        day, of = value.day, value.precision
-        parts = (day.year, None if of == "year" else day.month, day.day if of == "day" else None)
+        day, precision = value.day, value.precision
+        parts = (day.year, None if precision == "year" else day.month, day.day if precision == "day" else None)
         return Measure("date", 0, 0, 0, 0, date_parts=parts)
     if value.number is None:
         return None
-    is_in = find_unit(value.unit or column.unit) or Unit("", value.unit, 1.0)
-    for found in find_measures(value.text):
-        for one in found.interpretations():
-            read = number_value(one, value.text)
-            if (read.number, read.high, read.unit) == (value.number, value.high, value.unit):
-                return one if value.unit else one.with_unit(is_in)
+    unit = find_unit(value.unit or column.unit) or Unit("", value.unit, 1.0)
+    for measure in find_measures(value.text):
+        for candidate in measure.interpretations():
+            parsed = number_value(candidate, value.text)
+            if (parsed.number, parsed.high, parsed.unit) == (value.number, value.high, value.unit):
+                return candidate if value.unit else candidate.with_unit(unit)
     digits = f"{value.number:.9f}".rstrip("0").partition(".")[2]
-    step = 10.0 ** -len(digits) * is_in.factor
-    low = value.number * is_in.factor
-    high = low if value.high is None else value.high * is_in.factor
-    return Measure(is_in.kind, low, high, 0, 0, step, step, value.bound, is_in.name, unit_factor=is_in.factor)
+    step = 10.0 ** -len(digits) * unit.factor
+    low = value.number * unit.factor
+    high = low if value.high is None else value.high * unit.factor
+    return Measure(unit.kind, low, high, 0, 0, step, step, value.bound, unit.name, unit_factor=unit.factor)
 
 
 def _is_same_text(first: str, second: str) -> bool:
-    """Whether two texts say the same in nearly the same words, and no figure is another."""
+    """Return whether two texts have nearly the same words and no different figure."""
     if normalise_quote(first).casefold() == normalise_quote(second).casefold():
         return True
     few, many = sorted((set(split_words(first)), set(split_words(second))), key=len)
     if not few or len(few & many) < MIN_SHARED_WORDS * len(few):
         return False
-    mine, its = find_measures(first), find_measures(second)
-    fewer, more = (mine, its) if len(mine) <= len(its) else (its, mine)
-    return all(any(is_consistent(m, other_) for other_ in more) for m in fewer)
+    first_figures, second_figures = find_measures(first), find_measures(second)
+    fewer, more = (
+        (first_figures, second_figures)
+        if len(first_figures) <= len(second_figures)
+        else (second_figures, first_figures)
+    )
+    return all(any(is_consistent(figure, other) for other in more) for figure in fewer)
 
 
 def merge_readings(readings: Sequence[CellReading], column: Column) -> tuple[CellReading, ...]:
-    """The readings with those that agree as one, which cites what any of them does; the one first that
-    most sources give, of several the one that is borne out best. So more than one is left only where sources differ. What is said roughly goes with
-    that exact value of several which most sources give."""
+    """Merge readings that agree into one with the references of all.
+
+    The reading with the most sources comes first, and of equals the best supported. More than one
+    is left only where sources differ. A vague reading joins the exact value that has the most
+    sources.
+    """
     groups: list[list[CellReading]] = []
     for reading in sorted(readings, key=_vagueness):
-        homes = [g for g in groups if all(is_same_value(reading.value, r.value, column) for r in g)]
-        if homes:
-            max(homes, key=_source_count).append(reading)
+        matching = [g for g in groups if all(is_same_value(reading.value, r.value, column) for r in g)]
+        if matching:
+            max(matching, key=_source_count).append(reading)
         else:
             groups.append([reading])
     groups.sort(key=lambda g: min(readings.index(r) for r in g))
@@ -245,7 +273,8 @@ def _source_count(group: Iterable[CellReading]) -> int:
 
 
 def _merge_group(group: Sequence[CellReading]) -> CellReading:
-    """The best borne out and most exact of some readings, with the cites of the others behind its own."""
+    """Return the best supported, most exact reading of a group, with the references of the others
+    added."""
     best = min(group, key=lambda r: (_STATUS_ORDER.index(r.status), _vagueness(r)))
     cites = dict.fromkeys(c for r in (best, *group) for c in r.cites)
     return best.model_copy(update={"cites": tuple(cites)})

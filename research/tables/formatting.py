@@ -1,4 +1,4 @@
-"""A cell's value in words."""
+"""The value of a table cell as text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from research.tables.column_values import convert_number
 from research.tables.values import unit_label
 
 BOUND_SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
-_ISO_LENGTHS = {"day": 10, "month": 7, "year": 4}  # of ISO 8601
+_ISO_LENGTHS = {"day": 10, "month": 7, "year": 4}  # characters of an ISO 8601 date
 
 
 def format_cell(value: CellValue, column: Column, language: Language) -> str:
-    """What a cell shows by itself: yes or no and choices as such, dates as ISO 8601 has them, as precise as
-    they are known; numbers and texts in the words of their source."""
+    """Format a value without regard to its column's unit.
+
+    Yes or no and choices are shown as such, dates in ISO 8601 at their precision, numbers and texts
+    in the words of their source.
+    """
     if value.type == "yes or no" and value.yes is not None:
         return message("tabled.yes" if value.yes else "tabled.no", language)
     if value.type == "date" and value.day:
@@ -27,21 +30,25 @@ def format_cell(value: CellValue, column: Column, language: Language) -> str:
 
 
 def format_cell_in_column(value: CellValue, column: Column, unit_name: str, language: Language) -> str:
-    """What a cell shows among those of its column: numbers in the column's `unit`, which stands in its
-    heading; one that cannot be brought to it has its own behind it."""
+    """Format a value for its column, whose heading shows the unit.
+
+    A number that cannot be converted to that unit is followed by its own.
+    """
     if value.type != "number" or value.number is None:
         return format_cell(value, column, language)
-    at = convert_number(value, unit_name)
-    own = unit_label(value.unit, language) if at.low is None else ""
-    low = value.number if at.low is None else at.low
-    high = (value.high if at.low is None else at.high) or low
-    to = f"–{format_number(high)}" if high > low else ""
-    return f"{BOUND_SIGNS[value.bound]}{format_number(low)}{to} {own}".strip()
+    converted = convert_number(value, unit_name)
+    own_unit = unit_label(value.unit, language) if converted.low is None else ""
+    low = value.number if converted.low is None else converted.low
+    high = (value.high if converted.low is None else converted.high) or low
+    upper_part = f"–{format_number(high)}" if high > low else ""
+    return f"{BOUND_SIGNS[value.bound]}{format_number(low)}{upper_part} {own_unit}".strip()
 
 
 def reading_quotes(reading: CellReading, sources: Mapping[str, Evidence]) -> tuple[str, ...]:
-    """The sentence on which a reading rests in each passage that it cites, "" where the passage is not among the
-    `sources`, which are known by their ids."""
+    """Return the quoted sentence of a reading for each passage that it cites.
+
+    `sources` maps ids to evidence; the quote of a passage that is missing there is "".
+    """
     return tuple(
         _cited_text(cite, sources.get(cite.evidence)) if n else reading.quote for n, cite in enumerate(reading.cites)
     )
@@ -54,19 +61,19 @@ def _cited_text(cite: PassageReference, source: Evidence | None) -> str:
 
 
 def format_column_heading(column: Column, unit_name: str, language: Language) -> str:
-    """A column's name, with the unit of its numbers unless the name tells it."""
-    own = unit_label(unit_name, language)
-    tells = not own or own.casefold() in column.name.casefold()
-    return column.name if tells else f"{column.name} ({own})"
+    """Return a column's name, with the unit of its numbers unless the name contains it."""
+    unit = unit_label(unit_name, language)
+    is_named = not unit or unit.casefold() in column.name.casefold()
+    return column.name if is_named else f"{column.name} ({unit})"
 
 
 def format_number(value: float) -> str:
-    """A number as people read it: 1,200,000, 0.5."""
+    """Format a number with thousands separators and at most four decimals: 1,200,000, 0.5."""
     if value and abs(value) < 1e-3:
         return f"{value:.4g}"
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
 def format_date(day: date, precision: str) -> str:
-    """A date as far as it is known."""
+    """Format a date in ISO 8601 up to its precision: "day", "month" or "year"."""
     return day.isoformat()[: _ISO_LENGTHS[precision]]

@@ -1,18 +1,14 @@
-"""A table as a file says it (TOML 1.0):
+"""The specification of a table in a TOML 1.0 file:
 
-title = "Museums"
-rows = ["故宫博物院", { name = "Palace Museum", about = "Taipei" }]   # or rows_from = "museums.csv"
-sources = ["library", "web"]                                          # those that are usual without
-since = 2026-01-01                                                    # look anew for what is older
+title = "Museums" rows = ["故宫博物院", { name = "Palace Museum", about = "Taipei" }]   # or rows_from =
+"museums.csv" sources = ["library", "web"]                                          # without it,
+the default ones since = 2026-01-01                                                    # search
+again for older results
 
-[[columns]]
-name = "Ticket"
-question = "What does a ticket for adults cost?"
-type = "number"        # text, number, date, yes or no, choice
-unit = "CNY"
+[[columns]] name = "Ticket" question = "What does a ticket for adults cost?" type = "number"
+# text, number, date, yes or no, choice unit = "CNY"
 
-[limits]               # searches, tokens, cost (US dollars), seconds
-cost = 0.5
+[limits]               # searches, tokens, cost (US dollars), seconds cost = 0.5
 """
 
 from __future__ import annotations
@@ -28,11 +24,11 @@ from research.core.records import Column, ColumnType, Grid, Row
 from research.tables.row_import import MAX_ROWS, rows_from_csv, rows_from_lines
 
 MAX_COLUMNS = 50
-MAX_FILE_BYTES = 2_000_000  # bytes of a file
+MAX_FILE_BYTES = 2_000_000
 
 
 class TableSpecError(ValueError):
-    """A file that describes no table; the message says what is wrong with it."""
+    """The file does not describe a table; the message names the problem."""
 
 
 class _StrictModel(BaseModel):
@@ -72,30 +68,30 @@ class _TableSpec(_StrictModel):
 
 
 def load_table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
-    """The table of a file, and which of the options of a run it sets.
+    """Load a table from a file, with the options of a run that the file sets.
 
     Raises:
-        OSError: the file, or the one its rows come from, cannot be read.
-        SpecError: it describes no table.
+        OSError: the file, or the file of its rows, cannot be read.
+        TableSpecError: the file does not describe a table.
     """
     try:
-        told = _TableSpec.model_validate(tomllib.loads(_read_text(path)))
+        spec = _TableSpec.model_validate(tomllib.loads(_read_text(path)))
     except tomllib.TOMLDecodeError as error:
         raise TableSpecError(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "table"
-        raise TableSpecError(f"{path}: {where}: {first['msg']}") from error
-    rows = _load_rows(told, path)
+        details = error.errors()[0]
+        location = ".".join(map(str, details["loc"])) or "table"
+        raise TableSpecError(f"{path}: {location}: {details['msg']}") from error
+    rows = _load_rows(spec, path)
     if not rows:
         raise TableSpecError(f"{path}: there are no rows")
-    columns = tuple(Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(told.columns, 1))
+    columns = tuple(Column(id=f"c{n}", **column_spec.model_dump()) for n, column_spec in enumerate(spec.columns, 1))
     for column in columns:
         if column.type == "choice" and len(column.choices) < 2:
             raise TableSpecError(f"{path}: {column.name}: a choice needs two choices or more")
-    grid = Grid(title=told.title, rows=rows, columns=columns, since=_to_utc(told.since))
-    options: dict[str, Any] = {k: v for k, v in told.limits.model_dump().items() if v}
-    return grid, options | ({"sources": told.sources} if told.sources else {})
+    grid = Grid(title=spec.title, rows=rows, columns=columns, since=_to_utc(spec.since))
+    options: dict[str, Any] = {k: v for k, v in spec.limits.model_dump().items() if v}
+    return grid, options | ({"sources": spec.sources} if spec.sources else {})
 
 
 def _read_text(path: Path) -> str:
@@ -126,7 +122,7 @@ def _to_utc(since: date | None) -> datetime | None:
 
 
 def describe_table(grid: Grid) -> str:
-    """What a table asks, in a line: its title, else its rows and columns."""
-    mark = "、" if any("\u4e00" <= sign <= "\u9fff" for sign in grid.rows[0].name) else ", "
-    names = mark.join(row.name for row in grid.rows[:5]) + ("…" if len(grid.rows) > 5 else "")
-    return grid.title or f"{names}: {mark.join(column.name for column in grid.columns)}"[:300]
+    """Describe a table in one line: its title, else its rows and columns."""
+    comma = "、" if any("\u4e00" <= character <= "\u9fff" for character in grid.rows[0].name) else ", "
+    names = comma.join(row.name for row in grid.rows[:5]) + ("…" if len(grid.rows) > 5 else "")
+    return grid.title or f"{names}: {comma.join(column.name for column in grid.columns)}"[:300]

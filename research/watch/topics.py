@@ -1,7 +1,7 @@
-"""Topics that are watched: a report that is brought up to date by one run after another.
+"""Watched topics: a report that successive runs bring up to date.
 
-The runs of a topic share a conversation. The first is the one that is watched, and its id is that of
-the watch; each of the others updates the last one that had written its report.
+The runs of a topic share a conversation. The first run is the watched one, and its id is the id of
+the watch; each later run updates the last one that had written its report.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from research.runtime.run_manager import RunManager
 
 
 class UnwatchableTopicError(ValueError):
-    """There is no report that could be brought up to date."""
+    """There is no report that can be updated."""
 
 
 def watch_topic(runs: RunManager, run_id: str, owner: str) -> WatchedTopic:
-    """Watches the topic of a report; of one that updates another, that one's.
+    """Watch the topic of a report. For an update, watch the topic of the report that it updates.
 
     Raises:
-        Unwatchable: the run is none of the owner's, or has no report that is written.
+        UnwatchableTopicError: the owner has no such run, or it has no written report.
     """
     report = _written_report(runs, runs.get_run(run_id, owner=owner))
     if report is None or repeat_outline(report, datetime.now(UTC).date()) is None:
@@ -33,39 +33,43 @@ def watch_topic(runs: RunManager, run_id: str, owner: str) -> WatchedTopic:
 
 
 def unwatch_topic(runs: RunManager, watch_id: str, owner: str) -> None:
-    """The topic is watched no more; its reports stay."""
+    """Stop watching a topic; its reports stay."""
     runs.store.remove_watch(watch_id, owner)
 
 
 def watches(runs: RunManager, owner: str) -> list[WatchedTopic]:
-    """The topics that are watched, those that were taken up last before the others."""
-    found = [_make_watch(runs, run, since) for run, since in runs.store.watches(owner)]
-    lost = runs.store.unreadable_watches(owner)
-    return [*found, *(WatchedTopic(id=run_id, topic=topic) for run_id, topic in lost)]
+    """Return an owner's watched topics, the most recently watched first.
+
+    Topics whose run cannot be read come last, with only their id and topic.
+    """
+    readable = [_make_watch(runs, run, since) for run, since in runs.store.watches(owner)]
+    unreadable = runs.store.unreadable_watches(owner)
+    return [*readable, *(WatchedTopic(id=run_id, topic=topic) for run_id, topic in unreadable)]
 
 
 def find_watch(runs: RunManager, topic: str, owner: str) -> WatchedTopic | None:
-    """The watch of a topic, however it is spelt."""
-    wanted = normalise_query(topic)
-    return next((w for w in watches(runs, owner) if normalise_query(w.topic) == wanted), None)
+    """Return the watch of a topic, compared without regard to spelling variants."""
+    query = normalise_query(topic)
+    return next((w for w in watches(runs, owner) if normalise_query(w.topic) == query), None)
 
 
 def start_update(runs: RunManager, watch_id: str, owner: str) -> Run:
-    """Starts a run that brings the report of a watch up to date. One that is under way, or that can
-    go on, is that run.
+    """Start a run that updates the report of a watch.
+
+    If the last update is still active, waiting or resumable, return or resume that run instead.
 
     Raises:
-        Unwatchable: there is no such watch, or its report cannot be read any more.
+        UnwatchableTopicError: there is no such watch, or its report can no longer be read.
     """
     first = next((run for run, _ in runs.store.watches(owner) if run.id == watch_id), None)
     if first is None:
         raise UnwatchableTopicError("There is no such topic among those that are watched.")
-    line = list(_report_runs(runs, first, owner))
-    if line[-1].is_active or line[-1].status == "waiting":
-        return line[-1]
-    if line[-1].is_resumable:
-        return runs.resume(line[-1].id, owner=owner) or line[-1]
-    report = _written_report(runs, line[-1])
+    report_runs = list(_report_runs(runs, first, owner))
+    if report_runs[-1].is_active or report_runs[-1].status == "waiting":
+        return report_runs[-1]
+    if report_runs[-1].is_resumable:
+        return runs.resume(report_runs[-1].id, owner=owner) or report_runs[-1]
+    report = _written_report(runs, report_runs[-1])
     plan = repeat_outline(report, datetime.now(UTC).date()) if report else None
     if report is None or plan is None:
         raise UnwatchableTopicError("The report of this topic cannot be read any more.")
@@ -90,17 +94,17 @@ def _make_watch(runs: RunManager, first: Run, since: datetime) -> WatchedTopic:
 
 
 def _report_runs(runs: RunManager, first: Run, owner: str) -> Iterator[Run]:
-    """A watched run and those that bring it up to date, the earliest first."""
+    """Yield a watched run and the runs that update it, the earliest first."""
     yield first
-    known = {first.id}
+    run_ids = {first.id}
     for run in runs.store.turns(first.conversation, owner):
-        if run.options.updates in known:
-            known.add(run.id)
+        if run.options.updates in run_ids:
+            run_ids.add(run.id)
             yield run
 
 
 def _first_run(runs: RunManager, run: Run, owner: str) -> Run:
-    """The run whose report a run brings up to date in the end, or itself."""
+    """Follow the chain of updates back to the run that began it."""
     turns = {turn.id: turn for turn in runs.store.turns(run.conversation, owner)}
     seen: set[str] = set()
     while run.options.updates in turns and run.id not in seen:
@@ -110,6 +114,6 @@ def _first_run(runs: RunManager, run: Run, owner: str) -> Run:
 
 
 def _written_report(runs: RunManager, run: Run | None) -> Report | None:
-    """The report of a run, if it is written."""
+    """Return the report of a finished run, or None if its answer was not written."""
     report = runs.store.report(run) if run and run.status == "done" else None
     return report if report and report.answer and not report.answer.unwritten else None

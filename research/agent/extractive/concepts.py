@@ -1,6 +1,6 @@
-"""What questions ask about: words that mean the same, in Chinese and English.
+"""Concepts of questions: words with the same meaning, in Chinese and English.
 
-A concept is an entry of the lexicon and has all words of one thing (门票, 票价, ticket, admission …).
+A concept is an entry of the lexicon with all words for one thing (门票, 票价, ticket, admission …).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from research.core.text.tokenizer import has_han, stem, tokenize
 
 @dataclass(frozen=True, slots=True)
 class ConceptMatch:
-    """A concept and the stretch of the text that names it; `literal` is that in simplified characters."""
+    """A concept and the span that names it; `literal` is the span in simplified characters."""
 
     concept: LexiconEntry
     start: int
@@ -25,22 +25,22 @@ class ConceptMatch:
 
     @property
     def is_question_word(self) -> bool:
-        """Whether it is a question word (when, 多少钱): an answer need only look right."""
+        """True for question words (when, 多少钱): an answer only has to have the right form."""
         return self.literal.lower() in self.concept.question_words
 
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], LexiconEntry], ...]:
-    out = []
+    patterns = []
     for concept in lexicon_entries("ask"):
         zh = "|".join(re.escape(w) for w in sorted(concept.zh, key=len, reverse=True))
         en = "|".join(_inflection_pattern(w) for w in sorted(concept.en, key=len, reverse=True))
-        out.append((re.compile(rf"(?:{zh})|\b(?:{en})\b", re.I), concept))
-    return tuple(out)
+        patterns.append((re.compile(rf"(?:{zh})|\b(?:{en})\b", re.I), concept))
+    return tuple(patterns)
 
 
 def _inflection_pattern(phrase: str) -> str:
-    """The phrase with its words' usual endings: `ticket` also matches `tickets`."""
+    """Return a pattern of a phrase with the usual endings: `ticket` also matches `tickets`."""
     words = []
     for word in phrase.split():
         root = stem(word.lower())
@@ -50,23 +50,23 @@ def _inflection_pattern(phrase: str) -> str:
 
 
 def find_concepts(text: str) -> list[ConceptMatch]:
-    """The concepts that a text names, without overlap: the longest stretch wins, then the first."""
+    """Find the concepts of a text without overlap: the longest match wins, then the first."""
     text = to_simplified(text)
-    found = [
+    candidates = [
         ConceptMatch(concept, m.start(), m.end(), m.group())
         for pattern, concept in _patterns()
         for m in pattern.finditer(text)
     ]
-    found.sort(key=lambda m: (m.start - m.end, m.start))
-    kept: list[ConceptMatch] = []
-    for match in found:
-        if all(match.end <= k.start or match.start >= k.end for k in kept):
-            kept.append(match)
-    return sorted(kept, key=lambda m: m.start)
+    candidates.sort(key=lambda m: (m.start - m.end, m.start))
+    chosen: list[ConceptMatch] = []
+    for match in candidates:
+        if all(match.end <= other.start or match.start >= other.end for other in chosen):
+            chosen.append(match)
+    return sorted(chosen, key=lambda m: m.start)
 
 
 def is_generic(name: str) -> bool:
-    """Whether a name says nothing but what questions ask about (门票, Tickets): no subject."""
+    """Return whether a name consists of concepts only (门票, Tickets), and so is no subject."""
     rest = name
     for match in reversed(find_concepts(name)):
         rest = rest[: match.start] + " " + rest[match.end :]

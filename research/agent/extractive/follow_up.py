@@ -1,8 +1,9 @@
-"""Makes a follow-up question stand alone, by rules: 门票呢 after a question on 故宫 means 故宫门票.
+"""Rules that make a follow-up question stand alone: 门票呢 after a question on 故宫 means 故宫门票.
 
-A follow-up that names a subject of its own asks the earlier question of it (那西湖呢), or is left as it
-is. One without a name takes the earlier question's, where a pronoun stands or at its front. "Which of
-them" are all its names, if it has several, and "the second one" is the second name of the earlier question; what an answer listed, rules do not count, but ask back.
+A follow-up that names a subject of its own repeats the earlier question for it (那西湖呢), or stays
+unchanged. One without a name gets the earlier question's name in place of a pronoun or in front.
+"Which of them" stands for all names of the earlier question, "the second one" for its second name.
+References to a list in an answer are not resolved; the user is asked what they mean.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from research.core.text.numbers import HAN_NUMERALS, RANKS, parse_integer
 from research.core.text.tokenizer import has_han, word_weights
 from research.sources.places.questions import parse_place_query
 
-MAX_FOLLOW_UP_CHARS = 60  # characters of a question that takes its subject from before
+MAX_FOLLOW_UP_CHARS = 60  # longer questions stand alone
 _ZH_LEAD_IN = re.compile(r"^(?:那么|那|然后|还有|另外|再问一下|再问|顺便问一下|顺便|请问|嗯)+[，,、\s]*")
 _ZH_PRONOUN = re.compile(
     r"它们|它|那里面?|那儿|那边|这里面?|这儿|该(?:馆|景点|景区|地|处|公园|寺|城市)|这(?:个|座|家)(?:地方|景点|景区|博物馆|公园)"
@@ -37,7 +38,7 @@ _EN_PRONOUN = re.compile(
     r"|(?<!is )(?<!are )(?<!was )(?<!were )(?<!from )\bthere\b(?! (?:is|are|was|were)\b)",
     re.I,
 )
-# What points at several things that were named or listed: 其中, which of them.
+# References to several things that were named or listed: 其中, which of them.
 _OF_THEM = re.compile(
     r"(?:它们|他们|这些|那些)(?:当中|之中|中|里面|里)|其中|(?:这|那|上述|以上)(?:几|些)[个家座处间所条项种](?:当中|之中|中|里)?"
     r"|(?<=\bof )(?:them|these|those)\b",
@@ -58,51 +59,55 @@ _EN_ORDINAL = re.compile(
 
 
 def make_standalone(question: Question, corpus: Corpus) -> str:
-    """The question so that it can be understood without those before it; as it is if it can."""
+    """Return the question so that it can be understood without the earlier turns."""
     names, earlier = _latest_names(question.before.turns, corpus)
     if not names or len(question.text) > MAX_FOLLOW_UP_CHARS:
         return question.text
     text = question.text.strip()
-    if ranked := _find_ordinal(text):
-        name = "" if _first_name(text, corpus) else _choose_name(ranked, names)
-        return f"{text[: ranked.start()]}{name}{text[ranked.end() :]}" if name else question.text
-    if several := _OF_THEM.search(to_simplified(text)):
+    if ordinal := _find_ordinal(text):
+        name = "" if _first_name(text, corpus) else _choose_name(ordinal, names)
+        return f"{text[: ordinal.start()]}{name}{text[ordinal.end() :]}" if name else question.text
+    if plural_reference := _OF_THEM.search(to_simplified(text)):
         joined = ("和" if has_han(text) else " and ").join(names)
         if len(names) < 2 or _first_name(text, corpus):
             return question.text
-        return f"{text[: several.start()]}{joined}{text[several.end() :]}"
+        return f"{text[: plural_reference.start()]}{joined}{text[plural_reference.end() :]}"
     rewrite = _rewrite_chinese if has_han(text) else _rewrite_english
     return rewrite(text, names[0], earlier, corpus)
 
 
 def find_unresolved(question: Question, corpus: Corpus) -> str:
-    """The words of a question with others before it that point at one of several things or at
-    something that nobody named; "" if there are none, or if it has a name of its own."""
+    """Return the words of a follow-up that refer to an unknown thing, or to one of several.
+
+    Return "" if there are none or if the question has a name.
+    """
     text = question.text
     if not question.before.turns or len(text) > MAX_FOLLOW_UP_CHARS or _first_name(text, corpus):
         return ""
     pronoun = _ZH_PRONOUN if has_han(text) else _EN_PRONOUN
     plain = to_simplified(text)
-    found = _find_ordinal(text) or _OF_THEM.search(plain) or pronoun.search(plain)
-    return text[found.start() : found.end()] if found else ""
+    reference = _find_ordinal(text) or _OF_THEM.search(plain) or pronoun.search(plain)
+    return text[reference.start() : reference.end()] if reference else ""
 
 
 def _find_ordinal(text: str) -> re.Match[str] | None:
-    """Where a text points at one of several: 第二家, 后者, "the second one"; not 第二个皇帝. It is read in
-    simplified characters."""
+    """Find a reference to one of several (第二家, 后者, "the second one"), but not 第二个皇帝.
+
+    The offsets of the match refer to the text in simplified characters.
+    """
     text = to_simplified(text)
     if not has_han(text):
         return _EN_ORDINAL.search(text)
-    for found in _ZH_ORDINAL.finditer(text):
-        rest = text[found.end() :]
-        asked = any(match.start == 0 and match.concept.question_words for match in find_concepts(rest))
-        if asked or not (rest and segment.tag(rest)[0][1].startswith("n")):
-            return found
+    for ordinal in _ZH_ORDINAL.finditer(text):
+        rest = text[ordinal.end() :]
+        is_question = any(match.start == 0 and match.concept.question_words for match in find_concepts(rest))
+        if is_question or not (rest and segment.tag(rest)[0][1].startswith("n")):
+            return ordinal
     return None
 
 
 def _choose_name(ordinal: re.Match[str], names: Sequence[str]) -> str:
-    """The one of several names that is pointed at; "" if that is not certain."""
+    """Return the name that an ordinal refers to; "" if that is uncertain."""
     group = "latter" if "latter" in ordinal[0].lower() else ordinal.lastgroup
     count = len(names)
     if count < 2 or group is None or (group in ("former", "latter") and count > 2):
@@ -111,13 +116,13 @@ def _choose_name(ordinal: re.Match[str], names: Sequence[str]) -> str:
         return names[0]
     if group in ("latter", "last"):
         return names[-1]
-    said = ordinal["rank"].lower()
-    at = RANKS.get(said) or parse_integer(said.rstrip("stndrh")) or 0
-    return names[at - 1] if 0 < at <= count else ""
+    rank = ordinal["rank"].lower()
+    number = RANKS.get(rank) or parse_integer(rank.rstrip("stndrh")) or 0
+    return names[number - 1] if 0 < number <= count else ""
 
 
 def _latest_names(turns: Sequence[Turn], corpus: Corpus) -> tuple[list[str], str]:
-    """The names that the latest question with one is about, and that question."""
+    """Return the names in the latest question that has any, and that question."""
     for turn in reversed(turns):
         if names := _find_names(turn.question, corpus):
             return names, turn.question
@@ -131,7 +136,7 @@ def _find_names(text: str, corpus: Corpus) -> list[str]:
 
 
 def _first_name(text: str, corpus: Corpus) -> str:
-    """The name that a text is about; "" if it has none."""
+    """Return the first name that a text is about; "" if there is none."""
     return next(iter(_find_names(text, corpus)), "")
 
 
@@ -140,52 +145,59 @@ def _rewrite_chinese(text: str, subject: str, earlier_question: str, corpus: Cor
     bare = text[lead.end() :] if lead else text
     if not re.search(r"\w", bare):
         return text
-    and_ = _ZH_WHAT_ABOUT.match(to_simplified(bare))
-    what = bare[: and_.end("what")] if and_ else ""
-    if name := _first_name(what or bare, corpus):
-        same = what.strip("的，, ") in (name, "")
-        return _replace_subject(earlier_question, subject, name) if and_ and same and name != subject else text
-    if it := _ZH_PRONOUN.search(to_simplified(bare)):
-        return f"{bare[: it.start()]}{subject}{bare[it.end() :]}"
-    return f"{subject}{what or bare}" if lead or and_ or _is_dependent(bare) else text
+    what_about = _ZH_WHAT_ABOUT.match(to_simplified(bare))
+    topic = bare[: what_about.end("what")] if what_about else ""
+    if name := _first_name(topic or bare, corpus):
+        is_name_only = topic.strip("的，, ") in (name, "")
+        return (
+            _replace_subject(earlier_question, subject, name)
+            if what_about and is_name_only and name != subject
+            else text
+        )
+    if pronoun := _ZH_PRONOUN.search(to_simplified(bare)):
+        return f"{bare[: pronoun.start()]}{subject}{bare[pronoun.end() :]}"
+    return f"{subject}{topic or bare}" if lead or what_about or _is_dependent(bare) else text
 
 
 def _rewrite_english(text: str, subject: str, earlier_question: str, corpus: Corpus) -> str:
-    and_ = _EN_WHAT_ABOUT.match(text)
-    what = and_["what"] if and_ else ""
+    what_about = _EN_WHAT_ABOUT.match(text)
+    topic = what_about["what"] if what_about else ""
     lead = _EN_LEAD_IN.match(text)
     bare = text[lead.end() :] if lead else text
     if not re.search(r"\w", bare):
         return text
-    name = _first_name(what or bare, corpus)
-    if name and not (lead and name.lower() in bare[: len(name)].lower() and not and_):
-        same = what.casefold() == name.casefold()
-        return _replace_subject(earlier_question, subject, name) if and_ and same and name != subject else text
+    name = _first_name(topic or bare, corpus)
+    if name and not (lead and name.lower() in bare[: len(name)].lower() and not what_about):
+        is_name_only = topic.casefold() == name.casefold()
+        return (
+            _replace_subject(earlier_question, subject, name)
+            if what_about and is_name_only and name != subject
+            else text
+        )
     if _EN_POSSESSIVE.search(bare):
         return _capitalise(_EN_POSSESSIVE.sub(lambda _: f"{subject}'s", bare, count=1))
-    if what:
-        return f"{subject} {what}?"
+    if topic:
+        return f"{subject} {topic}?"
     if _EN_PRONOUN.search(bare):
         return _capitalise(_EN_PRONOUN.sub(lambda _: subject, bare, count=1))
     return f"{subject}: {bare}" if lead or _is_dependent(bare) else text
 
 
 def _is_dependent(text: str) -> bool:
-    """Whether a question asks for a thing of a known kind (hours, price, food near by) and names
-    nothing that it could be about."""
-    wish = parse_place_query(text)
-    if wish is not None:
-        return not (wish.place or wish.destination)
+    """Return whether a question asks for a known kind of thing (hours) without a subject."""
+    place_query = parse_place_query(text)
+    if place_query is not None:
+        return not (place_query.place or place_query.destination)
     rest = text
-    found = find_concepts(text)
-    for match in reversed(found):
+    concepts = find_concepts(text)
+    for match in reversed(concepts):
         rest = rest[: match.start] + " " + rest[match.end :]
-    things = [match for match in found if not match.is_question_word]
-    return bool(found) and len(things) <= 1 and not word_weights(rest)
+    things = [match for match in concepts if not match.is_question_word]
+    return bool(concepts) and len(things) <= 1 and not word_weights(rest)
 
 
 def _replace_subject(earlier_question: str, subject: str, name: str) -> str:
-    """The earlier question of another subject."""
+    """Return the earlier question with another subject."""
     return re.sub(re.escape(subject), lambda _: name, earlier_question, flags=re.I)
 
 

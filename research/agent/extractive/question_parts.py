@@ -1,7 +1,7 @@
-"""Splits a question into what it is about (subjects) and what it wants to know (parts), by rules.
+"""Rules that split a question into its subjects and its parts, what it asks about them.
 
-The subject is a name: one that the documents know, else one that is written like a name. A question
-without any name has no subject; its later clauses are read in the light of the first.
+The subject is a name: one that the documents contain, else one that is written like a name. Without
+a name a question has no subject; its later clauses are then about the first clause's keywords.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from research.core.text.sentences import CLAUSE_END_PATTERN
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han, is_stop_word, tokenize, word_weights
 from research.core.urls import replace_urls
 
-_NAME_MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
+_NAME_MARK = "\ue000"  # replaces a name while clauses are split; private use, removed from input
 _MARK_WITH_PREPOSITION = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_NAME_MARK}(?:[’']s)?", re.I)
 _CLAUSE_SEPARATOR = re.compile(
     rf"{CLAUSE_END_PATTERN.pattern}|[、：]|:(?=\s)"
@@ -43,9 +43,9 @@ _LEAD_IN = re.compile(
 
 @dataclass(slots=True)
 class Clause:
-    """A clause: what it asks, in the question's words, and the names it is about.
+    """A clause in the question's words, and the names that it is about.
 
-    `bare` is the text without the names: it serves where the clause is about several.
+    `text_without_names` is for a clause about several names.
     """
 
     text: str
@@ -55,14 +55,14 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question as understood: pieces, and whether their subjects are names (`proper`)."""
+    """The clauses of a question; `has_names` states whether their subjects are names."""
 
     clauses: tuple[Clause, ...]
     has_names: bool
 
 
 def parse_question(question: str, corpus: Corpus) -> ParsedQuestion:
-    """Splits a question. A question without any telling word gives no pieces."""
+    """Split a question into clauses. A question of stop words only has none."""
     question = _strip_urls(question.replace(_NAME_MARK, " "))
     names = _find_names(question, corpus)
     if names:
@@ -78,8 +78,7 @@ def parse_question(question: str, corpus: Corpus) -> ParsedQuestion:
 
 
 def _strip_urls(question: str) -> str:
-    """A question without the addresses of pages, whose letters are no words; the hosts of one that is
-    nothing else."""
+    """Remove the URLs from a question; if nothing else is left, replace them by their hosts."""
     rest = replace_urls(question)
     if re.search(r"[^\W_]", rest):
         return rest
@@ -87,36 +86,36 @@ def _strip_urls(question: str) -> str:
 
 
 def extract_keywords(text: str) -> list[str]:
-    """The words of a clause that a search should have."""
-    kept: list[str] = []
+    """Return the words of a clause for a search query."""
+    keywords: list[str] = []
     han, at = has_han(text), 0
     for match in [*find_concepts(text), None]:
         end = match.start if match else len(text)
-        kept += _content_words(text[at:end])
+        keywords += _content_words(text[at:end])
         if match:
-            kept += [match.literal] if han or not match.is_question_word else []
+            keywords += [match.literal] if han or not match.is_question_word else []
             at = match.end
-    words = [w for w in kept if w.lower() not in STOP_WORDS]
-    return list(dict.fromkeys(words or kept))
+    words = [w for w in keywords if w.lower() not in STOP_WORDS]
+    return list(dict.fromkeys(words or keywords))
 
 
 def _content_words(text: str) -> list[str]:
-    wanted = word_weights(text)
+    content_tokens = word_weights(text)
     if has_han(text):
-        return _merge_overlapping(list(wanted), text)
-    return [p for p in re.findall(r"[\w'’-]+", text) if any(t in wanted for t in tokenize(p))]
+        return _merge_overlapping(list(content_tokens), text)
+    return [word for word in re.findall(r"[\w'’-]+", text) if any(token in content_tokens for token in tokenize(word))]
 
 
 def _merge_overlapping(words: Sequence[str], text: str) -> list[str]:
-    """Words of a text that overlap in it as one: a name that no dictionary knows is cut into pairs."""
-    out: list[str] = []
+    """Merge words that overlap in a text: a name that is in no dictionary is cut into pairs."""
+    merged: list[str] = []
     for word in words:
-        end = next((n for n in range(len(word) - 1, 0, -1) if out and out[-1].endswith(word[:n])), 0)
-        if end and out[-1] + word[end:] in text:
-            out[-1] += word[end:]
+        end = next((n for n in range(len(word) - 1, 0, -1) if merged and merged[-1].endswith(word[:n])), 0)
+        if end and merged[-1] + word[end:] in text:
+            merged[-1] += word[end:]
         else:
-            out.append(word)
-    return out
+            merged.append(word)
+    return merged
 
 
 def _has_content(text: str) -> bool:
@@ -127,19 +126,19 @@ def _has_content(text: str) -> bool:
 
 
 def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
-    """Start, end and text of the names in a question, in order, without overlap."""
-    known = [name for name in corpus.find_names(question) if not is_generic(name)]
-    spans = _locate_names(question, known)
+    """Find the start, end and text of each name in a question, in order, without overlap."""
+    known_names = [name for name in corpus.find_names(question) if not is_generic(name)]
+    spans = _locate_names(question, known_names)
     for find in (_quoted_names, _latin_names, _chinese_names):
-        more = [span for span in find(question) if not is_generic(span[2])]
-        if find is _chinese_names:  # the tagger only guesses: not where a name is certain
+        additions = [span for span in find(question) if not is_generic(span[2])]
+        if find is _chinese_names:  # the tagger only guesses: not in a clause with a certain name
             while more_beside := _coordinate_names(question, spans):
                 spans += more_beside
-            more = [s for s in more if not any(_is_same_clause(question, s, k) for k in spans)]
-        spans += [s for s in more if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
-    plain = not has_han(question) and not is_comparison(question)
-    if len(spans) > 1 and plain:  # a capital at the beginning tells nothing
-        spans = [s for s in spans if s[0] or s[2] in known or not s[2].isalpha() or has_han(s[2])]
+            additions = [s for s in additions if not any(_is_same_clause(question, s, k) for k in spans)]
+        spans += [s for s in additions if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
+    is_plain_english = not has_han(question) and not is_comparison(question)
+    if len(spans) > 1 and is_plain_english:  # a first word is always capitalised
+        spans = [s for s in spans if s[0] or s[2] in known_names or not s[2].isalpha() or has_han(s[2])]
     spans = _merge_adjacent_names(question, sorted(spans))
     if is_comparison(question):
         spans = sorted(spans + _coordinate_names(question, spans))
@@ -148,22 +147,22 @@ def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
 
 
 def is_comparison(question: str) -> bool:
-    """Whether a question sets things beside each other (比较, 区别, versus, taller than)."""
+    """Return whether a question compares things (比较, 区别, versus, taller than)."""
     return _COMPARISON.search(to_simplified(question)) is not None
 
 
 def _compared_pair(question: str) -> list[tuple[int, int, str]]:
-    """The two things that a Chinese question compares, be they known or not (甲和乙有什么区别)."""
-    found = _COMPARED_PAIR.search(question)
-    return [(*found.span(n), found[n]) for n in (1, 2)] if found else []
+    """Return the two things that a Chinese question compares, known or not (甲和乙有什么区别)."""
+    match = _COMPARED_PAIR.search(question)
+    return [(*match.span(n), match[n]) for n in (1, 2)] if match else []
 
 
 def _coordinate_names(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """What stands beside the names, and is none of what every question asks."""
+    """Return the texts beside names that are not generic words of questions."""
     return [
-        one
-        for one in _adjacent_names(question, sorted(spans))
-        if all(one[1] <= a or one[0] >= b for a, b, _ in spans) and not is_generic(one[2])
+        candidate
+        for candidate in _adjacent_names(question, sorted(spans))
+        if all(candidate[1] <= a or candidate[0] >= b for a, b, _ in spans) and not is_generic(candidate[2])
     ]
 
 
@@ -199,7 +198,7 @@ _NAME_BEFORE = re.compile(
 
 
 def _adjacent_names(question: str, names: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """What a Chinese question puts beside a name: a subject like it, be it known or not."""
+    """Yield the texts that a Chinese question joins to a name by a conjunction, known or not."""
     for start, end, _ in names:
         if match := _NAME_AFTER.match(question, end):
             yield match.start(1), match.end(1), match[1]
@@ -208,28 +207,28 @@ def _adjacent_names(question: str, names: Sequence[tuple[int, int, str]]) -> Ite
 
 
 def _most_telling_names(question: str, spans: list[tuple[int, int, str]], corpus: Corpus) -> list[tuple[int, int, str]]:
-    """Of several names in one clause, the most telling: the others only say where or whence.
+    """Keep the rarest of several names in a clause, as the others only locate it.
 
     Names in a row (A and B) are equals and are all kept.
     """
-    out: list[tuple[int, int, str]] = []
+    names: list[tuple[int, int, str]] = []
     for span in spans:
-        if out and _is_same_clause(question, out[-1], span):
-            if _name_weight(span[2], corpus) > _name_weight(out[-1][2], corpus):
-                out[-1] = span
+        if names and _is_same_clause(question, names[-1], span):
+            if _name_weight(span[2], corpus) > _name_weight(names[-1][2], corpus):
+                names[-1] = span
             continue
-        out.append(span)
-    return out
+        names.append(span)
+    return names
 
 
 def _is_same_clause(question: str, a: tuple[int, int, str], b: tuple[int, int, str]) -> bool:
-    """Whether two stretches stand in one clause."""
+    """Return whether two spans are in one clause."""
     between = question[min(a[1], b[1]) : max(a[0], b[0])]
     return not _CLAUSE_SEPARATOR.search(between) and not any(join in between for join in _CONJUNCTIONS)
 
 
 def _name_weight(name: str, corpus: Corpus) -> float:
-    """How telling a name is. One that no document has tells most: it must never be given up."""
+    """Return how rare a name is. One in no document is the rarest: it must never be dropped."""
     return max((corpus.idf(token) for token in tokenize(name)), default=0.0)
 
 
@@ -247,8 +246,8 @@ def _locate_names(question: str, names: Sequence[str]) -> list[tuple[int, int, s
 
 
 def _quoted_names(question: str) -> list[tuple[int, int, str]]:
-    found = [(m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED_NAME.finditer(question)]
-    return [span for span in found if any(not is_stop_word(token) for token in tokenize(span[2]))]
+    matches = [(m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED_NAME.finditer(question)]
+    return [span for span in matches if any(not is_stop_word(token) for token in tokenize(span[2]))]
 
 
 def _latin_names(question: str) -> list[tuple[int, int, str]]:
@@ -258,7 +257,7 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
             for m in _LATIN_IN_HAN.finditer(question)
             if re.search(r"[A-ZÀ-Þ0-9]", m.group()) and m.group().lower() not in STOP_WORDS
         ]
-    found = []
+    names = []
     for match in _LATIN_NAME.finditer(question):
         name, start = match.group(), match.start()
         while name and name.split()[0].lower().rstrip(".") in _NON_NAMES:
@@ -271,38 +270,38 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
         for suffix in ("’s", "'s", "."):
             name = name.removesuffix(suffix)
         if len(name) > 1 and name.lower() not in STOP_WORDS and re.search(r"[^\W\d]", name):
-            found.append((start, start + len(name), name))
-    return found
+            names.append((start, start + len(name), name))
+    return names
 
 
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
-    found = []
+    names = []
     at = 0
     folded = to_simplified(question)
-    known = set(segment.cut(folded, hmm=False))
+    dictionary_words = set(segment.cut(folded, hmm=False))
     for word, tag in segment.tag(folded):
         start = folded.find(word, at)
         if start < 0:
             continue
         at = start + len(word)
-        least = 3 if tag == "nr" else 2  # short words tagged as persons are mostly something else
-        named = tag in ("nr", "ns", "nt") and len(word) >= least
-        if named and word in known and has_han(word) and not _NON_NAME_CHARS.search(word):
-            found.append((start, at, question[start:at]))
-    return found
+        min_length = 3 if tag == "nr" else 2  # short "nr" words are rarely names
+        is_name = tag in ("nr", "ns", "nt") and len(word) >= min_length
+        if is_name and word in dictionary_words and has_han(word) and not _NON_NAME_CHARS.search(word):
+            names.append((start, at, question[start:at]))
+    return names
 
 
 def _merge_adjacent_names(question: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Of names that stand side by side (杭州西湖) the last is meant; the one before locates it.
+    """Keep the last of adjacent names (杭州西湖); the one before locates it.
 
     The locating name stays in the text of the clause, so that it still counts in the search.
     """
-    out: list[tuple[int, int, str]] = []
+    names: list[tuple[int, int, str]] = []
     for span in spans:
-        if out and question[out[-1][1] : span[0]] in ("", "的", "市", "省", "市的", "省的", " "):
-            out.pop()
-        out.append(span)
-    return out
+        if names and question[names[-1][1] : span[0]] in ("", "的", "市", "省", "市的", "省的", " "):
+            names.pop()
+        names.append(span)
+    return names
 
 
 # Clauses
@@ -324,26 +323,32 @@ def _split_clauses(text: str) -> list[str]:
 
 
 def _merge_lead_ins(text: str, clauses: Sequence[str]) -> list[str]:
-    """The clauses that ask something, each with those before it that only lead to it (In 1932, …); the
-    last of these belongs to the clause before."""
-    out: list[str] = []
+    """Join each clause that asks something with the lead-ins before it ("In 1932, …").
+
+    Lead-ins after the last such clause are appended to it.
+    """
+    merged: list[str] = []
     begin: int | None = None
     at = 0
     for clause in clauses:
         start = text.index(clause, at)
         if begin is not None and re.search(r"[。？！?!\n]", text[at:start]):
-            out.append(text[begin:at])
+            merged.append(text[begin:at])
             begin = None
         at = start + len(clause)
         begin = start if begin is None else begin
-        bare = clause.replace(_NAME_MARK, " ")
-        if find_concepts(bare) or has_question_word(bare) or (_NAME_MARK in clause and not _has_content(bare)):
-            out.append(text[begin:at])
+        unmasked = clause.replace(_NAME_MARK, " ")
+        if (
+            find_concepts(unmasked)
+            or has_question_word(unmasked)
+            or (_NAME_MARK in clause and not _has_content(unmasked))
+        ):
+            merged.append(text[begin:at])
             begin = None
     if begin is not None:
-        first = text.rindex(out.pop(), 0, begin) if out else begin
-        out.append(text[first:at])
-    return out
+        first = text.rindex(merged.pop(), 0, begin) if merged else begin
+        merged.append(text[first:at])
+    return merged
 
 
 def _clean_clause(clause: str) -> str:
@@ -359,28 +364,28 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
     if comparing:
         masked = _COMPARISON_PHRASE.sub(" ", masked)
     pieces: list[Clause] = []
-    waiting: list[str] = []
+    pending: list[str] = []
     for clause in _merge_lead_ins(masked, _split_clauses(masked)):
         count = clause.count(_NAME_MARK)
-        own, groups = [name for group in groups[:count] for name in group], groups[count:]
+        clause_names, groups = [name for group in groups[:count] for name in group], groups[count:]
         rest = _MARK_WITH_PREPOSITION.sub(" ", clause)
         if not _has_content(rest) and not (comparing and has_question_word(rest)):
-            waiting += own
+            pending += clause_names
         else:
-            named = len(own) == 1 and not waiting and not comparing
-            text = clause.replace(_NAME_MARK, own[0]) if named else rest
+            named = len(clause_names) == 1 and not pending and not comparing
+            text = clause.replace(_NAME_MARK, clause_names[0]) if named else rest
             bare = _clean_clause(_strip_trailing_preposition(rest))
-            pieces.append(Clause(_clean_clause(_strip_trailing_preposition(text)), waiting + own, bare))
-            waiting = []
+            pieces.append(Clause(_clean_clause(_strip_trailing_preposition(text)), pending + clause_names, bare))
+            pending = []
     if comparing:
-        every = [name for _, _, name in names]
-        pieces = [Clause(piece.text_without_names, every, piece.text_without_names) for piece in pieces]
-        waiting = waiting if pieces else every
-    return _share_subjects(pieces, waiting)
+        all_names = [name for _, _, name in names]
+        pieces = [Clause(piece.text_without_names, all_names, piece.text_without_names) for piece in pieces]
+        pending = pending if pieces else all_names
+    return _share_subjects(pieces, pending)
 
 
 def _mask_names(question: str, names: list[tuple[int, int, str]]) -> tuple[str, list[list[str]]]:
-    """The question with a mark for each name, or for several that stand side by side; and those names."""
+    """Replace each name, or names in a row, by a mark. Return the text and each mark's names."""
     masked, at = "", 0
     for start, end, _ in names:
         masked += question[at:start] + _NAME_MARK
@@ -389,26 +394,26 @@ def _mask_names(question: str, names: list[tuple[int, int, str]]) -> tuple[str, 
     queue = [name for _, _, name in names]
     groups: list[list[str]] = []
     at = 0
-    out = ""
-    for found in re.finditer(f"{_NAME_SEQUENCE.pattern}|{_NAME_MARK}", masked, re.I):
-        count = found[0].count(_NAME_MARK)
+    merged = ""
+    for mark in re.finditer(f"{_NAME_SEQUENCE.pattern}|{_NAME_MARK}", masked, re.I):
+        count = mark[0].count(_NAME_MARK)
         groups.append(queue[:count])
         queue = queue[count:]
-        out += masked[at : found.start()] + _NAME_MARK
-        at = found.end()
-    return out + masked[at:], groups
+        merged += masked[at : mark.start()] + _NAME_MARK
+        at = mark.end()
+    return merged + masked[at:], groups
 
 
 def _strip_trailing_preposition(text: str) -> str:
-    """What is left of a clause without its names, less the word that led to them."""
+    """Remove the preposition that preceded a removed name at the end of a clause."""
     return re.sub(r"\s+(?:of|in|at|to|from|for|the|’s|'s)(?:\s+the)?\s*$", "", text.strip(), flags=re.I)
 
 
 def _share_subjects(clauses: list[Clause], pending_names: list[str]) -> list[Clause]:
-    """Clauses without a name of their own are about the last named, else the next named."""
+    """Give clauses without a name the subjects of the last clause with one, else of the next."""
     if not clauses:
         return [Clause("", [name]) for name in dict.fromkeys(pending_names)]
-    if pending_names:  # the question ends with names: … of A and B
+    if pending_names:  # the question ends with names: "… of A and B"
         clauses[-1].subjects += pending_names
     last: list[str] = []
     for piece in clauses:

@@ -1,9 +1,9 @@
-"""Finds the sentences that speak to a part of a question. They are quoted as they stand.
+"""Selection of the sentences that answer a part of a question. They are quoted verbatim.
 
-Each sentence of what was found has a probability that it answers the part: a logistic regression over
-few numbers, none of which knows a topic (`features`), with weights of `data/quotes.json` that
-`tests/yardsticks/fit_quotes.py` has fitted. Where the subject is a name, a sentence counts only if the
-name is in it, in the titles above it, or in the text around it.
+Each sentence of the findings gets a probability that it answers the part: a logistic regression on
+few topic-independent features (`compute_features`), with the weights of `data/quotes.json`, fitted
+by `tests/yardsticks/fit_quotes.py`. If the subject is a name, a sentence counts only if the name is
+in it, in the titles above it, or in the text around it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,24 @@ from research.core.text.sentences import join_lines, split_sentences
 from research.core.text.tokenizer import STOP_WORDS, has_han, tokenize
 
 MAX_QUOTES = 3
-MAX_LISTED_QUOTES = 8  # where a question asks for several things
-LIST_RANK_FACTOR = 0.4  # of the weight of a passage's rank that then counts: they stand in many documents
-LIST_MIN_SHARE = 0.3  # the share of the best chance that each further one then has
-MAX_SENTENCE_CHARS = 400  # characters
-HAN_CHARACTER_WEIGHT = 0.7  # what one Han character weighs beside a pair of them
-NAME_WEIGHT = 2.0  # what the name weighs beside a word
-MAX_LIST_ITEMS = 12  # of a list that a quoted sentence leads to
-MAX_RANK = 10  # passages of a search, behind which it makes no difference
-DUPLICATE_OVERLAP = 0.7  # of the shorter sentence's words that another has: then the two say the same
+MAX_LISTED_QUOTES = 8  # for a question that asks for several things
+LIST_RANK_FACTOR = 0.4  # reduces the weight of a rank, as list items are in many documents
+LIST_MIN_SHARE = 0.3  # share of the best probability that each item needs
+MAX_SENTENCE_CHARS = 400  # longer sentences are not quoted
+HAN_CHARACTER_WEIGHT = 0.7  # of a single Han character; a pair weighs 1
+NAME_WEIGHT = 2.0  # a word weighs 1
+MAX_LIST_ITEMS = 12  # of a list that follows a quoted sentence
+MAX_RANK = 10  # later passages of a search count as this rank
+DUPLICATE_OVERLAP = 0.7  # share of the shorter sentence's words in a duplicate
 _cached_tokens = lru_cache(20_000)(lambda text: tuple(tokenize(text)))
 
 
 class QuoteWeights(Record):
-    """What a feature adds to the log odds, the probability from which a sentence is quoted, and the
-    share of the best one's that it must have."""
+    """The fitted model of quote selection.
+
+    `weights` are added to the log odds by feature. A sentence is quoted from probability `quoted`
+    on, if it also reaches the share `beside` of the best sentence's probability.
+    """
 
     about: str
     weights: Mapping[str, float]
@@ -55,7 +58,7 @@ def load_weights() -> QuoteWeights:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage, in one line: `start` and `end` are offsets into the passage's text."""
+    """A sentence of a passage on one line; `start` and `end` are offsets into its text."""
 
     evidence_id: str
     passage_id: str
@@ -63,12 +66,15 @@ class Quote:
     start: int
     end: int
     score: float
-    is_generated: bool = False  # by rules, of the source's data
+    is_generated: bool = False  # by rules from the source's data
 
 
 class Term(NamedTuple):
-    """A thing that a part asks for: its forms, each a set of units, what it weighs beside others, and
-    whether it can stand in Chinese and in other texts."""
+    """A thing that a part asks for.
+
+    Each of its `forms` is a set of units. `weight` is relative to other terms; `can_be_han` and
+    `can_be_latin` state whether it can occur in Chinese and in other texts.
+    """
 
     forms: frozenset[frozenset[str]]
     weight: float
@@ -77,37 +83,37 @@ class Term(NamedTuple):
     kind: Literal["word", "character", "name"] = "word"
 
     def is_in(self, candidate: Candidate) -> bool:
-        """Whether a sentence has it; of a name, it may be in the titles, too."""
+        """Return whether a sentence contains the term; a name may also be in the titles."""
         present = candidate.units_with_titles if self.kind == "name" else candidate.units
         return any(form <= present for form in self.forms)
 
 
 class Candidate(NamedTuple):
-    """A sentence that may be quoted, and what its score is made of."""
+    """A sentence that may be quoted, and the basis of its score."""
 
     evidence: Evidence
     passage: Passage
     text: str
     start: int
     end: int
-    rank: int  # of its passage in the search that found it
-    units: frozenset[str]  # its units
-    units_with_titles: frozenset[str]  # those of its titles too
+    rank: int  # of the passage in its search, from 0
+    units: frozenset[str]  # of the sentence
+    units_with_titles: frozenset[str]  # of the sentence and its titles
 
 
 @lru_cache(50_000)
 def text_units(text: str) -> frozenset[str]:
-    """Words by their stems, numbers, Han characters and pairs of neighbouring Han characters."""
-    found = tokenize_text(text)
-    out = set(found.tokens)
+    """Return word stems, numbers, Han characters and pairs of adjacent Han characters."""
+    tokenized = tokenize_text(text)
+    units = set(tokenized.tokens)
     for (a, at), (b, then) in zip(
-        zip(found.tokens, found.token_starts, strict=True),
-        zip(found.tokens[1:], found.token_starts[1:], strict=True),
+        zip(tokenized.tokens, tokenized.token_starts, strict=True),
+        zip(tokenized.tokens[1:], tokenized.token_starts[1:], strict=True),
         strict=False,
     ):
         if then == at + 1 and has_han(a) and has_han(b):
-            out.add(a + b)
-    return frozenset(out)
+            units.add(a + b)
+    return frozenset(units)
 
 
 @cache
@@ -116,12 +122,12 @@ def _answer_patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], 
 
 
 def answer_pattern(question: str) -> re.Pattern[str] | None:
-    """How a sentence looks that answers a question; None if that cannot be told."""
-    asked = to_simplified(question).lower()
-    return next((has for ask, has in _answer_patterns() if ask.search(asked)), None)
+    """Return the pattern of sentences that answer a question; None if there is none."""
+    folded = to_simplified(question).lower()
+    return next((has for ask, has in _answer_patterns() if ask.search(folded)), None)
 
 
-# 4A, G7, C919: digits with a capital letter.
+# Designations such as 4A, G7 and C919: digits with a capital letter.
 _DESIGNATION = re.compile(r"(?<![0-9A-Za-z])(?=[0-9A-Za-z]*[0-9])(?=[0-9A-Za-z]*[A-Z])[0-9A-Za-z]+")
 _LIST_REQUEST = re.compile(
     r"哪些|哪几|都有[谁啥什]|有什么|列出|列举|\b(?:list|name) (?:the|all|every)\b|\bwhat are\b"
@@ -130,37 +136,39 @@ _LIST_REQUEST = re.compile(
 
 
 def is_list_request(text: str) -> bool:
-    """Whether a question asks for several things (哪些, which sights)."""
+    """Return whether a question asks for several things (哪些, which sights)."""
     return _LIST_REQUEST.search(to_simplified(text).lower()) is not None
 
 
 def has_question_word(text: str) -> bool:
-    """Whether a text has a word that asks."""
+    """Return whether a text has a question word."""
     text = to_simplified(text).lower()
     return any(ask.search(text) for ask, _ in _answer_patterns())
 
 
 def extract_terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
-    """What a part asks for: its units without the words that ask, the concepts it names, and the thing
-    that has these names."""
+    """Return the terms of a part: its units without question words, its concepts, and its subject.
+
+    The subject is the thing with the given names.
+    """
     text = to_simplified(part).lower()
     for name in filter(None, (to_simplified(name).lower() for name in names)):
         text = text.replace(name, " ")
     han = has_han(text)
-    named = [match for match in find_concepts(text) if not match.is_question_word]
-    for match in reversed(named):  # the concept stands for its word
+    concepts = [match for match in find_concepts(text) if not match.is_question_word]
+    for match in reversed(concepts):  # the concept replaces its words
         text = f"{text[: match.start]} {text[match.end :]}"
     for ask, _ in _answer_patterns():
         text = ask.sub(" ", text)
     content = tokenize_text(text).content_tokens if not han else ()
-    own = [
+    units = [
         unit
         for unit in sorted(text_units(text))
         if (han and not any(word in STOP_WORDS for word in (unit, *unit)))
         or unit in content
         or (unit.isdigit() and len(unit) > 1)
     ]
-    out = [
+    terms = [
         Term(
             frozenset({frozenset({unit})}),
             HAN_CHARACTER_WEIGHT if has_han(unit) and len(unit) == 1 else 1.0,
@@ -168,92 +176,98 @@ def extract_terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
             not has_han(unit),
             "character" if has_han(unit) and len(unit) == 1 else "word",
         )
-        for unit in own
+        for unit in units
     ]
-    if called := frozenset(filter(None, (_word_units(name) for name in names))):
-        out.append(Term(called, NAME_WEIGHT, True, True, "name"))
-    for concept in dict.fromkeys(match.concept for match in named):
+    if name_forms := frozenset(filter(None, (_word_units(name) for name in names))):
+        terms.append(Term(name_forms, NAME_WEIGHT, True, True, "name"))
+    for concept in dict.fromkeys(match.concept for match in concepts):
         forms = frozenset(_word_units(word) for word in (*concept.zh, *concept.en))
-        out.append(Term(forms, 1.0, True, True))
-    return tuple(out)
+        terms.append(Term(forms, 1.0, True, True))
+    return tuple(terms)
 
 
 @lru_cache(10_000)
 def _word_units(word: str) -> frozenset[str]:
-    """The units that a word needs: of Chinese its pairs of characters."""
-    found = text_units(word)
-    pairs = frozenset(unit for unit in found if len(unit) > 1 or not has_han(unit))
-    return pairs or found
+    """Return the units that stand for a word: of a Chinese word, its pairs of characters."""
+    units = text_units(word)
+    pairs = frozenset(unit for unit in units if len(unit) > 1 or not has_han(unit))
+    return pairs or units
 
 
 def find_candidates(findings: Iterable[Finding]) -> list[Candidate]:
-    """Every sentence that may be quoted, once."""
-    out: dict[str, Candidate] = {}
+    """Return every sentence that may be quoted, once."""
+    candidates: dict[str, Candidate] = {}
     for rank, evidence, passage in _unique_passages(findings):
         spans = split_sentences(passage.text)
         lines = [join_lines(passage.text[start:end]) for start, end in spans]
         titles = text_units(f"{evidence.title}\n{passage.title}\n{passage.heading}")
         for (start, end), line in zip(spans, lines, strict=True):
-            if line not in out and _is_quotable(line):
-                own = text_units(line)
-                out[line] = Candidate(evidence, passage, line, start, end, rank, own, own | titles)
-    return list(out.values())
+            if line not in candidates and _is_quotable(line):
+                units = text_units(line)
+                candidates[line] = Candidate(evidence, passage, line, start, end, rank, units, units | titles)
+    return list(candidates.values())
 
 
 def _unique_passages(findings: Iterable[Finding]) -> Iterator[tuple[int, Evidence, Passage]]:
-    seen: dict[tuple[str, str], int] = {}
-    found: dict[tuple[str, str], tuple[Evidence, Passage]] = {}
+    best_ranks: dict[tuple[str, str], int] = {}
+    passages: dict[tuple[str, str], tuple[Evidence, Passage]] = {}
     for finding in findings:
-        every = [(e, p) for e in finding.evidence for p in e.passages]
-        for rank, (evidence, passage) in enumerate(every):
+        ranked = [(e, p) for e in finding.evidence for p in e.passages]
+        for rank, (evidence, passage) in enumerate(ranked):
             key = evidence.id, passage.id
-            found.setdefault(key, (evidence, passage))
-            seen[key] = min(rank, seen.get(key, rank))
-    for key, (evidence, passage) in found.items():
-        yield seen[key], evidence, passage
+            passages.setdefault(key, (evidence, passage))
+            best_ranks[key] = min(rank, best_ranks.get(key, rank))
+    for key, (evidence, passage) in passages.items():
+        yield best_ranks[key], evidence, passage
 
 
 def _is_quotable(sentence: str) -> bool:
-    least = 6 if has_han(sentence) else 20
-    return least <= len(sentence) <= MAX_SENTENCE_CHARS and re.search(r"\w", sentence) is not None
+    min_length = 6 if has_han(sentence) else 20
+    return min_length <= len(sentence) <= MAX_SENTENCE_CHARS and re.search(r"\w", sentence) is not None
 
 
 def compute_features(
     terms: Sequence[Term], pattern: re.Pattern[str] | None, candidates: Sequence[Candidate]
 ) -> list[dict[str, float]]:
-    """For each candidate:
+    """Return the features of each candidate.
 
-    - `said`: of what the part asks for and some candidate has, the share that the sentence has; a term
-      weighs the more the fewer candidates have it;
-    - `looks`: 1 if it looks like an answer to such a question, -1 if not, 0 where that cannot be told;
-    - `rank`: 0 for the first passage of a search, 1 for the tenth and all behind it.
+    - `said`: the share of the terms found in any candidate that the sentence has; a term weighs the
+      more, the fewer candidates have it;
+    - `looks`: 1 if it has the form of an answer to the question, -1 if not, 0 if there is no form;
+    - `rank`: 0 for the first passage of a search, 1 for the eleventh and all later ones.
 
-    Sentences in Chinese and in other languages are weighed apart, each by the terms that can stand there.
+    Chinese and other sentences are weighed separately, each by the terms that can occur there.
     """
-    weighed = {han: _weigh_terms(terms, candidates, han) for han in {has_han(one.text) for one in candidates}}
-    out = []
-    for one in candidates:
-        out.append(
+    terms_by_script = {
+        han: _weigh_terms(terms, candidates, han) for han in {has_han(candidate.text) for candidate in candidates}
+    }
+    features = []
+    for candidate in candidates:
+        features.append(
             {
-                "said": _covered_share(weighed[has_han(one.text)], one),
-                "looks": 0.0 if pattern is None else 1.0 if pattern.search(_fold(one.text)) else -1.0,
-                "rank": min(one.rank, MAX_RANK) / MAX_RANK,
+                "said": _covered_share(terms_by_script[has_han(candidate.text)], candidate),
+                "looks": 0.0 if pattern is None else 1.0 if pattern.search(_fold(candidate.text)) else -1.0,
+                "rank": min(candidate.rank, MAX_RANK) / MAX_RANK,
             }
         )
-    return out
+    return features
 
 
 def _weigh_terms(terms: Sequence[Term], candidates: Sequence[Candidate], is_han: bool) -> list[tuple[Term, float]]:
-    """What a part asks for that sentences of a script have, with its weights."""
-    own = [one for one in candidates if has_han(one.text) is is_han]
-    fit = [term for term in terms if (term.can_be_han if is_han else term.can_be_latin)]
-    held = [sum(term.is_in(one) for one in own) for term in fit]
-    return [(term, term.weight * math.log((len(own) + 1) / (n + 0.5))) for term, n in zip(fit, held, strict=True) if n]
+    """Return the terms that occur in the sentences of a script, with their weights."""
+    sentences = [candidate for candidate in candidates if has_han(candidate.text) is is_han]
+    possible = [term for term in terms if (term.can_be_han if is_han else term.can_be_latin)]
+    counts = [sum(term.is_in(candidate) for candidate in sentences) for term in possible]
+    return [
+        (term, term.weight * math.log((len(sentences) + 1) / (n + 0.5)))
+        for term, n in zip(possible, counts, strict=True)
+        if n
+    ]
 
 
 def _covered_share(weighted_terms: Sequence[tuple[Term, float]], candidate: Candidate) -> float:
-    whole = sum(weight for _, weight in weighted_terms)
-    return sum(w for term, w in weighted_terms if term.is_in(candidate)) / whole if whole else 0.0
+    total = sum(weight for _, weight in weighted_terms)
+    return sum(w for term, w in weighted_terms if term.is_in(candidate)) / total if total else 0.0
 
 
 @lru_cache(20_000)
@@ -264,87 +278,108 @@ def _fold(text: str) -> str:
 def candidates_with_features(
     part: str, names: Sequence[str], must_name_subject: bool, findings: Iterable[Finding]
 ) -> list[tuple[Candidate, dict[str, float]]]:
-    """The sentences that may speak to a part, with their features; one more, `lost`, is the share of what
-    is asked for that none of them has. Where the subject is a name, that says it: there `lost` is 0."""
-    about = _SubjectFilter(names) if must_name_subject else None
-    found = [one for one in find_candidates(findings) if about is None or about.is_about(one)]
-    asked, look = extract_terms(part, names if must_name_subject else ()), answer_pattern(part)
-    words = [term for term in asked if term.kind == "word"]
-    called = [term for term in asked if term.kind == "name"]
-    if words:  # a name alone answers nothing, nor does a character of a word
-        found = [
-            one
-            for one in found
-            if any(term.is_in(one) for term in words)
+    """Return the sentences that may answer a part, with their features.
+
+    The additional feature `lost` is the share of the terms that no sentence has. If the subject is
+    a name, all sentences are about it, and `lost` is 0.
+    """
+    subject_filter = _SubjectFilter(names) if must_name_subject else None
+    matches = [
+        candidate
+        for candidate in find_candidates(findings)
+        if subject_filter is None or subject_filter.is_about(candidate)
+    ]
+    terms, pattern = extract_terms(part, names if must_name_subject else ()), answer_pattern(part)
+    words = [term for term in terms if term.kind == "word"]
+    name_terms = [term for term in terms if term.kind == "name"]
+    if words:  # neither a name nor a character of a word is an answer
+        matches = [
+            candidate
+            for candidate in matches
+            if any(term.is_in(candidate) for term in words)
             or (
-                look is not None
-                and look.search(_fold(one.text))
-                and any(form <= one.units for term in called for form in term.forms)
+                pattern is not None
+                and pattern.search(_fold(candidate.text))
+                and any(form <= candidate.units for term in name_terms for form in term.forms)
             )
         ]
-    lost = 0.0 if must_name_subject else _uncovered_share(asked, found)
+    uncovered = 0.0 if must_name_subject else _uncovered_share(terms, matches)
     return [
-        (one, values | {"lost": lost}) for one, values in zip(found, compute_features(asked, look, found), strict=True)
+        (candidate, values | {"lost": uncovered})
+        for candidate, values in zip(matches, compute_features(terms, pattern, matches), strict=True)
     ]
 
 
 def _uncovered_share(terms: Sequence[Term], candidates: Sequence[Candidate]) -> float:
-    """The share of what is asked for that no candidate has."""
-    whole = sum(term.weight for term in terms)
-    return sum(t.weight for t in terms if not any(t.is_in(one) for one in candidates)) / whole if whole else 0.0
+    """Return the weighted share of the terms that no candidate has."""
+    total = sum(term.weight for term in terms)
+    return (
+        sum(t.weight for t in terms if not any(t.is_in(candidate) for candidate in candidates)) / total
+        if total
+        else 0.0
+    )
 
 
 def select_quotes(
     part: str, names: Sequence[str], must_name_subject: bool, findings: Sequence[Finding]
 ) -> tuple[Quote, ...]:
-    """The best sentences for a part, best first, at most `QUOTES`, or `LISTED` where it asks for several
-    things; none if nothing speaks to it. Each source that was searched has its say, also where another one
-    says the same. A sentence that leads to a list (… in these steps:) is quoted with the items of it."""
-    fitted = load_weights()
-    most, beside, rank = MAX_QUOTES, fitted.beside, 1.0
+    """Return the best sentences for a part, the best first.
+
+    There are at most `MAX_QUOTES`, or `MAX_LISTED_QUOTES` if the part asks for several things; none
+    if no sentence answers it. Each searched source gets a quote, even one that repeats another
+    source. A sentence that leads to a list (… in these steps:) is followed by its items.
+    """
+    model = load_weights()
+    max_quotes, min_share, rank_factor = MAX_QUOTES, model.beside, 1.0
     if is_list_request(part):
-        most, beside, rank = MAX_LISTED_QUOTES, LIST_MIN_SHARE, LIST_RANK_FACTOR
-    source = {e.id: f.task.source for f in reversed(findings) for e in f.evidence}
+        max_quotes, min_share, rank_factor = MAX_LISTED_QUOTES, LIST_MIN_SHARE, LIST_RANK_FACTOR
+    source_by_id = {e.id: f.task.source for f in reversed(findings) for e in f.evidence}
     scored: list[_ScoredQuote] = []
-    for one, values in candidates_with_features(part, names, must_name_subject, findings):
-        values = values | {"rank": values["rank"] * rank}
-        odds = fitted.bias + sum(weight * values[n] for n, weight in fitted.weights.items())
-        chance = 1 / (1 + math.exp(-odds))
-        if chance >= fitted.quoted and values["said"]:
+    for candidate, values in candidates_with_features(part, names, must_name_subject, findings):
+        values = values | {"rank": values["rank"] * rank_factor}
+        odds = model.bias + sum(weight * values[n] for n, weight in model.weights.items())
+        probability = 1 / (1 + math.exp(-odds))
+        if probability >= model.quoted and values["said"]:
             quote = Quote(
-                one.evidence.id,
-                one.passage.id,
-                one.text,
-                one.start,
-                one.end,
-                chance,
-                one.passage.made,
+                candidate.evidence.id,
+                candidate.passage.id,
+                candidate.text,
+                candidate.start,
+                candidate.end,
+                probability,
+                candidate.passage.made,
             )
-            scored.append(_ScoredQuote(quote, frozenset(_cached_tokens(one.text)), source.get(one.evidence.id, "")))
+            scored.append(
+                _ScoredQuote(
+                    quote, frozenset(_cached_tokens(candidate.text)), source_by_id.get(candidate.evidence.id, "")
+                )
+            )
     scored.sort(key=lambda said: -said.quote.score)
     passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
-    out: dict[tuple[str, str, int], Quote] = {}
-    for best in _select_diverse(scored, beside, most):
+    quotes: dict[tuple[str, str, int], Quote] = {}
+    for best in _select_diverse(scored, min_share, max_quotes):
         for quoted in (best, *_list_items(best, passages[best.evidence_id, best.passage_id].text)):
-            out.setdefault((quoted.evidence_id, quoted.passage_id, quoted.start), quoted)
-    return tuple(out.values())
+            quotes.setdefault((quoted.evidence_id, quoted.passage_id, quoted.start), quoted)
+    return tuple(quotes.values())
 
 
 def is_answered(part: str, names: Sequence[str], must_name_subject: bool, quotes: Sequence[Quote]) -> bool:
-    """Tell whether some quotes have what a part asks for, and not its subject alone: one of its words,
-    and each of its designations, such as 4A. What could not stand in their script is not missed."""
+    """Return whether quotes contain one of a part's words and each of its designations, such as 4A.
+
+    The subject does not count. Words that cannot occur in the quotes' scripts are not required.
+    """
     text = " ".join(_fold(quote.text) for quote in quotes)
     for designation in _DESIGNATION.findall(part):
         if not re.search(rf"(?<![0-9a-z]){designation.lower()}(?![0-9a-z])", text):
             return False
-    asked = [term for term in extract_terms(part, names if must_name_subject else ()) if term.kind == "word"]
-    told = [(has_han(quote.text), text_units(quote.text)) for quote in quotes]
-    fit = [term for term in asked if any(term.can_be_han if han else term.can_be_latin for han, _ in told)]
-    return not fit or any(form <= has for term in fit for form in term.forms for _, has in told)
+    words = [term for term in extract_terms(part, names if must_name_subject else ()) if term.kind == "word"]
+    quote_units = [(has_han(quote.text), text_units(quote.text)) for quote in quotes]
+    possible = [term for term in words if any(term.can_be_han if han else term.can_be_latin for han, _ in quote_units)]
+    return not possible or any(form <= has for term in possible for form in term.forms for _, has in quote_units)
 
 
 def _list_items(lead: Quote, text: str) -> Iterator[Quote]:
-    """The lines that follow a sentence which ends in a colon, up to an empty one."""
+    """Yield the lines that follow a sentence ending in a colon, up to an empty line."""
     if not lead.text.endswith((":", "：")):
         return
     at = lead.end
@@ -352,13 +387,15 @@ def _list_items(lead: Quote, text: str) -> Iterator[Quote]:
         if line.start() != at - lead.end:
             return
         start, at = lead.end + line.start(1), lead.end + line.end(1)
-        told = join_lines(text[start:at])
-        yield Quote(lead.evidence_id, lead.passage_id, told, start, at, lead.score)
+        item = join_lines(text[start:at])
+        yield Quote(lead.evidence_id, lead.passage_id, item, start, at, lead.score)
 
 
 class _SubjectFilter:
-    """Whether sentences are about something with these names: it stands in the sentence, in its titles,
-    in its passage or in the opening of its document."""
+    """A filter for sentences about a thing with the given names.
+
+    One of the names must occur in the sentence's titles, its passage or its document's opening.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._forms = [frozenset(_cached_tokens(name)) for name in names if _cached_tokens(name)]
@@ -375,7 +412,7 @@ class _SubjectFilter:
 
 
 class _ScoredQuote(NamedTuple):
-    """A sentence that may be quoted, its words, and the source that found it."""
+    """A quote, its words, and the source that found it."""
 
     quote: Quote
     words: frozenset[str]
@@ -383,17 +420,20 @@ class _ScoredQuote(NamedTuple):
 
 
 def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes: int) -> list[Quote]:
-    """The best of each source first, as far as there is room, then those near the best that say something
-    else than the others of their source; the best first."""
+    """Return the best quotes, the best first: the top one of each source, as far as the limit
+    allows.
+
+    Then come quotes near the best, unless they repeat another quote of their source.
+    """
     if not ranked:
         return []
-    leading = {said.source: said for said in reversed(ranked)}
-    picked = sorted(leading.values(), key=lambda said: -said.quote.score)[:max_quotes]
+    best_by_source = {said.source: said for said in reversed(ranked)}
+    picked = sorted(best_by_source.values(), key=lambda said: -said.quote.score)[:max_quotes]
     for said in ranked:
         if len(picked) == max_quotes or said.quote.score < min_share * ranked[0].quote.score:
             break
-        own = [other.words for other in picked if other.source == said.source]
-        if all(_word_overlap(said.words, words) < DUPLICATE_OVERLAP for words in own):
+        same_source = [other.words for other in picked if other.source == said.source]
+        if all(_word_overlap(said.words, words) < DUPLICATE_OVERLAP for words in same_source):
             picked.append(said)
     return [said.quote for said in sorted(picked, key=lambda said: -said.quote.score)]
 

@@ -1,1 +1,1 @@
-"""The reasoner that asks a chat model, and its prompts."""
+"""The reasoner that calls chat models, and its prompts."""

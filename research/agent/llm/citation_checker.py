@@ -1,7 +1,7 @@
-"""The model that judges sentences of an answer, and rewrites those without support.
+"""The citation checker that judges sentences of an answer with a model, and rewrites them.
 
-A ruling that rests on a quote counts only if that quote stands in a passage that the sentence cites;
-without it the rules' own judgement stands.
+A ruling that needs a quote counts only if the quote occurs in a passage that the sentence cites;
+else the judgement of the rules stands.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from research.core.records import (
 from research.core.text.tokenizer import find_quote, normalise_quote
 from research.models.chat import Chat
 
-MAX_REASON_CHARS = 200  # characters that are kept
-MIN_QUOTE_CHARS = 4  # characters of a quote
+MAX_REASON_CHARS = 200  # longer reasons are cut
+MIN_QUOTE_CHARS = 4  # shorter quotes are ignored
 
 
 _T = TypeVar("_T", bound=BaseModel)
@@ -61,7 +61,7 @@ class _RewritesOutput(_ModelOutput):
 
 
 class ModelCitationChecker:
-    """Asks the model that is set for it; `reports` are the models of reports, where they are others."""
+    """Judges with the model that is set for it; `reports` provides the models of reports."""
 
     def __init__(self, default: ModelReasoner | None, reports: ModelReasoner | None, *, can_judge: bool = True) -> None:
         self._default, self._reports = default, reports
@@ -70,14 +70,14 @@ class ModelCitationChecker:
     def author(self, options: RunOptions) -> str:
         try:
             chat = self._check_chat(options)
-        except ServiceError:  # which is told when it is asked
+        except ServiceError:  # the error is raised again, and reported, by the call
             return ""
         return str(chat.spec)
 
     def is_single_claim_only(self, options: RunOptions) -> bool:
         try:
             return is_yes_no_model(self._check_chat(options).spec)
-        except ServiceError:  # which is told when it is asked
+        except ServiceError:  # the error is raised again, and reported, by the call
             return False
 
     def is_available(self, options: RunOptions) -> bool:
@@ -90,37 +90,37 @@ class ModelCitationChecker:
             chat = self._check_chat(options)
             if is_yes_no_model(chat.spec):
                 return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
-            made = await chat.ask_json(
+            output = await chat.ask_json(
                 lambda room: prompts.check_prompt(question, claims, room),
                 prompts.check_schema(len(claims)),
                 _VerdictsOutput,
                 "check",
                 emit,
             )
-        except ServiceError as trouble:
-            return ModelVerdicts(failures=(trouble.to_failure("check"),))
+        except ServiceError as error:
+            return ModelVerdicts(failures=(error.to_failure("check"),))
         rows: dict[int, _VerdictOutput] = {}
-        for row in _parse_rows(made.rulings, _VerdictOutput):
+        for row in _parse_rows(output.rulings, _VerdictOutput):
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
-        found = tuple(item for item in judged if item)
-        return ModelVerdicts(rulings=found, failures=() if rows else (_no_judgement_failure(chat),))
+        verdicts = tuple(item for item in judged if item)
+        return ModelVerdicts(rulings=verdicts, failures=() if rows else (_no_judgement_failure(chat),))
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> RewrittenSentences:
         try:
             chat = self._require_reasoner(options).rewrite_chat(options)
-            made = await chat.ask_json(
+            output = await chat.ask_json(
                 lambda room: prompts.rewrite_prompt(claims, room),
                 prompts.rewrite_schema(len(claims)),
                 _RewritesOutput,
                 "check",
                 emit,
             )
-        except ServiceError as trouble:
-            return RewrittenSentences(failures=(trouble.to_failure("check"),))
-        rows = {row.number: " ".join(row.text.split()) for row in _parse_rows(made.rewritten, _RewriteOutput)}
+        except ServiceError as error:
+            return RewrittenSentences(failures=(error.to_failure("check"),))
+        rows = {row.number: " ".join(row.text.split()) for row in _parse_rows(output.rewritten, _RewriteOutput)}
         return RewrittenSentences(
             texts=tuple(
                 (claim.key, rows[n][: prompts.MAX_SENTENCE_CHARS]) for n, claim in enumerate(claims, 1) if rows.get(n)
@@ -134,7 +134,11 @@ class ModelCitationChecker:
         return self._require_reasoner(options).check_chat(options)
 
     def _require_reasoner(self, options: RunOptions) -> ModelReasoner:
-        """Raises Trouble if there is no model that could be asked."""
+        """Return the models of a run.
+
+        Raises:
+            ServiceError: there is no model with a key.
+        """
         models = self._reasoner_for(options)
         if models is None:
             raise ServiceError("no key")
@@ -146,25 +150,25 @@ def _no_judgement_failure(chat: Chat) -> Failure:
 
 
 def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Those rows that can be read; what is spoilt costs itself only."""
-    out = []
+    """Parse rows of a model's output; an invalid row does not affect the others."""
+    parsed = []
     for row in rows:
         try:
-            out.append(output_type.model_validate(row))
+            parsed.append(output_type.model_validate(row))
         except ValidationError:
             continue
-    return out
+    return parsed
 
 
 def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:
-    """A ruling with the place of its quote; none if it needs a quote and has none."""
+    """Return a verdict with the position of its quote; None if it needs a quote and has none."""
     reason = " ".join(output.reason.split())[:MAX_REASON_CHARS]
     if output.verdict == "absent":
         return ModelVerdict(key=claim.key, verdict=output.verdict, reason=reason)
     for evidence, passage, _ in claim.passages:
-        long = len(normalise_quote(output.quote)) >= MIN_QUOTE_CHARS
-        if long and (place := find_quote(output.quote, passage.text)):
-            start, end = place
+        is_long_enough = len(normalise_quote(output.quote)) >= MIN_QUOTE_CHARS
+        if is_long_enough and (span := find_quote(output.quote, passage.text)):
+            start, end = span
             return ModelVerdict(
                 key=claim.key,
                 verdict=output.verdict,

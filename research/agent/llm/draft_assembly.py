@@ -1,5 +1,6 @@
-"""What becomes of a model's text: an answer with all that has to be said about it, or what stands in
-for one that could not be written. Asks no model.
+"""Drafts built from a model's text with the necessary notices, or in place of a missing text.
+
+This module calls no model.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from research.core.i18n import message, translator
 from research.core.records import ASKS_BACK, Draft, Failure, Finding, Language, Reflection, Span
 from research.models.chat import ModelReply
 
-QUOTES_PER_QUERY = 4  # passages a query that stand in for an answer
-MAX_NAMED_SOURCES = 5  # sources that are named of those left out
-MAX_TITLE_CHARS = 60  # characters of the title of one
+QUOTES_PER_QUERY = 4  # passages of a query that replace an answer
+MAX_NAMED_SOURCES = 5  # in the notice on omitted sources
+MAX_TITLE_CHARS = 60  # longer titles are cut
 
 
 _OUTPUT_LIMIT_FAILURE = Failure(stage="write", reason="cut off", message="the model reached its output limit")
@@ -30,19 +31,19 @@ def build_draft(
     listing: MaterialListing,
     author: str,
 ) -> Draft:
-    """A model's text, with what has to be said about it."""
-    end = describe_ending(reply, language)
-    spans += end.spans
+    """Build a draft from a model's text, with notices on its ending, gaps and omitted material."""
+    ending = describe_ending(reply, language)
+    spans += ending.spans
     if not any(span.cites for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", language)))
         spans += _quote_spans(findings)
-    last = reflections[-1] if reflections else None
-    if last and not last.sufficient and last.gap and not last.follow_ups:
-        text = message("draft.gap", language, what="; ".join(last.gap))
+    last_reflection = reflections[-1] if reflections else None
+    if last_reflection and not last_reflection.sufficient and last_reflection.gap and not last_reflection.follow_ups:
+        text = message("draft.gap", language, what="; ".join(last_reflection.gap))
         spans.append(Span(kind="missing", text=text))
     spans += _unattributed_spans(language, findings)
     spans += omission_notices(listing, author, language)
-    failures = list(end.failures)
+    failures = list(ending.failures)
     if listing.omitted_sources or listing.shortened_sources:
         failures.append(
             Failure(
@@ -53,32 +54,32 @@ def build_draft(
                 f"{listing.shortened_count} were shortened",
             )
         )
-    return Draft(spans=tuple(spans), author=author, failures=tuple(failures), unwritten=end.unwritten)
+    return Draft(spans=tuple(spans), author=author, failures=tuple(failures), unwritten=ending.unwritten)
 
 
 def omission_notices(listing: MaterialListing, author: str, language: Language) -> tuple[Span, ...]:
-    """Which sources a model was not shown, or not whole, for want of room; nothing if there are none."""
+    """Return a notice on sources that the prompt omitted or shortened, if there are any."""
 
-    say = translator(language, "draft.")
-    every = f"{listing.source_count:,}"
-    said = []
-    if left := len(listing.omitted_sources):
+    translate = translator(language, "draft.")
+    total = f"{listing.source_count:,}"
+    texts = []
+    if omitted := len(listing.omitted_sources):
         titles = [" ".join(item.title.split()) or item.publisher for item in listing.omitted_sources]
         names = "; ".join(title[:MAX_TITLE_CHARS] for title in titles[:MAX_NAMED_SOURCES])
-        if left > MAX_NAMED_SOURCES:
-            names = say("more", names=names, n=f"{left - MAX_NAMED_SOURCES:,}")
-        said.append(say("missing", n=f"{left:,}", all=every, names=names))
-    if partly := len(listing.shortened_sources):
-        n = f"{partly:,}"
-        said.append(say("others", n=n) if left else say("partly", n=n, all=every))
-    if not said:
+        if omitted > MAX_NAMED_SOURCES:
+            names = translate("more", names=names, n=f"{omitted - MAX_NAMED_SOURCES:,}")
+        texts.append(translate("missing", n=f"{omitted:,}", all=total, names=names))
+    if shortened := len(listing.shortened_sources):
+        n = f"{shortened:,}"
+        texts.append(translate("others", n=n) if omitted else translate("partly", n=n, all=total))
+    if not texts:
         return ()
-    what = message("mark.semicolon", language).join(said)
-    return (Span(kind="notice", text=say("too long", author=author, what=what)),)
+    joined = message("mark.semicolon", language).join(texts)
+    return (Span(kind="notice", text=translate("too long", author=author, what=joined)),)
 
 
 def describe_ending(reply: ModelReply, language: Language) -> Draft:
-    """What there is to say about how a text ended; nothing if it is whole."""
+    """Return a notice and a failure for a text that was cut off; an empty draft if it is whole."""
     if reply.error:
         notice = Span(kind="notice", text=message("draft.broken", language))
         failure = reply.error.to_failure("write")
@@ -90,7 +91,7 @@ def describe_ending(reply: ModelReply, language: Language) -> Draft:
 
 
 def fallback_draft(language: Language, findings: Sequence[Finding], error: ServiceError) -> Draft:
-    """What was found, instead of an answer that could not be written."""
+    """Quote the findings in place of an answer that could not be written."""
     notice = Span(kind="notice", text=message("draft.stand in", language))
     return Draft(
         spans=(notice, *_quote_spans(findings), *_unattributed_spans(language, findings)),
@@ -101,13 +102,13 @@ def fallback_draft(language: Language, findings: Sequence[Finding], error: Servi
 
 
 def quotes_draft(language: Language, findings: Sequence[Finding]) -> Draft:
-    """What was found, where nobody is to write an answer."""
+    """Quote the findings of a run that writes no answer."""
     spans = (*_quote_spans(findings), *_unattributed_spans(language, findings))
     return Draft(spans=spans or no_source_spans(language, findings), author=message("draft.nobody", language))
 
 
 def _quote_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
-    """The first passages of each finding, verbatim, under its query."""
+    """Return the first passages of each finding, verbatim, below its query."""
     spans: list[Span] = []
     for finding in findings:
         first = passage_blocks(finding.evidence)[:QUOTES_PER_QUERY]
@@ -119,32 +120,32 @@ def _quote_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
 
 
 def no_source_spans(language: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
-    """The answer if nothing can be cited: that it is so, and any text that came without sources."""
-    tried = [finding for finding in findings if finding.reason != "left out"]
-    failed = bool(tried) and all(f.reason not in (None, "empty") for f in tried)
-    undone = bool(findings) and not tried
-    back = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
-    spans = [Span(kind="missing", text=text) for text in back]
-    if not back or not all(f.reason in ASKS_BACK for f in findings):
-        why = "left out" if undone else "failed" if failed else "nothing"
-        spans.append(Span(kind="missing", text=message(f"draft.{why}", language)))
+    """Return an answer without citations: a notice, and any text without sources."""
+    searched = [finding for finding in findings if finding.reason != "left out"]
+    has_failed = bool(searched) and all(f.reason not in (None, "empty") for f in searched)
+    is_skipped = bool(findings) and not searched
+    clarifications = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
+    spans = [Span(kind="missing", text=text) for text in clarifications]
+    if not clarifications or not all(f.reason in ASKS_BACK for f in findings):
+        key = "left out" if is_skipped else "failed" if has_failed else "nothing"
+        spans.append(Span(kind="missing", text=message(f"draft.{key}", language)))
     return (*spans, *_unattributed_spans(language, findings))
 
 
 def _unattributed_spans(language: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
-    """Texts of a search model that came without a source for any sentence: kept, and said to be."""
-    loose = [f for f in findings if f.summary and not any(span.cites for span in f.summary)]
+    """Return texts of a search model without any source, marked as such."""
+    unattributed = [f for f in findings if f.summary and not any(span.cites for span in f.summary)]
     spans: list[Span] = []
-    for finding in loose:
-        words = "".join(span.text for span in finding.summary).strip()
-        if words:
+    for finding in unattributed:
+        summary = "".join(span.text for span in finding.summary).strip()
+        if summary:
             spans.append(Span(kind="heading", text=finding.task.query))
-            clean = "".join(span.text for span in parse_model_markdown(words, {}, {}))
+            clean = "".join(span.text for span in parse_model_markdown(summary, {}, {}))
             spans.append(Span(kind="text", text=clean, unsourced=True))
     if not spans:
         return ()
     spans.insert(0, Span(kind="notice", text=message("draft.no sources", language)))
-    if named := dict.fromkeys(item.title for f in loose for item in f.evidence):
-        text = message("draft.named", language, names="; ".join(named))
+    if titles := dict.fromkeys(item.title for f in unattributed for item in f.evidence):
+        text = message("draft.named", language, names="; ".join(titles))
         spans.append(Span(kind="notice", text=text))
     return tuple(spans)

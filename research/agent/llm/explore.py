@@ -1,7 +1,7 @@
-"""A model that is let loose on tools: it calls, reads what they say, and calls again.
+"""A loop in which a model calls tools, reads the results and calls again.
 
-The loop ends when the model has no more calls to make or the budget is used up. What the tools say
-is outside text and stands between fences.
+It ends when the model makes no more calls or the budget is used up. Results of tools are outside
+text and are fenced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from research.models.token_counts import estimate_tokens
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-FENCE_TOKENS = 30  # tokens of the marks around what a tool has said
+FENCE_TOKENS = 30  # tokens of the fence around a result
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 _INVALID_ARGUMENTS = '{"error": "the arguments of this call are no JSON object"}'
 
@@ -36,11 +36,12 @@ async def explore(
     emit: EventEmitter,
     material: str = "",
 ) -> None:
-    """Lets a model call tools for a query, at most `budget` times. `material` is what a server says
-    of its tools; without any they are those of the map.
+    """Let a model call tools for a query, at most `budget` times.
+
+    `material` is a server's description of its tools; without it they are those of the map.
 
     Raises:
-        Trouble: the model cannot be asked.
+        ServiceError: the model cannot be called.
     """
     prompt = (
         prompts.tool_server_prompt(query, material, budget, today)
@@ -49,27 +50,27 @@ async def explore(
     )
     from langchain_core.messages import HumanMessage, SystemMessage
 
-    turns: list[BaseMessage | _ToolResult] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    messages: list[BaseMessage | _ToolResult] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
 
-    def made(room: int) -> list[BaseMessage]:
-        return _fit_messages(turns, room)
+    def build_messages(room: int) -> list[BaseMessage]:
+        return _fit_messages(messages, room)
 
     while budget > 0:
-        message = await chat.next_message(made, tools, "search", emit)
-        turns.append(message)
+        message = await chat.next_message(build_messages, tools, "search", emit)
+        messages.append(message)
         calls = [(c["id"], c["name"], c["args"]) for c in message.tool_calls]
-        broken = [(c["id"], c["name"] or "") for c in message.invalid_tool_calls]
-        if not calls and not broken:
+        invalid_calls = [(c["id"], c["name"] or "") for c in message.invalid_tool_calls]
+        if not calls and not invalid_calls:
             return
         results = await asyncio.gather(*(call(name, args) for _, name, args in calls))
         for (id_, name, _), text in zip(calls, results, strict=True):
-            turns.append(_ToolResult(id_ or name, name, text))
-        turns += [_ToolResult(id_ or name, name, _INVALID_ARGUMENTS) for id_, name in broken]
-        budget -= len(calls) + len(broken)
+            messages.append(_ToolResult(id_ or name, name, text))
+        messages += [_ToolResult(id_ or name, name, _INVALID_ARGUMENTS) for id_, name in invalid_calls]
+        budget -= len(calls) + len(invalid_calls)
 
 
 class _ToolResult(NamedTuple):
-    """What a tool has said to a call."""
+    """The result of a tool call."""
 
     call_id: str
     tool_name: str
@@ -77,19 +78,21 @@ class _ToolResult(NamedTuple):
 
 
 def _fit_messages(messages: Sequence[BaseMessage | _ToolResult], token_budget: int) -> list[BaseMessage]:
-    """The conversation in at most `room` tokens: what tools have said is shortened, the longest first."""
+    """Fit the conversation into the token budget by shortening the longest tool results."""
     from langchain_core.messages import ToolMessage
 
-    told = [estimate_tokens(turn.text) + FENCE_TOKENS for turn in messages if isinstance(turn, _ToolResult)]
-    own = sum(estimate_tokens(message_text([turn])) for turn in messages if not isinstance(turn, _ToolResult))
-    most = max(fair_share(told, token_budget - own) - FENCE_TOKENS, 1)
+    result_tokens = [estimate_tokens(entry.text) + FENCE_TOKENS for entry in messages if isinstance(entry, _ToolResult)]
+    other_tokens = sum(
+        estimate_tokens(message_text([entry])) for entry in messages if not isinstance(entry, _ToolResult)
+    )
+    max_tokens = max(fair_share(result_tokens, token_budget - other_tokens) - FENCE_TOKENS, 1)
     return [
         ToolMessage(
-            prompting.fence("result", excerpt(turn.text, most, {})),
-            tool_call_id=turn.call_id,
-            name=turn.tool_name,
+            prompting.fence("result", excerpt(entry.text, max_tokens, {})),
+            tool_call_id=entry.call_id,
+            name=entry.tool_name,
         )
-        if isinstance(turn, _ToolResult)
-        else turn
-        for turn in messages
+        if isinstance(entry, _ToolResult)
+        else entry
+        for entry in messages
     ]

@@ -1,4 +1,4 @@
-"""A model's judgement of what was found, of a question or of a section."""
+"""A model's judgement of the findings for a question or a section."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Judgement(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _infer_insufficient(cls, data: Any) -> Any:
-        """Take what names a gap or new queries and leaves the judgement out for an insufficient one."""
+        """Treat output without a judgement as insufficient if it names a gap or new queries."""
         if not isinstance(data, dict) or data.get("is_sufficient") is not None:
             return data
-        lacks = bool(data.get("knowledge_gap")) or has_nonempty_list(data)
-        return {**data, "is_sufficient": False} if lacks else data
+        has_gap = bool(data.get("knowledge_gap")) or has_nonempty_list(data)
+        return {**data, "is_sufficient": False} if has_gap else data
 
 
 def has_nonempty_list(data: Mapping[str, Any]) -> bool:

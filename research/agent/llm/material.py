@@ -1,9 +1,9 @@
-"""What was found as a prompt shows it: passages and cited summaries, each with a handle.
+"""The findings as shown in a prompt: passages and cited summaries, each with a handle.
 
-A handle is a short name for one passage that exists for one call only. Nobody can guess it, and
-outside text never has one in it: so a handle in an answer means what the program gave it for.
+A handle is a short name of a passage, valid for one call. It cannot be guessed and never occurs in
+outside text, so a handle in an answer always means the passage that the program assigned to it.
 
-Where there is no room for all of it, the most useful is shown, and what is left out is told.
+If not everything fits, the most useful material is shown, and omissions are reported.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from research.core.text.tokenizer import word_weights
 from research.models.chat import Prompt
 from research.models.token_counts import estimate_tokens
 
-MAX_SOURCE_NAME_CHARS = 160  # characters of what a source is called
-HANDLE_TOKENS = 4  # tokens of a handle in its brackets
+MAX_SOURCE_NAME_CHARS = 160  # longer names are cut
+HANDLE_TOKENS = 4  # with its brackets
 
 
 @dataclass(frozen=True)
 class MaterialListing:
-    """Material as a prompt shows it: `handles` says which passage each handle means.
+    """Material as shown in a prompt; `handles` maps each handle to its passage.
 
-    `left_out` counts the pieces that have no room, `shortened` those of which a part is shown.
-    `missing` are the sources of which nothing is, `partly` those of which not all is, and `sources`
-    is how many there are.
+    `omitted_count` counts omitted blocks, `shortened_count` shortened ones. `omitted_sources` are
+    not shown at all, `shortened_sources` only in part; `source_count` counts all sources.
     """
 
     text: str = ""
@@ -54,47 +53,50 @@ class MaterialListing:
         max_chars: int = 0,
         cited_spans: Sequence[Span] = (),
     ) -> MaterialListing:
-        """The material of findings within `room` tokens, each text once, and of what a result
-        of a search says no more than `most` characters, if that is not 0. What earlier turns have
-        found stands behind what is new, and gets the room that this leaves.
+        """List the material of findings within a token budget, each text once.
 
-        What a search model wrote stands as it wrote it, a handle behind each supported stretch. Of
-        anything else the passages are listed; with `brief` a summary, where there is one, stands
-        for them. What a text that is `written` already cites has handles whether it is shown or not.
+        A result of a search is limited to `max_chars` characters, unless that is 0. Findings of
+        earlier turns follow the new ones and get the remaining budget.
+
+        The text of a search model is shown as written, with a handle after each supported span.
+        Otherwise the passages are listed, or with `use_summaries` an existing summary. Citations of
+        `cited_spans` have handles even if they are not shown.
         """
         findings = sorted(findings, key=_is_old)
         groups = [_to_blocks(finding, use_summaries, max_chars) for finding in findings]
         titles = [f"### {neutralise_handles(finding.task.query)}\n" for finding in findings]
-        wanted = [_query_words(finding.task.query) for finding in findings]
+        query_words = [_query_words(finding.task.query) for finding in findings]
         blocks = list(_unique_blocks(groups))
-        old = {at for at, finding in enumerate(findings) if _is_old(finding)}
-        items = [RankedText(at, block.text, block.token_count + 1, at in old) for at, _, block in blocks]
-        kept, level = select_texts(items, [estimate_tokens(title) + 2 for title in titles], wanted, token_budget)
+        old_groups = {at for at, finding in enumerate(findings) if _is_old(finding)}
+        items = [RankedText(at, block.text, block.token_count + 1, at in old_groups) for at, _, block in blocks]
+        selected, max_tokens = select_texts(
+            items, [estimate_tokens(title) + 2 for title in titles], query_words, token_budget
+        )
         shown: list[tuple[int, int, MaterialBlock]] = []
-        told: dict[str, bool] = {}  # the keys of what is shown, and whether all of it is
-        for n in kept:
+        is_whole: dict[str, bool] = {}  # keys of shown blocks, and whether they are whole
+        for n in selected:
             at, place, block = blocks[n]
-            if short := items[n].token_count > level:
-                block = block.shorten(level - 1, wanted[at])
-                if block.token_count >= level:
-                    continue  # its sources alone are too long to be named
+            if is_too_long := items[n].token_count > max_tokens:
+                block = block.shorten(max_tokens - 1, query_words[at])
+                if block.token_count >= max_tokens:
+                    continue  # the names of its sources already exceed the limit
             shown.append((at, place, block))
-            told[blocks[n][2].key] = not short
+            is_whole[blocks[n][2].key] = not is_too_long
         ids = {item.id for finding in findings for item in finding.evidence}
-        also = [cite for span in cited_spans for cite in span.cites if cite.evidence in ids]
-        beside = [*titles, *(span.text for span in cited_spans)]
-        names = _assign_handles([block for *_, block in shown], beside, also)
+        cited_passages = [cite for span in cited_spans for cite in span.cites if cite.evidence in ids]
+        other_texts = [*titles, *(span.text for span in cited_spans)]
+        names = _assign_handles([block for *_, block in shown], other_texts, cited_passages)
         texts: list[list[str]] = [[] for _ in groups]
         for at, _, block in sorted(shown, key=lambda one: one[:2]):
             texts[at].append(block.render(names))
-        missing, partly = _omitted_and_shortened(groups, findings, told)
+        omitted, shortened = _omitted_and_shortened(groups, findings, is_whole)
         return cls(
-            "\n\n".join(title + "\n".join(some) for title, some in zip(titles, texts, strict=True) if some),
+            "\n\n".join(title + "\n".join(lines) for title, lines in zip(titles, texts, strict=True) if lines),
             {name: cite for cite, name in names.items()},
             len(blocks) - len(shown),
-            sum(not whole for whole in told.values()),
-            missing,
-            partly,
+            sum(not complete for complete in is_whole.values()),
+            omitted,
+            shortened,
             len({cite.evidence for group in groups for block in group for cite in block.cites}),
         )
 
@@ -108,65 +110,70 @@ def fit_material(
     max_chars: int = 0,
     cited_spans: Sequence[Span] = (),
 ) -> tuple[Prompt, MaterialListing]:
-    """A prompt of at most `room` tokens, and the material that it has room for. It may also show a text
-    that is `written`, with its handles."""
-    left = (
+    """Build a prompt within a token budget, and return it with the material that it shows.
+
+    The prompt may also show the `cited_spans` of an earlier text with their handles.
+    """
+    remaining = (
         token_budget
         - build_prompt(MaterialListing()).token_count
         - HANDLE_TOKENS * sum(len(span.cites) for span in cited_spans)
     )
     listing = MaterialListing.from_findings(
-        findings, left, use_summaries=use_summaries, max_chars=max_chars, cited_spans=cited_spans
+        findings, remaining, use_summaries=use_summaries, max_chars=max_chars, cited_spans=cited_spans
     )
     return build_prompt(listing), listing
 
 
 def has_citable_material(findings: Iterable[Finding]) -> bool:
-    """Whether there is anything to cite."""
+    """Return whether there is anything to cite."""
     return any(block.cites for finding in findings for block in _to_blocks(finding, False, 0))
 
 
 class MaterialBlock(Protocol):
-    """A stretch of material."""
+    """A block of material in a prompt."""
 
     @property
     def key(self) -> str:
-        """Equal for blocks with the same text, whatever its sources."""
+        """A fingerprint, equal for blocks with the same text, whatever their sources."""
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """The content of the block."""
 
     @property
     def token_count(self) -> int:
-        """The tokens that it takes."""
+        """The estimated tokens of the rendered block."""
 
     @property
     def cites(self) -> tuple[PassageReference, ...]:
-        """The passages that it is about."""
+        """The passages of the block."""
 
     def merge(self, other: MaterialBlock) -> MaterialBlock:
-        """The block with the sources of another that has the same text, where it can have several."""
+        """Add the sources of a block with the same text, if the block can have several."""
 
     def render(self, handles: Mapping[PassageReference, str]) -> str:
-        """The block, with the handles of its passages."""
+        """Render the block with the handles of its passages."""
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> MaterialBlock:
-        """The part of it that has most of the wanted words, in `room` tokens if that can be."""
+        """Return the part with most of the query's words, within the budget if possible."""
 
 
 def _unique_blocks(groups: Sequence[Sequence[MaterialBlock]]) -> Iterator[tuple[int, int, MaterialBlock]]:
-    """Each text once, with its group and its place: the first of every group, then the second. A
-    passage that several findings have is shown with the sources of all of them."""
-    found: dict[str, tuple[int, int, MaterialBlock]] = {}
+    """Yield each text once, with its group and its index: the first of every group, then the
+    second.
+
+    A passage that several findings contain is merged with the sources of all.
+    """
+    unique: dict[str, tuple[int, int, MaterialBlock]] = {}
     for depth in range(max(map(len, groups), default=0)):
         for at, group in enumerate(groups):
             if depth < len(group):
                 block = group[depth]
-                known = found.setdefault(block.key, (at, depth, block))
-                if known[2] is not block:
-                    found[block.key] = (*known[:2], known[2].merge(block))
-    yield from found.values()
+                entry = unique.setdefault(block.key, (at, depth, block))
+                if entry[2] is not block:
+                    unique[block.key] = (*entry[:2], entry[2].merge(block))
+    yield from unique.values()
 
 
 def _is_old(finding: Finding) -> bool:
@@ -175,31 +182,33 @@ def _is_old(finding: Finding) -> bool:
 
 
 def _query_words(query: str) -> dict[str, float]:
-    """The words of a query and how much each tells."""
-    return {word: tells for word, tells in word_weights(query).items() if len(word) > 1}
+    """Return the words of a query with their weights."""
+    return {word: weight for word, weight in word_weights(query).items() if len(word) > 1}
 
 
 def _omitted_and_shortened(
     groups: Sequence[Sequence[MaterialBlock]], findings: Sequence[Finding], shown: Mapping[str, bool]
 ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    """The sources of which nothing is shown, and those of which not all is. `shown` says of the keys
-    of what is shown whether it is the whole. A source whose text is shown is not missing, under
-    whichever address it was found."""
-    fates: dict[str, set[bool | None]] = {}
+    """Return the sources that are not shown at all, and those that are shown only in part.
+
+    `shown` tells for the key of each shown block whether it is whole. A source whose text is shown
+    is not omitted, even if it was found under another address.
+    """
+    states: dict[str, set[bool | None]] = {}
     for block in (block for group in groups for block in group):
         for cite in block.cites:
-            fates.setdefault(cite.evidence, set()).add(shown.get(block.key))
+            states.setdefault(cite.evidence, set()).add(shown.get(block.key))
     sources = {item.id: item for finding in findings for item in finding.evidence}
-    known = [(sources[key], fate) for key, fate in fates.items() if key in sources]
+    source_states = [(sources[key], state) for key, state in states.items() if key in sources]
     return (
-        tuple(item for item, fate in known if fate == {None}),
-        tuple(item for item, fate in known if fate not in ({None}, {True})),
+        tuple(item for item, state in source_states if state == {None}),
+        tuple(item for item, state in source_states if state not in ({None}, {True})),
     )
 
 
 def _to_blocks(finding: Finding, use_summaries: bool, max_chars: int) -> Sequence[MaterialBlock]:
-    grounded = any(p.origin == "grounding" for e in finding.evidence for p in e.passages)
-    if (grounded or use_summaries) and any(span.cites for span in finding.summary):
+    is_grounded = any(p.origin == "grounding" for e in finding.evidence for p in e.passages)
+    if (is_grounded or use_summaries) and any(span.cites for span in finding.summary):
         return [SummaryBlock(finding.summary, finding.evidence)]
     return passage_blocks(finding.evidence, max_chars)
 
@@ -207,8 +216,9 @@ def _to_blocks(finding: Finding, use_summaries: bool, max_chars: int) -> Sequenc
 def _assign_handles(
     blocks: Sequence[MaterialBlock], other_texts: Iterable[str], other_cites: Iterable[PassageReference]
 ) -> dict[PassageReference, str]:
-    """A short handle for each passage that is shown, and for some others. None of them occurs in the material itself: whatever is
-    copied from there, into whatever brackets, cites nothing.
+    """Assign a short handle to each shown passage and to other cited ones.
+
+    No handle occurs in the material, so text copied from there never cites anything.
     """
     taken = _find_lookalikes(" ".join([*other_texts, *(block.render(_PlaceholderHandles()) for block in blocks)]))
     names: dict[PassageReference, str] = {}
@@ -220,7 +230,7 @@ def _assign_handles(
 
 
 class _PlaceholderHandles(dict[PassageReference, str]):
-    """No passage has a name yet; one may be as long as `name`."""
+    """A mapping of every passage to the same placeholder, used before handles are assigned."""
 
     def __init__(self, handle: str = "") -> None:
         self.handle = handle
@@ -240,7 +250,7 @@ def _candidate_handles(cite: PassageReference) -> Iterator[str]:
 
 
 def _find_lookalikes(text: str) -> set[str]:
-    """Whatever in a text could be read as a handle, in any width, dress or disguise."""
+    """Return the strings in a text that could be read as a handle, even if disguised."""
     bare = unicodedata.normalize("NFKC", html.unescape(text)).lower()
     runs = re.findall("[0-9a-f]{4,}", re.sub(r"[^\x00-\x7f]|[*_~`\\]", "", bare))
     return {run[at : at + size] for run in runs for size in (4, 6, 8) for at in range(len(run) - size + 1)}
@@ -248,7 +258,7 @@ def _find_lookalikes(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class SummaryBlock:
-    """A cited text of a search model, or a summary, and its sources."""
+    """A cited text of a search model, or a summary, with its sources."""
 
     spans: tuple[Span, ...]
     evidence: tuple[Evidence, ...]
@@ -270,15 +280,15 @@ class SummaryBlock:
         return tuple(dict.fromkeys(cite for span in self.spans for cite in span.cites))
 
     def merge(self, other: MaterialBlock) -> SummaryBlock:
-        """Itself: each of its sentences names its own sources, which are as good as those of a copy."""
+        """Return the block itself, as each of its sentences already names equivalent sources."""
         return self
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> SummaryBlock:
-        """Its beginning, which is where such a text says the most."""
-        for kept in range(len(self.spans) - 1, 0, -1):
-            short = replace(self, spans=(*self.spans[:kept], Span(kind="text", text=f" {TRUNCATION_MARK}")))
-            if short.token_count <= token_budget:
-                return short
+        """Return the beginning, where such a text says the most."""
+        for length in range(len(self.spans) - 1, 0, -1):
+            shortened = replace(self, spans=(*self.spans[:length], Span(kind="text", text=f" {TRUNCATION_MARK}")))
+            if shortened.token_count <= token_budget:
+                return shortened
         return self
 
     def render(self, handles: Mapping[PassageReference, str]) -> str:
@@ -296,7 +306,7 @@ class SummaryBlock:
 
 @dataclass(frozen=True)
 class PassageBlock:
-    """One text and the sources that it is attributed to."""
+    """One text and the sources that contain it."""
 
     text: str
     sources: tuple[tuple[Evidence, Passage], ...]
@@ -321,11 +331,11 @@ class PassageBlock:
         return replace(self, sources=tuple({(e.id, p.id): (e, p) for e, p in sources}.values()))
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> PassageBlock:
-        short = replace(self, text="")
-        while short.token_count > token_budget // 2 and len(short.sources) > 1:  # the names of copies are many
-            short = replace(short, sources=short.sources[: len(short.sources) // 2])
+        shortened = replace(self, text="")
+        while shortened.token_count > token_budget // 2 and len(shortened.sources) > 1:
+            shortened = replace(shortened, sources=shortened.sources[: len(shortened.sources) // 2])
         return replace(
-            short, text=excerpt(neutralise_handles(self.text), token_budget - short.token_count, query_words)
+            shortened, text=excerpt(neutralise_handles(self.text), token_budget - shortened.token_count, query_words)
         )
 
     def render(self, handles: Mapping[PassageReference, str]) -> str:
@@ -337,19 +347,21 @@ class PassageBlock:
 
 
 def passage_blocks(evidence: Iterable[Evidence], max_chars: int = 0) -> Sequence[PassageBlock]:
-    """The passages in order; those with the same text are one piece. With `most`, the passages of one
-    piece of evidence have no more characters together: the last is cut, those after it are left out.
+    """Return the passages in order; passages with the same text form one block.
+
+    If `max_chars` is not 0, it limits the characters of the passages of one piece of evidence: the
+    last one is cut and later ones are dropped.
     """
-    found: dict[tuple[str, str], list[tuple[Evidence, Passage]]] = {}
+    sources_by_text: dict[tuple[str, str], list[tuple[Evidence, Passage]]] = {}
     for item in evidence:
-        left = max_chars
+        remaining = max_chars
         for passage in item.passages:
-            if max_chars and left <= 0:
+            if max_chars and remaining <= 0:
                 break
-            text = truncate(passage.text, left) if max_chars else passage.text
-            left -= len(passage.text)
-            found.setdefault((passage.heading, text), []).append((item, passage))
-    return [PassageBlock(text, tuple(sources)) for (_, text), sources in found.items()]
+            text = truncate(passage.text, remaining) if max_chars else passage.text
+            remaining -= len(passage.text)
+            sources_by_text.setdefault((passage.heading, text), []).append((item, passage))
+    return [PassageBlock(text, tuple(sources)) for (_, text), sources in sources_by_text.items()]
 
 
 _HIDDEN_CHARS = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
@@ -357,8 +369,10 @@ _QUOTE_MARKS = re.compile("[“”„‟«»＂]")
 
 
 def _text_key(*texts: str) -> str:
-    """Equal for texts that differ in white space, widths, quotation marks, accents, case or hidden
-    characters alone, as copies of one page do."""
+    """Return a fingerprint that ignores white space, widths, quotation marks, accents and case.
+
+    Hidden characters are ignored, too. Copies of a page differ in such details.
+    """
     composed = (_HIDDEN_CHARS.sub("", unicodedata.normalize("NFC", text)) for text in texts)
     return fingerprint(*(" ".join(_QUOTE_MARKS.sub('"', plain_text(text)).split()) for text in composed))
 
@@ -381,5 +395,5 @@ def _source_name(evidence: Evidence) -> str:
 
 
 def neutralise_handles(text: str) -> str:
-    """Outside text in which nothing looks like a handle."""
+    """Change outside text so that nothing in it looks like a handle."""
     return re.sub(r"([\[［【(（])\s*[@＠]\s*", r"\1(at) ", text)

@@ -1,8 +1,8 @@
-"""What the models are told. Everything from outside stands between fences and is data.
+"""Prompts for chat models. All outside text is fenced and is data, not instructions.
 
-The rules are in English, which every model follows best; each prompt says in which language to
-write. The marks of a fence depend on what stands between them, so that no text can hold its own
-end. No example has a handle that could be a real one.
+The rules are in English, which all models follow best; each prompt states the output language. The
+marks of a fence depend on the text between them, so that no text can contain its own end mark. No
+example contains a handle that could be a real one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 
-MAX_QUERY_CHARS = 200  # characters of a query
+MAX_QUERY_CHARS = 200
 MAX_PARTS = 6
-MAX_CHOICES = 4  # answers that are offered to what is asked back
-MAX_LISTED_QUERIES = 60  # queries that a prompt lists as run, the last ones
-ANSWER_CHARS_STEPS = (750, 350, 150, 0)  # characters of a remembered answer, where there is little room
+MAX_CHOICES = 4  # answers offered with a clarifying question
+MAX_LISTED_QUERIES = 60  # of the latest queries
+ANSWER_CHARS_STEPS = (750, 350, 150, 0)  # characters of earlier answers, tried in turn
 _LANGUAGE_NAMES = {
     "zh": "Chinese, in the script (simplified or traditional) that the question is written in",
     "en": "English",
@@ -50,16 +50,16 @@ def language_instruction(language: Language, what: str = "everything, headings i
 
 
 def question_block(question: Question, today: date) -> str:
-    before = _conversation_block(question)
-    text = f"Today is {today.isoformat()}.\n\n{before}Question:\n{fence('question', question.text)}"
+    conversation = _conversation_block(question)
+    text = f"Today is {today.isoformat()}.\n\n{conversation}Question:\n{fence('question', question.text)}"
     if not question.added:
         return text
-    said = fence("added", "\n".join(question.added))
-    return f"{text}\n\nWhoever asks has added this since, which holds over the question:\n{said}"
+    additions = fence("added", "\n".join(question.added))
+    return f"{text}\n\nWhoever asks has added this since, which holds over the question:\n{additions}"
 
 
 def _conversation_block(question: Question) -> str:
-    """The turns of the conversation before this one, as far as they are remembered."""
+    """Render the earlier turns of the conversation."""
     memory = question.before
     if not memory.turns:
         return ""
@@ -69,14 +69,13 @@ def _conversation_block(question: Question) -> str:
 
 
 def shorten_conversation(question: Question, token_budget: int) -> Question:
-    """The question with no more of the conversation before it than a quarter of a prompt of `room`
-    tokens: earlier answers shortened, then left out."""
+    """Shorten or drop earlier answers until the conversation fits a quarter of the token budget."""
     memory = question.before
-    for most in ANSWER_CHARS_STEPS:
+    for max_chars in ANSWER_CHARS_STEPS:
         if estimate_tokens(_conversation_block(question)) <= token_budget // 4:
             break
-        turns = tuple(turn.model_copy(update={"answer": turn.answer[:most]}) for turn in memory.turns)
-        before = memory.model_copy(update={"turns": turns, "asked": memory.asked if most else ()})
+        turns = tuple(turn.model_copy(update={"answer": turn.answer[:max_chars]}) for turn in memory.turns)
+        before = memory.model_copy(update={"turns": turns, "asked": memory.asked if max_chars else ()})
         question = question.model_copy(update={"before": before})
     return question
 
@@ -92,24 +91,24 @@ answers the question fully and nothing newer is wanted. Look up only what is mis
 
 
 def query_fields(sources: Sequence[str], name: str) -> dict[str, str]:
-    """The JSON fields of the queries, with the source of each."""
+    """Return the JSON field of the queries for each source."""
     if len(sources) == 1:
         return {name: sources[0]}
     return {f"{source}_{name}": source for source in sources}
 
 
 def _query_list_instructions(fields: Mapping[str, str], lead: str) -> str:
-    """A line for each list of queries; what a package says of its source stands elsewhere."""
+    """Return a line for each list of queries. A separate block describes external sources."""
 
-    def told(name: str) -> str:
+    def describe(name: str) -> str:
         source = registry.get_source(name)
         return f'the source "{name}", which is described below' if source.is_external else source.prompt_phrase
 
-    return "\n".join(f'- "{field}": {lead} {told(name)}.' for field, name in fields.items())
+    return "\n".join(f'- "{field}": {lead} {describe(name)}.' for field, name in fields.items())
 
 
 def _foreign_source_blocks(fields: Mapping[str, str]) -> list[str]:
-    """What packages say of the sources that they bring, as material."""
+    """Return the descriptions of external sources as fenced material."""
     sources = [registry.get_source(name) for name in fields.values()]
     lines = [f"{source.name}: {source.prompt_phrase}" for source in sources if source.is_external]
     return ["Sources:\n" + fence("sources", "\n".join(lines))] if lines else []
@@ -126,17 +125,16 @@ def string_list_schema(max_items: int, max_chars: int) -> dict[str, Any]:
 def plan_schema(
     fields: Iterable[str], max_queries: int, *, is_follow_up: bool = False, can_clarify: bool = False
 ) -> dict[str, Any]:
-    """The JSON schema of a plan; of a question that `follows` others, or that may be asked back, it
-    has more."""
+    """Return the JSON schema of a plan, with fields for follow-ups and clarifying questions."""
     routes = ["search", "direct", *(["earlier"] if is_follow_up else [])]
-    alone = {"question": {"type": "string", "maxLength": 1_000}} if is_follow_up else {}
-    back = {
+    rewriting = {"question": {"type": "string", "maxLength": 1_000}} if is_follow_up else {}
+    clarifying = {
         "ask_back": {"type": "string", "maxLength": MAX_QUERY_CHARS},
         "choices": string_list_schema(MAX_CHOICES, 80),
     }
     return object_schema(
-        **alone,
-        **(back if can_clarify else {}),
+        **rewriting,
+        **(clarifying if can_clarify else {}),
         route={"type": "string", "enum": routes},
         sub_questions=string_list_schema(MAX_PARTS, MAX_QUERY_CHARS),
         **{field: string_list_schema(max_queries, MAX_QUERY_CHARS) for field in fields},
@@ -160,21 +158,21 @@ def plan_prompt(
     *,
     can_clarify: bool = False,
 ) -> Prompt:
-    """How to look something up, or the answer if nothing needs looking up."""
-    lists = _query_list_instructions(fields, f"at most {max_queries} search queries for")
-    kept = _URL_INSTRUCTION if find_urls(question.text) else ""
+    """Build the prompt for planning searches, or answering directly if none is needed."""
+    list_instructions = _query_list_instructions(fields, f"at most {max_queries} search queries for")
+    url_instruction = _URL_INSTRUCTION if find_urls(question.text) else ""
     system = f"""{BASE_INSTRUCTIONS}
 
 Decide how the question is to be answered, and reply with JSON.
 {_FOLLOW_UP_INSTRUCTION if question.before.turns else ""}- "route": "direct" only for small talk, for questions about the text of the question itself, and \
 for what needs no facts that could be wrong or out of date, such as arithmetic; else "search".
 {_CLARIFICATION_INSTRUCTION if can_clarify else ""}- "sub_questions": what has to be known to answer, at most {MAX_PARTS}; empty if the route is "direct".
-{lists}
+{list_instructions}
 - "answer": the whole answer if the route is "direct", else "".
 
 A query is what one would type into a search engine: a few words, names kept as they are. Each query \
 looks for something else; one good query is better than three alike. For what changes with time, name \
-the year. A list may stay empty if its source cannot help. {kept}{_QUERY_LANGUAGE_INSTRUCTION} \
+the year. A list may stay empty if its source cannot help. {url_instruction}{_QUERY_LANGUAGE_INSTRUCTION} \
 {language_instruction(question.language, "all the rest")}"""
     return Prompt(system, "\n\n".join([*_foreign_source_blocks(fields), question_block(question, today)]))
 
@@ -183,7 +181,7 @@ the year. A list may stay empty if its source cannot help. {kept}{_QUERY_LANGUAG
 
 
 def reflection_schema(fields: Iterable[str], max_queries: int) -> dict[str, Any]:
-    """The JSON schema of a reflection."""
+    """Return the JSON schema of a reflection."""
     return object_schema(
         is_sufficient={"type": "boolean"},
         knowledge_gap={"type": "string", "maxLength": 600},
@@ -200,15 +198,15 @@ def reflection_prompt(
     today: date,
     listing: MaterialListing,
 ) -> Prompt:
-    """Whether what was found answers the question, and what to look up next."""
-    lists = _query_list_instructions(fields, f"at most {max_queries} new search queries for")
+    """Build the prompt for judging the findings and proposing further searches."""
+    list_instructions = _query_list_instructions(fields, f"at most {max_queries} new search queries for")
     system = f"""{BASE_INSTRUCTIONS}
 
 Judge whether the material answers every part of the question, and reply with JSON.
 - "is_sufficient": true if a good answer can be written from it.
 - "knowledge_gap": what is missing, unclear or contradictory, in one or two sentences; "" if \
 nothing is.
-{lists}
+{list_instructions}
 
 A new query looks for what is missing, differs from every query that was run, and stands on its own. \
 The lists are empty if the material is sufficient, or if searching again cannot help. \
@@ -231,18 +229,18 @@ def _parts_block(plan: Plan) -> str:
 
 
 def material_block(listing: MaterialListing) -> str:
-    nothing = "(none of it has room)" if listing.omitted_count else "(nothing was found)"
-    rest = f"\n{listing.omitted_count} more pieces had no room here." if listing.omitted_count else ""
-    return "Material:\n" + fence("material", listing.text or nothing) + rest
+    placeholder = "(none of it has room)" if listing.omitted_count else "(nothing was found)"
+    omitted_note = f"\n{listing.omitted_count} more pieces had no room here." if listing.omitted_count else ""
+    return "Material:\n" + fence("material", listing.text or placeholder) + omitted_note
 
 
 def list_queries(findings: Sequence[Finding]) -> str:
-    ran = [finding for finding in findings if finding.task.source != MEMORY_SOURCE][-MAX_LISTED_QUERIES:]
-    return "\n".join(f"- {finding.task.query}" + _query_outcome(finding) for finding in ran)
+    shown = [finding for finding in findings if finding.task.source != MEMORY_SOURCE][-MAX_LISTED_QUERIES:]
+    return "\n".join(f"- {finding.task.query}" + _query_outcome(finding) for finding in shown)
 
 
 def _query_outcome(finding: Finding) -> str:
-    """How a query went, if not well. What has to be asked back is said."""
+    """Describe a search that failed or needs a clarification; "" for all others."""
     if finding.reason in ASKS_BACK:
         return f" (not searched; to be asked back: {finding.message})"
     return f" (failed: {finding.reason})" if finding.reason else ""
@@ -252,7 +250,7 @@ def _query_outcome(finding: Finding) -> str:
 
 
 def map_tools_prompt(query: str, max_calls: int, today: date) -> Prompt:
-    """What a model may do with the tools of a map service."""
+    """Build the prompt for searching with the tools of a map service."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Find on the map what the query looks for, with the tools that you have and at most {max_calls} calls.
@@ -271,7 +269,7 @@ enough.
 
 
 def tool_server_prompt(query: str, material: str, max_calls: int, today: date) -> Prompt:
-    """What a model may do with the tools of somebody's server, which says itself what they are."""
+    """Build the prompt for searching with the tools of a server, which describes them."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Find what the query looks for with the tools that you have and at most {max_calls} calls.
@@ -296,7 +294,7 @@ def answer_prompt(
     listing: MaterialListing,
     today: date,
 ) -> Prompt:
-    """The answer from the material, with a handle at each claim."""
+    """Build the prompt for an answer from the material, with a handle after each claim."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Answer the question from the material, for an analyst who will check it.
@@ -316,14 +314,16 @@ has the earlier sources too; what was answered before need not be repeated.
 - Begin with the answer itself. The length follows the material: a simple question gets a few \
 sentences; use Markdown headings, lists and tables where they help to read.
 {language_instruction(question.language)}"""
-    last = reflections[-1] if reflections else None
-    gaps = last.gap if last else ()
-    before = "Missing before the last searches" if last and last.follow_ups else "Known to be missing"
+    last_reflection = reflections[-1] if reflections else None
+    gaps = last_reflection.gap if last_reflection else ()
+    gap_heading = (
+        "Missing before the last searches" if last_reflection and last_reflection.follow_ups else "Known to be missing"
+    )
     user = "\n\n".join(
         [
             question_block(question, today),
             _parts_block(plan),
-            *([f"{before}:\n" + fence("gaps", "\n".join(gaps))] if gaps else []),
+            *([f"{gap_heading}:\n" + fence("gaps", "\n".join(gaps))] if gaps else []),
             "Queries that were run:\n" + fence("queries", list_queries(findings)),
             material_block(listing),
         ]
@@ -332,7 +332,7 @@ sentences; use Markdown headings, lists and tables where they help to read.
 
 
 def unsearched_prompt(question: Question, today: date) -> Prompt:
-    """An answer without any material, where searching is turned off."""
+    """Build the prompt for an answer without material, if searching is turned off."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Nothing was searched. Answer the question briefly from what you know, say what may be out of date, \
@@ -341,7 +341,7 @@ and cite nothing. {language_instruction(question.language)}"""
 
 
 def summary_prompt(query: str, language: Language, listing: MaterialListing, today: date) -> Prompt:
-    """What the results of one query say about it."""
+    """Build the prompt for summarising the results of one query."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Sum up what the material says about the search query, in at most eight sentences.
@@ -365,13 +365,13 @@ handle of the piece that says so, copied exactly, in square brackets. Cite in no
 MAX_SENTENCE_CHARS = 1_000  # characters
 MAX_HEADING_CHARS = 300
 MAX_PASSAGE_TOKENS = 1_500  # tokens
-MIN_PASSAGE_TOKENS = 50  # tokens of a passage, where there is little room
-MAX_PASSAGES = 3  # passages of a sentence
+MIN_PASSAGE_TOKENS = 50  # to which passages are shortened at most
+MAX_PASSAGES = 3  # for a sentence
 _VERDICTS = ("supported", "partly", "contradicted", "absent")
 
 
 def check_schema(count: int) -> dict[str, Any]:
-    """The JSON schema of rulings on sentences."""
+    """Return the JSON schema of rulings on sentences."""
     row = object_schema(
         number={"type": "integer"},
         verdict={"type": "string", "enum": list(_VERDICTS)},
@@ -382,7 +382,7 @@ def check_schema(count: int) -> dict[str, Any]:
 
 
 def check_prompt(question: Question, claims: Sequence[Claim], token_budget: int) -> Prompt:
-    """Whether passages say what sentences say."""
+    """Build the prompt for judging whether passages support sentences."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Each numbered sentence of an answer cites passages; "about" is the title of what the passage after it is \
@@ -399,13 +399,13 @@ verdict is "absent".
 
 
 def rewrite_schema(count: int) -> dict[str, Any]:
-    """The JSON schema of rewritten sentences."""
+    """Return the JSON schema of rewritten sentences."""
     row = object_schema(number={"type": "integer"}, text={"type": "string", "maxLength": MAX_SENTENCE_CHARS})
     return object_schema(rewritten={"type": "array", "items": row, "maxItems": count})
 
 
 def rewrite_prompt(claims: Sequence[Claim], token_budget: int) -> Prompt:
-    """Sentences so that they say what their passages say, and no more."""
+    """Build the prompt for rewriting sentences to state only what their passages support."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Each numbered sentence of an answer says something that its passages do not. Rewrite it so that it says \
@@ -417,19 +417,21 @@ Write each sentence in its own language."""
 
 
 def _claims_block(claims: Sequence[Claim], token_budget: int) -> str:
-    """Sentences with their passages, each shortened so that all of them have room."""
-    most = MAX_PASSAGE_TOKENS
-    while estimate_tokens(text := _render_claims(claims, most)) > token_budget and most > MIN_PASSAGE_TOKENS:
-        most //= 2
+    """Render sentences with their passages, shortened until all fit the budget."""
+    max_tokens = MAX_PASSAGE_TOKENS
+    while (
+        estimate_tokens(text := _render_claims(claims, max_tokens)) > token_budget and max_tokens > MIN_PASSAGE_TOKENS
+    ):
+        max_tokens //= 2
     return text
 
 
 def _render_claims(claims: Sequence[Claim], max_tokens: int) -> str:
-    out = []
+    blocks = []
     for number, claim in enumerate(claims, 1):
-        out.append(f"Sentence {number}:\n{fence('sentence', claim.text[:MAX_SENTENCE_CHARS])}")
-        wanted = word_weights(claim.text)
-        for _, passage, head in claim.passages[:MAX_PASSAGES]:
-            out += [fence("about", head[:MAX_HEADING_CHARS])] if head else []
-            out.append(fence("passage", excerpt(passage.text, max_tokens, wanted)))
-    return "\n\n".join(out)
+        blocks.append(f"Sentence {number}:\n{fence('sentence', claim.text[:MAX_SENTENCE_CHARS])}")
+        query_words = word_weights(claim.text)
+        for _, passage, heading in claim.passages[:MAX_PASSAGES]:
+            blocks += [fence("about", heading[:MAX_HEADING_CHARS])] if heading else []
+            blocks.append(fence("passage", excerpt(passage.text, max_tokens, query_words)))
+    return "\n\n".join(blocks)

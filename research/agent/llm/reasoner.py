@@ -1,8 +1,8 @@
-"""The reasoner that asks chat models: one to plan, one to reflect, one to write.
+"""The reasoner that calls chat models: one to plan, one to reflect, one to write.
 
-A model's failure is recorded and never replaced by something invented: without a plan the question
-itself is searched, without a reflection the round is the last, and without a text what was found is
-quoted. Whatever a model cites is looked up among the handles it was given.
+A model's failure is recorded and never replaced by an invention: without a plan the question itself
+is searched, without a reflection the round is the last, and without a text the findings are quoted.
+Citations of a model are looked up among the handles that it received.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ from research.models.roles import parse_spec as parse_model
 from research.sources import registry
 from research.sources.places.questions import parse_place_query
 
-MAX_PROPOSED_QUERIES = 200  # queries of a model that are looked at
+MAX_PROPOSED_QUERIES = 200  # further queries of a model are ignored
 
 
 class _ModelOutput(BaseModel):
-    """What a model was asked for. Bounds are kept by cutting, not by refusing what was paid for."""
+    """The output of a model. Excess is cut off rather than refused, as the call is paid for."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -68,10 +68,10 @@ class _ModelOutput(BaseModel):
         value = (self.model_extra or {}).get(field)
         texts = value if isinstance(value, list) else []
         clean = [" ".join(text.split())[:max_chars] for text in texts if isinstance(text, str)]
-        unlike: dict[str, str] = {}
+        unique: dict[str, str] = {}
         for text in clean:
-            unlike.setdefault(normalise_query(text), text)
-        return [text for key, text in unlike.items() if key][:max_items]
+            unique.setdefault(normalise_query(text), text)
+        return [text for key, text in unique.items() if key][:max_items]
 
 
 class _PlanOutput(_ModelOutput):
@@ -83,18 +83,18 @@ class _PlanOutput(_ModelOutput):
     @model_validator(mode="before")
     @classmethod
     def _infer_route(cls, data: Any) -> Any:
-        """A plan with queries is one to search, also where it does not name the route."""
+        """Treat a plan with queries but no route as a plan to search."""
         if isinstance(data, dict) and not data.get("route") and has_nonempty_list(data):
             return {**data, "route": "search"}
         return data
 
 
 class _ReflectionOutput(Judgement, _ModelOutput):
-    """A judgement with the queries of each source."""
+    """A judgement with the queries for each source."""
 
 
 class ModelReasoner:
-    """Chat models as a reasoner."""
+    """Plans, reflects and writes with chat models."""
 
     def __init__(self, clients: ModelClients, clock: Callable[[], datetime]) -> None:
         self._clients = clients
@@ -103,47 +103,52 @@ class ModelReasoner:
         self._check_spec = check_spec(clients.settings)
         self._clock = clock
         self._chats: dict[ModelSpec, Chat] = {}
-        editor = ReportWriter(self)
-        self.plan_report, self.write_section = editor.plan_report, editor.write_section
-        self.reflect_on_section, self.write_preface = editor.reflect_on_section, editor.write_preface
-        self.judge_tones = editor.judge_tones
-        clerk = TableExtractor(self)
-        self.plan_table, self.cell_tasks, self.extract_cells = clerk.plan_table, clerk.cell_tasks, clerk.extract_cells
+        report_writer = ReportWriter(self)
+        self.plan_report, self.write_section = report_writer.plan_report, report_writer.write_section
+        self.reflect_on_section, self.write_preface = report_writer.reflect_on_section, report_writer.write_preface
+        self.judge_tones = report_writer.judge_tones
+        table_extractor = TableExtractor(self)
+        self.plan_table, self.cell_tasks, self.extract_cells = (
+            table_extractor.plan_table,
+            table_extractor.cell_tasks,
+            table_extractor.extract_cells,
+        )
 
     def chat(self, role: Role, options: RunOptions | None = None) -> Chat:
-        """The model of a role: that of the run, if it names one. On reports the model works that is set
-        for them, whatever the role, but for searching.
+        """Return the model of a role, or the run's own model if it names one.
+
+        A model that is set for reports takes every role of a report but searching.
 
         Raises:
-            Trouble: the run's model is no model's name.
+            ServiceError: the run's model is not a valid name.
         """
         spec = self._role_models[role]
         if self.report_spec and options and options.sections and role != "search":
             spec = self.report_spec
-        if options and (named := options.model_for(role)):
+        if options and (model_name := options.model_for(role)):
             try:
-                spec = parse_model(named, providers=self._clients.settings.providers)
+                spec = parse_model(model_name, providers=self._clients.settings.providers)
             except SettingError as error:
                 raise ServiceError("refused", str(error), hint="model") from error
         return self._chat_for(spec)
 
     def report_chat(self) -> Chat | None:
-        """The model that is set for reports, if one is."""
+        """Return the model that is set for reports; None if there is none."""
         return self._chat_for(self.report_spec) if self.report_spec else None
 
     def check_chat(self, options: RunOptions) -> Chat:
-        """The model that judges sentences: the one that is set for it, else the one that reflects.
+        """Return the model that judges sentences: the one set for it, else the reflecting one.
 
         Raises:
-            Trouble: the run's own model is no model's name.
+            ServiceError: the run's own model is not a valid name.
         """
         return self._chat_for(self._check_spec) if self._check_spec else self.chat("reflect", options)
 
     def rewrite_chat(self, options: RunOptions) -> Chat:
-        """The model that puts sentences in other words: the one that judges them, if it can write.
+        """Return the model that rewrites sentences: the judging one, if it can write.
 
         Raises:
-            Trouble: the run's own model is no model's name.
+            ServiceError: the run's own model is not a valid name.
         """
         chat = self.check_chat(options)
         return self.chat("reflect", options) if is_yes_no_model(chat.spec) else chat
@@ -154,19 +159,19 @@ class ModelReasoner:
         return self._chats[spec]
 
     def model_name(self, role: Role) -> str:
-        """The model of a role, as `provider:name`."""
+        """Return the model of a role as `provider:name`."""
         return str(self._role_models[role])
 
     def model_names(self, options: RunOptions) -> dict[Role, str]:
-        """The model of each role in a run, as far as it can be told."""
+        """Return the model of each role in a run; defaults if the run's model is invalid."""
         names = {role: str(spec) for role, spec in self._role_models.items()}
         try:
             return {**names, **{role: str(self.chat(role, options).spec) for role in names}}
-        except ServiceError:  # the run's own model is no model's name
+        except ServiceError:  # the run's own model is not a valid name
             return names
 
     def role_table(self) -> list[tuple[Role, str, str, str]]:
-        """Each role, its setting, its model, and the setting that it lacks, if any."""
+        """Return each role, its setting, its model, and the name of a missing setting, if any."""
         settings = self._clients.settings
         return [
             (
@@ -179,74 +184,74 @@ class ModelReasoner:
         ]
 
     async def load_clients(self) -> None:
-        """Makes the client of every model that can be asked."""
+        """Create the client of every usable model."""
         for spec in self._usable_specs():
             await self._chat_for(spec).load_client()
         if self.report_spec:
             await self._chat_for(self.report_spec).load_client()
 
     def _usable_specs(self) -> list[ModelSpec]:
-        """The models of the roles that can be asked, that of plans first."""
+        """Return the usable models of the roles, the planning one first."""
         specs = dict.fromkeys([self._role_models["plan"], *self._role_models.values()])
         return [spec for spec in specs if is_usable(spec, self._clients.settings)]
 
     @property
     def max_result_chars(self) -> int:
-        """Characters of a search result that a report's model is shown; 0 is all of it."""
+        """Characters of a search result in the prompts of reports; 0 means no limit."""
         return self._clients.settings.report_content
 
     @property
     def today(self) -> date:
-        """The day by the clock of the program."""
+        """The current day of the program's clock."""
         return self._clock().date()
 
     # Planning
 
     async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
-        if not options.loops:  # nothing will be searched: the answer is the only call
+        if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
-        clarify = options.clarify and not question.added
+        can_clarify = options.clarify and not question.added
         try:
             chat = self.chat("plan", options)
-        except ServiceError as trouble:
-            return _failed_plan(question, options, trouble)
-        gemini = bool(self._clients.settings.key("gemini"))
-        self._clients.preload(self._usable_specs(), with_search=gemini and "web" in options.sources)
+        except ServiceError as error:
+            return _failed_plan(question, options, error)
+        has_gemini = bool(self._clients.settings.key("gemini"))
+        self._clients.preload(self._usable_specs(), with_search=has_gemini and "web" in options.sources)
         try:
-            made = await chat.ask_json(
+            output = await chat.ask_json(
                 lambda room: prompts.plan_prompt(
                     prompts.shorten_conversation(question, room),
                     fields,
                     options.queries,
                     self.today,
-                    can_clarify=clarify,
+                    can_clarify=can_clarify,
                 ),
                 prompts.plan_schema(
-                    fields, options.queries, is_follow_up=bool(question.before.turns), can_clarify=clarify
+                    fields, options.queries, is_follow_up=bool(question.before.turns), can_clarify=can_clarify
                 ),
                 _PlanOutput,
                 "plan",
                 emit,
             )
-        except ServiceError as trouble:
-            return _failed_plan(question, options, trouble)
-        if made.route == "direct" and not is_blank(made.answer):
+        except ServiceError as error:
+            return _failed_plan(question, options, error)
+        if output.route == "direct" and not is_blank(output.answer):
             return Draft(
                 spans=(
                     Span(kind="notice", text=message("draft.direct", question.language)),
-                    *parse_model_markdown(made.answer, {}, {}),
+                    *parse_model_markdown(output.answer, {}, {}),
                 ),
                 author=str(chat.spec),
             )
-        parts = made.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
-        alone = " ".join(made.question.split())[:MAX_QUESTION_CHARS] if question.before.turns else ""
+        parts = output.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
+        standalone = " ".join(output.question.split())[:MAX_QUESTION_CHARS] if question.before.turns else ""
         return Plan(
-            question=alone if alone != question.text else "",
-            recalled=made.route == "earlier" and bool(question.before.evidence),
+            question=standalone if standalone != question.text else "",
+            recalled=output.route == "earlier" and bool(question.before.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
-            tasks=_to_tasks(made, fields, 1),
-            unclear=_to_clarification(made) if clarify else None,
+            tasks=_to_tasks(output, fields, 1),
+            unclear=_to_clarification(output) if can_clarify else None,
         )
 
     # Reflecting
@@ -261,12 +266,12 @@ class ModelReasoner:
         emit: EventEmitter,
     ) -> Reflection:
         if findings and all(f.reason not in (None, "empty") for f in findings):
-            note = message("draft.failed", question.language)  # there is nothing to judge
+            note = message("draft.failed", question.language)
             return Reflection(round=round_, sufficient=False, note=note)
         fields = prompts.query_fields(options.sources, "follow_up_queries")
         try:
             chat = self.chat("reflect", options)
-            made = await chat.ask_json(
+            output = await chat.ask_json(
                 lambda room: fit_material(
                     findings,
                     room,
@@ -286,21 +291,21 @@ class ModelReasoner:
                 "reflect",
                 emit,
             )
-        except ServiceError as trouble:
+        except ServiceError as error:
             return Reflection(
                 round=round_,
                 sufficient=False,
-                note=message("draft.unreflected", question.language, why=trouble.message),
-                failures=(trouble.to_failure("reflect"),),
+                note=message("draft.unreflected", question.language, why=error.message),
+                failures=(error.to_failure("reflect"),),
             )
-        gap = " ".join(made.knowledge_gap.split())[:600]
-        enough = made.is_sufficient
+        gap = " ".join(output.knowledge_gap.split())[:600]
+        is_sufficient = output.is_sufficient
         return Reflection(
             round=round_,
-            sufficient=enough,
-            gap=(gap,) if gap and not enough else (),
-            follow_ups=() if enough else _to_tasks(made, fields, round_ + 1),
-            note=gap or (message("draft.covered", question.language) if enough else ""),
+            sufficient=is_sufficient,
+            gap=(gap,) if gap and not is_sufficient else (),
+            follow_ups=() if is_sufficient else _to_tasks(output, fields, round_ + 1),
+            note=gap or (message("draft.covered", question.language) if is_sufficient else ""),
         )
 
     # Writing
@@ -314,24 +319,24 @@ class ModelReasoner:
         options: RunOptions,
         emit: EventEmitter,
     ) -> Draft:
-        tongue = question.language
+        language = question.language
         if not options.loops:
             return await self._write_unsearched(question, options, emit)
         try:
             chat = self.chat("write", options)
-        except ServiceError as trouble:
-            return fallback_draft(tongue, findings, trouble)
+        except ServiceError as error:
+            return fallback_draft(language, findings, error)
         if not has_citable_material(findings):
-            return Draft(spans=no_source_spans(tongue, findings), author=message("draft.nobody", tongue))
+            return Draft(spans=no_source_spans(language, findings), author=message("draft.nobody", language))
         listing = MaterialListing()
 
-        def made(room: int) -> Prompt:
+        def build_prompt(room: int) -> Prompt:
             nonlocal listing
-            asked = prompts.shorten_conversation(question, room)
+            shortened_question = prompts.shorten_conversation(question, room)
             prompt, listing = fit_material(
                 findings,
                 room,
-                lambda shown: prompts.answer_prompt(asked, plan, findings, reflections, shown, self.today),
+                lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
             )
             if not listing.text:
                 message = f"the material has no room in the prompt of {chat.spec}"
@@ -341,23 +346,23 @@ class ModelReasoner:
             return prompt
 
         try:
-            reply = await chat.stream_text(made, "write", emit)
-        except ServiceError as trouble:
-            return fallback_draft(tongue, findings, trouble)
-        gathered = [item for found in findings for item in found.evidence]
+            reply = await chat.stream_text(build_prompt, "write", emit)
+        except ServiceError as error:
+            return fallback_draft(language, findings, error)
+        evidence = [item for finding in findings for item in finding.evidence]
         spans = list(
             parse_model_markdown(
                 reply.text,
                 listing.handles,
-                cites_by_address(gathered),
-                cites_by_title(gathered),
-                is_partial=bool(reply.is_cut or reply.error),  # half a handle may stand at the end
+                cites_by_address(evidence),
+                cites_by_title(evidence),
+                is_partial=bool(reply.is_cut or reply.error),  # a handle may be cut off
             )
         )
-        return build_draft(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
+        return build_draft(spans, reply, language, findings, reflections, listing, str(chat.spec))
 
     async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
-        tongue = question.language
+        language = question.language
         try:
             chat = self.chat("write", options)
             reply = await chat.stream_text(
@@ -365,41 +370,41 @@ class ModelReasoner:
                 "write",
                 emit,
             )
-        except ServiceError as trouble:
-            return fallback_draft(tongue, (), trouble)
-        notice = Span(kind="notice", text=message("draft.unsearched", tongue))
-        draft = describe_ending(reply, tongue)
+        except ServiceError as error:
+            return fallback_draft(language, (), error)
+        notice = Span(kind="notice", text=message("draft.unsearched", language))
+        ending = describe_ending(reply, language)
         return Draft(
-            spans=(notice, *parse_model_markdown(reply.text, {}, {}), *draft.spans),
+            spans=(notice, *parse_model_markdown(reply.text, {}, {}), *ending.spans),
             author=str(chat.spec),
-            failures=draft.failures,
-            unwritten=draft.unwritten,
+            failures=ending.failures,
+            unwritten=ending.unwritten,
         )
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         return quotes_draft(question.language, findings)
 
     async def summarise(self, query: str, evidence: Sequence[Evidence], emit: EventEmitter) -> tuple[Span, ...]:
-        """What the results of one query say about it, cited.
+        """Summarise the results of one query, with citations.
 
         Raises:
-            Trouble: there is no summary.
+            ServiceError: there is no summary.
         """
         chat = self.chat("search")
         task = Task(id="", source="", query=query)
-        found = Finding(task=task, evidence=tuple(evidence), started=self._clock())
+        finding = Finding(task=task, evidence=tuple(evidence), started=self._clock())
         listing = MaterialListing()
 
-        def made(room: int) -> Prompt:
+        def build_prompt(room: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
-                [found],
+                [finding],
                 room,
                 lambda shown: prompts.summary_prompt(query, detect_language(query), shown, self.today),
             )
             return prompt
 
-        reply = await chat.ask_text(made, "summarise", emit)
+        reply = await chat.ask_text(build_prompt, "summarise", emit)
         return parse_model_markdown(
             reply.text, listing.handles, cites_by_address(evidence), cites_by_title(evidence), is_partial=reply.is_cut
         )
@@ -413,11 +418,12 @@ class ModelReasoner:
         emit: EventEmitter,
         material: str = "",
     ) -> None:
-        """Lets the model that searches call tools for a query. `material` is what a server says of
-        its tools; without any they are those of the map.
+        """Let the searching model call tools for a query, at most `budget` times.
+
+        `material` is a server's description of its tools; without it they are those of the map.
 
         Raises:
-            Trouble: the model cannot be asked.
+            ServiceError: the model cannot be called.
         """
         await explore(self.chat("search"), query, tools, call, budget, self.today, emit, material)
 
@@ -431,16 +437,20 @@ def _failed_plan(question: Question, options: RunOptions, error: ServiceError) -
 
 
 def _map_tasks(question: Question, options: RunOptions) -> tuple[Task, ...]:
-    """The question itself as a task for each source, if it looks for places and nobody can plan."""
-    asked = {name: registry.get_source(name).query_type for name in options.sources}
-    if "place" not in asked.values() or parse_place_query(question.text) is None:
+    """Return the question itself as a task for each source, if it asks for places and maps are
+    used.
+
+    This replaces a plan that could not be made.
+    """
+    query_types = {name: registry.get_source(name).query_type for name in options.sources}
+    if "place" not in query_types.values() or parse_place_query(question.text) is None:
         return ()
-    sources = (name for name, how in asked.items() if how != "question")
+    sources = (name for name, query_type in query_types.items() if query_type != "question")
     return tuple(Task(id=f"1.{n}", source=source, query=question.text) for n, source in enumerate(sources, 1))
 
 
 def _to_clarification(output: _PlanOutput) -> Clarification | None:
-    """What the model asks back, if anything; with one answer to choose there is nothing to ask."""
+    """Return the model's clarifying question, if any; one with a single choice is dropped."""
     question = " ".join(output.ask_back.split())[: prompts.MAX_QUERY_CHARS]
     choices = output.text_list("choices", prompts.MAX_CHOICES, 80)
     if not question or len(choices) == 1:
@@ -449,7 +459,7 @@ def _to_clarification(output: _PlanOutput) -> Clarification | None:
 
 
 def _to_tasks(output: _ModelOutput, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
-    """The queries as tasks, source by source."""
+    """Convert the queries to tasks, source by source."""
     queries = [
         (source, query)
         for field, source in fields.items()

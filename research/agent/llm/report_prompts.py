@@ -1,4 +1,4 @@
-"""What the models are told that write a report: its outline, its sections, what stands before them."""
+"""Prompts and JSON schemas for reports: outline, sections, preface and tones of headlines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 
-MAX_TITLE_CHARS = 120  # characters of a section's title
-MAX_CONTENT_CHARS = 400  # characters of what it is to say
-MAX_HEADLINE_CHARS = 300  # characters
+MAX_TITLE_CHARS = 120
+MAX_CONTENT_CHARS = 400  # of a section's description
+MAX_HEADLINE_CHARS = 300
 _CITATION_RULES = """- A handle, such as [@handle], tells the source of a piece of material. End every sentence that \
 states something from the material with the handle of the piece that says so, copied exactly, in \
 square brackets; with several if several say so. Cite in no other way: no numbers, no footnotes, no \
@@ -35,8 +35,12 @@ both. Copies of one agency's text are one source, not several."""
 
 
 def _search_tools(sources: Sequence[str]) -> dict[str, str]:
-    """The ways of searching that some sources have, as a model reads of them."""
-    return {name: what for source in sources for name, what in registry.get_source(source).tool_descriptions.items()}
+    """Return the search tools of some sources with their descriptions for the model."""
+    return {
+        name: description
+        for source in sources
+        for name, description in registry.get_source(source).tool_descriptions.items()
+    }
 
 
 def _query_properties(sources: Sequence[str]) -> dict[str, Any]:
@@ -51,10 +55,10 @@ def _query_properties(sources: Sequence[str]) -> dict[str, Any]:
 
 
 def _search_tool_instructions(sources: Sequence[str]) -> str:
-    told = _search_tools(sources)
-    if not told:
+    descriptions = _search_tools(sources)
+    if not descriptions:
         return ""
-    tools = "\n".join(f'  - "{name}": {what}' for name, what in told.items())
+    tools = "\n".join(f'  - "{name}": {description}' for name, description in descriptions.items())
     return (
         '- "search_tool" says how the news is searched; "start_date" and "end_date" are "" unless it is '
         f"by date:\n{tools}\n"
@@ -62,7 +66,7 @@ def _search_tool_instructions(sources: Sequence[str]) -> str:
 
 
 def outline_schema(sources: Sequence[str], max_sections: int) -> dict[str, Any]:
-    """The JSON schema of an outline."""
+    """Return the JSON schema of an outline."""
     section = object_schema(
         title={"type": "string", "maxLength": MAX_TITLE_CHARS},
         content={"type": "string", "maxLength": MAX_CONTENT_CHARS},
@@ -72,7 +76,7 @@ def outline_schema(sources: Sequence[str], max_sections: int) -> dict[str, Any]:
 
 
 def outline_prompt(question: Question, sources: Sequence[str], max_sections: int, today: date) -> Prompt:
-    """The sections of a report on a topic."""
+    """Build the prompt for the sections of a report on a topic."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Plan a report on the topic, and reply with JSON.
@@ -94,7 +98,7 @@ def section_prompt(
     listing: MaterialListing,
     today: date,
 ) -> Prompt:
-    """The text of a section from its material, the text of before kept or put right."""
+    """Build the prompt for the text of a section from its material and its earlier text."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Write one section of a report, for an analyst who will check it.
@@ -122,7 +126,7 @@ add what the material has that is new. Reply with the whole section.
 
 
 def section_reflection_schema(sources: Sequence[str], max_queries: int) -> dict[str, Any]:
-    """The JSON schema of the judgement of a section."""
+    """Return the JSON schema of the judgement of a section."""
     query = object_schema(**_query_properties(sources))
     return object_schema(
         is_sufficient={"type": "boolean"},
@@ -141,7 +145,7 @@ def section_reflection_prompt(
     today: date,
     listing: MaterialListing,
 ) -> Prompt:
-    """Whether a section tells what it is to tell, and what to look up next."""
+    """Build the prompt for judging a section and proposing further searches."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Judge whether the section of a report tells what it is to tell, and reply with JSON.
@@ -164,7 +168,7 @@ run, and stands on its own. Empty if the section is sufficient.
 def preface_prompt(
     question: Question, plan: Plan, sections: Sequence[ReportSection], listing: MaterialListing, today: date
 ) -> Prompt:
-    """What stands before the sections of a report."""
+    """Build the prompt for the summary that precedes the sections of a report."""
     system = f"""{BASE_INSTRUCTIONS}
 
 The sections of a report are written. Write what stands before them: the state of affairs in at most \
@@ -186,14 +190,14 @@ Cite in no other way.
 
 
 def tones_schema(count: int) -> dict[str, Any]:
-    """The JSON schema of how headlines sound."""
+    """Return the JSON schema of the tones of headlines."""
     tone = {"type": "string", "enum": ["positive", "neutral", "negative"]}
     row = object_schema(number={"type": "integer", "minimum": 1, "maximum": count}, tone=tone)
     return object_schema(tones={"type": "array", "items": row, "maxItems": count})
 
 
 def tones_prompt(question: Question, headlines: Sequence[str], today: date) -> Prompt:
-    """How the news of each headline sounds."""
+    """Build the prompt for judging the tone of each headline."""
     system = f"""{BASE_INSTRUCTIONS}
 
 Judge the tone of each numbered headline, and reply with JSON: "tones" has one entry for each, with \
@@ -208,7 +212,7 @@ criticises; "neutral": neither, both, or it cannot be told.
 
 
 def shorten_section(section: ReportSection, token_budget: int) -> ReportSection:
-    """The section with the beginning of its text, as much as has room in so many tokens."""
+    """Return the section with as much of the beginning of its text as fits the budget."""
     spans, used = [], 0
     for span in section.spans:
         used += estimate_tokens(span.text) + HANDLE_TOKENS * len(span.cites)
@@ -217,19 +221,19 @@ def shorten_section(section: ReportSection, token_budget: int) -> ReportSection:
         spans.append(span)
     if len(spans) == len(section.spans):
         return section
-    cut = Span(kind="text", text=f" {TRUNCATION_MARK}")
-    return section.model_copy(update={"spans": (*spans, cut)})
+    mark = Span(kind="text", text=f" {TRUNCATION_MARK}")
+    return section.model_copy(update={"spans": (*spans, mark)})
 
 
 def render_spans(spans: Sequence[Span], listing: MaterialListing) -> str:
-    """A text as a prompt shows it, its citations as handles. What has no handle here is left out."""
+    """Render a text for a prompt, with its citations as handles if they have one."""
     names: Mapping[tuple[str, str], str] = {
         (cite.evidence, cite.passage): name for name, cite in listing.handles.items()
     }
-    out = []
+    rendered = []
     for span in spans:
-        if span.kind == "notice":  # which is ours, about the text
+        if span.kind == "notice":  # notices are the program's, not part of the text
             continue
-        known = [names.get((cite.evidence, cite.passage)) for cite in span.cites]
-        out.append(neutralise_handles(span.text) + "".join(f"[@{name}]" for name in known if name))
-    return "".join(out).strip()
+        handles = [names.get((cite.evidence, cite.passage)) for cite in span.cites]
+        rendered.append(neutralise_handles(span.text) + "".join(f"[@{name}]" for name in handles if name))
+    return "".join(rendered).strip()

@@ -1,4 +1,4 @@
-"""Asks chat models for a report: its outline, its sections, and what stands before them."""
+"""Reports written by chat models: the outline, the sections and the preface."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from research.models.chat import Chat, ModelReply, Prompt, PromptBuilder
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 
-_JSON_START = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
+_JSON_START = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # the beginning of JSON, never of a section
 _TEXT_REMINDER = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
-HEADLINES_PER_CALL = 60  # headlines that are judged by one call
+HEADLINES_PER_CALL = 60
 
 
 class _ModelOutput(BaseModel):
-    """What a model was asked for; what it adds is not looked at."""
+    """The output of a model; additional fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -92,32 +92,32 @@ class _ChatProvider(Protocol):
 
 
 class ReportWriter:
-    """Models as an editor."""
+    """Plans and writes reports with chat models."""
 
     def __init__(self, models: _ChatProvider) -> None:
         self._models = models
 
     async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """The sections of a report; without a model there is one, the question itself."""
-        sources, most = options.sources, options.sections
+        """Plan the sections of a report; without a model the outline is empty, with a failure."""
+        sources, max_sections = options.sources, options.sections
         try:
-            made = await self._models.chat("plan", options).ask_json(
-                report_prompts.outline_prompt(question, sources, most, self._models.today),
-                report_prompts.outline_schema(sources, most),
+            output = await self._models.chat("plan", options).ask_json(
+                report_prompts.outline_prompt(question, sources, max_sections, self._models.today),
+                report_prompts.outline_schema(sources, max_sections),
                 _OutlineOutput,
                 "plan",
                 emit,
             )
-        except ServiceError as trouble:
-            return Plan(outline=True, failures=(trouble.to_failure("plan"),))
+        except ServiceError as error:
+            return Plan(outline=True, failures=(error.to_failure("plan"),))
         parts, tasks = [], []
-        for n, chapter in enumerate(made.sections, 1):
-            title = _one_line(chapter.title, report_prompts.MAX_TITLE_CHARS)
+        for n, section in enumerate(output.sections, 1):
+            title = _one_line(section.title, report_prompts.MAX_TITLE_CHARS)
             if not title:
                 continue
-            content = _one_line(chapter.content, report_prompts.MAX_CONTENT_CHARS) or title
+            content = _one_line(section.content, report_prompts.MAX_CONTENT_CHARS) or title
             parts.append(Part(id=f"s{n}", subject=title, text=content))
-            tasks += _to_tasks([chapter], sources, f"s{n}", 1)
+            tasks += _to_tasks([section], sources, f"s{n}", 1)
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
     async def write_section(
@@ -129,19 +129,25 @@ class ReportWriter:
         options: RunOptions,
         emit: EventEmitter,
     ) -> ReportSection:
-        """The section with its text; without a model it stays as it is, and says why."""
+        """Write the text of a section. Without a model, keep an earlier text or quote the
+        findings."""
         part = _find_part(plan, section)
         if not has_citable_material(findings):
             return section
         listing = MaterialListing()
 
-        def made(room: int) -> Prompt:
+        def build_prompt(room: int) -> Prompt:
             nonlocal listing
-            asked, before = shorten_conversation(question, room), report_prompts.shorten_section(section, room // 2)
+            shortened_question, shortened_section = (
+                shorten_conversation(question, room),
+                report_prompts.shorten_section(section, room // 2),
+            )
             prompt, listing = fit_material(
                 findings,
                 room,
-                lambda shown: report_prompts.section_prompt(asked, part, before, findings, shown, self._models.today),
+                lambda shown: report_prompts.section_prompt(
+                    shortened_question, part, shortened_section, findings, shown, self._models.today
+                ),
                 max_chars=self._models.max_result_chars,
                 cited_spans=section.spans,
             )
@@ -152,10 +158,10 @@ class ReportWriter:
 
         try:
             chat = self._models.chat("write", options)
-            reply = await _ask_for_prose(chat, made, emit)
-        except ServiceError as trouble:
-            failure = trouble.to_failure("write", query=part.subject)
-            if section.spans:  # what it said before is still right
+            reply = await _ask_for_prose(chat, build_prompt, emit)
+        except ServiceError as error:
+            failure = error.to_failure("write", query=part.subject)
+            if section.spans:  # the earlier text is still valid
                 return section.model_copy(update={"failures": (*section.failures, failure)})
             notice = Span(kind="notice", text=message("draft.section", question.language))
             return ReportSection(
@@ -163,8 +169,8 @@ class ReportWriter:
                 spans=(notice, *quotes_draft(question.language, findings).spans),
                 failures=(*section.failures, failure),
             )
-        gathered = [item for found in findings for item in found.evidence]
-        names = cites_by_address(gathered), cites_by_title(gathered)
+        evidence = [item for finding in findings for item in finding.evidence]
+        names = cites_by_address(evidence), cites_by_title(evidence)
         spans = [*parse_model_markdown(reply.text, listing.handles, *names, is_partial=reply.is_cut)]
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
@@ -187,13 +193,13 @@ class ReportWriter:
         round_: int,
         emit: EventEmitter,
     ) -> Reflection:
-        """What a section lacks; without a model nothing more is looked up for it."""
+        """Judge what a section lacks; without a model no further search follows."""
         if findings and all(f.reason not in (None, "empty") for f in findings):
             return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
         try:
             chat = self._models.chat("reflect", options)
             listing = _cited_listing([section], findings)
-            made = await chat.ask_json(
+            output = await chat.ask_json(
                 lambda room: report_prompts.section_reflection_prompt(
                     shorten_conversation(question, room), _find_part(plan, section),
                     report_prompts.shorten_section(section, room // 2), findings, options.sources,
@@ -204,15 +210,15 @@ class ReportWriter:
                 "reflect",
                 emit,
             )  # fmt: skip
-        except ServiceError as trouble:
-            return Reflection(round=round_, sufficient=False, failures=(trouble.to_failure("reflect"),))
-        gap = _one_line(made.knowledge_gap, 600)
-        tasks = _to_tasks(made.follow_ups, options.sources, section.part, round_ + 1)
+        except ServiceError as error:
+            return Reflection(round=round_, sufficient=False, failures=(error.to_failure("reflect"),))
+        gap = _one_line(output.knowledge_gap, 600)
+        tasks = _to_tasks(output.follow_ups, options.sources, section.part, round_ + 1)
         return Reflection(
             round=round_,
-            sufficient=made.is_sufficient,
-            gap=(gap,) if gap and not made.is_sufficient else (),
-            follow_ups=() if made.is_sufficient else tuple(tasks),
+            sufficient=output.is_sufficient,
+            gap=(gap,) if gap and not output.is_sufficient else (),
+            follow_ups=() if output.is_sufficient else tuple(tasks),
             note=gap,
         )
 
@@ -225,76 +231,78 @@ class ReportWriter:
         options: RunOptions,
         emit: EventEmitter,
     ) -> Draft:
-        """What stands before the sections; without a model nothing does, and the report says so."""
-        nobody = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
+        """Write the preface; without a model there is none, and the report says so."""
+        no_author = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
         if not any(span.cites for section in sections for span in section.spans):
-            return Draft(spans=(), author=nobody)
+            return Draft(spans=(), author=no_author)
         try:
             chat = self._models.chat("write", options)
             listing = _cited_listing(sections, findings)
 
-            def made(room: int) -> Prompt:
-                asked, today = shorten_conversation(question, room), self._models.today
-                left = room - report_prompts.preface_prompt(asked, plan, (), listing, today).token_count
-                titles = sum(estimate_tokens(part.subject) + 4 for part in plan.parts)
-                share = (left - titles) // len(sections)
-                short = [report_prompts.shorten_section(section, share) for section in sections]
-                return report_prompts.preface_prompt(asked, plan, short, listing, today)
+            def build_prompt(room: int) -> Prompt:
+                shortened_question, today = shorten_conversation(question, room), self._models.today
+                remaining = (
+                    room - report_prompts.preface_prompt(shortened_question, plan, (), listing, today).token_count
+                )
+                title_tokens = sum(estimate_tokens(part.subject) + 4 for part in plan.parts)
+                share = (remaining - title_tokens) // len(sections)
+                shortened = [report_prompts.shorten_section(section, share) for section in sections]
+                return report_prompts.preface_prompt(shortened_question, plan, shortened, listing, today)
 
-            reply = await chat.stream_text(made, "write", emit)
-        except ServiceError as trouble:
-            return Draft(spans=(), author=nobody, failures=(trouble.to_failure("write"),))
-        gathered = [item for found in findings for item in found.evidence]
-        names = cites_by_address(gathered), cites_by_title(gathered)
-        end = describe_ending(reply, question.language)
+            reply = await chat.stream_text(build_prompt, "write", emit)
+        except ServiceError as error:
+            return Draft(spans=(), author=no_author, failures=(error.to_failure("write"),))
+        evidence = [item for finding in findings for item in finding.evidence]
+        names = cites_by_address(evidence), cites_by_title(evidence)
+        ending = describe_ending(reply, question.language)
         spans = parse_model_markdown(reply.text, listing.handles, *names, is_partial=bool(reply.is_cut or reply.error))
-        return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
+        return Draft(spans=(*spans, *ending.spans), author=str(chat.spec), failures=ending.failures)
 
     async def judge_tones(
         self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
     ) -> HeadlineTones:
-        """How headlines sound, judged some at a time side by side."""
+        """Judge the tones of headlines, in parallel batches."""
         chat = self._models.chat("plan", options)
         batches = _split_batches(headlines, chat.token_budget // 2)
 
-        async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
+        async def judge_batch(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
             prompt = report_prompts.tones_prompt(question, batch, self._models.today)
             try:
-                made = await chat.ask_json(
+                output = await chat.ask_json(
                     prompt, report_prompts.tones_schema(len(batch)), _TonesOutput, "summarise", emit
                 )
-            except ServiceError as trouble:
-                return [None] * len(batch), [trouble.to_failure("summarise")]
-            given = {row.number: row.tone for row in made.tones}
-            return [given.get(n) for n in range(1, len(batch) + 1)], []
+            except ServiceError as error:
+                return [None] * len(batch), [error.to_failure("summarise")]
+            by_number = {row.number: row.tone for row in output.tones}
+            return [by_number.get(n) for n in range(1, len(batch) + 1)], []
 
-        done = await asyncio.gather(*map(judged, batches))
+        results = await asyncio.gather(*map(judge_batch, batches))
         return HeadlineTones(
-            tones=tuple(tone for tones, _ in done for tone in tones),
+            tones=tuple(tone for tones, _ in results for tone in tones),
             author=str(chat.spec),
-            failures=tuple(failure for _, failures in done for failure in failures),
+            failures=tuple(failure for _, failures in results for failure in failures),
         )
 
 
 def _split_batches(headlines: Sequence[str], token_budget: int) -> list[list[str]]:
-    """Headlines some at a time, as many as have room in so many tokens."""
+    """Split headlines into batches that fit the token budget."""
     batches: list[list[str]] = []
-    left = 0
+    remaining = 0
     for headline in headlines:
         cost = estimate_tokens(headline[: report_prompts.MAX_HEADLINE_CHARS]) + 4
-        if not batches or len(batches[-1]) == HEADLINES_PER_CALL or cost > left:
+        if not batches or len(batches[-1]) == HEADLINES_PER_CALL or cost > remaining:
             batches.append([])
-            left = token_budget
+            remaining = token_budget
         batches[-1].append(headline)
-        left -= cost
+        remaining -= cost
     return batches
 
 
 async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -> ModelReply:
-    """The text of a section; a model that replies with JSON instead is asked once more.
+    """Ask for the text of a section, and once more if the model replies with JSON.
 
     Raises:
-        Trouble: there is none.
+        ServiceError: there is no text.
     """
     for more in ("", _TEXT_REMINDER):
         reply = await chat.ask_text(lambda room, more=more: build(room).with_suffix(more), "write", emit)  # type: ignore[misc]
@@ -304,8 +312,10 @@ async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -
 
 
 def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:
-    """Handles of what sections cite, without its text."""
-    return MaterialListing.from_findings(findings, 0, cited_spans=[span for one in sections for span in one.spans])
+    """List the handles of what sections cite, without any text."""
+    return MaterialListing.from_findings(
+        findings, 0, cited_spans=[span for section in sections for span in section.spans]
+    )
 
 
 def _find_part(plan: Plan, section: ReportSection) -> Part:
@@ -317,12 +327,11 @@ def _one_line(text: str, max_chars: int) -> str:
 
 
 def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: str, round_: int) -> list[Task]:
-    """Queries as tasks. A tool and dates are passed on as the model gave them: the source holds them
-    to what there is."""
+    """Convert queries to tasks. The source corrects the model's tool and dates where needed."""
     tasks = []
-    for n, asked in enumerate(queries, 1):
-        query = _one_line(asked.query, MAX_QUERY_CHARS)
-        source = asked.source if asked.source in sources else registry.preferred_report_source(sources)
+    for n, output in enumerate(queries, 1):
+        query = _one_line(output.query, MAX_QUERY_CHARS)
+        source = output.source if output.source in sources else registry.preferred_report_source(sources)
         if not query:
             continue
         tasks.append(
@@ -332,17 +341,17 @@ def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: 
                 source=source,
                 query=query,
                 part=part_id,
-                **(_search_options(asked, tools) if (tools := registry.get_source(source).tool_descriptions) else {}),
+                **(_search_options(output, tools) if (tools := registry.get_source(source).tool_descriptions) else {}),
             )
         )
     return tasks
 
 
 def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, Any]:
-    told = (text.strip() for text in (query.start_date, query.end_date))
-    wrong = ", ".join(text[:40] for text in told if text and _parse_date(text) is None)
+    dates = (text.strip() for text in (query.start_date, query.end_date))
+    invalid = ", ".join(text[:40] for text in dates if text and _parse_date(text) is None)
     return {
-        "why": f"no date: {wrong}" if wrong else "",
+        "why": f"no date: {invalid}" if invalid else "",
         "tool": query.search_tool if query.search_tool in tools else "",
         "start": _parse_date(query.start_date),
         "end": _parse_date(query.end_date),

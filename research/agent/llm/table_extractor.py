@@ -1,6 +1,6 @@
-"""Asks chat models for a table: which rows and columns it has, and what its cells say.
+"""Tables filled in by chat models: rows and columns, and the cells.
 
-A cell counts only if the sentence that it rests on stands, word for word, in the passage that it names.
+A cell counts only if the sentence that supports it occurs verbatim in the passage that it cites.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from research.tables.column_values import is_same_value, merge_readings
 from research.tables.subjects import is_about
 from research.tables.values import extract_value
 
-MAX_ROWS, MAX_COLUMNS = 40, 12  # that are proposed at most
-MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600  # characters
+MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
+MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
 MAX_READINGS, MAX_CHOICES = 3, 6
 _T = TypeVar("_T", bound=BaseModel)
 _COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
@@ -97,44 +97,44 @@ class _ChatProvider(Protocol):
 
 
 class TableExtractor:
-    """Models that fill in a table."""
+    """Plans and fills in tables with chat models."""
 
     def __init__(self, models: _ChatProvider) -> None:
         self._models = models
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
-        """What some sources are asked for a cell. A map is asked for the thing itself, once a row."""
-        out = []
+        """Return the searches of some sources for a cell; maps search for the row's subject."""
+        tasks = []
         for source in sources:
             query = (
                 row.full_name
                 if registry.get_source(source).query_type == "place"
                 else f"{row.full_name} {column.full_question}"
             )
-            out.append(Task(id="", source=source, query=query[:MAX_QUERY_CHARS], language=question.language))
-        return tuple(out)
+            tasks.append(Task(id="", source=source, query=query[:MAX_QUERY_CHARS], language=question.language))
+        return tuple(tasks)
 
     async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """The rows and columns of a table that a sentence asks for; none if no model can propose them."""
+        """Plan the rows and columns of the table that a sentence asks for; none if no model can."""
         try:
-            made = await self._models.chat("plan", options).ask_json(
+            output = await self._models.chat("plan", options).ask_json(
                 _table_prompt(question, self._models.today), _table_schema(), _TableOutput, "plan", emit
             )
-        except ServiceError as trouble:
-            return Plan(failures=(trouble.to_failure("plan"),))
+        except ServiceError as error:
+            return Plan(failures=(error.to_failure("plan"),))
         rows = [
             Row(id=f"r{n}", name=name, about=_one_line(row.about, MAX_NAME_CHARS))
-            for n, row in enumerate(_parse_rows(made.rows, _RowOutput)[:MAX_ROWS], 1)
+            for n, row in enumerate(_parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
             if (name := _one_line(row.name, MAX_NAME_CHARS))
         ]
         columns = [
             _to_column(n, column, name)
-            for n, column in enumerate(_parse_rows(made.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
+            for n, column in enumerate(_parse_rows(output.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
             if (name := _one_line(column.name, MAX_NAME_CHARS))
         ]
         if not rows or not columns:
             return Plan()
-        title = _one_line(made.title, MAX_NAME_CHARS)
+        title = _one_line(output.title, MAX_NAME_CHARS)
         return Plan(grid=Grid(title=title, rows=tuple(rows), columns=tuple(columns)))
 
     async def extract_cells(
@@ -146,10 +146,10 @@ class TableExtractor:
         options: RunOptions,
         emit: EventEmitter,
     ) -> tuple[Cell, ...]:
-        """What the material says in some cells of a row, by one call."""
+        """Extract some cells of a row from the findings with one call."""
         listing = MaterialListing()
 
-        def made(room: int) -> Prompt:
+        def build_prompt(room: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
                 findings,
@@ -162,70 +162,74 @@ class TableExtractor:
 
         try:
             chat = self._models.chat("write", options)
-            told = await chat.ask_json(made, _cells_schema(len(columns)), _CellsOutput, "write", emit)
-        except ServiceError as trouble:
-            failure = trouble.to_failure("write", query=row.name)
+            output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
+        except ServiceError as error:
+            failure = error.to_failure("write", query=row.name)
             return tuple(
                 Cell(
-                    row=row.id, column=column.id, lack="failed", message=trouble.message,
+                    row=row.id, column=column.id, lack="failed", message=error.message,
                     failures=(failure,),
                 )
                 for column in columns
             )  # fmt: skip
         author = str(chat.spec)
-        said = _parse_rows(told.cells, _CellOutput)
-        which = tuple(dict.fromkeys(line for one in told.which if (line := _one_line(one, MAX_NAME_CHARS))))[
+        outputs = _parse_rows(output.cells, _CellOutput)
+        name_choices = tuple(dict.fromkeys(line for one in output.which if (line := _one_line(one, MAX_NAME_CHARS))))[
             :MAX_CHOICES
         ]
-        known = {item.id: item for finding in findings for item in finding.evidence}
-        out = []
+        evidence_by_id = {item.id: item for finding in findings for item in finding.evidence}
+        cells = []
         for n, column in enumerate(columns, 1):
             cell = Cell(row=row.id, column=column.id, author=author)
-            if len(which) > 1 and not row.about:
-                out.append(cell.model_copy(update={"lack": "which one", "choices": which}))
+            if len(name_choices) > 1 and not row.about:
+                cells.append(cell.model_copy(update={"lack": "which one", "choices": name_choices}))
                 continue
-            own = [one for one in said if one.column == n][:MAX_READINGS]
-            readings = [r for one in own if (r := _to_reading(one, row, column, listing, known))]
-            settled = merge_readings(readings, column)
-            lack = "" if len(settled) == 1 else "differs" if settled else "not found"
-            unproven = bool(own) and not readings
-            why = message("tabled.unproven", question.language) if unproven else ""
-            update = {"readings": settled, "lack": lack, "message": why}
-            out.append(cell.model_copy(update=update))
-        return tuple(out)
+            column_outputs = [one for one in outputs if one.column == n][:MAX_READINGS]
+            readings = [r for one in column_outputs if (r := _to_reading(one, row, column, listing, evidence_by_id))]
+            merged = merge_readings(readings, column)
+            missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
+            is_unproven = bool(column_outputs) and not readings
+            note = message("tabled.unproven", question.language) if is_unproven else ""
+            update = {"readings": merged, "lack": missing_reason, "message": note}
+            cells.append(cell.model_copy(update=update))
+        return tuple(cells)
 
 
 def _to_reading(
     output: _CellOutput, row: Row, column: Column, listing: MaterialListing, evidence_by_id: Mapping[str, Evidence]
 ) -> CellReading | None:
-    """What a model says a passage says, if the quote stands in the passage of that handle."""
+    """Parse one cell from the model's output.
+
+    Return None unless its quote occurs verbatim in the cited passage. The status is "quoted" if the
+    quote itself gives the value, else "unclear".
+    """
     cite = listing.handles.get(output.source.strip(" []@＠"))
     passage = _find_passage(cite, evidence_by_id) if cite else None
     if cite is None or passage is None or not output.value.strip() or not output.quote.strip():
         return None
-    at = find_quote(output.quote[:MAX_QUOTE_CHARS], passage.text)
-    if at is None:
+    span = find_quote(output.quote[:MAX_QUOTE_CHARS], passage.text)
+    if span is None:
         return None
-    quote = passage.text[at[0] : at[1]]
+    quote = passage.text[span[0] : span[1]]
     value = extract_value(output.value[:MAX_VALUE_CHARS], column)
-    found = extract_value(quote, column, context_words=[output.value])
+    quoted_value = extract_value(quote, column, context_words=[output.value])
     if value is None:
-        value = found
+        value = quoted_value
     if value is None:
         return None
-    borne = found is not None and is_same_value(value, found, column)
-    if borne and found is not None and column.type == "yes or no":
-        borne = _is_about_row(row, column, quote, found.text, evidence_by_id[cite.evidence].title)
+    is_supported = quoted_value is not None and is_same_value(value, quoted_value, column)
+    if is_supported and quoted_value is not None and column.type == "yes or no":
+        is_supported = _is_about_row(row, column, quote, quoted_value.text, evidence_by_id[cite.evidence].title)
     if column.type in ("text", "choice"):
-        borne = find_quote(value.text, quote) is not None
-    if borne and found is not None and column.type != "text":
-        value = found  # with the source's own words
-    update: dict[str, Any] = {"start": at[0], "end": at[1]}
+        is_supported = find_quote(value.text, quote) is not None
+    if is_supported and quoted_value is not None and column.type != "text":
+        value = quoted_value  # in the source's own words
+    update: dict[str, Any] = {"start": span[0], "end": span[1]}
     return CellReading(
         value=value,
         quote=quote,
         cites=(cite.model_copy(update=update),),
-        status="quoted" if borne else "unclear",
+        status="quoted" if is_supported else "unclear",
     )
 
 
@@ -246,29 +250,29 @@ def _find_passage(cite: PassageReference, evidence_by_id: Mapping[str, Evidence]
 
 
 def _to_column(number: int, output: _ColumnOutput, name: str) -> Column:
-    kind = next((each for each in _COLUMN_TYPES if each == output.type), "text")
+    column_type = next((known_type for known_type in _COLUMN_TYPES if known_type == output.type), "text")
     choices = tuple(filter(None, (_one_line(choice, MAX_NAME_CHARS) for choice in output.choices)))
-    if kind == "choice" and len(choices) < 2:
-        kind = "text"
+    if column_type == "choice" and len(choices) < 2:
+        column_type = "text"
     return Column(
         id=f"c{number}",
         name=name,
         question=_one_line(output.question, MAX_QUESTION_CHARS),
-        type=kind,
-        unit=_one_line(output.unit, 40) if kind == "number" else "",
-        choices=choices if kind == "choice" else (),
+        type=column_type,
+        unit=_one_line(output.unit, 40) if column_type == "number" else "",
+        choices=choices if column_type == "choice" else (),
     )
 
 
 def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Those of some rows that can be read."""
-    out = []
+    """Parse rows of a model's output; invalid ones are dropped."""
+    parsed = []
     for row in rows:
         try:
-            out.append(output_type.model_validate(row))
+            parsed.append(output_type.model_validate(row))
         except ValidationError:
             continue
-    return out
+    return parsed
 
 
 def _one_line(text: object, max_chars: int) -> str:
@@ -311,10 +315,10 @@ else [].
 def _cells_schema(column_count: int) -> dict[str, Any]:
     text = {"type": "string"}
     number = {"type": "integer", "minimum": 1, "maximum": column_count}
-    said = object_schema(column=number, value=text, quote=text, source=text)
-    most = column_count * MAX_READINGS
+    cell = object_schema(column=number, value=text, quote=text, source=text)
+    max_cells = column_count * MAX_READINGS
     return object_schema(
-        cells={"type": "array", "items": said, "maxItems": most},
+        cells={"type": "array", "items": cell, "maxItems": max_cells},
         which={"type": "array", "items": text, "maxItems": MAX_CHOICES},
     )
 
@@ -349,10 +353,10 @@ them apart, one text each; else [].
 
 
 def _describe_column(column: Column) -> str:
-    more: list[str] = [column.type]
+    details: list[str] = [column.type]
     if column.unit:
-        more.append(f"in {column.unit}")
+        details.append(f"in {column.unit}")
     if column.choices:
-        more.append("one of: " + "; ".join(column.choices))
-    told = f"{column.name}: {column.full_question}" if column.full_question != column.name else column.name
-    return f"{told} ({', '.join(more)})"
+        details.append("one of: " + "; ".join(column.choices))
+    description = f"{column.name}: {column.full_question}" if column.full_question != column.name else column.name
+    return f"{description} ({', '.join(details)})"

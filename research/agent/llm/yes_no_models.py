@@ -1,7 +1,7 @@
-"""Small models that are made to judge one claim by one document and say nothing but Yes or No.
+"""Small models that judge one claim by one document and answer only Yes or No.
 
-They show no quote. So a Yes makes nothing supported: it leaves what the rules support, and a doubt of
-theirs. A No leaves a doubt, and takes a support away that has no other witness.
+They give no quote. So a Yes never makes a claim supported: it confirms what the rules decided, be
+it support or doubt. A No leaves a doubt, and withdraws support that has no other evidence.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from research.models.chat import Chat, Prompt
 from research.models.roles import ModelSpec
 from research.models.token_counts import estimate_tokens
 
-# What a model of this kind is asked with, by the name that it begins with. Its own system prompt comes
-# with it. Source: https://ollama.com/library/bespoke-minicheck, as of 2026-11.
+# Prompts by prefix of the model's name. The model adds its own system prompt.
+# Source: https://ollama.com/library/bespoke-minicheck, as of 2026-11.
 PROMPT_TEMPLATES = {"bespoke-minicheck": "Document: {document}\nClaim: {claim}"}
 VERDICT_WORDS: dict[str, Verdict] = {"yes": "supported", "no": "absent"}
 
 
 def is_yes_no_model(spec: ModelSpec) -> bool:
-    """Whether a model says Yes or No and nothing else."""
+    """Return whether a model answers only Yes or No."""
     return bool(_prompt_template(spec))
 
 
 def _prompt_template(spec: ModelSpec) -> str:
     name = spec.name.lower().rpartition("/")[2]
-    return next((text for begins, text in PROMPT_TEMPLATES.items() if name.startswith(begins)), "")
+    return next((text for prefix, text in PROMPT_TEMPLATES.items() if name.startswith(prefix)), "")
 
 
 async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerdict:
-    """What such a model says of a claim.
+    """Let such a model judge a claim.
 
     Raises:
-        Trouble: it has not answered, or something else.
+        ServiceError: the model did not answer, or answered neither Yes nor No.
     """
 
     def prompt(room: int) -> Prompt:
-        form = _prompt_template(chat.spec)
+        template = _prompt_template(chat.spec)
         text = _one_line(claim.text)
-        left = room - estimate_tokens(form) - estimate_tokens(text)
-        return Prompt("", form.format(document=" ".join(_document_parts(claim, left)), claim=text))
+        remaining = room - estimate_tokens(template) - estimate_tokens(text)
+        return Prompt("", template.format(document=" ".join(_document_parts(claim, remaining)), claim=text))
 
     reply = await chat.ask_text(prompt, "check", emit)
     verdict = VERDICT_WORDS.get(reply.text.strip().rstrip(".").lower())
@@ -55,17 +55,19 @@ async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerd
 
 
 def _document_parts(claim: Claim, token_budget: int) -> Iterator[str]:
-    """The passages as far as there is room, each behind what it is about. Line breaks are taken out, so
-    that no passage can begin a claim of its own."""
-    wanted = word_weights(claim.text)
-    for _, passage, head in claim.passages:
-        about = _one_line(head[:MAX_HEADING_CHARS])
-        token_budget -= estimate_tokens(about) + 2
+    """Yield the passages that fit the budget, each after the heading of its source.
+
+    Line breaks are removed, so that no passage can imitate the line of a claim.
+    """
+    query_words = word_weights(claim.text)
+    for _, passage, heading in claim.passages:
+        short_heading = _one_line(heading[:MAX_HEADING_CHARS])
+        token_budget -= estimate_tokens(short_heading) + 2
         if token_budget <= 0:
             return
-        part = excerpt(_one_line(passage.text), token_budget, wanted)
+        part = excerpt(_one_line(passage.text), token_budget, query_words)
         token_budget -= estimate_tokens(part)
-        yield f"{about} {part}".strip()
+        yield f"{short_heading} {part}".strip()
 
 
 def _one_line(text: str) -> str:

@@ -1,3 +1,4 @@
-"""The steps of a run, one module a step: plain functions from records to records.
+"""The steps of a run, one module each: plain functions from records to records.
 
-They know the protocols of reasoners and sources, never which one they talk to."""
+They depend on the protocols of reasoners and sources, not on their implementations.
+"""

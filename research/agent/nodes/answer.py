@@ -1,4 +1,4 @@
-"""The answer stage: what the reasoner writes, with what failed and what was sampled said beside it."""
+"""The answer stage: the reasoner's draft, with notes on failures and sample data."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import certain_language, format_distance
 
-SQL_TOOL = "sql"  # the way of searching that is a statement of the analyst's own
-# Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
+SQL_TOOL = "sql"  # marks a task whose query is SQL
+# Requests for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
 _LANGUAGE_REQUEST_TEMPLATE = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"  # fmt: skip
 _LANGUAGE_REQUESTS: dict[Language, re.Pattern[str]] = {
     "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_LANGUAGE_REQUEST_TEMPLATE.format('english')}", re.I),
     "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_LANGUAGE_REQUEST_TEMPLATE.format('chinese|mandarin')}", re.I),
 }  # fmt: skip
 _NON_PROSE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|“[^”]*”|「[^」]*」|https?://\S+", re.M | re.S)
-MAX_SUGGESTIONS = 5  # search suggestions: Google's terms want at most so many beside one answer
+MAX_SUGGESTIONS = 5  # search suggestions; Google's terms limit them for one answer
 
 
 class AnswerNotWrittenError(Exception):
-    """The answer could not be written; `answer` stands in for it with the evidence there is."""
+    """The answer could not be written; `answer` replaces it and holds the evidence."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -61,12 +61,13 @@ async def compose_answer(
     sections: Sequence[ReportSection] = (),
     cells: Sequence[Cell] = (),
 ) -> Answer:
-    """The answer of a run. Where the meter has no room for it, what was found stands in.
+    """Write the answer of a run. If the budget allows none, quote the findings.
 
     Raises:
-        Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
+        AnswerNotWrittenError: no model could write it now; the findings are kept for another
+          attempt.
     """
-    material, made = (*findings, *question.memory_findings), context.clock()
+    material, created_at = (*findings, *question.memory_findings), context.clock()
     unwritten: LimitReason = ""
     if plan.grid:
         draft = table_draft(plan.grid, cells, question.language)
@@ -76,12 +77,12 @@ async def compose_answer(
     notices = (*context.budget.notices(question.language, unwritten), *_widened_search_notices(question, findings))
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
-    if plan.grid:  # what cannot be asked so is no failure of a cell: other sources are asked
+    if plan.grid:  # an unclear query is no failure of a cell, as other sources are searched
         findings = [finding for finding in findings if finding.reason not in ASKS_BACK]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
         earlier += search_failures([f for f in findings if f.task.round == round_])
         earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = build_answer(question, draft, material, made, earlier)
+    answer = build_answer(question, draft, material, created_at, earlier)
     if plan.grid:
         answer = answer.model_copy(update={"cells": tuple(cells)})
     if draft.unwritten:
@@ -98,56 +99,58 @@ async def _write_draft(
     reflections: Sequence[Reflection],
     sections: Sequence[ReportSection],
 ) -> tuple[Draft, LimitReason]:
-    """What the reasoner writes, and why it could write nothing, if it could not."""
+    """Let the reasoner write, and return the draft and the limit that prevented it, if any."""
     material = (*findings, *question.memory_findings)
-    reasoner, options, updated = context.reasoner, context.options, context.earlier_report
+    reasoner, options, earlier_report = context.reasoner, context.options, context.earlier_report
     try:
         async with context.budget.writing.enter():
             if plan.outline:
-                if updated and sections and all(section.kept for section in sections):
-                    head = updated.preface
+                if earlier_report and sections and all(section.kept for section in sections):
+                    preface = earlier_report.preface
                 else:
-                    written = fingerprint(*(s.model_dump_json() for s in sections))
-                    head = await run_once(
-                        f"preface {written}",
+                    sections_fingerprint = fingerprint(*(s.model_dump_json() for s in sections))
+                    preface = await run_once(
+                        f"preface {sections_fingerprint}",
                         Draft,
                         lambda: reasoner.write_preface(question, plan, sections, material, options, emit),
                         context.step_results,
                     )
-                return assemble_report(plan, head, sections, question.language, findings), ""
+                return assemble_report(plan, preface, sections, question.language, findings), ""
             if findings and all(finding.task.tool == SQL_TOOL for finding in findings):
-                return reasoner.quote_findings(question, plan, material), ""  # the rows are the answer
+                return reasoner.quote_findings(question, plan, material), ""  # rows answer it
             return await reasoner.write(question, plan, material, reflections, options, emit), ""
     except RunEndedError as ended:
         draft = reasoner.quote_findings(question, plan, material)
         if plan.outline and any(section.spans for section in sections):
-            nothing = Draft(spans=(), author=draft.author)
-            draft = assemble_report(plan, nothing, sections, question.language, findings)
+            empty_preface = Draft(spans=(), author=draft.author)
+            draft = assemble_report(plan, empty_preface, sections, question.language, findings)
         return draft, ended.reason
 
 
 def _widened_search_notices(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
-    """What is said of searches around a place that had to reach farther than was asked for."""
-    searched = (f for f in findings if f.centre and f.centre.asked)
-    for finding in {f.centre: f for f in searched}.values():
+    """Yield notices on searches around a place that had to exceed the requested radius."""
+    widened = (f for f in findings if f.centre and f.centre.asked)
+    for finding in {f.centre: f for f in widened}.values():
         if finding.provider == "offline" and not finding.evidence:
-            continue  # a sample proves no absence; the finding says so
-        centre, tongue = finding.centre, question.language
+            continue  # sample data prove no absence, as the finding states
+        centre, language = finding.centre, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
-        reach = {"asked": format_distance(centre.asked), "far": format_distance(centre.radius)}
-        text = message(key, tongue, place=centre.name, **reach)
+        distances = {"asked": format_distance(centre.asked), "far": format_distance(centre.radius)}
+        text = message(key, language, place=centre.name, **distances)
         yield Span(kind="notice", text=text)
 
 
 def _language_notices(question: Question, draft: Draft) -> Iterator[Span]:
-    """What is said of an answer in another language than its question, unless that was asked for.
-    Quotes are in the language of their sources."""
+    """Yield a notice if an answer is in another language than its question, unless requested.
+
+    Quotes are ignored, as they are in the language of their sources.
+    """
     prose = "".join(span.text for span in draft.spans if span.kind == "text" and not span.made)
-    tongue = certain_language(_NON_PROSE.sub(" ", prose))
-    if not tongue or tongue == question.language:
+    language = certain_language(_NON_PROSE.sub(" ", prose))
+    if not language or language == question.language:
         return
-    if not _LANGUAGE_REQUESTS[tongue].search(question.asked or question.text):
+    if not _LANGUAGE_REQUESTS[language].search(question.asked or question.text):
         yield Span(kind="notice", text=message("answering.unlike", question.language))
 
 
@@ -158,13 +161,13 @@ def build_answer(
     created_at: datetime,
     earlier_failures: Sequence[Failure] = (),
 ) -> Answer:
-    """A draft as an answer, with what failed and what was sampled said beside it."""
+    """Build an answer from a draft, with notes on failures and sample data."""
     answer = Answer(
         title=question.asked or question.text,
         language=question.language,
         author=draft.author,
         spans=(*_language_notices(question, draft), *draft.spans),
-        failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),  # sections may share a search
+        failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),
         unwritten=draft.unwritten,
         suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:MAX_SUGGESTIONS],
         made=created_at,
@@ -174,12 +177,12 @@ def build_answer(
 
 
 def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
-    """The look-ups that failed, and what failed beside one. Nothing found is no failure."""
-    out: list[Failure] = []
+    """Return the failed searches, and failures beside successful ones. No result is no failure."""
+    failures: list[Failure] = []
     for finding in findings:
-        out += finding.failures
+        failures += finding.failures
         if finding.reason not in (None, "empty"):
-            out.append(
+            failures.append(
                 Failure(
                     source=finding.task.source,
                     query=finding.task.query,
@@ -188,4 +191,4 @@ def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
                     message=finding.message,
                 )
             )
-    return tuple(out)
+    return tuple(failures)

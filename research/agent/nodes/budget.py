@@ -1,11 +1,11 @@
-"""What a run may still use: its searches, tokens, money and seconds, and who asked it to end.
+"""The budget of a run: searches, tokens, cost and seconds, and requests to end it.
 
-Four fifths of a limit are for searching, the rest is for the answer, and no less than the largest
-call so far has taken. Work under way is cut off by closing its gate; what was finished by then stays.
+Four fifths of a limit are for searching. The rest is for the answer, but at least as much as the
+largest call so far. Running work is cancelled by closing its scope; finished results stay.
 
 A search counts as one, or as the number of queries that its service reports to have run and billed,
-which only its reply tells. So a search begins only if there is room for as many as the largest one of
-the same source has counted so far. A limit of searches is passed only where searches that began
+which only its reply shows. So a search starts only if the limit leaves room for as many as the
+largest one of the same source so far. The limit can be exceeded only if searches that started
 together, or one larger than all before, report more than that; the answer then says so.
 """
 
@@ -20,13 +20,13 @@ from typing import Literal
 from research.core.i18n import message
 from research.core.records import Event, Language, RunOptions, Span, Task, Usage
 
-SEARCH_SHARE = 0.8  # of a limit: then nothing is searched any more
-GRACE_SECONDS = 0.1  # seconds in which a call may end whose own usage was the last there was room for
+SEARCH_SHARE = 0.8  # of a limit; at this share searching ends
+GRACE_SECONDS = 0.1  # time for the call that reached a limit to end
 LimitReason = Literal["", "searches", "tokens", "cost", "seconds", "stopped"]
 
 
 class RunEndedError(Exception):
-    """Work that did not begin, or was cut off; `why` names the limit, or that it was stopped."""
+    """Work was not started or was cancelled; `reason` names the limit, or "stopped"."""
 
     def __init__(self, reason: LimitReason) -> None:
         self.reason: LimitReason = reason
@@ -34,50 +34,50 @@ class RunEndedError(Exception):
 
 
 class WorkScope:
-    """A kind of work that may be done until the gate is shut."""
+    """A kind of work that is allowed until the scope is closed."""
 
     def __init__(self) -> None:
         self.closed_reason: LimitReason = ""
         self._timeouts: set[asyncio.Timeout] = set()
 
     def close(self, reason: LimitReason) -> None:
-        """Lets nothing in any more."""
+        """Reject new work; the first reason stays."""
         self.closed_reason = self.closed_reason or reason
 
     def cancel(self) -> None:
-        """Ends what is under way behind a gate that is shut."""
-        for alarm in self._timeouts:
-            if not alarm.expired():
-                alarm.reschedule(asyncio.get_running_loop().time())
+        """Cancel the running work of a closed scope."""
+        for timeout in self._timeouts:
+            if not timeout.expired():
+                timeout.reschedule(asyncio.get_running_loop().time())
 
     @asynccontextmanager
     async def enter(self) -> AsyncIterator[None]:
-        """What is done inside.
+        """Run the body of a `with` statement as work of this scope.
 
         Raises:
-            Ended: the gate is shut, or was while it was done.
+            RunEndedError: the scope was closed before, or the work was cancelled.
         """
         if self.closed_reason:
             raise RunEndedError(self.closed_reason)
-        alarm = asyncio.timeout(None)
+        timeout = asyncio.timeout(None)
         try:
-            async with alarm:
-                self._timeouts.add(alarm)
+            async with timeout:
+                self._timeouts.add(timeout)
                 try:
                     yield
                 finally:
-                    self._timeouts.discard(alarm)
+                    self._timeouts.discard(timeout)
         except TimeoutError:
-            if alarm.expired():
+            if timeout.expired():
                 raise RunEndedError(self.closed_reason) from None
             raise
 
 
 class RunBudget:
-    """What one run has used, fed by the usage that the page shows. Belongs to the loop of the run.
+    """The usage of one run, from the same usage events as the page. Belongs to the loop of the run.
 
-    A run that goes on brings what it has used before: the ids of the searches that it began, its
-    usage, and the seconds that it worked.
+    A resumed run passes its earlier usage: the ids of the started searches, the usage of its calls,
+    and the seconds that it worked.
     """
 
     def __init__(
@@ -90,33 +90,34 @@ class RunBudget:
         self._limits = options
         self._started_searches = Counter(started_searches)
         self._billed_searches: Counter[str] = Counter()
-        self._running_searches: Counter[str] = Counter()  # searches under way, by source
-        self._largest_search: dict[str, int] = {}  # the most that one search of a source has counted
+        self._running_searches: Counter[str] = Counter()  # running, by source
+        self._largest_search: dict[str, int] = {}  # the largest count of a search, by source
         self._worked_seconds = worked_seconds
         self._timers: list[asyncio.TimerHandle] = []
         self.searching, self.writing = WorkScope(), WorkScope()
         self.tokens, self.cost, self.has_unpriced_calls = 0, 0.0, False
-        self._largest_call: dict[LimitReason, float] = {"tokens": 0, "cost": 0.0}  # of all calls
-        self.skip_reason: LimitReason = ""  # why something was not done that would have been done
+        self._largest_call: dict[LimitReason, float] = {"tokens": 0, "cost": 0.0}  # of any call
+        self.skip_reason: LimitReason = ""  # why planned work was skipped
         for item in usage:
             self._add_usage(item)
         self._apply_limits()
 
     @property
     def search_count(self) -> int:
-        """The searches that were begun; one that asked a service several times counts so often."""
+        """The number of started searches; each counts as often as its service was queried."""
         return sum(max(n, self._billed_searches[task]) for task, n in self._started_searches.items())
 
     @property
     def search_block_reason(self) -> LimitReason:
-        """Why nothing may be searched any more; "" while something may."""
+        """The reason why no search may start; "" if one may."""
         full = not self._has_search_budget(min(self._largest_search.values(), default=1))
         return self.searching.closed_reason or ("searches" if full else "")
 
     def _has_search_budget(self, searches: int) -> bool:
         """Return whether the limit leaves room for a search that counts as `searches`.
 
-        Each search under way is reckoned as the dearest of its source; the first is always let in.
+        Each running search is estimated as the largest of its source; the first search always
+        starts.
         """
         limit, used = self._limits.searches, self.search_count
         pending = sum(n * (self._largest_search.get(s, 1) - 1) for s, n in self._running_searches.items())
@@ -124,57 +125,64 @@ class RunBudget:
 
     @property
     def reflection_block_reason(self) -> LimitReason:
-        """Why no judgement is worth its call: no search could follow it, or no answer be paid."""
-        tight = (w for w, used, limit in self._limited_usage() if limit < used + 2 * self._largest_call[w])
-        return self.search_block_reason or next(tight, "")
+        """The reason why a reflection would be useless; "" if it is not.
+
+        After it no search could start, or the budget would not suffice for the answer.
+        """
+        exceeded = (
+            reason for reason, used, limit in self._limited_usage() if limit < used + 2 * self._largest_call[reason]
+        )
+        return self.search_block_reason or next(exceeded, "")
 
     @property
     def extra_call_block_reason(self) -> LimitReason:
-        """Why there is no room for one more call beside those that have to be; "" if there is."""
-        full = (w for w, used, limit in self._limited_usage() if limit < used + self._largest_call[w])
-        return self.writing.closed_reason or next(full, "")
+        """The limit that forbids an optional call; "" if there is none."""
+        exceeded = (
+            reason for reason, used, limit in self._limited_usage() if limit < used + self._largest_call[reason]
+        )
+        return self.writing.closed_reason or next(exceeded, "")
 
     @property
     def has_call_limits(self) -> bool:
-        """Whether each call has to be seen before the next may begin."""
+        """True if the usage of each call must be known before the next may start."""
         return bool(self._limits.tokens or self._limits.cost)
 
     def start_search(self, task: Task) -> None:
-        """Counts a search that is about to begin.
+        """Count a search that is about to start.
 
         Raises:
-            Ended: there is no room for it.
+            RunEndedError: the budget does not allow it.
         """
-        if why := self.search_block_reason:
-            raise RunEndedError(why)
+        if reason := self.search_block_reason:
+            raise RunEndedError(reason)
         if not self._has_search_budget(self._largest_search.get(task.source, 1)):
             raise RunEndedError("searches")
         self._started_searches[task.id] += 1
         self._running_searches[task.source] += 1
 
     def finish_search(self, task: Task) -> None:
-        """Note that a search is over, and how much it has counted."""
+        """Record the end of a search, and its count."""
         self._running_searches[task.source] -= 1
         counted = max(1, self._billed_searches[task.id])
         self._largest_search[task.source] = max(self._largest_search.get(task.source, 1), counted)
 
     def record_skip(self, reason: LimitReason) -> None:
-        """Notes that something is not done."""
+        """Record that work was skipped; the first reason stays."""
         self.skip_reason = self.skip_reason or reason
 
     def add_usage(self, usage: Usage) -> None:
-        """Takes in what a call has used."""
+        """Add the usage of a call, and cancel all work soon if it reached a limit."""
         self._add_usage(usage)
         if self._apply_limits():
             self._schedule(GRACE_SECONDS, self._cancel_work)
 
     def stop_searching(self) -> None:
-        """Ends the searching at once, as somebody asked; there is time to write."""
+        """Stop searching at once, at the user's request; the answer can still be written."""
         self.searching.close("stopped")
         self.searching.cancel()
 
     def start_clock(self) -> None:
-        """Starts the clock."""
+        """Schedule the ends of searching and of the run, if its time is limited."""
         if limit := self._limits.seconds:
             self._schedule(limit * SEARCH_SHARE - self._worked_seconds, self._end_search_time)
             self._schedule(limit - self._worked_seconds, self._end_run_time)
@@ -198,21 +206,21 @@ class RunBudget:
         self._largest_call["cost"] = max(self._largest_call["cost"], usage.cost or 0.0)
 
     def _limited_usage(self) -> Iterator[tuple[LimitReason, float, float]]:
-        """What was used of the limits that are set, beside these."""
+        """Yield each limited quantity with its usage and its limit."""
         if self._limits.tokens:
             yield "tokens", self.tokens, self._limits.tokens
         if self._limits.cost:
             yield "cost", self.cost, self._limits.cost
 
     def _apply_limits(self) -> bool:
-        """Shuts what there is no room for; says whether a limit has just been reached."""
-        before = self.writing.closed_reason
-        for why, used, limit in self._limited_usage():
-            if used >= limit * SEARCH_SHARE or used + self._largest_call[why] > limit:
-                self.searching.close(why)
+        """Close the scopes that have no budget left; return whether a limit was just reached."""
+        earlier_reason = self.writing.closed_reason
+        for reason, used, limit in self._limited_usage():
+            if used >= limit * SEARCH_SHARE or used + self._largest_call[reason] > limit:
+                self.searching.close(reason)
             if used >= limit:
-                self.writing.close(why)
-        return bool(self.writing.closed_reason and not before)
+                self.writing.close(reason)
+        return bool(self.writing.closed_reason and not earlier_reason)
 
     def _end_search_time(self) -> None:
         self.searching.close("seconds")
@@ -227,34 +235,38 @@ class RunBudget:
         self.searching.cancel()
         self.writing.cancel()
 
-    # In words
+    # Text
 
     def describe_limit(self, reason: LimitReason, language: Language = "en") -> str:
-        """A limit."""
+        """Describe a limit in words; "" if the reason is no limit."""
         if reason in ("", "stopped"):
             return ""
         n = getattr(self._limits, reason)
-        told = f"{n:,}" if reason in ("searches", "tokens") else f"{n:g}"
-        return message(f"budget.{reason}", language, n=told)
+        formatted = f"{n:,}" if reason in ("searches", "tokens") else f"{n:g}"
+        return message(f"budget.{reason}", language, n=formatted)
 
     def notices(self, language: Language, unwritten_reason: LimitReason = "") -> list[Span]:
-        """What an answer says of the limits that had an effect on it. `unwritten` is why nobody
-        could write it."""
-        said = []
-        if why := unwritten_reason or self.skip_reason:
-            key = "unwritten" if unwritten_reason else "stopped" if why == "stopped" else "short"
-            said.append(message(f"budget.{key}", language, limit=self.describe_limit(why, language)))
+        """Return notices on the limits that affected an answer.
+
+        `unwritten_reason` is the reason why the answer could not be written.
+        """
+        texts = []
+        if reason := unwritten_reason or self.skip_reason:
+            key = "unwritten" if unwritten_reason else "stopped" if reason == "stopped" else "short"
+            texts.append(message(f"budget.{key}", language, limit=self.describe_limit(reason, language)))
         if self._limits.searches and self.search_count > self._limits.searches:
             limit = self.describe_limit("searches", language)
-            said.append(message("budget.over", language, limit=limit, n=f"{self.search_count:,}"))
+            texts.append(message("budget.over", language, limit=limit, n=f"{self.search_count:,}"))
         if self._limits.cost and self.has_unpriced_calls:
-            said.append(message("budget.unknown", language))
-        return [Span(kind="notice", text=text) for text in said]
+            texts.append(message("budget.unknown", language))
+        return [Span(kind="notice", text=text) for text in texts]
 
 
 def count_worked_seconds(events: Iterable[Event]) -> float:
-    """The seconds that a run has worked, pauses between stop and going on left out. Of a process
-    that was killed they end with the last that it told."""
+    """Return the seconds that a run has worked, without pauses between stop and resumption.
+
+    The work of a killed process ends with its last event.
+    """
     total, since, last = 0.0, None, None
     for event in events:
         status = event.data.get("status") if event.kind == "status" else None

@@ -1,10 +1,9 @@
-"""The check stage: a model judges the sentences of an answer that the rules doubt, and those that they
-support by a small margin; those without support go or are put in other words. What became of each is
-kept with the answer.
+"""The check stage: a model judges sentences of the answer that the rules doubt or barely support.
 
-With a model that does not judge, the rules alone say what is without support. The step is extra: where
-there is no room for it, or nobody can be asked, the rules' judgement stands and the answer says so. Each
-call is noted when it is paid for.
+Unsupported sentences are dropped or rewritten, and each result is stored with the answer. With a
+checker that does not judge, only the rules decide. The step is optional: if the budget forbids it
+or no model is available, the rules' judgement stands and the answer says so. Each call is saved
+when it is paid for.
 """
 
 from __future__ import annotations
@@ -48,20 +47,20 @@ from research.core.records import (
     fingerprint,
 )
 
-BATCH_SIZE = 12  # sentences a call
-MAX_CALLS = 8  # of each kind, at most, or as many sentences as these would have
+BATCH_SIZE = 12  # sentences in a call
+MAX_CALLS = 8  # of each kind; the sentences of single calls are limited to as many
 _R = TypeVar("_R", bound=Record)
 
 _CALL_SPECIFIC_REASONS = (
     "malformed",
     "blocked",
     "cut off",
-)  # failures of a call that tell nothing of the next one
+)  # failures that say nothing about the next call
 
 
 @dataclass
 class _CheckState:
-    """What one check works with, and what has come of it so far."""
+    """The helpers of a check, and its results so far."""
 
     question: Question
     registry: EvidenceRegistry
@@ -70,7 +69,7 @@ class _CheckState:
     emit: EventEmitter
     rulings: dict[str, ModelVerdict]
     failures: list[Failure]
-    skip_reason: str = ""  # something was not asked
+    skip_reason: str = ""  # why a sentence was not judged
 
 
 async def check_answer(
@@ -80,37 +79,39 @@ async def check_answer(
     context: RunContext,
     emit: EventEmitter,
 ) -> Answer:
-    """The answer with its review, and put right where the context's `repair` is drop or rewrite; as
-    it is where there is no checker."""
+    """Return the answer with its review, repaired if the context's `repair_mode` is drop or
+    rewrite.
+
+    Without a checker the answer stays as it is.
+    """
     checker, options, repair = context.checker, context.options, context.repair_mode
     if checker is None or answer.unwritten or not checker.is_available(options):
         return answer
     registry = collect_evidence([*question.memory_findings, *findings])
-    desk = _CheckState(question, registry, checker, context, emit, {}, [])
+    state = _CheckState(question, registry, checker, context, emit, {}, [])
     cited = number_citations(answer, registry)
-    found = await asyncio.to_thread(check_support, cited)
-    if not found.sentences:
+    support = await asyncio.to_thread(check_support, cited)
+    if not support.sentences:
         return answer
-    asked = _select_doubtful(found.sentences, cited)
-    claims = _to_claims(asked, cited) if checker.can_judge else []
+    doubtful = _select_doubtful(support.sentences, cited)
+    claims = _to_claims(doubtful, cited) if checker.can_judge else []
     if claims:
         emit("checking", sentences=len(claims))
-        await _judge_claims(claims, desk)
-    unchecked = sum(claim.key not in desk.rulings for claim in claims)
+        await _judge_claims(claims, state)
+    unchecked = sum(claim.key not in state.rulings for claim in claims)
     review = AnswerReview(
         author=checker.author(options) if claims else "",
-        rulings=tuple(desk.rulings.values()),
+        rulings=tuple(state.rulings.values()),
         unchecked=unchecked,
     )
     answer = answer.model_copy(update={"review": review})
     if repair != "off":
-        answer = await _repair_answer(answer, repair, desk)
-    return _add_review_notice(answer, desk, len(claims))
+        answer = await _repair_answer(answer, repair, state)
+    return _add_review_notice(answer, state, len(claims))
 
 
 def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[CheckedSentence]:
-    """The sentences that the rules doubt, then those that they support by a small margin, the smallest
-    first."""
+    """Return the sentences that the rules doubt, then those with a small margin, smallest first."""
     cites = [sentence for sentence in sentences if sentence.numbers]
     margins = [(small_margin(sentence, cited), sentence) for sentence in cites]
     narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
@@ -119,8 +120,8 @@ def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -
 
 
 def _to_claims(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[Claim]:
-    """Sentences with their passages; one that stands twice is asked about once."""
-    out: dict[str, Claim] = {}
+    """Return sentences with their passages; repeated sentences are included once."""
+    claims: dict[str, Claim] = {}
     for sentence in sentences:
         key = sentence_key(sentence, cited)
         nearest = (sentence.evidence, sentence.passage)
@@ -133,15 +134,15 @@ def _to_claims(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list
             for item in cited_passages(sentence, cited)
         ]
         passages.sort(key=lambda one: (one.evidence_id, one.passage.id) != nearest)
-        out.setdefault(key, Claim(key, sentence.text, tuple(passages)))
-    return list(out.values())
+        claims.setdefault(key, Claim(key, sentence.text, tuple(passages)))
+    return list(claims.values())
 
 
-# --- Asking
+# --- Judging
 
 
 async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
-    """Asks about sentences, some at a time."""
+    """Judge sentences in batches."""
     if not state.checker.can_judge:
         return
 
@@ -150,9 +151,9 @@ async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
 
     keys = {claim.key for claim in claims}
     size = 1 if state.checker.is_single_claim_only(state.context.options) else BATCH_SIZE
-    for made in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
-        state.failures += made.failures
-        state.rulings |= {item.key: item for item in made.rulings if item.key in keys}
+    for verdicts in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
+        state.failures += verdicts.failures
+        state.rulings |= {item.key: item for item in verdicts.rulings if item.key in keys}
 
 
 async def _run_batches(
@@ -163,18 +164,20 @@ async def _run_batches(
     state: _CheckState,
     batch_size: int = BATCH_SIZE,
 ) -> list[_R]:
-    """What came of the calls that there was room for: side by side, or one after the other where each
-    counts against a limit. After one that nobody could have answered no other begins."""
-    most = min(len(claims), BATCH_SIZE * MAX_CALLS)
-    if len(claims) > most:
-        state.skip_reason = "many"
-    turn = asyncio.Semaphore(1 if state.context.budget.has_call_limits else MAX_CALLS)
-    out = False
+    """Run the calls that the budget allows, in parallel, or in sequence if it limits calls.
 
-    async def one(batch: Sequence[Claim]) -> _R | None:
-        nonlocal out
-        async with turn:
-            if out:
+    After a failure that would affect other calls too, no further call starts.
+    """
+    limit = min(len(claims), BATCH_SIZE * MAX_CALLS)
+    if len(claims) > limit:
+        state.skip_reason = "many"
+    slots = asyncio.Semaphore(1 if state.context.budget.has_call_limits else MAX_CALLS)
+    is_unavailable = False
+
+    async def run_batch(batch: Sequence[Claim]) -> _R | None:
+        nonlocal is_unavailable
+        async with slots:
+            if is_unavailable:
                 return None
             name = f"{step} {fingerprint(state.checker.author(state.context.options), *(c.key for c in batch))}"
             if state.context.step_results.load_result(name) is None and state.context.budget.extra_call_block_reason:
@@ -182,44 +185,45 @@ async def _run_batches(
                 return None
             try:
                 async with state.context.budget.writing.enter():
-                    made = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
+                    result = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
             except RunEndedError:
                 state.skip_reason = "room"
                 return None
-        if failures := getattr(made, "failures", ()):
+        if failures := getattr(result, "failures", ()):
             state.skip_reason = "failed"
-            out |= any(failure.reason not in _CALL_SPECIFIC_REASONS for failure in failures)
-        return made
+            is_unavailable |= any(failure.reason not in _CALL_SPECIFIC_REASONS for failure in failures)
+        return result
 
-    batches = [claims[at : min(at + batch_size, most)] for at in range(0, most, batch_size)]
-    done = await asyncio.gather(*map(one, batches))
-    return [made for made in done if made is not None]
+    batches = [claims[at : min(at + batch_size, limit)] for at in range(0, limit, batch_size)]
+    results = await asyncio.gather(*map(run_batch, batches))
+    return [result for result in results if result is not None]
 
 
-# --- Putting right
+# --- Repairing
 
 
 async def _repair_answer(answer: Answer, repair_mode: str, state: _CheckState) -> Answer:
-    """The answer without its unsupported sentences, or with other words for those that have a passage."""
+    """Drop the unsupported sentences, or rewrite those that have a passage."""
     cited = number_citations(answer, state.registry)
-    found = (await asyncio.to_thread(check_support, cited)).sentences
-    bad = [s for s in found if _is_unsupported(s, cited, state)]
-    if not bad:
+    sentences = (await asyncio.to_thread(check_support, cited)).sentences
+    unsupported = [s for s in sentences if _is_unsupported(s, cited, state)]
+    if not unsupported:
         return answer
-    changes = {sentence.at: "" for sentence in bad}
+    changes = {sentence.at: "" for sentence in unsupported}
     if repair_mode == "rewrite":
-        changes |= await _rewrite_sentences(bad, cited, state)
-    done, answer = await asyncio.to_thread(_apply_changes, answer, cited, changes)
-    texts = {sentence.at: sentence for sentence in bad}
+        changes |= await _rewrite_sentences(unsupported, cited, state)
+    changed, answer = await asyncio.to_thread(_apply_changes, answer, cited, changes)
+    by_index = {sentence.at: sentence for sentence in unsupported}
     repairs = [
-        SentenceRepair(before=texts[at].text, after=changes[at], part=_part_id(texts[at], cited)) for at in sorted(done)
+        SentenceRepair(before=by_index[at].text, after=changes[at], part=_part_id(by_index[at], cited))
+        for at in sorted(changed)
     ]
-    written = {after for at, after in changes.items() if after and at in done}
-    if written:
-        answer, gone = await _judge_rewritten(answer, written, state)
-        repairs = [r.model_copy(update={"after": ""}) if r.after in gone else r for r in repairs]
+    rewritten = {after for at, after in changes.items() if after and at in changed}
+    if rewritten:
+        answer, dropped = await _judge_rewritten(answer, rewritten, state)
+        repairs = [r.model_copy(update={"after": ""}) if r.after in dropped else r for r in repairs]
     assert answer.review is not None
-    review = answer.review.model_copy(update={"repairs": tuple(repairs), "kept": len(changes.keys() - done)})
+    review = answer.review.model_copy(update={"repairs": tuple(repairs), "kept": len(changes.keys() - changed)})
     return answer.model_copy(update={"review": review})
 
 
@@ -236,38 +240,44 @@ def _part_id(sentence: CheckedSentence, cited: CitedAnswer) -> str:
 async def _rewrite_sentences(
     sentences: Sequence[CheckedSentence], cited: CitedAnswer, state: _CheckState
 ) -> dict[int, str]:
-    """What a model makes of the sentences that cite something, by their places."""
+    """Return the model's versions of the sentences with citations, by their position."""
 
     async def ask(batch: Sequence[Claim]) -> RewrittenSentences:
         return await state.checker.rewrite_claims(state.question, batch, state.context.options, state.emit)
 
     claims = _to_claims((s for s in sentences if s.numbers), cited)
     texts: dict[str, str] = {}
-    for made in await _run_batches("rewrite", claims, RewrittenSentences, ask, state):
-        state.failures += made.failures
-        texts |= dict(made.texts)
+    for rewritten in await _run_batches("rewrite", claims, RewrittenSentences, ask, state):
+        state.failures += rewritten.failures
+        texts |= dict(rewritten.texts)
     places = {s.at: texts[key] for s in sentences if s.numbers and (key := sentence_key(s, cited)) in texts}
     return {at: text for at, text in places.items() if any(char.isalnum() for char in text)}
 
 
 async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckState) -> tuple[Answer, set[str]]:
-    """Judges what was rewritten; what is still without support goes. Returns those too."""
+    """Judge the rewritten sentences, drop those without support, and return the dropped ones."""
     cited = number_citations(answer, state.registry)
-    mine = {_alphanumeric(text): text for text in rewritten}
-    own = [s for s in (await asyncio.to_thread(check_support, cited)).sentences if _alphanumeric(s.text) in mine]
-    await _judge_claims(_to_claims(_select_doubtful(own, cited), cited), state)
+    rewritten_by_key = {_alphanumeric(text): text for text in rewritten}
+    own_sentences = [
+        s
+        for s in (await asyncio.to_thread(check_support, cited)).sentences
+        if _alphanumeric(s.text) in rewritten_by_key
+    ]
+    await _judge_claims(_to_claims(_select_doubtful(own_sentences, cited), cited), state)
     assert answer.review is not None
     review = answer.review.model_copy(update={"rulings": tuple(state.rulings.values())})
     answer = answer.model_copy(update={"review": review})
     cited = number_citations(answer, state.registry)
-    again = (await asyncio.to_thread(check_support, cited)).sentences
-    held = {_alphanumeric(s.text) for s in again if s.status in ("supported", "quoted")}
-    failed = {s.at: "" for s in again if _alphanumeric(s.text) in mine and _alphanumeric(s.text) not in held}
+    judged = (await asyncio.to_thread(check_support, cited)).sentences
+    supported = {_alphanumeric(s.text) for s in judged if s.status in ("supported", "quoted")}
+    failed = {
+        s.at: "" for s in judged if _alphanumeric(s.text) in rewritten_by_key and _alphanumeric(s.text) not in supported
+    }
     if not failed:
         return answer, set()
-    gone = {mine[_alphanumeric(s.text)] for s in again if s.at in failed}
+    dropped = {rewritten_by_key[_alphanumeric(s.text)] for s in judged if s.at in failed}
     _, answer = await asyncio.to_thread(_apply_changes, answer, cited, failed)
-    return answer, gone
+    return answer, dropped
 
 
 def _alphanumeric(text: str) -> str:
@@ -275,44 +285,44 @@ def _alphanumeric(text: str) -> str:
 
 
 def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) -> tuple[set[int], Answer]:
-    """The answer with some sentences changed, and the places of those that could be."""
+    """Return the positions of the sentences that could be changed, and the answer."""
     spans: list[Span] = []
-    done: set[int] = set()
+    changed: set[int] = set()
     at = 0
     for stretch in group_spans(cited):
         count = len(group_sentences(stretch))
-        own = {place - at: new for place, new in changes.items() if at <= place < at + count}
-        kept = [item.span for item in stretch.spans]
-        if own and stretch.nodes:
-            found = repair_spans(kept, own)
-            kept = list(found.spans)
-            done |= {at + place for place in found.repaired_indices}
-        elif own:  # a quote that is none
-            kept = []
-            done |= {at + place for place in own}
-        spans += kept
+        local_changes = {place - at: new for place, new in changes.items() if at <= place < at + count}
+        stretch_spans = [item.span for item in stretch.spans]
+        if local_changes and stretch.nodes:
+            repaired = repair_spans(stretch_spans, local_changes)
+            stretch_spans = list(repaired.spans)
+            changed |= {at + place for place in repaired.repaired_indices}
+        elif local_changes:  # a quote that is not verbatim is dropped
+            stretch_spans = []
+            changed |= {at + place for place in local_changes}
+        spans += stretch_spans
         at += count
-    return done, answer.model_copy(update={"spans": tuple(spans)})
+    return changed, answer.model_copy(update={"spans": tuple(spans)})
 
 
-# --- What the answer says of it
+# --- Notice in the answer
 
 
 def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> Answer:
     review = answer.review
     assert review is not None
-    tell = translator(state.question.language, "checking.")
+    translate = translator(state.question.language, "checking.")
     failures = tuple(dict.fromkeys(state.failures))
-    ruled = claim_count - review.unchecked
+    judged = claim_count - review.unchecked
     lines = []
     if claim_count and len(review.rulings):
-        lines.append(tell("done", author=review.author, n=ruled))
+        lines.append(translate("done", author=review.author, n=judged))
     if review.unchecked:
-        lines.append(tell("unchecked", n=review.unchecked, why=tell(state.skip_reason or "quote")))
+        lines.append(translate("unchecked", n=review.unchecked, why=translate(state.skip_reason or "quote")))
     if review.repairs:
         rewritten = sum(bool(item.after) for item in review.repairs)
         dropped = len(review.repairs) - rewritten
-        lines.append(tell("repaired", dropped=dropped, rewritten=rewritten))
+        lines.append(translate("repaired", dropped=dropped, rewritten=rewritten))
     state.emit(
         "checked",
         rulings=len(review.rulings),

@@ -1,4 +1,4 @@
-"""What a run works with, handed down whole to its stages."""
+"""The helpers and limits of a run, passed to each of its stages."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from research.sources.base import Retriever, StepResults
 
 
 class Ledger(Protocol):
-    """Remembers searches. What it has taken in survives the process."""
+    """A store of searches that outlives the process."""
 
     async def find(self, task: Task) -> Finding | None:
-        """What is known for a task already, if anything."""
+        """Return the stored finding of a task; None if there is none."""
 
     async def start_search(self, task: Task) -> int:
-        """Notes that a search starts; the number goes to `finish`."""
+        """Record that a search starts; return the id for `finish_search`."""
 
     async def finish_search(self, search_id: int, finding: Finding) -> None:
-        """Keeps what a search brought back."""
+        """Store the finding of a search."""
 
 
 class NoStepResults:
-    """Notes of nothing."""
+    """A store of step results that keeps nothing."""
 
     def load_result(self, step: str) -> str | None:
         return None
@@ -39,7 +39,7 @@ class NoStepResults:
 
 @dataclass(frozen=True)
 class RunContext:
-    """The helpers and limits of a run, given anew at each start and resume. Times are seconds."""
+    """The helpers and limits of a run, created at each start and resumption. Times in seconds."""
 
     reasoner: Reasoner
     sources: Mapping[str, Retriever]
@@ -52,9 +52,9 @@ class RunContext:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     budget: RunBudget = field(default_factory=lambda: RunBudget(RunOptions()))
     step_results: StepResults = field(default_factory=NoStepResults)
-    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None  # what a stage says
-    earlier_report: EarlierReport | None = None  # the report that is brought up to date
-    checker: CitationChecker | None = None  # of the sentences of an answer
+    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None
+    earlier_report: EarlierReport | None = None  # to be updated
+    checker: CitationChecker | None = None  # of the answer's sentences
     repair_mode: str = "off"
-    clarification: str | None = None  # what was answered to what the run asked back; "" skips that
-    instructions: Callable[[], Sequence[str]] = lambda: ()  # what was said to the run so far
+    clarification: str | None = None  # the user's answer; "" skips the question
+    instructions: Callable[[], Sequence[str]] = lambda: ()  # received so far

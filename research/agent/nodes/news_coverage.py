@@ -1,4 +1,4 @@
-"""The coverage stage: the news of a report put together into stories, and how they sound."""
+"""The coverage stage: the news of a report, grouped into stories and judged by tone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from research.sources.news.coverage import add_changes, apply_tones, build_cover
 from research.sources.news.coverage import precompute_evidence as prepare
 
 CoverageBuilder = Callable[[Sequence[Finding]], Coroutine[Any, Any, NewsCoverage | None]]
-READ_AHEAD_DELAY_SECONDS = 0.03  # seconds until what was found is read ahead: whoever waits for it goes first
-READ_AHEAD_PAUSE_SECONDS = 0.002  # seconds between two pieces
+READ_AHEAD_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
+READ_AHEAD_PAUSE_SECONDS = 0.002  # between two pieces of evidence
 
 
 async def read_ahead(finding: Finding) -> None:
-    """Reads what was found while a model is waited for: to put it together is quick then."""
+    """Prepare the news of a finding while a model works, so that grouping it is quick."""
     await asyncio.sleep(READ_AHEAD_DELAY_SECONDS)
     for item in finding.evidence:
         if item.kind == "news":
@@ -29,25 +29,27 @@ async def read_ahead(finding: Finding) -> None:
 
 
 class EarlyCoverage:
-    """The coverage of a report, begun when the last of its sections has made its last search: nobody
-    has to wait for it behind the texts."""
+    """The coverage of a report, begun when the last section has made its last search.
+
+    It is then ready soon after the texts of the sections.
+    """
 
     def __init__(self) -> None:
         self._findings_by_part: dict[str, Sequence[Finding]] = {}
         self._task: asyncio.Task[NewsCoverage | None] | None = None
 
     def finish_section(self, part_id: str, findings: Sequence[Finding], plan: Plan, build: CoverageBuilder) -> None:
-        """A section searches no more."""
+        """Record that a section searches no more; begin the coverage after the last one."""
         self._findings_by_part.setdefault(part_id, tuple(findings))
         if self._task is None and all(part.id in self._findings_by_part for part in plan.parts):
             self._task = asyncio.create_task(self._build_after_delay(build))
 
     async def _build_after_delay(self, build: CoverageBuilder) -> NewsCoverage | None:
-        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the last texts are asked for first
+        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the last texts go first
         return await build(self._all_findings)
 
     async def get_coverage(self, findings: Sequence[Finding], build: CoverageBuilder) -> NewsCoverage | None:
-        """The coverage of all that was found, begun now if that is not what it was begun with."""
+        """Return the coverage of the findings; build it now if it was begun with other findings."""
         if self._task and {f.task.id for f in findings} == {f.task.id for f in self._all_findings}:
             return await self._task
         self.cancel()
@@ -59,7 +61,7 @@ class EarlyCoverage:
 
     @property
     def _all_findings(self) -> list[Finding]:
-        return [finding for found in self._findings_by_part.values() for finding in found]
+        return [finding for findings in self._findings_by_part.values() for finding in findings]
 
 
 async def cover_news(
@@ -68,37 +70,39 @@ async def cover_news(
     context: RunContext,
     emit: EventEmitter,
 ) -> NewsCoverage | None:
-    """What the news among the findings come to, and what has changed since an earlier report; None if
-    there is none. Where nobody judges the tones, or there is no room for it, they stay rough.
-    The earlier report's tones are kept."""
-    made, earlier, notes = context.clock(), context.earlier_report, context.step_results
-    coverage = build_coverage(collect_evidence([*question.memory_findings, *findings]), made)
+    """Group the news of the findings into stories, with the changes since an earlier report.
+
+    Return None if there are no news. Tones stay rough if no model judges them or the budget forbids
+    it. Tones of the earlier report are kept.
+    """
+    now, earlier, step_results = context.clock(), context.earlier_report, context.step_results
+    coverage = build_coverage(collect_evidence([*question.memory_findings, *findings]), now)
     if coverage is None:
         return None
-    told: dict[str, Tone | None] = {"": None}  # an empty headline has no tone
+    known_tones: dict[str, Tone | None] = {"": None}  # an empty headline has none
     if earlier:
-        before = earlier.report
+        earlier_report = earlier.report
         coverage = add_changes(
             coverage,
-            before,
+            earlier_report,
             collect_evidence(findings),
             earlier.known_evidence,
-            expected_ids(before, findings, made),
+            expected_ids(earlier_report, findings, now),
         )
-        old = before.answer.coverage if before.answer else None
-        author = old.author if old else ""
-        if old and author:  # what it could not judge then is not asked again
-            told |= {story.headline: None if story.rough else story.tone for story in old.stories}
+        earlier_coverage = earlier_report.answer.coverage if earlier_report.answer else None
+        author = earlier_coverage.author if earlier_coverage else ""
+        if earlier_coverage and author:  # a headline that it could not judge is not judged again
+            known_tones |= {story.headline: None if story.rough else story.tone for story in earlier_coverage.stories}
         coverage = apply_tones(
             coverage,
-            HeadlineTones(tones=tuple(told.get(s.headline) for s in coverage.stories), author=author),
+            HeadlineTones(tones=tuple(known_tones.get(s.headline) for s in coverage.stories), author=author),
         )
-    headlines = [story.headline for story in coverage.stories if story.headline not in told]
+    headlines = [story.headline for story in coverage.stories if story.headline not in known_tones]
     if not headlines:
         return coverage
-    step = f"tones {fingerprint(*headlines)}"  # of these headlines and no others
-    if (known := notes.load_result(step)) is not None:
-        return _apply_tones(coverage, headlines, HeadlineTones.model_validate_json(known))
+    step = f"tones {fingerprint(*headlines)}"  # for exactly these headlines
+    if (saved := step_results.load_result(step)) is not None:
+        return _apply_tones(coverage, headlines, HeadlineTones.model_validate_json(saved))
     try:
         async with context.budget.searching.enter():
             tones = await context.reasoner.judge_tones(question, headlines, context.options, emit)
@@ -106,13 +110,13 @@ async def cover_news(
         context.budget.record_skip(ended.reason)
         return coverage
     if tones.author and not tones.failures:
-        await notes.save_result(step, tones.model_dump_json())
+        await step_results.save_result(step, tones.model_dump_json())
     return _apply_tones(coverage, headlines, tones)
 
 
 def _apply_tones(coverage: NewsCoverage, headlines: Sequence[str], tones: HeadlineTones) -> NewsCoverage:
-    """The coverage with the tones of some of its headlines."""
-    given = dict(zip(headlines, tones.tones, strict=False))
-    every = tuple(given.get(story.headline) for story in coverage.stories)
+    """Return the coverage with the tones of some of its headlines."""
+    by_headline = dict(zip(headlines, tones.tones, strict=False))
+    all_tones = tuple(by_headline.get(story.headline) for story in coverage.stories)
     author = tones.author or coverage.author
-    return apply_tones(coverage, tones.model_copy(update={"tones": every, "author": author}))
+    return apply_tones(coverage, tones.model_copy(update={"tones": all_tones, "author": author}))

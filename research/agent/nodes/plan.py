@@ -1,4 +1,4 @@
-"""The plan stage: what the reasoner proposes, held to the run's limits."""
+"""The plan stage: the reasoner's plan, restricted to the run's limits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from research.sources import registry
 
 
 async def make_plan(question: Question, reasoner: Reasoner, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
-    """The plan of a run, or the whole answer to a question that needs no search.
+    """Return the plan of a run, or the whole answer to a question that needs no search.
 
-    A plan is never without a task, so that no run ends without an answer.
+    A plan always has a task, so that no run ends without an answer.
     """
     if options.table:
         table = await reasoner.plan_table(question, options, emit)
@@ -30,7 +30,7 @@ async def make_plan(question: Question, reasoner: Reasoner, options: RunOptions,
 
 
 def _limit_outline(plan: Plan, question: Question, options: RunOptions) -> Plan:
-    """An outline within its limits: each section has a task, and no two have the same."""
+    """Restrict an outline to its limits. Each section has a task, and no two share one."""
     parts, notes = list(plan.parts), list(plan.notes)
     if len(parts) > options.sections:
         more = len(parts) - options.sections
@@ -52,31 +52,35 @@ def _limit_outline(plan: Plan, question: Question, options: RunOptions) -> Plan:
 
 
 def standalone_question(question: Question, plan: Plan) -> Question:
-    """The question as the plan has rewritten it to stand alone."""
+    """Return the question as the plan has rewritten it to stand alone."""
     if not plan.question or plan.question == question.text:
         return question
     return question.model_copy(update={"text": plan.question, "asked": question.text})
 
 
 def plan_from_question(question: Question, options: RunOptions) -> Plan:
-    """The plan that searches the question itself, in each source."""
+    """Plan to search the question itself in each source."""
     return _limit_plan(Plan(), question, options)
 
 
 def empty_plan(question: Question) -> Plan:
-    """The plan of a run that has to end before there is one: nothing will be searched."""
+    """Return a plan without searches, for a run that ends before it is planned."""
     return Plan(parts=(Part(id="p1", subject="", text=question.text),))
 
 
 def continuation_plan(report: Report, rounds: int) -> Plan:
-    """The plan of a run that goes on where a finished one ended: what that one has found, as its
-    first round, so that it begins with a judgement of it."""
-    found = [f.task for f in report.findings if f.reason in (None, "empty")]
-    tasks = [task.model_copy(update={"id": f"1.{n}", "round": 1}) for n, task in enumerate(_unique_tasks(found), 1)]
-    old, question = report.plan or Plan(), clean_question(report.run.question)
+    """Plan a run that continues a finished one, with the searches of that one as its first round.
+
+    The new run therefore begins with a reflection on their findings.
+    """
+    earlier_tasks = [f.task for f in report.findings if f.reason in (None, "empty")]
+    tasks = [
+        task.model_copy(update={"id": f"1.{n}", "round": 1}) for n, task in enumerate(_unique_tasks(earlier_tasks), 1)
+    ]
+    earlier_plan, question = report.plan or Plan(), clean_question(report.run.question)
     note = message("planning.carried", question.language, n=len(tasks), rounds=rounds)
-    parts = old.parts or empty_plan(question).parts
-    return Plan(parts=parts, tasks=tuple(tasks), edited=old.edited, notes=(note,))
+    parts = earlier_plan.parts or empty_plan(question).parts
+    return Plan(parts=parts, tasks=tuple(tasks), edited=earlier_plan.edited, notes=(note,))
 
 
 def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
@@ -86,10 +90,10 @@ def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
     tasks = limit_tasks([keep_known_urls(task, question) for task in plan.tasks], options, known_keys=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
-        more = len(plan.tasks) - len(tasks)
-        notes.append(message("planning.cut", question.language, n=more))
+        dropped = len(plan.tasks) - len(tasks)
+        notes.append(message("planning.cut", question.language, n=dropped))
     if not tasks:
-        # A map and a database know nothing of most questions: whoever plans has to want them.
+        # Maps and databases have nothing on most questions, so they are searched only if planned.
         general = [name for name in options.sources if registry.get_source(name).query_type == "words"]
         tasks = tuple(
             Task(id=f"1.{n}", source=source, query=question.text)
@@ -103,37 +107,37 @@ def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
 
 
 PlanRow = tuple[str, str, str, str]  # subject, part, query, source
-DatedPlanRow = tuple[str, str, str, str, str, date | None, date | None]  # the same, tool, first and last day
+DatedPlanRow = tuple[str, str, str, str, str, date | None, date | None]  # …, tool, first, last day
 
 
 def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) -> Plan:
-    """A plan from what the analyst edited: rows of subject, part, query and source, which may go on
-    with a way of searching (a tool, the first and the last day).
+    """Build a plan from edited rows: subject, part, query, source, optionally tool, first and last
+    day.
 
-    Rows without a query are left out. A task that the original has keeps its way of searching,
-    unless its row tells one, and the names that its hits must mention; a new one must mention its
-    subject, unless the original was without names. Where the original's tasks serve its parts as a
-    whole, so do rows that name none, and the parts stay. The rows of an outline are sections: see
-    `_edited_outline`.
+    Rows without a query are dropped. A task of the original plan keeps its search options, unless
+    the row has some, and the names that its results must mention. A new task requires its subject,
+    unless the original had no names. If the tasks of the original serve its parts as a whole, so do
+    rows without a part, and its parts stay. The rows of an outline are sections: see
+    `_build_edited_outline`.
     """
     if original.outline:
         return _build_edited_outline(rows, original)
-    whole = has_shared_tasks(original)
+    is_shared = has_shared_tasks(original)
     parts: list[Part] = []
     tasks: list[Task] = []
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
-    known = {(task.query, task.source): task for task in original.tasks}
-    strict = not original.tasks or any(task.subject for task in original.tasks)
-    for subject, text, query, source, *way in rows:
+    original_tasks = {(task.query, task.source): task for task in original.tasks}
+    requires_names = not original.tasks or any(task.subject for task in original.tasks)
+    for subject, text, query, source, *search_options in rows:
         subject, text, query = subject.strip(), text.strip(), query.strip()
         if not query:
             continue
         part = next((p for p in parts if (p.subject, p.text) == (subject, text)), None)
-        if part is None and not (whole and subject == text == ""):
-            taken = len(original.parts) if whole else 0
+        if part is None and not (is_shared and subject == text == ""):
+            taken = len(original.parts) if is_shared else 0
             part = Part(id=f"p{taken + len(parts) + 1}", subject=subject, text=text or query)
             parts.append(part)
-        required = names.get(subject, (subject,) if subject and strict else ())
+        required = names.get(subject, (subject,) if subject and requires_names else ())
         task = Task(
             id=f"1.{len(tasks) + 1}",
             source=source,
@@ -142,8 +146,8 @@ def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) ->
             subject=required,
             why="edited",
         )
-        tasks.append(_set_search_options(task, way, known.get((query, source))))
-    if whole:
+        tasks.append(_set_search_options(task, search_options, original_tasks.get((query, source))))
+    if is_shared:
         parts = [*original.parts, *parts]
     if _is_unchanged(parts, tasks, original):
         return original
@@ -151,7 +155,7 @@ def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) ->
 
 
 def _set_search_options(task: Task, search_options: Sequence[Any], original_task: Task | None) -> Task:
-    """A task with the way of searching of its row, else with that of the original's same query."""
+    """Return a task with its row's search options, else those of the original task."""
     if search_options:
         tool, start, end = search_options
     elif original_task:
@@ -162,34 +166,38 @@ def _set_search_options(task: Task, search_options: Sequence[Any], original_task
 
 
 def _build_edited_outline(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) -> Plan:
-    """The outline of rows: those of one title are one section, with as many queries as rows.
+    """Build an outline from rows: rows with the same title form a section, each with one query.
 
-    A row without a title belongs to the section of the row above. A section whose title the original
-    has keeps its id. The first text of a section is its content. One that has no query searches its
-    title, so that no section is without a task; a row that is empty is left out.
+    A row without a title belongs to the section of the row above. A section with an original title
+    keeps its id. The first text of a section is its content. A section without a query searches its
+    title, so that each has a task. Empty rows are dropped.
     """
     ids = {part.subject: part.id for part in reversed(original.parts)}
-    free = (id_ for n in count(1) if (id_ := f"s{n}") not in ids.values())
-    known = {(task.part, task.query, task.source): task for task in original.tasks}
+    free_ids = (id_ for n in count(1) if (id_ := f"s{n}") not in ids.values())
+    original_tasks = {(task.part, task.query, task.source): task for task in original.tasks}
     names = {task.part: task.subject for task in original.tasks}
     texts: dict[str, str] = {}
-    made: dict[str, list[Task]] = {}
+    tasks_by_title: dict[str, list[Task]] = {}
     last = ""
-    for title, text, query, source, *way in rows:
+    for title, text, query, source, *search_options in rows:
         text, query = text.strip(), query.strip()
         last = title = " ".join(title.split()) or last or " ".join((query or text).split())
         if not title:
             continue
         texts[title] = texts.get(title) or text
-        part = ids.get(title) or ids.setdefault(title, next(free))
-        same = known.get((part, query, source))
+        part = ids.get(title) or ids.setdefault(title, next(free_ids))
+        original_task = original_tasks.get((part, query, source))
         task = Task(id="", source=source, query=query, part=part, subject=names.get(part, ()))
-        task = _set_search_options(task.model_copy(update={"why": same.why if same else "edited"}), way, same)
-        made.setdefault(title, []).append(task)
+        task = _set_search_options(
+            task.model_copy(update={"why": original_task.why if original_task else "edited"}),
+            search_options,
+            original_task,
+        )
+        tasks_by_title.setdefault(title, []).append(task)
     tasks: list[Task] = []
-    for title, wanted in made.items():
-        asked = [task for task in wanted if task.query]
-        tasks += asked or [wanted[0].model_copy(update={"query": title})]
+    for title, section_tasks in tasks_by_title.items():
+        with_query = [task for task in section_tasks if task.query]
+        tasks += with_query or [section_tasks[0].model_copy(update={"query": title})]
     numbered = [task.model_copy(update={"id": f"1.{n}"}) for n, task in enumerate(_unique_by_section(tasks), 1)]
     parts = [Part(id=ids[title], subject=title, text=text or title) for title, text in texts.items()]
     if _is_same_outline(parts, numbered, original):
@@ -198,11 +206,11 @@ def _build_edited_outline(rows: Iterable[PlanRow | DatedPlanRow], original: Plan
 
 
 def _unique_by_section(tasks: Iterable[Task]) -> list[Task]:
-    """Each section's tasks, none of them twice; another section may have the same."""
-    kept: dict[tuple[str, str], Task] = {}
+    """Drop repeated tasks within each section; different sections may have the same one."""
+    unique: dict[tuple[str, str], Task] = {}
     for task in tasks:
-        kept.setdefault((task.part, task.key), task)
-    return list(kept.values())
+        unique.setdefault((task.part, task.key), task)
+    return list(unique.values())
 
 
 def _is_same_outline(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
@@ -213,14 +221,14 @@ def _is_same_outline(parts: Sequence[Part], tasks: Sequence[Task], original: Pla
 
 
 def has_shared_tasks(plan: Plan) -> bool:
-    """Whether the tasks belong to no part of their own, as where a model has planned."""
+    """Return whether no task belongs to a part, as in the plans of models."""
     return bool(plan.tasks) and not any(task.part for task in plan.tasks)
 
 
 def _is_unchanged(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
-    """Whether nothing was changed: then the original stays, with what it does not show."""
-    asked = [(part.subject, part.text) for part in parts]
-    return asked == [(part.subject, part.text) for part in original.parts] and {
+    """Return whether the edited plan equals the original one, which has additional fields."""
+    questions = [(part.subject, part.text) for part in parts]
+    return questions == [(part.subject, part.text) for part in original.parts] and {
         _search_key(task) for task in tasks
     } == {_search_key(task) for task in original.tasks}
 
@@ -234,11 +242,13 @@ def _unique_tasks(tasks: Iterable[Task]) -> list[Task]:
 
 
 def limit_tasks(tasks: Sequence[Task], options: RunOptions, known_keys: Iterable[str]) -> tuple[Task, ...]:
-    """Tasks for chosen sources only, none that ran already, at most `queries` a source, of
-    one that is local more (`Source.most`)."""
+    """Return the new tasks of chosen sources, at most `queries` each.
+
+    A local source may have more (`Source.max_queries`). Tasks in `known_keys` are dropped.
+    """
     seen = set(known_keys)
     count: dict[str, int] = {}
-    kept: list[Task] = []
+    limited: list[Task] = []
     for task in tasks:
         if task.source not in options.sources or task.key in seen:
             continue
@@ -246,5 +256,5 @@ def limit_tasks(tasks: Sequence[Task], options: RunOptions, known_keys: Iterable
             continue
         seen.add(task.key)
         count[task.source] = count.get(task.source, 0) + 1
-        kept.append(task)
-    return tuple(kept)
+        limited.append(task)
+    return tuple(limited)

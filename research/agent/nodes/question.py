@@ -1,4 +1,4 @@
-"""The first stage: what was asked, cleaned and checked."""
+"""The first stage: cleaning and checking the question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\
 
 
 class QuestionError(ValueError):
-    """A question that cannot be researched; `problem` says why, `length` is in characters."""
+    """The question cannot be researched; `problem` is the reason, `length` is in characters."""
 
     def __init__(self, problem: Literal["empty", "too long", "no words"], length: int) -> None:
         self.problem = problem
@@ -29,10 +29,10 @@ class QuestionError(ValueError):
 
 
 def clean_question(text: str) -> Question:
-    """Cleans a question and tells its language.
+    """Clean a question and detect its language.
 
     Raises:
-        QuestionError: it is empty, longer than `MAX_QUESTION` characters, or has no word.
+        QuestionError: it is empty, longer than `MAX_QUESTION_CHARS`, or has no word.
     """
     clean = _CONTROL_CHARS.sub("", unicodedata.normalize("NFC", text)).strip()
     if not clean:

@@ -1,8 +1,8 @@
-"""The addresses of pages in a question and in the queries made from it.
+"""URLs in a question and in the queries made from it.
 
-A search may open the pages that its query names. So a page that the person names is named by a
-query, and no query names one that only a model has thought of: that would be a page chosen by
-whoever wrote the texts that the model has read, with words of ours in its address.
+A search may open the pages that its query names. So a page that the user names must be in a query,
+and no query may name a page that only a model proposed: texts that the model has read could choose
+such a page and receive the user's words in its address.
 """
 
 from __future__ import annotations
@@ -16,49 +16,50 @@ from research.sources import registry
 
 
 def keep_known_urls(task: Task, question: Question) -> Task:
-    """A task whose query names only pages that the person has named, in this turn or before; of any
-    other the host remains. What the person has edited stays."""
+    """Replace each URL in a task's query by its host, unless the user typed it in some turn.
+
+    Edited tasks stay unchanged.
+    """
     if task.why == "edited":
         return task
-    known = {url_identity(address): address for address in _typed_urls(question)}
+    typed_urls = {url_identity(address): address for address in _typed_urls(question)}
 
-    def kept(address: str) -> str:
+    def known_url_or_host(address: str) -> str:
         host = urlsplit(canonical_url(address)).hostname or ""
-        return known.get(url_identity(address), host)
+        return typed_urls.get(url_identity(address), host)
 
-    query = replace_urls(task.query, kept)
+    query = replace_urls(task.query, known_url_or_host)
     return task if query == task.query else task.model_copy(update={"query": query})
 
 
 def add_question_urls(tasks: Sequence[Task], question: Question, options: RunOptions) -> list[Task]:
-    """The tasks with every page that the question names in a query for the web, if that is searched."""
-    out = list(tasks)
+    """Add the URLs of the question to the web queries, if the web is searched."""
+    updated = list(tasks)
     web = [name for name in options.sources if registry.get_source(name).kind == "web"]
-    places = [n for n, task in enumerate(out) if task.source in web]
-    there = {url_identity(a) for n in places for a in find_urls(out[n].query)}
-    missing = [address for address in _current_urls(question) if url_identity(address) not in there]
+    web_indices = [n for n, task in enumerate(updated) if task.source in web]
+    present = {url_identity(a) for n in web_indices for a in find_urls(updated[n].query)}
+    missing = [address for address in _current_urls(question) if url_identity(address) not in present]
     if not missing or not web:
-        return out
-    if not places:
-        part = out[0].part if out else ""
-        task = Task(id=f"1.{len(out) + 1}", source=web[0], query=" ".join(missing), part=part)
-        return [*out, task]
-    first = out[places[0]]
+        return updated
+    if not web_indices:
+        part = updated[0].part if updated else ""
+        task = Task(id=f"1.{len(updated) + 1}", source=web[0], query=" ".join(missing), part=part)
+        return [*updated, task]
+    first = updated[web_indices[0]]
     query = " ".join([first.query, *missing])
-    out[places[0]] = first.model_copy(update={"query": query})
-    return out
+    updated[web_indices[0]] = first.model_copy(update={"query": query})
+    return updated
 
 
 def _current_urls(question: Question) -> list[str]:
-    """What this turn names. Of a question that was rewritten to stand alone, also what it takes from
-    earlier turns."""
+    """Return the URLs of this turn, and those that the rewritten question took from others."""
     typed = {url_identity(address): address for address in _typed_urls(question)}
-    now = find_urls("\n".join([question.asked, question.text, *question.added]))
-    return list(dict.fromkeys(typed[key] for key in map(url_identity, now) if key in typed))
+    current = find_urls("\n".join([question.asked, question.text, *question.added]))
+    return list(dict.fromkeys(typed[key] for key in map(url_identity, current) if key in typed))
 
 
 def _typed_urls(question: Question) -> tuple[str, ...]:
-    """What the person has typed, in this turn or before."""
+    """Return the URLs that the user typed, in this turn or before."""
     memory = question.before
     turns = (turn.question for turn in memory.turns)
     return find_urls("\n".join([question.asked or question.text, *question.added, *memory.asked, *turns]))

@@ -1,4 +1,4 @@
-"""The reflect stage: judge what was found, and choose what to look up next, within the limits."""
+"""The reflect stage: judge the findings and choose further searches within the limits."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ async def reflect_on_findings(
     round_: int,
     emit: EventEmitter,
 ) -> Reflection:
-    """The reflection after a round, with follow-ups that are new and within the limits."""
+    """Return the reflection after a round, with follow-ups that are new and within the limits."""
     material = (*question.memory_findings, *findings)
     reflection = await reasoner.reflect(question, plan, material, options, round_, emit)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
-    known = [finding.task.key for finding in findings]
+    known_keys = [finding.task.key for finding in findings]
     tasks = [keep_known_urls(task, question) for task in reflection.follow_ups]
-    return reflection.model_copy(update={"follow_ups": limit_tasks(tasks, options, known)})
+    return reflection.model_copy(update={"follow_ups": limit_tasks(tasks, options, known_keys)})

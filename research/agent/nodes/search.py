@@ -29,47 +29,49 @@ async def run_search(
     budget: RunBudget | None = None,
     since: datetime | None = None,
 ) -> Finding:
-    """What the ledger knows, unless that is from before `since`, else a search: after `delay` seconds and for at most `deadline` seconds
-    for each of the turns that the source may take.
+    """Return the stored finding of a task, or search now.
 
-    What the search waits for its own turn does not count. Whatever goes wrong in the source costs
-    this task only: it becomes a finding with a reason. So does a search for which the meter has no
-    room, or which it cuts off.
+    A finding from before `since` is not reused. A search starts after `delay_seconds` and may take
+    `deadline_seconds` for each call that the source makes in sequence; waiting for the source's
+    turn does not count. A failure, or a search that the budget forbids or cancels, becomes a
+    finding with a reason.
     """
-    known = await ledger.find(task)
-    if known is not None and not (since and known.started < since):
-        return known
+    stored = await ledger.find(task)
+    if stored is not None and not (since and stored.started < since):
+        return stored
     budget = budget or RunBudget(RunOptions())
-    search = 0
+    search_id = 0
     try:
         async with budget.searching.enter():
             if delay_seconds:
                 await asyncio.sleep(delay_seconds)
             budget.start_search(task)
             try:
-                search = await ledger.start_search(task)
+                search_id = await ledger.start_search(task)
                 finding = await search_with_deadline(task, source, emit, deadline_seconds * source.max_sequential_calls)
             finally:
                 budget.finish_search(task)
     except RunEndedError as ended:
         budget.record_skip(ended.reason)
-        why = "" if ended.reason == "stopped" else budget.describe_limit(ended.reason, detect_language(task.query))
-        finding = failed_finding(task, ServiceError("left out", why))
-    if search:
-        await ledger.finish_search(search, finding)
+        explanation = (
+            "" if ended.reason == "stopped" else budget.describe_limit(ended.reason, detect_language(task.query))
+        )
+        finding = failed_finding(task, ServiceError("left out", explanation))
+    if search_id:
+        await ledger.finish_search(search_id, finding)
     return finding
 
 
 async def search_with_deadline(task: Task, source: Retriever, emit: EventEmitter, deadline_seconds: float) -> Finding:
-    """What a search comes to within so many seconds: a finding, whatever goes wrong in the source."""
+    """Search within a deadline. Every failure of the source becomes a finding with a reason."""
     started = time.monotonic()
     try:
         async with deadlines.deadline(deadline_seconds):
             finding = await source.search(task, emit)
     except TimeoutError:
         finding = failed_finding(task, ServiceError("timeout", f"no answer within {deadline_seconds:g} s"))
-    except ServiceError as trouble:
-        finding = failed_finding(task, trouble)
+    except ServiceError as service_error:
+        finding = failed_finding(task, service_error)
     except Exception as error:
         log.exception("search %s in %s crashed", task.id, task.source)
         finding = failed_finding(task, ServiceError("internal", type(error).__name__))
@@ -80,7 +82,7 @@ async def search_with_deadline(task: Task, source: Retriever, emit: EventEmitter
 
 
 def failed_finding(task: Task, error: ServiceError) -> Finding:
-    """A finding that says why there is none."""
+    """Make a finding that states the reason of a failure."""
     return Finding(
         task=task,
         reason=error.reason,

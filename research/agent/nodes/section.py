@@ -1,7 +1,7 @@
-"""The section stage: one section of a report, searched, written, judged and deepened by itself.
+"""The section stage: one section of a report, searched, written and judged independently.
 
-Sections do not wait for each other. Each step of one is noted as soon as it is paid for, so that a
-run that goes on repeats none of them.
+Sections do not wait for each other. The result of each step is saved as soon as it is paid for, so
+that a resumed run repeats none.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ async def write_section(
     emit: EventEmitter,
     on_searched: Callable[[Sequence[Finding]], None] = lambda findings: None,
 ) -> tuple[ReportSection, list[Finding]]:
-    """The section of a part of the plan, and all that was found for it.
+    """Write the section of a part of the plan; return it with all its findings.
 
-    A section of an `earlier` report is kept if nothing new is found. Each round of reflection asks
-    for what is missing, at most `options.queries` new tasks at a time and `options.reflections`
-    rounds. Where the meter has no room for a step, the section stays as it is. `searched` is called
-    with what was found when there will be no further search.
+    A section of an earlier report is kept if nothing new is found. Each of at most
+    `options.reflections` rounds of reflection adds at most `options.queries` tasks. If the budget
+    forbids a step, the section stays as it is. `on_searched` receives the findings when no further
+    search will follow, possibly twice.
     """
     options, earlier, now = context.options, context.earlier_report, context.clock()
     section = earlier.section(part_id) if earlier else ReportSection(part=part_id)
@@ -122,22 +122,23 @@ async def _reflect_on_section(
 
 
 def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence[Finding]) -> str:
-    """A step's name, which is another one where the section is to tell something else, or where a
-    search has succeeded that failed before."""
-    about = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
-    known = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
-    return f"{name} {fingerprint(*about, *known)}"
+    """Return the name of a step, which depends on the section's content and successful searches."""
+    texts = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
+    succeeded = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
+    return f"{name} {fingerprint(*texts, *succeeded)}"
 
 
 async def run_once(step: str, output_type: type[_R], ask: Callable[[], Awaitable[_R]], step_results: StepResults) -> _R:
-    """What was noted of a step, else what comes of it now. What failed is not noted: it is tried
-    again by a run that goes on."""
-    if (known := step_results.load_result(step)) is not None:
-        return output_type.model_validate_json(known)
-    made = await ask()
-    if not getattr(made, "failures", ()):
-        await step_results.save_result(step, made.model_dump_json())
-    return made
+    """Return the saved result of a step, or compute and save it.
+
+    Results with failures are not saved, so that a resumed run tries again.
+    """
+    if (saved := step_results.load_result(step)) is not None:
+        return output_type.model_validate_json(saved)
+    result = await ask()
+    if not getattr(result, "failures", ()):
+        await step_results.save_result(step, result.model_dump_json())
+    return result
 
 
 def assemble_report(
@@ -147,19 +148,21 @@ def assemble_report(
     language: Language,
     findings: Sequence[Finding] = (),
 ) -> Draft:
-    """A report: what stands before its sections, and the sections in the order of the outline. One
-    without a text says what came of its searches. A section that is alone and has headings of its own
-    stands under the report's title."""
-    known = {section.part: section for section in sections}
+    """Assemble a report from its preface and its sections, in the order of the outline.
+
+    A section without text states the outcome of its searches. A single section with headings of its
+    own stands directly under the report's title.
+    """
+    by_part = {section.part: section for section in sections}
     spans = [span.model_copy(update={"part": ""}) for span in preface.spans]
     for part in plan.parts:
-        section = known.get(part.id, ReportSection(part=part.id))
+        section = by_part.get(part.id, ReportSection(part=part.id))
         if len(plan.parts) > 1 or not any(span.kind == "heading" for span in section.spans):
             title = f"{HEADING_PREFIX}{heading_text(part.subject)}\n\n"
             spans.append(Span(kind="text", text=title, part=part.id))
-        fate = _search_outcome([f for f in findings if f.task.part == part.id])
-        why = message(f"unwritten.{fate}", language)
-        body = section.spans or (Span(kind="missing", text=why),)
+        outcome = _search_outcome([f for f in findings if f.task.part == part.id])
+        explanation = message(f"unwritten.{outcome}", language)
+        body = section.spans or (Span(kind="missing", text=explanation),)
         spans += [span.model_copy(update={"part": part.id}) for span in body]
     authors = [preface.author, *(section.author for section in sections)]
     return Draft(
@@ -178,18 +181,18 @@ def _search_outcome(findings: Sequence[Finding]) -> str:
 
 
 def heading_text(title: str) -> str:
-    """A title that may come from a model, as the text of a Markdown heading: one line, no marks."""
+    """Escape a title, possibly from a model, as the one-line text of a Markdown heading."""
     return re.sub(r"([\\`*_\[\]<>|#@])", r"\\\1", " ".join(title.split()))
 
 
 def select_new_tasks(tasks: Sequence[Task], findings: Sequence[Finding], options: RunOptions) -> list[Task]:
-    """Tasks for chosen sources that the section has not had, at most `queries`."""
+    """Return the new tasks of chosen sources, at most `options.queries`."""
     seen = {finding.task.key for finding in findings}
-    fresh: dict[str, Task] = {}
+    new_tasks: dict[str, Task] = {}
     for task in tasks:
         if task.source in options.sources and task.key not in seen:
-            fresh.setdefault(task.key, task)
-    return list(fresh.values())[: options.queries]
+            new_tasks.setdefault(task.key, task)
+    return list(new_tasks.values())[: options.queries]
 
 
 def _count_citations(section: ReportSection) -> int:

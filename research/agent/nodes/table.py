@@ -1,8 +1,8 @@
-"""The table stage: one row of a table, its cells searched and read side by side.
+"""The table stage: one row of a table, its cells searched and read in parallel.
 
-The cheapest sources are asked first, and further ones only for cells that are still empty. Each cell is
-noted as soon as it is paid for, under what it asks: a run that goes on, or that brings an earlier table up to
-date, pays for none of them again.
+The cheapest sources are searched first, further ones only for cells that are still empty. Each cell
+is saved under its query as soon as it is paid for, so that a resumed run, or a table that updates
+an earlier one, does not pay for it again.
 """
 
 from __future__ import annotations
@@ -40,56 +40,55 @@ from research.sources import registry
 from research.tables.column_values import CHECKED_STATUSES
 from research.tables.formatting import format_cell, format_column_heading
 
-SAMPLE_ROWS = 20  # rows whose searches are counted
+SAMPLE_ROWS = 20  # rows whose searches are counted for an estimate
 SearchFunction = Callable[[Task], Awaitable[Finding]]
 
 
 def source_tiers(column: Column, options: RunOptions) -> list[tuple[str, ...]]:
-    """The sources of a column, the cheapest first: the desk's own documents and databases, what costs
-    nothing, and what may cost money."""
-    wanted = column.sources or options.sources
-    own = [name for name in options.sources if name in wanted]
+    """Group a column's sources by cost: local documents and databases, free ones, paid ones."""
+    column_sources = column.sources or options.sources
+    usable = [name for name in options.sources if name in column_sources]
 
     def cost(name: str) -> int:
         source = registry.get_source(name)
         return 0 if source.is_local or source.result_type == "rows" else 2 if source.is_paid else 1
 
-    ranked = sorted(own, key=cost)
-    return [tuple(some) for _, some in groupby(ranked, key=cost)]
+    ranked = sorted(usable, key=cost)
+    return [tuple(tier) for _, tier in groupby(ranked, key=cost)]
 
 
 def cell_part_id(row: Row, column: Column) -> str:
-    """The part that the searches of a cell serve."""
+    """Return the id of the part that the searches of a cell serve."""
     return f"{row.id}.{column.id}"
 
 
 def estimate_searches(grid: Grid, question: Question, reasoner: Reasoner, options: RunOptions) -> int:
-    """How many searches a table takes at most. Of many rows the first ones tell it for all."""
+    """Estimate the maximum number of searches of a table, from its first rows."""
     sample = grid.rows[:SAMPLE_ROWS]
-    asked = {
+    searches = {
         (row.id, task.key)
         for row in sample
         for column in grid.columns
         for sources in source_tiers(column, options)
         for task in reasoner.cell_tasks(question, row, column, sources)
     }
-    return round(len(asked) * len(grid.rows) / max(1, len(sample)))
+    return round(len(searches) * len(grid.rows) / max(1, len(sample)))
 
 
 async def fill_row(
     row: Row, question: Question, plan: Plan, search: SearchFunction, context: RunContext, emit: EventEmitter
 ) -> tuple[list[Cell], list[Finding]]:
-    """The cells of a row, in the order of its columns, and all that was found for it."""
+    """Fill in the cells of a row, in the order of its columns; return them with all findings."""
     grid = plan.grid
     assert grid is not None
-    work = _RowFiller(row, question, grid, search, context, emit)
-    await work.restore_cells()
+    filler = _RowFiller(row, question, grid, search, context, emit)
+    await filler.restore_cells()
     for tier in range(max((len(source_tiers(c, context.options)) for c in grid.columns), default=0)):
-        await work.search_tier(tier)
-    cells = [work.cells.get(c.id) or work.not_found_cell(c) for c in grid.columns]
-    told = Counter(cell.lack or "filled" for cell in cells)
-    emit("row", row=row.id, step="done", filled=told["filled"] + told["differs"], cells=len(cells))
-    return cells, list(work.findings.values())
+        await filler.search_tier(tier)
+    cells = [filler.cells.get(c.id) or filler.not_found_cell(c) for c in grid.columns]
+    counts = Counter(cell.lack or "filled" for cell in cells)
+    emit("row", row=row.id, step="done", filled=counts["filled"] + counts["differs"], cells=len(cells))
+    return cells, list(filler.findings.values())
 
 
 class _RowFiller:
@@ -109,16 +108,15 @@ class _RowFiller:
         self._tasks_by_cell: dict[tuple[str, int], list[Task]] = {}
 
     def _step_name(self, column: Column, tier: int) -> str:
-        """The name of what came of a cell's sources up to a tier: another one where anything else is
-        asked."""
-        asked = column.model_dump_json(exclude={"id", "name"} if column.question else {"id"})
-        # The sources are those of this tier: a table that may ask more goes on where this one ended.
+        """Return the name under which a cell is saved; it depends on query and sources."""
+        query = column.model_dump_json(exclude={"id", "name"} if column.question else {"id"})
+        # Only tiers so far: a table with more sources can continue from this result.
         sources = source_tiers(column, self.context.options)[: tier + 1]
-        about = (self.row.name, self.row.about, asked, repr(sources), self.question.language)
-        return f"cell {fingerprint(*about)}"
+        key_parts = (self.row.name, self.row.about, query, repr(sources), self.question.language)
+        return f"cell {fingerprint(*key_parts)}"
 
     async def restore_cells(self) -> None:
-        """Takes up the cells that were paid for before, with what their searches had found."""
+        """Restore the saved cells, with the findings of their searches."""
         for column in self.grid.columns:
             for tier in reversed(range(len(source_tiers(column, self.context.options)))):
                 if (cell := await self._load_cell(column, tier)) and cell.readings:
@@ -135,54 +133,54 @@ class _RowFiller:
         since = self.grid.since
         if since and (cell.made is None or cell.made < since):
             return None
-        await self.context.step_results.save_result(step, text)  # for whoever brings this table up to date
+        await self.context.step_results.save_result(step, text)  # an update of this table needs it
         return cell.model_copy(update={"row": self.row.id, "column": column.id})
 
     async def search_tier(self, tier: int) -> None:
-        """Searches what is still empty in the next sources, and reads it."""
-        left = [
+        """Search the sources of a tier for the empty cells, and read the findings."""
+        columns = [
             column
             for column in self.grid.columns
             if not (cell := self.cells.get(column.id)) or cell.lack == "not found"
             if len(source_tiers(column, self.context.options)) > tier
         ]
-        if not left:
+        if not columns:
             return
-        self.emit("row", row=self.row.id, step="searching", columns=[c.id for c in left])
-        found = await self._search_columns(tier, left)
-        told = {c.id: [f for f in found if f.task.key in self._task_keys(c, tier)] for c in left}
+        self.emit("row", row=self.row.id, step="searching", columns=[c.id for c in columns])
+        findings = await self._search_columns(tier, columns)
+        findings_by_column = {c.id: [f for f in findings if f.task.key in self._task_keys(c, tier)] for c in columns}
         unread = []
-        for column in left:
+        for column in columns:
             if cell := await self._load_cell(column, tier):
                 self._set_cell(cell)
-            elif any(finding.evidence for finding in told[column.id]):
+            elif any(finding.evidence for finding in findings_by_column[column.id]):
                 unread.append(column)
             else:
-                cell = self._empty_cell(column, *_missing_reason(told[column.id]))
+                cell = self._empty_cell(column, *_missing_reason(findings_by_column[column.id]))
                 if cell.lack == "not found":
                     await self._save_cell(column, tier, cell)
                 self._set_cell(cell)
         if unread:
-            await self._read_cells(unread, tier, [f for f in found if f.evidence])
+            await self._read_cells(unread, tier, [f for f in findings if f.evidence])
 
     def _task_keys(self, column: Column, tier: int) -> set[str]:
         return {task.key for task in self._cell_tasks(column, tier)}
 
     def _cell_tasks(self, column: Column, tier: int) -> list[Task]:
-        """What the sources of a tier are asked for a cell."""
-        if known := self._tasks_by_cell.get((column.id, tier)):
-            return known
+        """Return the tasks of a cell for the sources of a tier."""
+        if cached := self._tasks_by_cell.get((column.id, tier)):
+            return cached
         sources = source_tiers(column, self.context.options)[tier]
-        found = self.context.reasoner.cell_tasks(self.question, self.row, column, sources)
+        tasks = self.context.reasoner.cell_tasks(self.question, self.row, column, sources)
         part = cell_part_id(self.row, column)
-        own = {"part": part, "round": tier + 1}
+        fields = {"part": part, "round": tier + 1}
         self._tasks_by_cell[column.id, tier] = [
-            task.model_copy(update={"id": f"{tier + 1}.{part}.{n}", **own}) for n, task in enumerate(found, 1)
+            task.model_copy(update={"id": f"{tier + 1}.{part}.{n}", **fields}) for n, task in enumerate(tasks, 1)
         ]
         return self._tasks_by_cell[column.id, tier]
 
     async def _search_columns(self, tier: int, columns: Sequence[Column]) -> list[Finding]:
-        """What the searches of some columns find; what several of them want is searched once."""
+        """Search for some columns and return the findings; a shared task runs once."""
         tasks = {task.key: task for c in columns for task in self._cell_tasks(c, tier)}
         new = [task for key, task in tasks.items() if key not in self.findings]
         for finding in await asyncio.gather(*map(self.search, new)):
@@ -190,7 +188,7 @@ class _RowFiller:
         return [self.findings[key] for key in tasks if key in self.findings]
 
     async def _read_cells(self, columns: Sequence[Column], tier: int, findings: Sequence[Finding]) -> None:
-        """Reads the cells of some columns in what was found, all at once."""
+        """Read the cells of some columns from findings, all at once."""
         self.emit("row", row=self.row.id, step="reading", columns=[c.id for c in columns])
         context = self.context
         try:
@@ -225,12 +223,12 @@ class _RowFiller:
         return Cell(row=self.row.id, column=column.id, lack=missing_reason, message=error_message, made=now)
 
     def not_found_cell(self, column: Column) -> Cell:
-        """A cell that nothing was asked for: none of its sources is among those of the run."""
+        """Return the empty cell of a column that has none of the run's sources."""
         return self._empty_cell(column, "not found")
 
 
 def _missing_reason(findings: Sequence[Finding]) -> tuple[MissingReason, str]:
-    """Why searches that have found nothing have found nothing."""
+    """Return the reason why searches found nothing, and an error message."""
     if any(finding.reason == "left out" for finding in findings):
         return "limit", ""
     failures = [f for f in findings if f.reason not in (None, "empty", *ASKS_BACK)]
@@ -245,22 +243,24 @@ def _missing_reason(findings: Sequence[Finding]) -> tuple[MissingReason, str]:
 
 
 def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
-    """The table as an answer: Markdown whose cells cite what they say. What each cell rests on was checked
-    where it was read: none of it is judged again as a sentence."""
-    known = {(cell.row, cell.column): cell for cell in cells}
-    heads = "".join(f" {escape_table_cell(format_column_heading(c, c.unit, language))} |" for c in grid.columns)
-    spans = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(grid.columns)}")]
+    """Return the table as Markdown whose cells have citations.
+
+    The spans are marked as generated: the values were checked when read, and are not judged again.
+    """
+    cells_by_position = {(cell.row, cell.column): cell for cell in cells}
+    headings = "".join(f" {escape_table_cell(format_column_heading(c, c.unit, language))} |" for c in grid.columns)
+    spans = [Span(kind="text", text=f"| |{headings}\n|---|{'---|' * len(grid.columns)}")]
     for row in grid.rows:
         name = row.full_name if sum(r.name == row.name for r in grid.rows) > 1 else row.name
         spans.append(Span(kind="text", text=f"\n| **{escape_table_cell(name)}**"))
         for column in grid.columns:
-            cell = known.get((row.id, column.id))
+            cell = cells_by_position.get((row.id, column.id))
             spans.append(Span(kind="text", text=" |"))
             spans += list(_cell_spans(cell, column, language))
         spans.append(Span(kind="text", text=" |"))
-    made = (span.model_copy(update={"made": True}) for span in spans)
+    generated = (span.model_copy(update={"made": True}) for span in spans)
     return Draft(
-        spans=(*made, *_missing_cell_notices(cells, language)),
+        spans=(*generated, *_missing_cell_notices(cells, language)),
         author=next((cell.author for cell in cells if cell.author), message("draft.nobody", language)),
         failures=_unique_failures(failure for cell in cells for failure in cell.failures),
     )
@@ -279,12 +279,12 @@ def _cell_spans(cell: Cell | None, column: Column, language: Language) -> Iterat
 
 
 def _missing_cell_notices(cells: Sequence[Cell], language: Language) -> Iterator[Span]:
-    """What is said of the cells that are empty or uncertain."""
+    """Yield a notice that counts the filled, empty and uncertain cells."""
     counts = Counter(cell.lack for cell in cells if cell.lack)
     filled = sum(bool(cell.readings) for cell in cells)
     text = message("tabled.filled", language, filled=filled, cells=len(cells))
-    for lack, n in counts.items():
-        text += " " + message(f"tabled.{lack}", language, n=n)
+    for reason, n in counts.items():
+        text += " " + message(f"tabled.{reason}", language, n=n)
     yield Span(kind="notice", text=text)
 
 

@@ -1,4 +1,4 @@
-"""What a turn takes over from those before it: bounded, whichever turn it is."""
+"""The part of a conversation that a new turn receives, limited in size."""
 
 from __future__ import annotations
 
@@ -8,43 +8,49 @@ from collections.abc import Iterable, Sequence
 from research.citations.numbering import CitedAnswer
 from research.core.records import Evidence, Memory, Turn
 
-MAX_TURNS = 2  # that are remembered with their answers
-MAX_ANSWER_CHARS = 1_500  # characters of each
-MAX_EARLIER_QUESTIONS = 8  # questions before these
-MAX_QUESTION_CHARS = 160  # characters of each
-MAX_SOURCES = 12  # pieces of evidence
-MAX_PASSAGE_CHARS = 12_000  # characters of their passages, in all
+MAX_TURNS = 2  # with their answers
+MAX_ANSWER_CHARS = 1_500
+MAX_EARLIER_QUESTIONS = 8  # before these, without answers
+MAX_QUESTION_CHARS = 160
+MAX_SOURCES = 12
+MAX_PASSAGE_CHARS = 12_000  # of all evidence together
 
 
 def build_memory(turns: Sequence[tuple[str, CitedAnswer | None]]) -> Memory:
-    """The memory of some turns, the earliest first: each its question, which stands alone, and its
-    answer, if it has one."""
-    last = turns[-MAX_TURNS:]
+    """Build the memory of turns, the earliest first: standalone questions with optional answers."""
+    recent = turns[-MAX_TURNS:]
     return Memory(
-        turns=tuple(Turn(question=_truncate(q, MAX_QUESTION_CHARS), answer=_answer_text(cited)) for q, cited in last),
-        asked=tuple(
-            _truncate(q, MAX_QUESTION_CHARS) for q, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
+        turns=tuple(
+            Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_answer_text(cited))
+            for question, cited in recent
         ),
-        evidence=tuple(_select_evidence(cited for _, cited in reversed(last) if cited)),
+        asked=tuple(
+            _truncate(question, MAX_QUESTION_CHARS)
+            for question, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
+        ),
+        evidence=tuple(_select_evidence(cited for _, cited in reversed(recent) if cited)),
     )
 
 
 def memory_from_client(turns: Sequence[tuple[str, str]]) -> Memory:
-    """The memory of turns that a client recounts, the earliest first: each a question and an answer.
-    It has no evidence: nothing of it can be cited."""
+    """Build the memory of turns that a client sends, the earliest first, as questions and answers.
+
+    It has no evidence, so nothing in it can be cited.
+    """
     return Memory(
         turns=tuple(
-            Turn(question=_truncate(asked, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
-            for asked, answer in turns[-MAX_TURNS:]
+            Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
+            for question, answer in turns[-MAX_TURNS:]
         ),
         asked=tuple(
-            _truncate(asked, MAX_QUESTION_CHARS) for asked, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
+            _truncate(question, MAX_QUESTION_CHARS)
+            for question, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
         ),
     )
 
 
 def _answer_text(cited: CitedAnswer | None) -> str:
-    """The text of an answer without its notices and citations."""
+    """Return the text of an answer without its notices and citations."""
     if cited is None:
         return ""
     texts = (item.span.text for item in cited.spans if item.span.kind not in ("notice", "missing"))
@@ -52,16 +58,16 @@ def _answer_text(cited: CitedAnswer | None) -> str:
 
 
 def _select_evidence(answers: Iterable[CitedAnswer]) -> Iterable[Evidence]:
-    """What answers cite, those of the latest first, as far as there is room."""
+    """Yield the evidence that answers cite, the latest answer first, within the limits."""
     seen: set[str] = set()
-    room = MAX_PASSAGE_CHARS
+    remaining = MAX_PASSAGE_CHARS
     for cited in answers:
         for source in cited.sources:
             size = sum(len(passage.text) for passage in source.evidence.passages)
-            if source.evidence.id in seen or size > room or len(seen) == MAX_SOURCES:
+            if source.evidence.id in seen or size > remaining or len(seen) == MAX_SOURCES:
                 continue
             seen.add(source.evidence.id)
-            room -= size
+            remaining -= size
             yield source.evidence
 
 
