@@ -426,9 +426,7 @@ def start_database_run(
         StoreError: the run could not be stored.
     """
     text = question.strip()
-    update = {
-        "sources": ("database",), "queries": 1, "loops": 1, "approve": False, "database": database,
-    }  # fmt: skip
+    update = {"sources": ("database",), "queries": 1, "loops": 1, "approve": False, "database": database}
     task = Task(id="1.1", source="database", query=text, part="p1", tool=SQL_TOOL if is_statement else "")
     return _rate_limited_runs(owner).start(
         question,

@@ -336,7 +336,7 @@ def test_a_failed_run_keeps_its_checkpoints_and_they_hold_no_key(tmp_path: Path,
     report = ask(tmp_path, PLAIN, gemini_url=gemini.base_url)
     assert report.run.status == "failed"
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("checkpoints.db*"))
-    assert QUESTION.encode() in kept and b"Unwritten" in kept
+    assert QUESTION.encode() in kept and b"AnswerNotWrittenError" in kept
 
 
 # The terminal

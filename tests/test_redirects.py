@@ -292,7 +292,7 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
     **{
         name: (
             lambda url, make=make: make(ServiceClient(url)),
-            lambda it: it.works("tower", 3, ignore_event),
+            lambda it: it.search("tower", 3, ignore_event),
         )
         for name, make in (
             ("openalex", OpenAlex),

@@ -134,9 +134,7 @@ async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]
 
 async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str, Any]:
     context, emit = runtime.context, _event_emitter(runtime)
-    update: dict[str, Any] = {
-        "question": question, "round": 1, "rounds": context.options.loops, "unclear": False,
-    }  # fmt: skip
+    update: dict[str, Any] = {"question": question, "round": 1, "rounds": context.options.loops, "unclear": False}
     plan = context.plan or await _make_plan_within_budget(question, context, emit)
     if isinstance(plan, Draft):
         answer = build_answer(question, plan, (), context.clock())

@@ -189,7 +189,9 @@ def _parse_entry(name: str, entry: object, folder: Path, env: Mapping[str, str])
             raise ValueError(f"the variable {variable} is not set")
     parsed_url = parse_database_url(url.strip())
     if parsed_url is None:
-        raise ValueError(f"url must be {URL_HELP}; in a user or password write %40 for @, %2F for /, %3A for :, %23 for # and %3F for ?")  # fmt: skip
+        raise ValueError(
+            f"url must be {URL_HELP}; in a user or password write %40 for @, %2F for /, %3A for :, %23 for # and %3F for ?"
+        )
     fields = {key: value for key, value in entry.items() if key != "name"} | {"url": parsed_url}
     if isinstance(fields.get("semantic"), str):
         fields["semantic"] = folder / Path(fields["semantic"]).expanduser()

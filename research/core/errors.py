@@ -74,7 +74,10 @@ class ServiceError(Exception):
 # socket, ssl and aiohttp, and messages of transports that keep no cause.
 _DNS_ERROR_CLASSES = {"gaierror", "ClientConnectorDNSError"}
 _TLS_ERROR_CLASSES = {"SSLError", "SSLCertVerificationError", "ClientSSLError", "CertificateError"}
-_DNS_MESSAGE_PATTERN = re.compile(r"name or service not known|name resolution|nodename nor servname|getaddrinfo|ENOTFOUND|EAI_AGAIN|\[Errno -[235]\]", re.I)  # fmt: skip
+_DNS_MESSAGE_PATTERN = re.compile(
+    r"name or service not known|name resolution|nodename nor servname|getaddrinfo|ENOTFOUND|EAI_AGAIN|\[Errno -[235]\]",
+    re.I,
+)
 _TLS_MESSAGE_PATTERN = re.compile(r"certificate|\bssl\b|\btls\b|CERT_", re.I)
 
 

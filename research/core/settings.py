@@ -64,11 +64,13 @@ ADDRESSES = tuple(
     if one.wire != "gemini" and (one.keyless or not one.url or one.name == "openai")
 )
 KEYS = (  # keys and addresses that a user may supply
-    "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY",
+    "GEMINI_API_KEY",
+    "TAVILY_API_KEY",
+    "AMAP_MAPS_API_KEY",
     *(one.key for one in shipped_providers().values() if one.key and one.wire != "gemini"),
     *(one.key for one in search_services().values()),
     *ADDRESSES,
-)  # fmt: skip
+)
 
 
 class Outlet(NamedTuple):

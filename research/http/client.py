@@ -58,9 +58,13 @@ class ServiceClient:
         """
         response, body = await self._get(service, path, parameters)
         parser = etree.XMLParser(
-            resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
-            remove_comments=True, remove_pis=True,
-        )  # fmt: skip
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
         try:
             root = etree.fromstring(body, parser)
         except (etree.XMLSyntaxError, ValueError):

@@ -17,9 +17,13 @@ JSON_MODES = ("schema", "object", "words")
 THINKING, PAGES = "thinking", "pages"  # features that a model may refuse
 _THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # model names also contain "thinking"
 _ROLE_BY_STAGE: dict[Stage, Role] = {
-    "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "check": "reflect",
+    "plan": "plan",
+    "search": "search",
+    "summarise": "search",
+    "reflect": "reflect",
+    "check": "reflect",
     "write": "write",
-}  # fmt: skip
+}
 
 
 @dataclass

@@ -336,9 +336,8 @@ def _build_anthropic_model(spec: ModelSpec, settings: Settings) -> BaseChatModel
     key, url = settings.key(spec.provider) or "none", settings.url(spec.provider)
     timeout = settings.model_timeout * STREAM_TIMEOUT_FACTOR
     model = ChatAnthropic(
-        model=spec.name, api_key=SecretStr(key), base_url=url, timeout=timeout, max_retries=0,
-        stop=None,
-    )  # fmt: skip
+        model=spec.name, api_key=SecretStr(key), base_url=url, timeout=timeout, max_retries=0, stop=None
+    )
     arguments: dict[str, Any] = {"api_key": key, "base_url": url, "timeout": timeout, "max_retries": 0}
     vars(model)["_client"] = anthropic.Client(
         **arguments, http_client=anthropic.DefaultHttpxClient(follow_redirects=False)
@@ -350,8 +349,11 @@ def _build_anthropic_model(spec: ModelSpec, settings: Settings) -> BaseChatModel
 
 
 _MODEL_BUILDERS = {
-    "gemini": _build_gemini_model, "openai": _build_openai_model, "ollama": _build_ollama_model, "anthropic": _build_anthropic_model,
-}  # fmt: skip
+    "gemini": _build_gemini_model,
+    "openai": _build_openai_model,
+    "ollama": _build_ollama_model,
+    "anthropic": _build_anthropic_model,
+}
 
 
 async def _close_model(model: Any) -> None:

@@ -28,9 +28,7 @@ _TOKEN = re.compile(
     re.S | re.X,
 )
 _ASCII_MARKS = {"，": ",", "：": ":"}
-_CONSTANTS = {
-    "true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null",
-}  # fmt: skip
+_CONSTANTS = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null"}
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _ESCAPE = re.compile(r'\\(?:(?P<known>["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<other>.))', re.S)
 _OPENING_BRACKETS = {"}": "{", "]": "["}

@@ -451,7 +451,7 @@ def _is_equal(first: _Candidate, second: _Candidate) -> bool:
     a, b = first.measure, second.measure
     if a is None or b is None:
         return a is b
-    return a.kind == b.kind and (a.date_parts == b.date_parts if a.is_date else abs(a.low - b.low) <= 0.02 * abs(a.low))  # fmt: skip
+    return a.kind == b.kind and (a.date_parts == b.date_parts if a.is_date else abs(a.low - b.low) <= 0.02 * abs(a.low))
 
 
 # Numbers
@@ -580,8 +580,8 @@ def date_value(measure: Measure, text: str) -> CellValue | None:
         first = date(year or 0, month or 1, day or 1)
     except ValueError:
         return None
-    precision: Literal["day", "month", "year"] = "day" if day and month else "month" if month else "year"  # fmt: skip
-    return CellValue(type="date", text=text[measure.start : measure.end].strip(), day=first, precision=precision)  # fmt: skip
+    precision: Literal["day", "month", "year"] = "day" if day and month else "month" if month else "year"
+    return CellValue(type="date", text=text[measure.start : measure.end].strip(), day=first, precision=precision)
 
 
 # Yes or no
@@ -755,7 +755,7 @@ def _extract_choice(match: _SentenceMatch, column: Column) -> CellValue | None:
 
 @lru_cache(1_000)
 def _literal_pattern(folded: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9]){re.escape(folded)}(?![a-z0-9])" if not has_han(folded) else re.escape(folded))  # fmt: skip
+    return re.compile(rf"(?<![a-z0-9]){re.escape(folded)}(?![a-z0-9])" if not has_han(folded) else re.escape(folded))
 
 
 def _extract_text(match: _SentenceMatch) -> CellValue | None:

@@ -60,107 +60,107 @@ TABLES = (
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
-    ("start", "based_on"): lambda key: kin(application.start_run("Q?", options=LIBRARY, based_on=key, owner=BOB)),
-    ("start", "follows"): lambda key: kin(application.start_run("Q?", options=LIBRARY, follows=key, owner=BOB)),
-    ("report_on", "follows"): lambda key: kin(
+    ("start_run", "based_on"): lambda key: kin(application.start_run("Q?", options=LIBRARY, based_on=key, owner=BOB)),
+    ("start_run", "follows"): lambda key: kin(application.start_run("Q?", options=LIBRARY, follows=key, owner=BOB)),
+    ("start_report", "follows"): lambda key: kin(
         application.start_report("News?", options=LIBRARY, follows=key, owner=BOB)
     ),
-    ("tabulate", "based_on"): lambda key: kin(
+    ("start_table", "based_on"): lambda key: kin(
         application.start_table(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
     ),
-    ("plan", "follows"): lambda key: application.preview_plan("And that?", options=LIBRARY, follows=key, owner=BOB),
-    ("follow", "run_id"): lambda key: [*application.follow_run(key, owner=BOB)],
+    ("preview_plan", "follows"): lambda key: application.preview_plan("And that?", options=LIBRARY, follows=key, owner=BOB),
+    ("follow_run", "run_id"): lambda key: [*application.follow_run(key, owner=BOB)],
     ("events", "run_id"): lambda key: application.events(key, owner=BOB),
-    ("latest", "run_id"): lambda key: application.last_event_number(key, owner=BOB),
-    ("stop", "run_id"): lambda key: (
+    ("last_event_number", "run_id"): lambda key: application.last_event_number(key, owner=BOB),
+    ("stop_run", "run_id"): lambda key: (
         application.stop_run(key, owner=BOB),
         application.stop_run(key, write_only=True, owner=BOB),
     ),
-    ("resume", "run_id"): lambda key: (
+    ("resume_run", "run_id"): lambda key: (
         application.resume_run(key, owner=BOB),
         application.resume_run(key, write_only=True, owner=BOB),
     ),
-    ("approve", "run_id"): lambda key: application.approve_run(key, plan=PLAN, options=LIBRARY, owner=BOB),
-    ("clarify", "run_id"): lambda key: application.answer_clarification(key, "Leifeng", owner=BOB),
-    ("instruct", "run_id"): lambda key: application.add_instruction(key, "leave hotels out", owner=BOB),
-    ("more", "run_id"): lambda key: application.extend_run(key, owner=BOB),
-    ("remark", "run_id"): lambda key: application.save_remark(key, "Bob's", owner=BOB),
-    ("queue", "run_id"): lambda key: application.queue_position(key, owner=BOB),
-    ("get", "run_id"): lambda key: application.get_run(key, owner=BOB),
+    ("approve_run", "run_id"): lambda key: application.approve_run(key, plan=PLAN, options=LIBRARY, owner=BOB),
+    ("answer_clarification", "run_id"): lambda key: application.answer_clarification(key, "Leifeng", owner=BOB),
+    ("add_instruction", "run_id"): lambda key: application.add_instruction(key, "leave hotels out", owner=BOB),
+    ("extend_run", "run_id"): lambda key: application.extend_run(key, owner=BOB),
+    ("save_remark", "run_id"): lambda key: application.save_remark(key, "Bob's", owner=BOB),
+    ("queue_position", "run_id"): lambda key: application.queue_position(key, owner=BOB),
+    ("get_run", "run_id"): lambda key: application.get_run(key, owner=BOB),
     ("report", "run_id"): lambda key: application.report(key, owner=BOB),
-    ("watch", "run_id"): lambda key: refused(lambda: application.watch_topic(key, owner=BOB)),
-    ("unwatch", "watch_id"): lambda key: application.unwatch_topic(key, owner=BOB),
-    ("look_again", "watch_id"): lambda key: refused(lambda: application.start_update(key, owner=BOB)),
-    ("saved", "run_id"): lambda key: application.saved_report(key, owner=BOB),
+    ("watch_topic", "run_id"): lambda key: refused(lambda: application.watch_topic(key, owner=BOB)),
+    ("unwatch_topic", "watch_id"): lambda key: application.unwatch_topic(key, owner=BOB),
+    ("start_update", "watch_id"): lambda key: refused(lambda: application.start_update(key, owner=BOB)),
+    ("saved_report", "run_id"): lambda key: application.saved_report(key, owner=BOB),
     ("turns", "conversation"): lambda key: application.turns(key, owner=BOB),
-    ("label", "conversation"): lambda key: application.update_conversation(key, title="Bob's", pinned=True, owner=BOB),
-    ("tag", "conversation"): lambda key: application.set_tags(key, ["Bob's"], owner=BOB),
-    ("discard", "conversation"): lambda key: application.move_to_bin(key, owner=BOB),
-    ("restore", "conversation"): lambda key: application.restore_from_bin(key, owner=BOB),
-    ("forget", "conversation"): lambda key: application.delete_conversation(key, owner=BOB),
+    ("update_conversation", "conversation"): lambda key: application.update_conversation(key, title="Bob's", pinned=True, owner=BOB),
+    ("set_tags", "conversation"): lambda key: application.set_tags(key, ["Bob's"], owner=BOB),
+    ("move_to_bin", "conversation"): lambda key: application.move_to_bin(key, owner=BOB),
+    ("restore_from_bin", "conversation"): lambda key: application.restore_from_bin(key, owner=BOB),
+    ("delete_conversation", "conversation"): lambda key: application.delete_conversation(key, owner=BOB),
 }
 TAKEN = {
-    ("start", "run_id"),
-    ("ask_database", "run_id"),
-    ("tabulate", "run_id"),
+    ("start_run", "run_id"),
+    ("start_database_run", "run_id"),
+    ("start_table", "run_id"),
 }  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
-    "recent": lambda owner: application.recent_runs(owner=owner),
+    "recent_runs": lambda owner: application.recent_runs(owner=owner),
     "conversations": lambda owner: application.conversations(owner=owner),
-    "history": lambda owner: application.search_history("secret", owner=owner).entries,
+    "search_history": lambda owner: application.search_history("secret", owner=owner).entries,
     "tags": lambda owner: application.tags(owner=owner),
-    "binned": lambda owner: application.bin_entries(owner=owner),
+    "bin_entries": lambda owner: application.bin_entries(owner=owner),
     "watches": lambda owner: application.watches(owner=owner),
-    "watched": lambda owner: application.find_watch("Ann's secret?", owner=owner) or (),
-    "places": lambda owner: application.recorded_places(owner=owner),
-    "confirmed": lambda owner: application.confirmed_statements(owner=owner),
+    "find_watch": lambda owner: application.find_watch("Ann's secret?", owner=owner) or (),
+    "recorded_places": lambda owner: application.recorded_places(owner=owner),
+    "confirmed_statements": lambda owner: application.confirmed_statements(owner=owner),
     "preferences": lambda owner: application.preferences(owner=owner),
-    "estimate": lambda owner: application.estimate_usage(LIBRARY, owner=owner).runs,
+    "estimate_usage": lambda owner: application.estimate_usage(LIBRARY, owner=owner).runs,
     "choices": lambda owner: [one for one in application.choices(owner=owner) if one.is_chosen],
-    "key_states": lambda owner: [
+    "key_statuses": lambda owner: [
         one for one in application.key_statuses(owner=owner) if one.location in ("session", "machine")
     ],
     "notebooks": lambda owner: application.notebooks(owner=owner),
-    "usage": lambda owner: application.daily_usage(since=MADE, owner=owner),
+    "daily_usage": lambda owner: application.daily_usage(since=MADE, owner=owner),
 }
 OWN = {
-    "nearby",
-    "look_up",
-    "way",
-    "tour",
+    "search_around",
+    "find_places",
+    "find_route",
+    "plan_itinerary",
     "distances",
-    "load",
-    "ask_database",
-    "confirm",
-    "unconfirm",
-    "put_in",  # with the next three: test_notebooks
-    "take_out",
+    "restore_report",
+    "start_database_run",
+    "confirm_statement",
+    "remove_confirmed_statement",
+    "add_to_notebook",  # with the next three: test_notebooks
+    "remove_from_notebook",
     "rename_notebook",
-    "forget_notebook",
-    "prefer",
-    "choose",
-    "reset",
-    "bring",
-    "forget_key",
-    "services",
+    "delete_notebook",
+    "set_preference",
+    "save_choices",
+    "reset_choices",
+    "add_keys",
+    "delete_key",
+    "get_services",
     "readiness",
-    "day",
-    "quota",
-    "check",
+    "build_itinerary",
+    "places_quota",
+    "check_connections",
     "check_key",
     "compare_models",
     "model_roles",
-    "export",  # with the next two: test_exporting
-    "exported",
-    "discard_export",
-    "wipe",  # test_wiping
-    "sign_out",  # with the next one: test_sign_outs
+    "start_data_export",  # with the next two: test_exporting
+    "get_data_export",
+    "discard_data_export",
+    "delete_owner_data",  # test_wiping
+    "record_sign_out",  # with the next one: test_sign_outs
     "is_signed_out",
     "empty_bin",
 }  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
-    "desk", "close", "settle", "warm", "stored", "set_aside", "described",
-    "refused_sources", "web_providers", "sample",
+    "get_application", "close", "tune_garbage_collector", "warm", "storage_usage", "set_aside_damaged_file", "known_sources",
+    "refused_sources", "web_providers", "sample_places",
 }  # fmt: skip
 
 

@@ -225,16 +225,16 @@ def _shown(score: float | None) -> str:
 
 # A part of the comparison, and what stands in its place when it is left out.
 PARTS: dict[str, dict[str, Any]] = {
-    "words": {"ALIKE": 0.0, "YEARS": 0.0},
-    "years": {"YEARS": mentions.MIN_WORD_OVERLAP},
-    "qualifiers": {"qualified": lambda _: frozenset()},
-    "taken back": {"TAKEN_BACK": frozenset()},
-    "other figures": {"_framed": lambda *_: False},
-    "numbers of names": {"_numbered": lambda *_: False},
-    "same figure": {"_elsewhere": lambda *_: False},
-    "attributes": {"_same_attribute": lambda *_: True},
-    "names": {"_same_names": lambda *_: True},
-    "enough": {"_enough": lambda *_: True},
+    "words": {"MIN_WORD_OVERLAP": 0.0, "MIN_WORD_OVERLAP_FOR_YEARS": 0.0},
+    "years": {"MIN_WORD_OVERLAP_FOR_YEARS": mentions.MIN_WORD_OVERLAP},
+    "qualifiers": {"qualifiers_in": lambda _: frozenset()},
+    "taken back": {"RETRACTING_CUES": frozenset()},
+    "other figures": {"_has_other_frame": lambda *_: False},
+    "numbers of names": {"_lacks_number": lambda *_: False},
+    "same figure": {"_has_other_precision": lambda *_: False},
+    "attributes": {"_has_same_attribute": lambda *_: True},
+    "names": {"_has_same_names": lambda *_: True},
+    "enough": {"_shares_enough": lambda *_: True},
 }
 
 

@@ -116,10 +116,10 @@ def scores(way: Callable[[Pair], Found], asked: Sequence[Pair]) -> dict[str, flo
 
 # A part of the comparison, and what stands in its place when it is left out.
 PARTS: dict[str, Any] = {
-    "_exclusive": lambda *_: False,
-    "_timed": lambda *_: False,
-    "_same_names": lambda *_: True,
-    "_other_subject": lambda *_: False,
+    "_has_exclusive_qualifiers": lambda *_: False,
+    "_has_other_time": lambda *_: False,
+    "_has_same_names": lambda *_: True,
+    "_has_other_subject": lambda *_: False,
 }
 
 

@@ -167,11 +167,14 @@ class TableExtractor:
             failure = error.to_failure("write", query=row.name)
             return tuple(
                 Cell(
-                    row=row.id, column=column.id, lack="failed", message=error.message,
+                    row=row.id,
+                    column=column.id,
+                    lack="failed",
+                    message=error.message,
                     failures=(failure,),
                 )
                 for column in columns
-            )  # fmt: skip
+            )
         author = str(chat.spec)
         outputs = _parse_rows(output.cells, _CellOutput)
         name_choices = tuple(dict.fromkeys(line for one in output.which if (line := _one_line(one, MAX_NAME_CHARS))))[

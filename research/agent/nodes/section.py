@@ -88,10 +88,7 @@ async def write_section(
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    emit(
-        "section", part=part_id, step="done", round=section.rounds, cites=_count_citations(section),
-        kept=section.kept,
-    )  # fmt: skip
+    emit("section", part=part_id, step="done", round=section.rounds, cites=_count_citations(section), kept=section.kept)
     return section, findings
 
 

@@ -140,7 +140,7 @@ def _scan_chinese_dates(scanner: MeasureScanner) -> None:
         year = parse_integer(match["y"])
         scanner.add(*match.span(), _date_measure(match, year, match["a"]), _date_measure(match, year, match["b"]))
     for match in _find_with_cues(_ZH_DATE_PATTERN, scanner.text, "年", "月", "日", "号"):
-        month, day = match["m"] or match["m2"] or match["m3"], match["d"] or match["d2"] or match["d3"] or match["d4"]  # fmt: skip
+        month, day = match["m"] or match["m2"] or match["m3"], match["d"] or match["d2"] or match["d3"] or match["d4"]
         scanner.add(*match.span(), _date_measure(match, _parse_chinese_year(match), month, day))
 
 
@@ -223,7 +223,11 @@ def scan_times(scanner: MeasureScanner) -> None:
     for match in _find_with_cues(_CLOCK_PATTERN, scanner.text, ":", "：", "点", "时", "m", "noon", "正午", "midnight"):
         scanner.add(*match.span(), _clock_measure(match))
     for match in _find_with_cues(_WEEKDAY_PATTERN, scanner.text, "周", "星期", "礼拜", "day"):
-        days = [_WEEKDAY_PREFIXES.index(match[3][:3])] if match[3] else [min("一二三四五六日天".index(day), 6) for day in match[1] + (match[2] or "")]  # fmt: skip
+        days = (
+            [_WEEKDAY_PREFIXES.index(match[3][:3])]
+            if match[3]
+            else [min("一二三四五六日天".index(day), 6) for day in match[1] + (match[2] or "")]
+        )
         scanner.add(*match.span(), *(Measure("weekday", day, day, *match.span()) for day in days))
     for match in _find_with_cues(_FIRST_MONTHS_PATTERN, scanner.text, "前", "first"):
         count = parse_number(match["h"]) if match["h"] else float(NUMBER_WORDS[match["w"]])

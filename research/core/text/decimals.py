@@ -20,7 +20,7 @@ _SPACED_DECIMAL_PATTERN = re.compile(
     rf"(?P<whole>\d{{1,3}}(?:,\d{{3}})*)(?P<left>{_BLANK}*)[.．](?P<right>{_BLANK}*)(?P<part>\d+)"
     rf"(?!\d|{_BLANK}*[.．]{_BLANK}*\d|[,:/–—-]\d)"
 )
-_SCALE_PATTERN = re.compile(rf"{_BLANK}?(?:{'|'.join(sorted(map(re.escape, SCALES), reverse=True))})(?![a-z])")  # fmt: skip
+_SCALE_PATTERN = re.compile(rf"{_BLANK}?(?:{'|'.join(sorted(map(re.escape, SCALES), reverse=True))})(?![a-z])")
 _INTEGER_KINDS = ("", "count", "people", "edition", "line")
 _CONTEXT_CHARS = 40  # characters searched before a number for its sentence, and behind it for its unit
 

@@ -173,7 +173,7 @@ _DATE_PATTERNS = tuple(
         _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})" + _OPTIONAL_TIME,
         "(?P<either>)" + _AMBIGUOUS_DATE + _OPTIONAL_TIME,
     )
-)  # fmt: skip
+)
 _COMPACT_DATE_PATTERN = re.compile(r"\d{8}(?:T?\d{6}(?:Z|[+-]\d{2}:?\d{2})?)?")
 _RFC_DATE_PATTERN = re.compile(
     r"(?:[A-Z]{3,9},? )?\d{1,2}[ -][A-Z]{3,9}[ -](?:\d{4}|\d{2}) \d{1,2}:\d{2}(?::\d{2})?(?: .+)?"

@@ -76,7 +76,10 @@ def _scan_figures(scanner: MeasureScanner) -> None:
     """Scan numbers with their units; the two ends of a range are one figure."""
     for match in _FEET_INCHES_PATTERN.finditer(scanner.text):
         value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
-        scanner.add(*match.span(), Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", unit_factor=0.0254))  # fmt: skip
+        scanner.add(
+            *match.span(),
+            Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", unit_factor=0.0254),
+        )
     attached = [
         _attach_units(scanner, numeral)
         for numeral in find_numerals(scanner.text)
@@ -202,7 +205,7 @@ def _is_small_word(sized: _NumeralWithUnits) -> bool:
     """Return whether a number is a small one in words, which may be a figure of speech."""
     if sized.numeral.style == "words":
         return sized.numeral.low <= 10 and sized.kind in ("", "duration", "count", "people")
-    return sized.numeral.style == "han" and sized.numeral.low <= 4 and sized.kind in ("count", "people")  # fmt: skip
+    return sized.numeral.style == "han" and sized.numeral.low <= 4 and sized.kind in ("count", "people")
 
 
 def _order_units(text: str, sized: _NumeralWithUnits) -> tuple[Unit, ...]:
@@ -228,7 +231,11 @@ def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _Numeral
     )
     if not joint or "part" in (first.style, last.style):
         return None
-    is_explicit = other.units or one.has_prefix_unit or (last.style != "han" and (last.scale > 1 or _WORD_AFTER_PATTERN.match(text, other.end)))  # fmt: skip
+    is_explicit = (
+        other.units
+        or one.has_prefix_unit
+        or (last.style != "han" and (last.scale > 1 or _WORD_AFTER_PATTERN.match(text, other.end)))
+    )
     is_hyphenated = text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()
     if not is_explicit or (is_hyphenated and one.start > 1) or re.match(r"-\d", text[other.end : other.end + 2]):
         return None
@@ -244,7 +251,7 @@ def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _Numeral
     if unit_source.units:
         unit, *others = _order_units(text, unit_source)
         if unit.kind in ("temperature", "fahrenheit"):
-            low, high = (-low if _is_below_zero(text, one) else low), (-high if _is_below_zero(text, other) else high)  # fmt: skip
+            low, high = (-low if _is_below_zero(text, one) else low), (-high if _is_below_zero(text, other) else high)
         bare = replace(replace(bare, low=low, high=high).with_unit(unit), other_units=tuple(others))
     return bare if bare.low < bare.high else None
 

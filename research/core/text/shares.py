@@ -96,7 +96,9 @@ def _scan_chinese_shares(scanner: MeasureScanner) -> None:
         if whole is None or whole > 10:
             continue
         more = 0.5 if match["more"] == "半" else (parse_number(match["more"] or "零") or 0) / 10
-        scanner.add(*match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))  # fmt: skip
+        scanner.add(
+            *match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成")
+        )
     for match in _DISCOUNT_PATTERN.finditer(scanner.text):
         written = parse_number(match["said"]) if match["said"] else 5.0
         if written:

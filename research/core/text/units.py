@@ -124,7 +124,7 @@ def _first_word(text: str) -> str:
 
 def match_prefix_unit(text: str, end: int) -> tuple[int, tuple[Unit, ...]]:
     """Match a unit before a number that begins at `end`. Return its start and possible units."""
-    if text[end - 1 : end].strip()[-1:] not in _PREFIX_LAST_CHARS and text[end - 2 : end - 1] not in _PREFIX_LAST_CHARS:  # fmt: skip
+    if text[end - 1 : end].strip()[-1:] not in _PREFIX_LAST_CHARS and text[end - 2 : end - 1] not in _PREFIX_LAST_CHARS:
         return end, ()
     match = _PREFIX_PATTERN.search(text, max(0, end - 8), end)
     return (match.start(), PREFIX_UNITS[match[0].strip()]) if match else (end, ())

@@ -383,7 +383,9 @@ def _find_shortfall(question: str, rows: QueryResult) -> str:
 def requested_count(question: str) -> int:
     """Return the number that a question requests: 10 for 前10名 and "top 10", 0 if it has none."""
     text = to_simplified(unicodedata.normalize("NFKC", question))
-    number = re.search(r"前\s*(\d{1,3})\s*(?:个|名|位|家|处|座|大|的|$)|最[^\d，。,.]{1,6}?(\d{1,3})\s*(?:个|家|处|座)", text)  # fmt: skip
+    number = re.search(
+        r"前\s*(\d{1,3})\s*(?:个|名|位|家|处|座|大|的|$)|最[^\d，。,.]{1,6}?(\d{1,3})\s*(?:个|家|处|座)", text
+    )
     number = number or re.search(
         r"\btop (\d{1,3})\b|\b(\d{1,3}) (?:nearest|closest|cheapest|(?:most|least) [a-z]+|largest|smallest|highest|lowest)\b",
         text,

@@ -40,7 +40,9 @@ _FUNCTION_CLASSES = _split_words("""
     RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
     CurrentDate CurrentTimestamp Rand Chr Format JSONArrayAgg JSONObjectAgg
 """)
-_FUNCTION_CLASSES_SQLITE = _split_words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType RegexpLike")  # fmt: skip
+_FUNCTION_CLASSES_SQLITE = _split_words(
+    "TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType RegexpLike"
+)
 _FUNCTION_CLASSES_POSTGRES = _split_words("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
     Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate

@@ -133,7 +133,7 @@ def _compared_columns(scope: Scope, conditions: Iterable[exp.Expr]) -> Iterator[
         if aggregate and node.find_ancestor(exp.Select) is select:
             yield from _own_columns(node, scope)
     order = select.args.get("order")
-    keys = {key.this.name for key in order.expressions if isinstance(key.this, exp.Column)} if order else set()  # fmt: skip
+    keys = {key.this.name for key in order.expressions if isinstance(key.this, exp.Column)} if order else set()
     for output in select.args.get("expressions", ()):
         if output.alias_or_name in keys and not output.find(exp.AggFunc):
             yield from _own_columns(output, scope)
@@ -185,7 +185,9 @@ class _JoinedTables:
     joins: list[exp.Join]
     conditions: list[exp.Expr]
     optional_tables: set[str] = field(default_factory=set)  # tables of outer joins, which may have no partner row
-    linking_columns: dict[str, exp.Column] = field(default_factory=dict)  # foreign keys of tables with many rows per row of another, by alias  # fmt: skip
+    linking_columns: dict[str, exp.Column] = field(
+        default_factory=dict
+    )  # foreign keys of tables with many rows per row of another, by alias
 
     @classmethod
     def from_scope(cls, scope: Scope, tables: Mapping[ColumnName, SchemaTable]) -> _JoinedTables:
@@ -206,7 +208,11 @@ class _JoinedTables:
         if side in ("RIGHT", "FULL"):
             self.optional_tables |= set(self.scope.sources)
         if not on_conditions and not side:  # FROM a, b WHERE a.id = b.id
-            on_conditions = [test for test in self.conditions if (link := _equated_columns(test)) and table in (link[0].table, link[1].table)][:1]  # fmt: skip
+            on_conditions = [
+                test
+                for test in self.conditions
+                if (link := _equated_columns(test)) and table in (link[0].table, link[1].table)
+            ][:1]
         pair = next((link for test in on_conditions if (link := _equated_columns(test))), None)
         if not side and join.args.get("on"):  # other conditions of an inner join count as WHERE conditions
             self.conditions += [test for test in on_conditions if not _equated_columns(test)]
@@ -245,7 +251,9 @@ class _JoinedTables:
     def _is_foreign_key(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a foreign key to another column."""
         here, there = self._find_column(one), self._find_column(other)
-        return bool(here and there and here[1].reference.lower() == f"{there[0].qualified_name}.{there[1].name}".lower())  # fmt: skip
+        return bool(
+            here and there and here[1].reference.lower() == f"{there[0].qualified_name}.{there[1].name}".lower()
+        )
 
     def _is_extension(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a unique foreign key to another column."""

@@ -146,7 +146,10 @@ class DuckDB:
         with self._open_engine(self._limits.timeout_seconds) as raw:
             self._check_tree(raw, sql)
             if reason := find_excess(raw, sql):
-                raise ExecutionError("size", f"The statement, with the views that it reads, is too large: {reason}. Choose other columns.")  # fmt: skip
+                raise ExecutionError(
+                    "size",
+                    f"The statement, with the views that it reads, is too large: {reason}. Choose other columns.",
+                )
             columns = raw.execute(f"describe {sql}").fetchall()
             names, types = (
                 [str(column[0]) for column in columns],
@@ -175,7 +178,7 @@ class DuckDB:
             ExecutionError: a statement on it fails.
         """
         with self._open_engine(self._limits.timeout_seconds) as raw:
-            engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)  # fmt: skip
+            engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)
             try:
                 with engine.connect() as connection:
                     yield connection
@@ -192,7 +195,9 @@ class DuckDB:
         function of the file may have the name of one of DuckDB's own.
         """
         if not self._path.is_file():  # DuckDB's own error would reveal the folders
-            raise ExecutionError("unreachable", f"{self._path.name} cannot be read as a DuckDB database: there is no such file.")  # fmt: skip
+            raise ExecutionError(
+                "unreachable", f"{self._path.name} cannot be read as a DuckDB database: there is no such file."
+            )
         with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill:
             raw, timer = None, None
             try:
@@ -231,7 +236,7 @@ class DuckDB:
             node_class, node_type = str(node.get("class", "")), node.get("type")
             if isinstance(node_type, str) and node_type not in _NODE_TYPES:
                 raise _refusal(f"{node_type} is not allowed")
-            path = tuple(str(name).lower() for name in (node.get("qualified_name") or {}).get("path") or ())  # fmt: skip
+            path = tuple(str(name).lower() for name in (node.get("qualified_name") or {}).get("path") or ())
             if node_type == "BASE_TABLE":
                 cte_path = path[:1] if len(path) == 1 and path[0] in cte_names - self._object_names else ()
                 if path not in self._readable_tables and not cte_path:
@@ -253,25 +258,34 @@ class DuckDB:
         """
         names = [f"c{index}" for index in range(len(types))]
         columns = ", ".join(
-            name if _SHORT_TYPES.fullmatch(column_type) else f"octet_length({name})" if column_type == "BLOB"
+            name
+            if _SHORT_TYPES.fullmatch(column_type)
+            else f"octet_length({name})"
+            if column_type == "BLOB"
             else f"left(cast({name} as varchar), {self._limits.max_cell_characters + 1})"
             for name, column_type in zip(names, types, strict=True)
-        )  # fmt: skip
+        )
         return f"select {columns} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
     def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error).split("\n", 1)[0]
         if isinstance(error, duckdb.InterruptException):
-            return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+            return ExecutionError(
+                "timeout",
+                f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
+            )
         if isinstance(error, (duckdb.OutOfMemoryException, MemoryError, RecursionError)):
-            return ExecutionError("size", "The statement needs more memory than it may have. Choose fewer or shorter columns, or filter first.")  # fmt: skip
+            return ExecutionError(
+                "size",
+                "The statement needs more memory than it may have. Choose fewer or shorter columns, or filter first.",
+            )
         if isinstance(error, duckdb.BinderException) and "column" in text.lower():
             return ExecutionError("column", f"{text}.")
         if isinstance(error, duckdb.CatalogException) and "Table with name" in text:
             return ExecutionError("table", f"{text}.")
-        if isinstance(error, (duckdb.PermissionException, duckdb.ParserException, duckdb.CatalogException)):  # fmt: skip
+        if isinstance(error, (duckdb.PermissionException, duckdb.ParserException, duckdb.CatalogException)):
             return _refusal(text)
-        if isinstance(error, (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException)):  # fmt: skip
+        if isinstance(error, (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException)):
             return ExecutionError("unreachable", f"{self._path.name} cannot be read as a DuckDB database.")
         if isinstance(error, (duckdb.DataError, ValueError, OverflowError)):
             return ExecutionError("value", f"DuckDB says: {text}.")

@@ -248,7 +248,9 @@ def open_database(
     schema = backend.read_schema(table_filter, find_comment)
     if not schema.tables:
         reasons = "; ".join(f"{entry.name}: {entry.reason}" for entry in schema.unreadable)
-        raise ExecutionError("table", f"The database has no table that can be read{f' ({reasons})' if reasons else ''}.")  # fmt: skip
+        raise ExecutionError(
+            "table", f"The database has no table that can be read{f' ({reasons})' if reasons else ''}."
+        )
     if includes_samples:
         deadline = time.monotonic() + SAMPLING_SECONDS
         tables = (_add_samples(backend, table) if time.monotonic() < deadline else table for table in schema.tables)
@@ -262,14 +264,19 @@ def _create_backend(address: str | Path, limits: ResultLimits) -> Backend:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise ExecutionError("address", "The address of the database is not understood; write sqlite:///path, duckdb:///path or postgresql://user:password@host/name.") from None  # fmt: skip
+        raise ExecutionError(
+            "address",
+            "The address of the database is not understood; write sqlite:///path, duckdb:///path or postgresql://user:password@host/name.",
+        ) from None
     register_secrets([url.password] if url.password else [])
     kind = url.drivername.split("+")[0]
     if kind in ("sqlite", "duckdb") and url.database:
         return _create_file_backend(Path(url.database).expanduser(), limits, is_duckdb=kind == "duckdb")
     if kind in ("postgres", "postgresql"):
         return PostgreSQL(url, limits)
-    raise ExecutionError("address", f"{kind[:40]} is no kind of database that can be asked; SQLite, DuckDB and PostgreSQL are.")  # fmt: skip
+    raise ExecutionError(
+        "address", f"{kind[:40]} is no kind of database that can be asked; SQLite, DuckDB and PostgreSQL are."
+    )
 
 
 def _create_file_backend(path: Path, limits: ResultLimits, *, is_duckdb: bool) -> Backend:

@@ -15,10 +15,14 @@ from research import data
 
 # Names of regions, each with its provinces.
 REGIONS = {
-    "江浙沪": ("江苏省", "浙江省", "上海市"), "京津冀": ("北京市", "天津市", "河北省"),
-    "东北三省": ("辽宁省", "吉林省", "黑龙江省"), "东三省": ("辽宁省", "吉林省", "黑龙江省"),
-    "川渝": ("四川省", "重庆市"), "两广": ("广东省", "广西壮族自治区"), "两湖": ("湖南省", "湖北省"),
-}  # fmt: skip
+    "江浙沪": ("江苏省", "浙江省", "上海市"),
+    "京津冀": ("北京市", "天津市", "河北省"),
+    "东北三省": ("辽宁省", "吉林省", "黑龙江省"),
+    "东三省": ("辽宁省", "吉林省", "黑龙江省"),
+    "川渝": ("四川省", "重庆市"),
+    "两广": ("广东省", "广西壮族自治区"),
+    "两湖": ("湖南省", "湖北省"),
+}
 MUNICIPALITIES = frozenset(["北京市", "天津市", "上海市", "重庆市"])
 # Common names that cannot be derived from the official ones.
 _COMMON_NAMES = {
@@ -77,7 +81,7 @@ def is_outside(text: str) -> bool:
             name = " ".join(words[start : start + size])
             if name in _outside_places() and f" {name} " in rest:
                 rest, has_match = rest.replace(f" {name} ", "  "), True
-    for name in sorted((n for n in _outside_places() if n > "\u2fff" and n in rest), key=len, reverse=True):  # fmt: skip
+    for name in sorted((n for n in _outside_places() if n > "\u2fff" and n in rest), key=len, reverse=True):
         if name in rest:
             rest, has_match = rest.replace(name, " "), True
     return has_match and not _PLACE_WORDS.sub(" ", rest).strip()

@@ -62,7 +62,7 @@ class NameResolver:
         """Return the key of a table in the catalog; None if there is none of this name."""
         schema, name = table.args.get("db"), self.fold(table.this)
         path = (self.fold(schema),) if schema else self._search_path
-        return next((key for key in ((schema_name, name) for schema_name in path) if key in self._tables), None)  # fmt: skip
+        return next((key for key in ((schema_name, name) for schema_name in path) if key in self._tables), None)
 
     def qualified_table(self, table: exp.Table) -> str:
         """Return the qualified name of a table of the catalog."""
@@ -104,7 +104,9 @@ class NameResolver:
         pairs = zip(tree.find_all(exp.Table), normalized.find_all(exp.Table), strict=True)
         for given, table in list(pairs):
             if id(table) not in located:
-                raise RefusedError("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
+                raise RefusedError(
+                    "table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN."
+                )
             key = keys[id(given)] = located[id(table)]
             if key and self._needs_no_schema(key, cte_names):
                 given.set("db", None)
@@ -128,7 +130,9 @@ class NameResolver:
                 if not isinstance(table.this, exp.Identifier):
                     raise RefusedError("table", NO_TABLE_FUNCTION)
                 if (name := table.alias_or_name) in used_names:
-                    raise RefusedError("table", f"Two tables are called {name[:60]!r} here; give each an alias of its own.")  # fmt: skip
+                    raise RefusedError(
+                        "table", f"Two tables are called {name[:60]!r} here; give each an alias of its own."
+                    )
                 used_names.add(name)
                 is_cte = not table.args.get("db") and table.name in scope.cte_sources
                 key = None if is_cte or table.catalog else self._find_table(table)
@@ -165,8 +169,15 @@ class NameResolver:
         table_name = self.fold(table)
         matches = [each for each in tree.find_all(exp.Table) if self._fold_alias(each) == table_name]
         key = (self.fold(schema), table_name)
-        if column.args.get("catalog") or not matches or any(each.alias or table_keys[id(each)] != key for each in matches):  # fmt: skip
-            raise RefusedError("column", f"What {column.sql(self._parser)[:120]} stands for is not clear; give its table an alias, and write alias.column.")  # fmt: skip
+        if (
+            column.args.get("catalog")
+            or not matches
+            or any(each.alias or table_keys[id(each)] != key for each in matches)
+        ):
+            raise RefusedError(
+                "column",
+                f"What {column.sql(self._parser)[:120]} stands for is not clear; give its table an alias, and write alias.column.",
+            )
         column.set("db", None)
 
     def _fold_alias(self, table: exp.Table) -> str:
@@ -194,10 +205,10 @@ class NameResolver:
         if unresolved := next(_unresolved_columns(qualified), None):
             raise self._unknown_column(unresolved[1], tree)
         if row := qualified.find(exp.TableColumn):
-            raise RefusedError("column", f"{row.name[:60]!r} is a table, not a column; name its columns.")  # fmt: skip
+            raise RefusedError("column", f"{row.name[:60]!r} is a table, not a column; name its columns.")
         outputs = len(qualified.selects) if isinstance(qualified, exp.Query) else 0
         check_limit("columns in its result", outputs, limits.max_outputs)
-        check_limit("parts when its WITH parts are written out", expanded_size(qualified), limits.max_expansion)  # fmt: skip
+        check_limit("parts when its WITH parts are written out", expanded_size(qualified), limits.max_expansion)
         columns: set[tuple[str, str]] = set()
         filters: set[TextFilter] = set()
         for scope in traverse_scope(qualified):
@@ -230,7 +241,11 @@ class NameResolver:
             for scope, column in _unresolved_columns(self.qualify_columns(tree))
             if not column.table and not self._is_visible(column.name, scope)
         }
-        return [quoted_text for start, quoted_text in given.items() if start in strays and quoted_text[2].lower() not in _ROWID]  # fmt: skip
+        return [
+            quoted_text
+            for start, quoted_text in given.items()
+            if start in strays and quoted_text[2].lower() not in _ROWID
+        ]
 
     def qualify_columns(self, tree: exp.Query) -> exp.Expr:
         """Return a copy of a tree in which every column names its table, as far as it has one.
@@ -260,7 +275,7 @@ class NameResolver:
                 raise self._unknown_column(unknown[1], tree) from None
             if unknown := re.match(r"Unknown table: (.+)", message):
                 raise _unknown_source(unknown[1]) from None
-            raise RefusedError("syntax", f"The statement does not hold together: {parser_message(message)}") from None  # fmt: skip
+            raise RefusedError("syntax", f"The statement does not hold together: {parser_message(message)}") from None
 
     def _is_visible(self, name: str, scope: Scope | None) -> bool:
         """Return whether a name is a column of at least one table in a scope or its outer
@@ -289,7 +304,9 @@ class NameResolver:
             suggestions = [f"{table_name}.{name}" for table_name in table_names[:MAX_SUGGESTIONS]]
             return RefusedError("column", f"The column {name[:60]!r} is in more than one table.", suggestions)
         if table_names:
-            return RefusedError("column", f"The column {name[:60]!r} cannot be reached here; it is one of {table_names[0]}.")  # fmt: skip
+            return RefusedError(
+                "column", f"The column {name[:60]!r} cannot be reached here; it is one of {table_names[0]}."
+            )
         if re.fullmatch(r"column\d+", name) and tree.find(exp.Values):
             text = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
             return RefusedError("column", text)
@@ -298,7 +315,7 @@ class NameResolver:
         spelled = written.name if written else name
         text = f"There is no column {spelled[:60]!r} in the tables of this statement."
         if written and written.this.args.get("quoted") and not written.table:
-            text = f"{text[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
+            text = f"{text[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."
         return RefusedError("column", text, similar)
 
 
@@ -362,7 +379,7 @@ def expanded_size(tree: exp.Expr) -> int:
         elif isinstance(scope.expression, exp.SetOperation):
             sides = [list(outputs.get(id(branch), {}).values()) for branch in branches]
             names = scope.expression.named_selects
-            column_sizes = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}  # fmt: skip
+            column_sizes = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}
         outputs[id(scope)] = column_sizes
     return last
 

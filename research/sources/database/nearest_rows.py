@@ -184,13 +184,13 @@ def _order_centre(select: exp.Select, source: _SourceTable) -> _Centre | None:
     """Return the point by whose distance the rows are ordered first, ascending."""
     order = select.args.get("order")
     first = order.expressions[0] if order else None
-    if not isinstance(first, exp.Ordered) or first.args.get("desc") or first.args.get("nulls_first"):  # fmt: skip
+    if not isinstance(first, exp.Ordered) or first.args.get("desc") or first.args.get("nulls_first"):
         return None
     key = first.this
     if isinstance(key, exp.Column) and not key.table:
-        aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}  # fmt: skip
+        aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
         key = aliases.get(key.name.lower(), key)
-    elif isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(select.expressions):  # fmt: skip
+    elif isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(select.expressions):
         key = select.expressions[int(key.name) - 1].unalias()
     return _parse_centre(key, source)
 

@@ -41,7 +41,7 @@ def check_node(node: exp.Expr, dialect: Dialect, limits: StatementLimits, sql: s
         RefusedError: it is not.
     """
     if node.depth > limits.max_depth:
-        raise RefusedError("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")  # fmt: skip
+        raise RefusedError("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")
     name = type(node).__name__
     if isinstance(node, exp.Anonymous):
         _check_function(node, dialect)
@@ -60,12 +60,12 @@ def _unlisted_node(node: exp.Expr, dialect: Dialect, sql: str) -> RefusedError:
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
         return RefusedError("statement", "Only reading is allowed: the statement writes.")
     if isinstance(node, (exp.Placeholder, exp.Parameter)):
-        return RefusedError("syntax", "The statement has a placeholder in it; write the value itself.")  # fmt: skip
+        return RefusedError("syntax", "The statement has a placeholder in it; write the value itself.")
     if isinstance(node, exp.ObjectIdentifier):
         return RefusedError("type", f"A cast to {node.name.lower()} is not allowed.")
     if isinstance(node, (exp.Binary, exp.Operator)):
-        hint = "a power is power(a, b)" if isinstance(node, exp.BitwiseXor) else "LIKE, =, <, IN and arithmetic are"  # fmt: skip
-        return RefusedError("operator", f"The operator {_operator_sign(node, dialect)} is not allowed; {hint}.")  # fmt: skip
+        hint = "a power is power(a, b)" if isinstance(node, exp.BitwiseXor) else "LIKE, =, <, IN and arithmetic are"
+        return RefusedError("operator", f"The operator {_operator_sign(node, dialect)} is not allowed; {hint}.")
     return RefusedError("syntax", f"{node.key.upper()} is not allowed in a statement here.")
 
 
@@ -102,8 +102,8 @@ def _check_function(node: exp.Anonymous, dialect: Dialect) -> None:
         _check_format_text(_format_argument(node), dialect)
     if name.lower() == DISTANCE:
         if len(node.expressions) != 4:
-            raise RefusedError("function", "distance_km takes four values: longitude, latitude, longitude, latitude.")  # fmt: skip
-        if any(part is not node and part.name.lower() == DISTANCE for part in node.find_all(exp.Anonymous)):  # fmt: skip
+            raise RefusedError("function", "distance_km takes four values: longitude, latitude, longitude, latitude.")
+        if any(part is not node and part.name.lower() == DISTANCE for part in node.find_all(exp.Anonymous)):
             raise RefusedError("function", "distance_km cannot be given to itself.")
 
 
@@ -117,7 +117,10 @@ def _check_format_text(argument: exp.Expr | None, dialect: Dialect) -> None:
     if argument is None or not (text or (quoted and dialect == "sqlite")):
         raise RefusedError("function", "The first argument of format() has to be a text.")
     if not FORMAT_PATTERNS[dialect].fullmatch(argument.name):
-        raise RefusedError("function", f"The format {argument.name[:60]!r} is not allowed: widths have two digits at most, and * and $ may not be.")  # fmt: skip
+        raise RefusedError(
+            "function",
+            f"The format {argument.name[:60]!r} is not allowed: widths have two digits at most, and * and $ may not be.",
+        )
 
 
 def check_formats(tree: exp.Expr) -> None:
@@ -198,7 +201,7 @@ def _check_select(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> 
 
 def _check_array(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     if any(isinstance(value, exp.Query) for value in node.expressions):
-        raise RefusedError("syntax", "ARRAY may hold values only; write = ANY (SELECT …), or string_agg.")  # fmt: skip
+        raise RefusedError("syntax", "ARRAY may hold values only; write = ANY (SELECT …), or string_agg.")
     check_limit("values in one ARRAY", len(node.expressions), limits.max_values)
 
 
@@ -221,7 +224,9 @@ def _check_star(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> No
 
 def _check_literal(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     if len(node.name) > limits.max_literal_characters:
-        raise RefusedError("limit", f"A value has {len(node.name)} characters; at most {limits.max_literal_characters} may be.")  # fmt: skip
+        raise RefusedError(
+            "limit", f"A value has {len(node.name)} characters; at most {limits.max_literal_characters} may be."
+        )
     if not node.args.get("is_string") and not _NUMBER.fullmatch(node.name):
         raise RefusedError("syntax", f"{node.name[:40]!r} is no number.")
 
@@ -235,7 +240,7 @@ def _check_cast_type(node: exp.Expr, dialect: Dialect, limits: StatementLimits) 
     data_type = node.this
     name = data_type.name if isinstance(data_type, exp.DType) else str(data_type)
     if name not in CAST_TYPES[dialect] and not isinstance(data_type, exp.Interval):
-        suggestions = ("date(…)",) if dialect == "sqlite" and name in _DATE_TYPES else ("TEXT", "INTEGER", "NUMERIC")  # fmt: skip
+        suggestions = ("date(…)",) if dialect == "sqlite" and name in _DATE_TYPES else ("TEXT", "INTEGER", "NUMERIC")
         raise RefusedError("type", f"A cast to {node.sql(dialect)[:60]} is not allowed.", suggestions)
     for parameter in node.expressions:
         if parse_whole_number(parameter.this, "The size of a type") > 1_000:
@@ -245,7 +250,9 @@ def _check_cast_type(node: exp.Expr, dialect: Dialect, limits: StatementLimits) 
 def _check_collation(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     name = node.args["expression"].name
     if name.lower() not in COLLATIONS[dialect]:
-        raise RefusedError("operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[dialect])[:MAX_SUGGESTIONS])  # fmt: skip
+        raise RefusedError(
+            "operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[dialect])[:MAX_SUGGESTIONS]
+        )
 
 
 def _check_fetch(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
@@ -297,7 +304,7 @@ def _check_unnest(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> 
     lists = node.expressions or [node.this]
     source = lists[0] if len(lists) == 1 and not node.args.get("offset") else None
     if not isinstance(source, (exp.StringToArray, exp.Column)):
-        raise RefusedError("table", "unnest takes one list here, such as unnest(string_to_array(text, ',')).")  # fmt: skip
+        raise RefusedError("table", "unnest takes one list here, such as unnest(string_to_array(text, ',')).")
 
 
 def _check_bracket(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
@@ -320,9 +327,14 @@ def _check_gathered_once(node: exp.Expr) -> None:
     lists, so none may be read again."""
     above = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
     if isinstance(above, exp.Window) and above.this in (node, node.parent):
-        raise RefusedError("function", "A list is gathered by GROUP BY here, not OVER a window, where each row would have one.")  # fmt: skip
+        raise RefusedError(
+            "function", "A list is gathered by GROUP BY here, not OVER a window, where each row would have one."
+        )
     if node.find_ancestor(exp.CTE, exp.From, exp.Join, exp.Lateral):
-        raise RefusedError("function", "Lists are gathered in the last SELECT only, in no part that is read again; there string_agg may be.")  # fmt: skip
+        raise RefusedError(
+            "function",
+            "Lists are gathered in the last SELECT only, in no part that is read again; there string_agg may be.",
+        )
 
 
 def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
@@ -333,11 +345,14 @@ def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) ->
         raise RefusedError("operator", "A regular expression has to be a text in quotes.")
     text, repetitions = pattern.name, 1
     if len(text) > limits.max_pattern_characters or "\\" in re.sub(r"\\[wWsSdDmMyYbB.()\[\]{}*+?|^$/\\-]", "", text) or "(?" in text or "***" in text[:3]:  # fmt: skip
-        raise RefusedError("operator", f"A regular expression has at most {limits.max_pattern_characters} characters here, and no look-around, options and references.")  # fmt: skip
+        raise RefusedError(
+            "operator",
+            f"A regular expression has at most {limits.max_pattern_characters} characters here, and no look-around, options and references.",
+        )
     for minimum, maximum in _REPETITION.findall(text):
         repetitions *= max(1, int(minimum), int(maximum or 1))
     if repetitions > limits.max_repetitions:
-        raise RefusedError("operator", f"A regular expression repeats at most {limits.max_repetitions} times here.")  # fmt: skip
+        raise RefusedError("operator", f"A regular expression repeats at most {limits.max_repetitions} times here.")
     if node.args.get("flag"):
         raise RefusedError("operator", "A regular expression takes no flags here.")
     if dialect == "sqlite":
@@ -346,14 +361,14 @@ def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) ->
         try:
             compile_pattern(text)
         except ValueError as error:
-            raise RefusedError("operator", f"The regular expression {text!r} cannot be read: {error}.") from None  # fmt: skip
+            raise RefusedError("operator", f"The regular expression {text!r} cannot be read: {error}.") from None
 
 
 def _check_regexp_replace(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
     _check_pattern(node, dialect, limits)
     others = [node.args.get(key) for key in ("replacement", "modifiers")]
-    if not all(part is None or isinstance(part, exp.Literal) for part in others) or node.args.get("position"):  # fmt: skip
-        raise RefusedError("function", "regexp_replace takes a text, a pattern, what stands instead, and 'g'.")  # fmt: skip
+    if not all(part is None or isinstance(part, exp.Literal) for part in others) or node.args.get("position"):
+        raise RefusedError("function", "regexp_replace takes a text, a pattern, what stands instead, and 'g'.")
 
 
 _RULES: dict[str, Callable[[exp.Expr, Dialect, StatementLimits], None]] = {

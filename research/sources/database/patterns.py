@@ -27,4 +27,4 @@ def compile_pattern(pattern: str) -> Any:
         return re2.compile(pattern, _OPTIONS)
     except re2.error as error:
         message = error.args[0] if error.args else b""
-        raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)) from None  # fmt: skip
+        raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)) from None

@@ -131,9 +131,12 @@ class PostgreSQL:
                 connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "sightline"},
             )
         except ImportError as error:
-            raise ExecutionError("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
+            raise ExecutionError(
+                "address",
+                f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.",
+            ) from None
         except (SQLAlchemyError, ValueError) as error:
-            raise ExecutionError("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
+            raise ExecutionError("address", f"The address of the database is not understood: {error}.") from None
         self._search_path: _SearchPath | None = None
         event.listen(self._engine, "connect", _set_read_only)
         event.listen(self._engine, "handle_error", _close_failed_cursor)
@@ -217,9 +220,12 @@ class PostgreSQL:
         quote = self._engine.dialect.identifier_preparer.quote_identifier
         path = ", ".join([*map(quote, schemas), "pg_temp"]) if schemas else _SERVER_SCHEMAS
         limits = _SET_LIMITS.format(
-            milliseconds=milliseconds, lock=min(LOCK_TIMEOUT_MS, milliseconds), idle=milliseconds + 10_000,
-            memory=WORK_MEMORY, path=path,
-        )  # fmt: skip
+            milliseconds=milliseconds,
+            lock=min(LOCK_TIMEOUT_MS, milliseconds),
+            idle=milliseconds + 10_000,
+            memory=WORK_MEMORY,
+            path=path,
+        )
         connection.exec_driver_sql(_escape_percents(limits))
 
     def _read_search_path(self, connection: Connection) -> _SearchPath:
@@ -278,7 +284,7 @@ class PostgreSQL:
         columns = ", ".join(
             name if type_number in _UNCHANGED_TYPES else f"left({name}::text, {self._limits.max_cell_characters + 1})"
             for name, type_number in zip(names, types, strict=True)
-        )  # fmt: skip
+        )
         return f"select {columns} from ({sql}) as asked({', '.join(names)})"  # noqa: S608
 
     def _fetch_rows(
@@ -309,7 +315,10 @@ class PostgreSQL:
         return values
 
     def _timeout_error(self) -> ExecutionError:
-        return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+        return ExecutionError(
+            "timeout",
+            f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
+        )
 
     def _convert_error(self, error: DBAPIError) -> ExecutionError:
         state = str(getattr(error.orig, "sqlstate", None) or "")
@@ -323,9 +332,9 @@ class PostgreSQL:
         if state in ("25006", "42501"):
             return ExecutionError("refused", f"PostgreSQL refused: {text}.")
         if state == "22003":
-            return ExecutionError("value", f"A number grows too large here: {text}. Use CAST(… AS NUMERIC).")  # fmt: skip
+            return ExecutionError("value", f"A number grows too large here: {text}. Use CAST(… AS NUMERIC).")
         if state[:2] in ("53", "54") or state == "22023":
-            return ExecutionError("size", f"The statement needs too much of the server: {text}. Ask for less.")  # fmt: skip
+            return ExecutionError("size", f"The statement needs too much of the server: {text}. Ask for less.")
         if state[:2] == "22":
             return ExecutionError("value", f"PostgreSQL says: {text}.")
         if not state or state[:2] in ("08", "28", "3D", "57"):

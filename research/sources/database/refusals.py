@@ -85,7 +85,9 @@ DEFAULT_LIMITS = StatementLimits()
 def check_limit(subject: str, count: int, maximum: int) -> None:
     """Raise RefusedError if a statement has more of something than allowed."""
     if count > maximum:
-        raise RefusedError("limit", f"The statement has {count} {subject}; at most {maximum} may be. Write a simpler one.")  # fmt: skip
+        raise RefusedError(
+            "limit", f"The statement has {count} {subject}; at most {maximum} may be. Write a simpler one."
+        )
 
 
 def similar_names(name: str, known_names: Sequence[str], min_similarity: int = MIN_SIMILARITY) -> list[str]:

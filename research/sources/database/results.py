@@ -20,7 +20,7 @@ ValueType = Literal["integer", "number", "text", "boolean", "date", "datetime", 
 ErrorCause = Literal["timeout", "refused", "table", "column", "value", "size", "address", "unreachable", "other"]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")  # fmt: skip
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")
 _MAX_EXACT_INTEGER = 2**53  # whole numbers up to here are exact as floats
 DEFAULT_TIMEOUT_SECONDS = 5.0  # seconds for a statement
 MAX_MESSAGE_CHARS = 300  # characters of an engine's message
@@ -131,7 +131,9 @@ def gather_rows(
 def check_column_count(columns: Sequence[str], limits: ResultLimits) -> None:
     """Raise ExecutionError if there are too many columns."""
     if len(columns) > limits.max_columns:
-        raise ExecutionError("size", f"The result has {len(columns)} columns; at most {limits.max_columns} may be. Name those you need.")  # fmt: skip
+        raise ExecutionError(
+            "size", f"The result has {len(columns)} columns; at most {limits.max_columns} may be. Name those you need."
+        )
 
 
 def to_json_value(value: object) -> Value:

@@ -46,8 +46,11 @@ SHIPPED_PROVIDER = "scenic areas"  # provider name of the shipped database
 _NAME_COLUMNS = ("name", "title", "名称", "景区名称")
 _NAME_SUFFIXES = ("name", "title", "名称", "名")  # endings of the names of name columns in other tables
 _STATUS_REASONS: dict[str, FailureReason] = {
-    "unclear": "unclear", "no model": "no model", "refused": "refused", "failed": "unavailable",
-}  # fmt: skip
+    "unclear": "unclear",
+    "no model": "no model",
+    "refused": "refused",
+    "failed": "unavailable",
+}
 
 
 class QuestionAnswerer(Protocol):
@@ -120,9 +123,13 @@ class DatabaseRetriever:
 
     def _copy(self, owner: str, name: str) -> DatabaseRetriever:
         return DatabaseRetriever(
-            self._database, title=self._title, owner=owner, clock=self._clock, choose_database=self._choose_database,
+            self._database,
+            title=self._title,
+            owner=owner,
+            clock=self._clock,
+            choose_database=self._choose_database,
             database_name=name,
-        )  # fmt: skip
+        )
 
     def _select_database(self) -> tuple[QuestionAnswerer, str]:
         """Return the database to use, and its title.

@@ -87,7 +87,9 @@ def _rewrite_natural_join(select: exp.Select, find_columns: FindColumns) -> None
     columns = [find_columns(table) if isinstance(table, exp.Table) else None for table in tables]
     shared = [name for name in columns[0] or () if name in (columns[1] or ())]
     if len(joins) > 1 or not shared:
-        raise RefusedError("syntax", "NATURAL JOIN is allowed between two tables that share columns; write JOIN … USING (column).")  # fmt: skip
+        raise RefusedError(
+            "syntax", "NATURAL JOIN is allowed between two tables that share columns; write JOIN … USING (column)."
+        )
     joins[0].set("method", None)
     joins[0].set("using", [exp.to_identifier(name) for name in shared])
 
@@ -101,7 +103,11 @@ def _move_series_to_from(select: exp.Select) -> None:
     is_series = isinstance(call, _SERIES)
     name = expression.alias if isinstance(expression, exp.Alias) else "generate_series" if is_series else "unnest"
     alias = exp.TableAlias(this=exp.to_identifier(name))
-    source = exp.Table(this=call.copy(), alias=alias) if is_series else exp.Unnest(expressions=[call.this.copy()], alias=alias)  # fmt: skip
+    source = (
+        exp.Table(this=call.copy(), alias=alias)
+        if is_series
+        else exp.Unnest(expressions=[call.this.copy()], alias=alias)
+    )
     select.set("expressions", [exp.column(name)])
     select.set("from_", exp.From(this=source))
 
@@ -110,8 +116,8 @@ def _unnested_values(unnested: exp.Unnest) -> list[exp.Expr]:
     """Return the values of the list in an unnest. Raises RefusedError if they are not literals."""
     (array, *others) = unnested.expressions
     values = array.expressions if isinstance(array, exp.Array) else []
-    if others or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
-        raise RefusedError("table", "unnest takes one list of values here, such as unnest(ARRAY['a', 'b']) AS t(x).")  # fmt: skip
+    if others or not values or not all(isinstance(v, exp.Literal) for v in values):
+        raise RefusedError("table", "unnest takes one list of values here, such as unnest(ARRAY['a', 'b']) AS t(x).")
     return [value.copy() for value in values]
 
 
@@ -152,21 +158,28 @@ def _rewrite_distinct_on(select: exp.Select, find_columns: FindColumns) -> None:
     inner = exp.Select(**{key: value for key, value in select.args.items() if key not in _OUTER_CLAUSES})
     group_order = [item.copy() for item in order] or [exp.Ordered(this=key.copy()) for key in group_keys]
     first = exp.Window(this=exp.RowNumber(), partition_by=group_keys, order=exp.Order(expressions=group_order))
-    inner.set("expressions", [
-        *(exp.alias_(out.unalias(), f"_{n}") for n, out in enumerate(outputs)),
-        *(exp.alias_(item.this, f"_by_{n}") for n, item in enumerate(order)),
-        exp.alias_(first, "_row"),
-    ])  # fmt: skip
-    named = [exp.alias_(exp.column(f"_{n}"), out.alias_or_name or f"_{n}", quoted=True) for n, out in enumerate(outputs)]  # fmt: skip
+    inner.set(
+        "expressions",
+        [
+            *(exp.alias_(out.unalias(), f"_{n}") for n, out in enumerate(outputs)),
+            *(exp.alias_(item.this, f"_by_{n}") for n, item in enumerate(order)),
+            exp.alias_(first, "_row"),
+        ],
+    )
+    named = [
+        exp.alias_(exp.column(f"_{n}"), out.alias_or_name or f"_{n}", quoted=True) for n, out in enumerate(outputs)
+    ]
     for key in set(select.args) - _OUTER_CLAUSES:
         select.set(key, None)
     for key in ("distinct", "order"):
         select.set(key, None)
     select.set("expressions", named)
-    select.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("_distinct")))))  # fmt: skip
-    select.set("where", exp.Where(this=exp.EQ(this=exp.column("_row"), expression=exp.Literal.number(1))))  # fmt: skip
+    select.set(
+        "from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("_distinct"))))
+    )
+    select.set("where", exp.Where(this=exp.EQ(this=exp.column("_row"), expression=exp.Literal.number(1))))
     if order:
-        ordering = [exp.Ordered(**{**item.args, "this": exp.column(f"_by_{n}")}) for n, item in enumerate(order)]  # fmt: skip
+        ordering = [exp.Ordered(**{**item.args, "this": exp.column(f"_by_{n}")}) for n, item in enumerate(order)]
         select.set("order", exp.Order(expressions=ordering))
 
 
@@ -206,7 +219,7 @@ def rewrite_named_values(values: exp.Values) -> None:
     others = {key for key, value in values.args.items() if value} - {"expressions", "alias"}
     if others or not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         return
-    inner = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))  # fmt: skip
+    inner = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))
     part = exp.CTE(this=exp.select("*").from_(inner), alias=alias.copy())
     outer = exp.select("*").from_(exp.Table(this=alias.this.copy()))
     outer.set("with_", exp.With(expressions=[part]))
@@ -222,7 +235,7 @@ def limit_texts(tree: exp.Expr) -> exp.Expr:
     for power in list(tree.find_all(exp.Pow, exp.Exp)):
         _as_double(power)
     gathered = [call for call in tree.find_all(*GATHERING_AGGREGATES, exp.Anonymous) if _is_gathering(call)]
-    if not gathered and not any(_can_grow(call) for call in tree.find_all(exp.Replace, exp.RegexpReplace)):  # fmt: skip
+    if not gathered and not any(_can_grow(call) for call in tree.find_all(exp.Replace, exp.RegexpReplace)):
         return tree
     table_counts = _count_tables(tree)
     for call in reversed(gathered):  # inner calls before outer ones
@@ -231,7 +244,10 @@ def limit_texts(tree: exp.Expr) -> exp.Expr:
         # These lists take about 100 bytes per row.
         is_wide = isinstance(call, (exp.ArrayAgg, exp.JSONBObjectAgg, exp.Anonymous))
         if tables > (1 if is_wide else 2):
-            raise RefusedError("limit", f"A list is gathered from {tables} tables here; array_agg and jsonb_agg may of one, string_agg and json_agg of 2. Join them in a WITH part that ends in LIMIT {MAX_SMALL_ROWS}.")  # fmt: skip
+            raise RefusedError(
+                "limit",
+                f"A list is gathered from {tables} tables here; array_agg and jsonb_agg may of one, string_agg and json_agg of 2. Join them in a WITH part that ends in LIMIT {MAX_SMALL_ROWS}.",
+            )
         max_characters = MAX_MEMBER_CHARS if tables < 2 else max(1, MAX_JOINED_MEMBER_CHARS // len(gathered))
         if isinstance(call, exp.GroupConcat):
             _limit_gathered_text(call, max_characters)

@@ -111,7 +111,9 @@ def _read_name_words(parsed: SightsQuestion) -> None:
     """Read a word that the names of areas must contain. This runs before names are looked for,
     because the word may be one of them."""
     word = r"[“\"「『'‘]?([\u4e00-\u9fff]{1,6}?)[”\"」』'’]?"
-    match = re.search(rf"(?:景区)?名(?:字|称)?(?:里面|里|中)?(?:带有?|含有?|包含|包括|有)\s*{word}\s*字?(?=的|\s|$)", parsed.remaining)  # fmt: skip
+    match = re.search(
+        rf"(?:景区)?名(?:字|称)?(?:里面|里|中)?(?:带有?|含有?|包含|包括|有)\s*{word}\s*字?(?=的|\s|$)", parsed.remaining
+    )
     match = match or re.search(
         rf"(?:whose|with)?\s*(?:chinese )?names? (?:contains?|containing|includes?|including)\s+(?:the character )?{word}(?=\s|$)",
         parsed.remaining,
@@ -346,7 +348,7 @@ def _read_years(parsed: SightsQuestion) -> None:
         (rf"{rated}before\s+{year}", _rated_before),
         (rf"{rated}(?:5A\s+)?(?:in|during)\s+{year}", _rated_in),
         (rf"{year}\s*年(?:度)?{suffix}", _rated_in),
-    )  # fmt: skip
+    )
     for pattern, sense in rules:
         if match := parsed.consume(pattern):
             test, zh, en = sense(match)
@@ -424,7 +426,9 @@ def _read_tickets(parsed: SightsQuestion) -> None:
     for pattern, sign in rules:
         if match := parsed.consume(pattern):
             number, (zh, en) = f"{_parse_number(match[1]):g}", words[sign]
-            _add_price_condition(parsed, f"{sign} {number}", f"门票{zh} {number} 元", f"with tickets {en} {number} yuan")  # fmt: skip
+            _add_price_condition(
+                parsed, f"{sign} {number}", f"门票{zh} {number} 元", f"with tickets {en} {number} yuan"
+            )
             return
     if parsed.consume(r"(?:门票)?(?:免费|免票|不要门票|不收门票|不收费)(?:开放|入园|参观)?") or parsed.consume(
         r"(?<![a-z])(?:that are |with (?:a )?)?free(?: of charge| admission| entry| tickets?| to enter| to visit)?(?![a-z-])"
@@ -543,7 +547,11 @@ def _read_extreme_groups(parsed: SightsQuestion) -> bool:
         parsed.ordering = (order, "n", "")
         parsed.consume(r"数量|个数")
         return True
-    if match := re.search(rf"(?<![a-z])which\s+(?:{'|'.join(en for _, en in _GROUP_WORDS.values())})|哪(?:一)?(?:个|座)(?:城?市|省)", parsed.remaining, re.I):  # fmt: skip
+    if match := re.search(
+        rf"(?<![a-z])which\s+(?:{'|'.join(en for _, en in _GROUP_WORDS.values())})|哪(?:一)?(?:个|座)(?:城?市|省)",
+        parsed.remaining,
+        re.I,
+    ):
         raise parsed.not_understood(match[0])
     return False
 
@@ -609,8 +617,11 @@ def _read_full_order(parsed: SightsQuestion) -> None:
             r"cheapest first": ("t.ticket_cny", ""),
             r"(?:most expensive|dearest) first": ("t.ticket_cny", " DESC"),
             r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:ticket )?price": ("t.ticket_cny", ""),
-            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year (?:they|it) (?:got|received|were given|was given) (?:their|its|the) rating|year|rating year|year of rating)": ("s.year_rated", ""),
-        }  # fmt: skip
+            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year (?:they|it) (?:got|received|were given|was given) (?:their|its|the) rating|year|rating year|year of rating)": (
+                "s.year_rated",
+                "",
+            ),
+        }
         for pattern, (by, direction) in english_orders.items():
             column = by
             if parsed.consume(rf"(?<![a-z])(?:the )?(?:{pattern})(?![a-z])"):
@@ -661,10 +672,14 @@ def _read_intents(parsed: SightsQuestion) -> None:
         parsed.consume(r"数量|多少")
     nouns = r"areas|sights|sites|attractions|spots|places|ones"
     if (
-        parsed.consume(r"(?:都|具体)?(?:有|是)?(?:哪些|谁)|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?")
-        or parsed.consume(r"(?<![a-z])(?:list(?: all)?|show(?: me)?|give me|find|name)(?![a-z])(?!\s+(?:of|contain|one))")
+        parsed.consume(
+            r"(?:都|具体)?(?:有|是)?(?:哪些|谁)|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?"
+        )
+        or parsed.consume(
+            r"(?<![a-z])(?:list(?: all)?|show(?: me)?|give me|find|name)(?![a-z])(?!\s+(?:of|contain|one))"
+        )
         or parsed.consume(rf"(?<![a-z])(?:which|what)(?=[^?]*(?<![a-z])(?:{nouns})(?![a-z]))")
-    ):  # fmt: skip
+    ):
         parsed.intents.add("list")
         parsed.consume(r"名单|清单|列表|(?<![a-z])list(?![a-z])")
     parsed.consume(r"(?:是)?哪(?:一)?(?:个|家|处|座)(?!\s*(?:省|市|城|县|区))")

@@ -168,7 +168,9 @@ def read_duckdb_schema(
     indexes = {f"fts_{row.schema}_{row.table}" for row in column_rows}
     chosen = _filter_rows((row for row in column_rows if row.schema not in indexes), table_filter)
     view_names = {row.table for row in chosen if row.is_view}
-    views = raw.execute("select view_name, sql from duckdb_views() where database_name = $1 and not internal", [catalog])  # fmt: skip
+    views = raw.execute(
+        "select view_name, sql from duckdb_views() where database_name = $1 and not internal", [catalog]
+    )
     excessive = find_excessive_views(raw, dict(views.fetchall())) if view_names else {}
 
     def reason(row: ColumnRow) -> str:
@@ -335,7 +337,7 @@ def distinct_values(
     source = source_of(table.name, named(column_name), schema=table.schema or None)
     present = select(source.c[column_name]).where(source.c[column_name].is_not(None))
     shortened = func.substr(cast(source.c[column_name], Text), 1, MAX_VALUE_CHARS + 1)  # a value can be a gigabyte
-    values = connection.execute(present.with_only_columns(shortened).distinct().limit(max_values + 1)).scalars().all()  # fmt: skip
+    values = connection.execute(present.with_only_columns(shortened).distinct().limit(max_values + 1)).scalars().all()
     texts = sorted({to_single_line(str(value)) for value in values})
     if len(texts) > max_values or any(len(text) > MAX_VALUE_CHARS for text in texts):
         return ()

@@ -25,9 +25,12 @@ _DATE_TYPES: dict[object, type[date]] = {
 }
 _STEP_PATTERN = re.compile(r"\s*([+-]?)\s*(\d{1,4})\s*(day|week|month|year|hour)s?\s*", re.IGNORECASE)
 _COMPARISONS: dict[type[exp.Expr], Callable[[Value, Value], bool]] = {
-    exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt, exp.GTE: operator.ge,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
     exp.NEQ: operator.ne,
-}  # fmt: skip
+}
 SERIES_HINT = (
     "A series begins with a value, adds a step, and ends by a comparison, such as WITH RECURSIVE series(n) AS"
     " (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < 12); or it is a list,"
@@ -50,7 +53,7 @@ def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementL
             continue
         for part in with_clause.expressions:
             name = part.alias.lower()
-            if name in {table.name.lower() for table in part.this.find_all(exp.Table) if not table.db}:  # fmt: skip
+            if name in {table.name.lower() for table in part.this.find_all(exp.Table) if not table.db}:
                 _expand_part(part, dialect, limits)
         with_clause.set("recursive", False)
 
@@ -58,9 +61,9 @@ def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementL
 def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> None:
     union, alias = part.this, part.args["alias"]
     first, step = (union.left, union.right) if isinstance(union, exp.Union) else (None, None)
-    if not (_has_only(first, ("expressions",)) and _has_only(step, ("expressions", "from_", "where"))):  # fmt: skip
+    if not (_has_only(first, ("expressions",)) and _has_only(step, ("expressions", "from_", "where"))):
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
-    if {key for key, value in union.args.items() if value} - {"this", "expression", "distinct", "side", "kind"}:  # fmt: skip
+    if {key for key, value in union.args.items() if value} - {"this", "expression", "distinct", "side", "kind"}:
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
     assert first and step
     (start,), (next_value,) = first.expressions, step.expressions
@@ -120,7 +123,10 @@ def expand_series(series: exp.Expr, dialect: Dialect, limits: StatementLimits) -
             raise _UnsupportedExpressionError
         values = list(_generate_values(first, last, step, limits))
     except (_UnsupportedExpressionError, OverflowError, ValueError, TypeError):
-        raise RefusedError("table", "generate_series takes values here, such as generate_series(2007, 2024) or generate_series(DATE '2024-01-01', DATE '2024-12-01', INTERVAL '1 month').") from None  # fmt: skip
+        raise RefusedError(
+            "table",
+            "generate_series takes values here, such as generate_series(2007, 2024) or generate_series(DATE '2024-01-01', DATE '2024-12-01', INTERVAL '1 month').",
+        ) from None
     check_limit("rows in a series", len(values), limits.max_series_rows)
     has_time_zone = dialect == "postgres" and not isinstance(first, datetime)  # as PostgreSQL does for dates
     has_time_zone = has_time_zone or _cast_type(ends[0]) == exp.DType.TIMESTAMPTZ
@@ -165,7 +171,7 @@ def build_values(
 ) -> exp.Values:
     """Build a table of one column from values; `is_numbered` adds a second column that numbers them
     from 1."""
-    rows = ([value, exp.Literal.number(n)] if is_numbered else [value] for n, value in enumerate(values, 1))  # fmt: skip
+    rows = ([value, exp.Literal.number(n)] if is_numbered else [value] for n, value in enumerate(values, 1))
     return exp.Values(
         expressions=[exp.Tuple(expressions=row) for row in rows],
         alias=exp.TableAlias(this=exp.to_identifier(name), columns=list(columns)),
@@ -206,7 +212,7 @@ def _evaluate(node: exp.Expr | None, column_value: Value | None, column: str, di
         sign = 1 if isinstance(node, exp.Add) else -1
         value = _evaluate(node.this, column_value, column, dialect)
         addend = node.expression.unnest()
-        if isinstance(addend, exp.Interval) or (isinstance(addend, exp.Cast) and addend.is_type("interval")):  # fmt: skip
+        if isinstance(addend, exp.Interval) or (isinstance(addend, exp.Cast) and addend.is_type("interval")):
             interval_sign, number, unit = _parse_interval(addend)
             return _add_interval(_to_datetime(value), sign * interval_sign * number, unit)
         number = sign * _require_integer(_evaluate(addend, column_value, column, dialect))
@@ -229,7 +235,11 @@ def _quoted_text(node: exp.Expr | None, column: str) -> str:
 
 def _evaluate_date_call(node: exp.Expr, column_value: Value | None, column: str, dialect: Dialect) -> Value:
     """Evaluate SQLite's date(value, '+1 month')."""
-    given = node.expressions if isinstance(node, exp.Anonymous) else [*filter(None, (node.this, node.args.get("zone"))), *node.expressions]  # fmt: skip
+    given = (
+        node.expressions
+        if isinstance(node, exp.Anonymous)
+        else [*filter(None, (node.this, node.args.get("zone"))), *node.expressions]
+    )
     value = _evaluate(given[0], column_value, column, dialect)
     for modifier in given[1:]:
         text = modifier.name if isinstance(modifier, exp.Literal) else _quoted_text(modifier, column)
@@ -311,7 +321,7 @@ def _check_range(number: int) -> int:
 def _literal(value: Value, dialect: Dialect) -> exp.Expr:
     if isinstance(value, int):
         return exp.Literal.number(value)
-    text = exp.Literal.string(value.isoformat(" ") if isinstance(value, datetime) else value.isoformat())  # fmt: skip
+    text = exp.Literal.string(value.isoformat(" ") if isinstance(value, datetime) else value.isoformat())
     if dialect == "sqlite":
         return text
     return exp.cast(text, "timestamp" if isinstance(value, datetime) else "date")

@@ -342,7 +342,7 @@ class DatabaseService:
         try:
             return self._model_file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeError) as error:
-            log.warning("the semantic file %s cannot be read: %s", self._model_file.name, type(error).__name__)  # fmt: skip
+            log.warning("the semantic file %s cannot be read: %s", self._model_file.name, type(error).__name__)
             return ""
 
     async def _annotate(self, schema: Schema, owner: str) -> tuple[Schema, str]:

@@ -134,7 +134,7 @@ def _check_header(table: SheetTable, header: list[str]) -> None:
         if name not in names or header.count(name) > 1:
             kind = "unknown" if name not in names else "repeated"
             expected = ", ".join(names)
-            raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {expected}")  # fmt: skip
+            raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {expected}")
     if missing := [name for name in names if name not in header]:
         raise SheetError(f"{table.name}.csv lacks the column {', '.join(missing)}")
 

@@ -22,7 +22,7 @@ SIGN_PATTERN = "[\ue000-\uefff]"
 
 AnswerShape = Literal[
     "", "count", "list", "best", "group", "most", "nearest", "within", "distance", "average", "detail"
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,11 @@ def find_excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
         if reason := _describe_excess(estimate.largest):
             excessive[name.lower()] = reason
         read[name.lower()] = {path[-1].lower() for path in _table_paths(tree)}
-    while further := {name: excessive[min(tables & excessive.keys())] for name, tables in read.items() if name not in excessive and tables & excessive.keys()}:  # fmt: skip
+    while further := {
+        name: excessive[min(tables & excessive.keys())]
+        for name, tables in read.items()
+        if name not in excessive and tables & excessive.keys()
+    }:
         excessive |= further
     return excessive
 

@@ -230,7 +230,7 @@ class SQLite:
             ("printf", -1, printf),
             ("format", -1, printf),
             *((f"{side}trim", number, _create_trim(side)) for side in ("", "l", "r") for number in (1, 2)),
-        )  # fmt: skip
+        )
         for name, arguments, function in functions:
             connection.create_function(name, arguments, function, deterministic=True)
         connection.set_authorizer(self._create_authorizer(cte_names))  # last, because it refuses the calls above
@@ -262,19 +262,29 @@ class SQLite:
     def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error)
         if "interrupted" in text:
-            return ExecutionError("timeout", f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
-        if any(word in text for word in ("prohibited", "not authorized", "authorization denied", "no such function", "one statement")):  # fmt: skip
+            return ExecutionError(
+                "timeout",
+                f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
+            )
+        if any(
+            word in text
+            for word in ("prohibited", "not authorized", "authorization denied", "no such function", "one statement")
+        ):
             return ExecutionError("refused", f"SQLite refused: {text}.")
         if "no such column" in text or "ambiguous column" in text:
             return ExecutionError("column", f"{text}.")
         if "no such table" in text:
             return ExecutionError("table", f"{text}.")
         if "integer overflow" in text:
-            return ExecutionError("value", f"A whole number grows too large here: {text}. Use TOTAL in place of SUM, or CAST(… AS REAL).")  # fmt: skip
+            return ExecutionError(
+                "value", f"A whole number grows too large here: {text}. Use TOTAL in place of SUM, or CAST(… AS REAL)."
+            )
         if isinstance(error, MemoryError) or any(word in text for word in ("too big", "out of memory", "too many", "too large", "overflow", "user-defined function", "too long")):  # fmt: skip
-            return ExecutionError("size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns.")  # fmt: skip
+            return ExecutionError(
+                "size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns."
+            )
         if "unable to open" in text or "not a database" in text or "malformed" in text:
-            return ExecutionError("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")  # fmt: skip
+            return ExecutionError("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")
         return ExecutionError("other", f"SQLite says: {text}.")
 
 

@@ -78,7 +78,7 @@ def inspect_schema(
         "select name, type = 'view', sql from sqlite_master where type in ('table', 'view') "
         "and name not like 'sqlite~_%' escape '~' order by 2, 1"
     ).fetchall()
-    modules = {name: match[1].lower() for name, _, sql in entries if (match := _MODULE_NAME.match(sql or ""))}  # fmt: skip
+    modules = {name: match[1].lower() for name, _, sql in entries if (match := _MODULE_NAME.match(sql or ""))}
     owners = _shadow_owners(raw, [name for name, _, _ in entries], modules)
     virtual = tuple(name for name in modules if prepare_virtual_table(raw, name))
     rows: list[ColumnRow] = []
@@ -133,7 +133,7 @@ def _shadow_owners(raw: sqlite3.Connection, names: list[str], modules: Mapping[s
     shadow_tables, loaded = set[str](), set[str]()
     with suppress(sqlite3.Error, UnicodeError):
         loaded = {name.lower() for (name,) in raw.execute("pragma module_list")}
-        shadow_tables = {row[1].lower() for row in raw.execute("pragma main.table_list") if row[2] == "shadow"}  # fmt: skip
+        shadow_tables = {row[1].lower() for row in raw.execute("pragma main.table_list") if row[2] == "shadow"}
     owners: dict[str, str] = {}
     for virtual, module in sorted(modules.items(), key=lambda item: len(item[0])):
         owner = virtual.lower()
@@ -195,7 +195,7 @@ def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]
 
 def _broken_columns(raw: sqlite3.Connection, name: str) -> list[UnreadableObject]:
     """Return the computed columns of a table that SQLite cannot compute."""
-    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quote_name(name)})") if row[6] == 2]  # fmt: skip
+    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quote_name(name)})") if row[6] == 2]
     broken = []
     previous_limit = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
     for column in computed:

@@ -159,7 +159,9 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
                 f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {function}(m.n) FROM "
                 f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {parsed.group_column} LIMIT {MAX_ROWS}"
             )
-            return _create_interpretation(parsed, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}")  # fmt: skip
+            return _create_interpretation(
+                parsed, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}"
+            )
         sql = f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if function == 'MAX' else ''}, {parsed.group_column} LIMIT {parsed.max_rows}"
         plural = {"province": "provinces", "city": "cities"}.get(by_en, "years of rating")
         return _create_interpretation(parsed, sql, "group", things, f"{things}{zh}的 {parsed.max_rows} 个{by_zh}", f"the {parsed.max_rows} {plural} with the {en} {things}")  # fmt: skip
@@ -176,7 +178,9 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
     if parsed.group_condition:
         comparison = f"{parsed.group_condition[0]} {parsed.group_condition[1]}"
         return _create_interpretation(parsed, sql, "group", things, f"{things}数量 {comparison} 的{by_zh}", f"number of {things} by {by_en}, {comparison}")  # fmt: skip
-    return _create_interpretation(parsed, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}")  # fmt: skip
+    return _create_interpretation(
+        parsed, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}"
+    )
 
 
 _GROUP_NAMES = {

@@ -97,7 +97,9 @@ def rank_tables(tables: Sequence[SchemaTable], question: str, past_tables: Colle
         if name in scores:
             scores[name] += best
     links = _foreign_key_links(tables)
-    link_scores = {name: _LINKED_FACTOR * sum(sorted((scores[o] for o in links[name]), reverse=True)[:2]) for name in scores}  # fmt: skip
+    link_scores = {
+        name: _LINKED_FACTOR * sum(sorted((scores[o] for o in links[name]), reverse=True)[:2]) for name in scores
+    }
     order = sorted(
         tables,
         key=lambda t: (
@@ -145,26 +147,28 @@ def _match_weight(term: str, words: Mapping[str, float]) -> float:
     alike."""
     if term in words:
         return words[term]
-    return max((_PREFIX_FACTOR * value for word, value in words.items() if _words_match(term, word)), default=0.0)  # fmt: skip
+    return max((_PREFIX_FACTOR * value for word, value in words.items() if _words_match(term, word)), default=0.0)
 
 
 def _words_match(term: str, word: str) -> bool:
     """Return whether one word begins with the other, or a long one contains it."""
     short, long = sorted((term, word), key=len)
     if term.isascii() and word.isascii():
-        return len(short) >= _MIN_PREFIX_LETTERS and (long.startswith(short) or (len(short) > 4 and short in long))  # fmt: skip
+        return len(short) >= _MIN_PREFIX_LETTERS and (long.startswith(short) or (len(short) > 4 and short in long))
     return len(short) > 1 and short in long
 
 
 def _table_count(term: str, table_counts: Mapping[str, int]) -> int:
     """Return in how many tables a word occurs."""
-    return table_counts.get(term, 0) or max((n for word, n in table_counts.items() if _words_match(term, word)), default=0)  # fmt: skip
+    return table_counts.get(term, 0) or max(
+        (n for word, n in table_counts.items() if _words_match(term, word)), default=0
+    )
 
 
 def _value_weight(table: SchemaTable, question: str) -> float:
     """Return the weight of a table's values that a question names."""
     text = question.lower()
-    named = {v for column in table.columns for v in column.values if len(v) > 1 and v.lower() in text}  # fmt: skip
+    named = {v for column in table.columns for v in column.values if len(v) > 1 and v.lower() in text}
     return _VALUE_WEIGHT * min(len(named), 2)
 
 

@@ -209,7 +209,9 @@ class _Validator:
     def _check_size(self, sql: str) -> None:
         """Check before parsing that a text is one statement of a size that can be parsed."""
         if len(sql) > self._limits.max_characters:
-            raise RefusedError("limit", f"The statement has {len(sql)} characters; at most {self._limits.max_characters} may be.")  # fmt: skip
+            raise RefusedError(
+                "limit", f"The statement has {len(sql)} characters; at most {self._limits.max_characters} may be."
+            )
         if "\x00" in sql or any(0xD800 <= ord(character) <= 0xDFFF for character in sql):
             raise RefusedError("syntax", "The statement has a character in it that is no text.")
         with convert_parser_errors():
@@ -217,7 +219,7 @@ class _Validator:
         while token_types and token_types[-1] is TokenType.SEMICOLON:
             token_types.pop()
         if TokenType.SEMICOLON in token_types:
-            raise RefusedError("statement", "Only one statement may be given; remove what follows the semicolon.")  # fmt: skip
+            raise RefusedError("statement", "Only one statement may be given; remove what follows the semicolon.")
         first = next((token_type for token_type in token_types if token_type is not TokenType.L_PAREN), None)
         if first not in (TokenType.SELECT, TokenType.WITH):
             raise RefusedError("statement", "Only SELECT and WITH … SELECT may run.")
@@ -232,10 +234,10 @@ class _Validator:
         """Put parentheses around computed limits: the parser reads LIMIT 2 - n % 2 as a percentage,
         which no engine here has."""
         tokens = self._parser.tokenize(sql)
-        for index in reversed([n for n, token in enumerate(tokens) if token.token_type is TokenType.LIMIT]):  # fmt: skip
+        for index in reversed([n for n, token in enumerate(tokens) if token.token_type is TokenType.LIMIT]):
             depth, last = 0, index
             for token in tokens[index + 1 :]:
-                depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)  # fmt: skip
+                depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
                 if depth < 0 or (not depth and token.token_type in _AFTER_LIMIT):
                     break
                 last += 1
@@ -253,7 +255,7 @@ class _Validator:
             raise RefusedError("statement", "Only one statement may be given.")
         tree = _unwrap(trees[0])
         if not isinstance(tree, (exp.Select, exp.SetOperation)):
-            raise RefusedError("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
+            raise RefusedError("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")
         original = tree.copy()
         simplify(tree, self._names.table_columns, self._dialect, self._limits)
         for node in tree.walk():
@@ -284,10 +286,17 @@ class _Validator:
         for index, token in enumerate(tokens, 2):
             is_call = token.token_type is TokenType.VAR and kinds[index + 1] is TokenType.L_PAREN
             is_size = kinds[index - 1] is TokenType.L_PAREN and kinds[index - 2] in types
-            lost = set() if is_call or is_size or token.token_type not in _COMPARED_TOKENS else _word_set(token.text) - known  # fmt: skip
+            lost = (
+                set()
+                if is_call or is_size or token.token_type not in _COMPARED_TOKENS
+                else _word_set(token.text) - known
+            )
             if lost:
                 word = next(word for word in re.findall(r"\w+", token.text) if _word_set(word) & lost)
-                raise RefusedError("syntax", f"{word[:60]!r} is not understood here and would be ignored; write it in another way, or without it.")  # fmt: skip
+                raise RefusedError(
+                    "syntax",
+                    f"{word[:60]!r} is not understood here and would be ignored; write it in another way, or without it.",
+                )
 
     def _check_counts(self, tree: exp.Expr) -> None:
         """Refuse statements that exceed the size limits."""

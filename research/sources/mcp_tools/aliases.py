@@ -57,7 +57,7 @@ def make_aliases(names: Collection[str], prefix: str) -> dict[str, str]:
     aliases: dict[str, str] = {}
     for name in names:
         alias = readable.get(name, name)
-        is_unique = name not in readable or (counts[alias] == 1 and len(alias) < _MAX_ALIAS_CHARS and alias != prefix)  # fmt: skip
+        is_unique = name not in readable or (counts[alias] == 1 and len(alias) < _MAX_ALIAS_CHARS and alias != prefix)
         aliases[name] = alias if is_unique else f"{alias}_{fingerprint(name, digits=_HASH_DIGITS)}"
     return aliases
 

@@ -6,7 +6,7 @@ import re
 
 from research.core.errors import MAX_RETRY_AFTER_SECONDS, ServiceError
 
-_SECONDS_BY_UNIT = {"ms": 0.001, "milli": 0.001, "毫": 0.001, "s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, "小": 3600}  # fmt: skip
+_SECONDS_BY_UNIT = {"ms": 0.001, "milli": 0.001, "毫": 0.001, "s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, "小": 3600}
 _UNIT_PATTERN = (
     r"(?P<unit>ms|milli(?:second)?s?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|毫秒|秒钟?|分钟?|小时)"
 )

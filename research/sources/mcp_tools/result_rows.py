@@ -255,7 +255,9 @@ def _record_lines(record: Mapping[str, Any], path: tuple[str, ...], depth: int) 
     _collect_cells(record, "", depth, cells, nested)
     if cells:
         yield ResultLine(_path_prefix(path, " — ") + "; ".join(cells), True)
-    label = next((text for name in _LABEL_FIELDS if _is_scalar(v := record.get(name)) and (text := _scalar_text(v))), "")  # fmt: skip
+    label = next(
+        (text for name in _LABEL_FIELDS if _is_scalar(v := record.get(name)) and (text := _scalar_text(v))), ""
+    )
     inside = (*path, label[:MAX_INLINE_CHARS]) if label else path
     headings = next((_column_names(record[name]) for name in _HEADING_FIELDS if name in record), ())
     for name, inner in nested:
@@ -265,7 +267,7 @@ def _record_lines(record: Mapping[str, Any], path: tuple[str, ...], depth: int) 
 
 def _collect_cells(
     record: Mapping[str, Any], prefix: str, depth: int, cells: list[str], nested: list[tuple[str, Any]]
-) -> None:  # fmt: skip
+) -> None:
     """Add the values of an object and of the objects within it to `cells`, and values that contain
     records of their own to `nested`."""
     for key, value in record.items():
@@ -323,9 +325,11 @@ def _read_columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
     """
     values = [*record.values()]
     size = len(values[0]) if values and isinstance(values[0], list) else 0
-    is_table = size > 1 and len(values) > 1 and all(
-        isinstance(v, list) and len(v) == size and all(map(_is_scalar, v)) for v in values
-    )  # fmt: skip
+    is_table = (
+        size > 1
+        and len(values) > 1
+        and all(isinstance(v, list) and len(v) == size and all(map(_is_scalar, v)) for v in values)
+    )
     if not is_table or not any(str(name).lower() in _AXIS_FIELDS for name in record):
         return None
     return [*map(str, record)], [[_scalar_text(v[n]) for v in values] for n in range(size)]
@@ -334,7 +338,7 @@ def _read_columns(record: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
 def _column_names(value: Any) -> list[str]:
     """Return the names of columns, each given as a text or as an object with a name."""
     items = value if isinstance(value, list) else []
-    return [str(i.get("name") or i.get("title") or "") if isinstance(i, dict) else str(i) for i in items]  # fmt: skip
+    return [str(i.get("name") or i.get("title") or "") if isinstance(i, dict) else str(i) for i in items]
 
 
 def _path_prefix(path: Sequence[str], separator: str) -> str:

@@ -121,7 +121,7 @@ def _resolve_schema(schema: object, root: Mapping[str, Any]) -> Mapping[str, Any
         alternatives = next((schema[k] for k in ("anyOf", "oneOf", "allOf") if k in schema), None)
         if not isinstance(alternatives, list) or "type" in schema:
             return schema
-        schema = next((s for s in alternatives if not (isinstance(s, dict) and s.get("type") == "null")), None)  # fmt: skip
+        schema = next((s for s in alternatives if not (isinstance(s, dict) and s.get("type") == "null")), None)
     return {}
 
 

@@ -45,10 +45,7 @@ class PubMed:
         if not (terms := extract_terms(query)):
             return []
         common = {"db": "pubmed", "tool": "sightline", "email": self._client.contact}
-        parameters = {
-            "term": " ".join(terms), "retmax": str(limit), "retmode": "json",
-            "sort": "relevance",
-        }  # fmt: skip
+        parameters = {"term": " ".join(terms), "retmax": str(limit), "retmode": "json", "sort": "relevance"}
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
         answer = await self._client.get_json("PubMed", f"{_EUTILS_PATH}/esearch.fcgi", common | parameters)
         result = answer.get("esearchresult")

@@ -36,7 +36,9 @@ NOTICE_SEVERITY: tuple[PublicationNotice, ...] = get_args(PublicationNotice)  # 
 
 _DOI_PATTERN = re.compile(r"10\.\d{4,9}/\S+")
 _DOI_PREFIX_PATTERN = re.compile(r"(?i)\s*(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?")
-_INLINE_TAG_PATTERN = re.compile(r"(?i)</?(?:jats:)?(?:bold|italic|sc|underline|monospace|sup|sub|i|b|em|strong)\b[^<>]*>")  # fmt: skip
+_INLINE_TAG_PATTERN = re.compile(
+    r"(?i)</?(?:jats:)?(?:bold|italic|sc|underline|monospace|sup|sub|i|b|em|strong)\b[^<>]*>"
+)
 _BLOCK_TAG_PATTERN = re.compile(r"(?i)</?(?:jats:)?(?:title|p|sec|list-item|abstract)\b[^<>]*>")
 _ABSTRACT_HEADING_PATTERN = re.compile(r"(?i)<jats:title>\s*abstract\s*</jats:title>")
 # Publishers prefix this to the title of the work; a notice has a title such as "Retraction of …".
@@ -238,8 +240,12 @@ def work_evidence(work: Work, retrieved: datetime) -> Evidence | None:
         published=work.published if work.published and work.published <= retrieved.date() + MAX_DATE_AHEAD else None,
         passages=(Passage(id=fingerprint(url, text), text=text, end=len(text)),),
         paper=Paper(
-            authors=work.authors, year=work.year, venue=work.venue, doi=work.doi,
-            cited=work.citation_count, counted=work.citation_source,
+            authors=work.authors,
+            year=work.year,
+            venue=work.venue,
+            doi=work.doi,
+            cited=work.citation_count,
+            counted=work.citation_source,
         ),
         notice=work.notice,
-    )  # fmt: skip
+    )

@@ -98,7 +98,7 @@ def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
         metres = _as_integer(row.get("distance"))
         line = _thin_line([point for _, lines in parts for point in _parse_line(lines, system)])
         steps = tuple(step for step, _ in parts if step.text or step.transit_line or step.metres)
-        return ParsedRoute(seconds, total or None if metres is None else metres, steps, line)  # fmt: skip
+        return ParsedRoute(seconds, total or None if metres is None else metres, steps, line)
     return None
 
 
@@ -116,7 +116,7 @@ def _parse_steps(row: Mapping[str, Any]) -> Iterator[tuple[RouteStep, list[str]]
         for ride in _as_rows(bus.get("buslines"))[:1] if isinstance(bus, Mapping) else []:
             yield _transit_step(ride, as_text(ride.get("name"))), [as_text(ride.get("polyline"))]
         train = segment.get("railway")
-        if isinstance(train, Mapping) and (name := as_text(train.get("trip")) or as_text(train.get("name"))):  # fmt: skip
+        if isinstance(train, Mapping) and (name := as_text(train.get("trip")) or as_text(train.get("name"))):
             yield _transit_step(train, name), []
 
 

@@ -142,12 +142,14 @@ def describe_place(place: Place, centre: SearchArea | None, language: Language, 
         address = f"{place.address_en} {address}".strip()
         kind = place.type_en or kind
     parts = {
-        "distance": translate("distance", centre=centre.name, far=format_distance(place.distance)) if centre and place.distance is not None else "",
+        "distance": translate("distance", centre=centre.name, far=format_distance(place.distance))
+        if centre and place.distance is not None
+        else "",
         "rating": translate("rating", n=f"{place.rating:g}") if place.rating else "",
         "cost": translate("cost", n=f"{place.cost:g}") if place.cost else "",
         "hours": translate("hours", hours=place.hours) if place.hours else "",
         "phone": translate("phone", phone=place.phone) if place.phone else "",
-    }  # fmt: skip
+    }
     known = [translate("address", where=address) if address else "", *parts.values()]
     if list_unknown and (missing := [translate(key) for part, key in _UNKNOWN_MESSAGES.items() if not parts[part]]):
         known.append(translate("unknown", what=message("mark.list", language).join(missing)))
@@ -276,7 +278,7 @@ def _distance_facts(result: ToolResult, names: Mapping[str, str], language: Lang
         route = None
         if mode == "straight":
             line = (_parse_point(origin), _parse_point(destination))
-            route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)  # fmt: skip
+            route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)
         yield _Fact(f"{start} → {end}", text, route)
 
 
@@ -290,7 +292,11 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
             metres = distances.metres[a][b]
             row.append("–" if metres is None else format_distance(metres))
             if metres is not None:
-                sentences.append(translate("apart", means=translate(distances.means), start=start, end=end, far=format_distance(metres)))  # fmt: skip
+                sentences.append(
+                    translate(
+                        "apart", means=translate(distances.means), start=start, end=end, far=format_distance(metres)
+                    )
+                )
         rows.append(row)
     title = translate("distances", means=translate(distances.means))
     text = message("mark.semicolon", language).join(sentences)

@@ -69,9 +69,12 @@ def _load_kinds() -> Iterator[PlaceKind]:
     for tags, category, zh, en, words, codes in data.rows("kinds.tsv"):
         yield PlaceKind(
             tuple((m[1], m[2], m[3]) for m in _CONDITION.finditer(tags)),
-            category, zh, en, tuple(filter(None, words.split("|"))),
+            category,
+            zh,
+            en,
+            tuple(filter(None, words.split("|"))),
             tuple(filter(None, codes.split("|"))),
-        )  # fmt: skip
+        )
 
 
 def find_kind(tags: Mapping[str, str]) -> PlaceKind | None:
@@ -87,10 +90,7 @@ def find_kinds(keywords: Sequence[str]) -> tuple[tuple[PlaceKind, ...], tuple[st
     kinds_by_word = {word: _kinds_of_word(word) for word in keywords}
     matched = {kind for candidates in kinds_by_word.values() for kind in candidates}
     candidates = [kind for kind in all_kinds() if kind in matched]
-    general = [
-        kind for kind in candidates
-        if not any(set(other.tags) < set(kind.tags) for other in candidates)
-    ]  # fmt: skip
+    general = [kind for kind in candidates if not any(set(other.tags) < set(kind.tags) for other in candidates)]
     return tuple(general), tuple(word for word in keywords if not kinds_by_word[word])
 
 

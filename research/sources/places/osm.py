@@ -226,9 +226,12 @@ def _raise_unsupported(feature: str) -> NoReturn:
 def _detail_parameters(words: str) -> dict[str, str]:
     """Return the parameters for the level of detail and the language of addresses."""
     return {
-        "format": "jsonv2", "addressdetails": "1", "namedetails": "1", "extratags": "1",
+        "format": "jsonv2",
+        "addressdetails": "1",
+        "namedetails": "1",
+        "extratags": "1",
         "accept-language": _LANGUAGES["zh" if not words or has_han(words) else "en"],
-    }  # fmt: skip
+    }
 
 
 def _split_keywords(keywords: str) -> list[str]:
@@ -364,7 +367,7 @@ def _build_place(osm_id: str, tags: dict[str, str], location: str) -> dict[str, 
         "opening_hours": tags.get("opening_hours", ""),
         "phone": _first_tag(tags, "phone", "contact:phone"),
         "fame": ("wikidata" in tags) + ("wikipedia" in tags) + sum(key.startswith("name:") for key in tags) / 20,
-    }  # fmt: skip
+    }
 
 
 def _format_address(tags: Mapping[str, str]) -> str:

@@ -214,9 +214,13 @@ class PlacesRetriever:
         return await self._run_search(" ".join(place_names), "".join(place_names[:1]), language, emit, run_search)
 
     async def _run_search(
-        self, query: str, place: str | Point, language: Language, emit: EventEmitter,
+        self,
+        query: str,
+        place: str | Point,
+        language: Language,
+        emit: EventEmitter,
         search: Callable[[MapTools], Awaitable[PlaceSearchResult]],
-    ) -> Finding:  # fmt: skip
+    ) -> Finding:
         """Run a search with the service that covers a place."""
         started, clock = self._clock(), time.monotonic()
         services = [await self._maps.find_service(place, language, emit)]

@@ -51,7 +51,7 @@ async def find_route(
     """
     start, end = await _locate_endpoints(tools, origin, destination, language, emit)
     is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES
-    modes: tuple[RoutingMode, ...] = (mode,) if mode else ("walking",) if is_short else ("transit", "driving")  # fmt: skip
+    modes: tuple[RoutingMode, ...] = (mode,) if mode else ("walking",) if is_short else ("transit", "driving")
     results, errors = await _fetch_routes(tools, start, end, modes, language, emit)
     if not results:
         try:

@@ -178,7 +178,7 @@ class MapService:
         if self._backend:
             return ""
         keyless = not self._settings.amap_key.get_secret_value()
-        return "AMAP_MAPS_API_KEY" if keyless and self._settings.amap_mcp in ("npm", "hosted") else ""  # fmt: skip
+        return "AMAP_MAPS_API_KEY" if keyless and self._settings.amap_mcp in ("npm", "hosted") else ""
 
     def searches_left(self) -> tuple[int, int] | None:
         """Return today's remaining searches and the daily limit; None if they are unlimited."""

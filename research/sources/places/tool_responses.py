@@ -180,7 +180,11 @@ def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
     """Return metres and seconds from each origin to the destination, in the origins' order."""
     rows = sorted(_as_rows(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
     measures = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
-    return [(round(metres), None if seconds is None else round(seconds)) for metres, seconds in measures if metres is not None]  # fmt: skip
+    return [
+        (round(metres), None if seconds is None else round(seconds))
+        for metres, seconds in measures
+        if metres is not None
+    ]
 
 
 def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -204,7 +208,7 @@ _ERROR_PATTERNS: tuple[tuple[str, FailureReason, FailureHint], ...] = (
     (r"Unexpected token|Unexpected end of JSON|invalid json", "malformed", "endpoint"),
     (r"ENOTFOUND|ECONN|EAI_AGAIN|fetch failed|socket hang up|request to .* failed|network", "unreachable", ""),
     (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
-)  # fmt: skip
+)
 _ERROR_MESSAGES = {  # replace JavaScript errors, and URLs that contain a key
     "empty": "Amap: no answer for this place",
     "malformed": "Amap: something else came than the JSON asked for",

@@ -166,7 +166,11 @@ def _summarise_result(result: ToolResult) -> dict[str, Any]:
 
 def _summarise_place(place: Place) -> dict[str, Any]:
     row = {
-        "id": place.id, "name": place.name, "type": place.type, "rating": place.rating,
-        "distance": place.distance, "location": format_point(Point(place.lng, place.lat)),
-    }  # fmt: skip
+        "id": place.id,
+        "name": place.name,
+        "type": place.type,
+        "rating": place.rating,
+        "distance": place.distance,
+        "location": format_point(Point(place.lng, place.lat)),
+    }
     return {name: value for name, value in row.items() if value not in ("", None)}

@@ -123,10 +123,13 @@ class WikidataRetriever:
         """Return the entity ids of the articles that a Wikipedia search finds, best first."""
         parameters = {
             "action": "query",
-            "generator": "search", "gsrsearch": truncate_text(query, MAX_QUERY_CHARS),
-            "gsrlimit": str(MAX_CANDIDATES), "gsrnamespace": "0",
-            "prop": "pageprops", "ppprop": "wikibase_item|disambiguation",
-        }  # fmt: skip
+            "generator": "search",
+            "gsrsearch": truncate_text(query, MAX_QUERY_CHARS),
+            "gsrlimit": str(MAX_CANDIDATES),
+            "gsrnamespace": "0",
+            "prop": "pageprops",
+            "ppprop": "wikibase_item|disambiguation",
+        }
         answer = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
         pages = keep_objects(as_object(answer.get("query")).get("pages"))
         pages.sort(key=search_rank)
@@ -144,9 +147,10 @@ class WikidataRetriever:
             return []
         parameters = {
             "action": "wbgetentities",
-            "ids": "|".join(ids[:MAX_IDS_PER_REQUEST]), "props": props,
+            "ids": "|".join(ids[:MAX_IDS_PER_REQUEST]),
+            "props": props,
             "languages": "zh-hans|zh-cn|zh|en" if language == "zh" else "en",
-        }  # fmt: skip
+        }
         answer = await mediawiki.query_api(self._client, "Wikidata", parameters)
         entities = answer.get("entities")
         if not isinstance(entities, dict):
