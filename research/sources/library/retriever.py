@@ -1,4 +1,4 @@
-"""The analyst's own documents as a source. Works with no key and no network."""
+"""Retriever for the analyst's own documents. Needs no key and no network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVIDENCE_KIND: EvidenceKind = "library"
 
 
 class LibraryRetriever:
-    """Searches the library's index; every hit becomes a passage of its document's evidence."""
+    """Searches the library; each hit becomes a passage of its document's evidence."""
 
     name = "library"
     max_sequential_calls = 1
@@ -42,18 +42,22 @@ class LibraryRetriever:
         owner: str = "",
         notebook: str = "",
     ) -> None:
-        """With a `notebook`, one of the `notebooks` of the `owner`, its documents alone are searched."""
+        """Create a retriever.
+
+        `notebooks` returns an owner's notebooks as names of documents. With `notebook`, only the
+        documents of that notebook are searched.
+        """
         self._library = library
         self._max_passages = max_passages
         self._clock = clock
         self._notebooks, self._owner, self._notebook = notebooks, owner, notebook
 
     def for_owner(self, owner: str) -> LibraryRetriever:
-        """The same for the runs of an owner."""
+        """Return a copy for the runs of an owner."""
         return self._copy(owner, self._notebook)
 
     def select(self, name: str) -> LibraryRetriever:
-        """The same for one of the owner's notebooks, "" for the whole library."""
+        """Return a copy limited to one of the owner's notebooks; "" is the whole library."""
         return self._copy(self._owner, name)
 
     def _copy(self, owner: str, notebook: str) -> LibraryRetriever:
@@ -96,9 +100,9 @@ class LibraryRetriever:
 
 
 def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, ...]:
-    found: dict[str, Evidence] = {}
+    evidence_by_id: dict[str, Evidence] = {}
     for hit in hits:
-        url = "" if hit.is_sample else hit.url  # a sample was written for this program
+        url = "" if hit.is_sample else hit.url  # samples were written for this program: their URL is no source
         key = evidence_id(EVIDENCE_KIND, url, hit.name)
         passage = Passage(
             id=fingerprint(hit.name, str(hit.start), hit.text),
@@ -110,9 +114,9 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
             title=hit.title,
             ocr=hit.is_ocr,
         )
-        known = found.get(key)
+        known = evidence_by_id.get(key)
         if known is None:
-            found[key] = Evidence(
+            evidence_by_id[key] = Evidence(
                 id=key,
                 kind=EVIDENCE_KIND,
                 title=hit.title,
@@ -127,10 +131,10 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
                 passages=(passage,),
             )
         elif passage.id not in {p.id for p in known.passages}:
-            found[key] = known.model_copy(
+            evidence_by_id[key] = known.model_copy(
                 update={
                     "passages": (*known.passages, passage),
                     "sample": known.sample or hit.is_sample,
                 }
             )
-    return tuple(found.values())
+    return tuple(evidence_by_id.values())
