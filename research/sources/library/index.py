@@ -45,7 +45,7 @@ from research.storage.sqlite_files import SQLiteFile
 COMMON_WORD_SHARE = 0.2  # share of passages above which a query with rarer words drops a word,
 COMMON_WORD_MIN_PASSAGES = 500  # unless it occurs in at most this many passages
 MAX_QUERY_CHARS = 12  # rarest single Han characters added to a query's words
-MAX_OCCURRENCES = 30_000  # occurrences scanned per query, rarest terms first; the four rarest always stay
+MAX_OCCURRENCES = 30_000  # occurrences scanned per query; four terms at least
 MAX_BATCH_DOCUMENTS = 50  # documents per transaction
 MAX_BATCH_BYTES = 32 * 1024 * 1024  # file bytes held in memory per transaction
 
@@ -127,7 +127,7 @@ class Library:
         recorded as rejected for `owner`. `should_read` is called with each name before the file is
         read; returning False ends the whole operation.
         """
-        with ThreadPoolExecutor(1, "library-store") as writer:  # stores one batch while the next is read
+        with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next batch is read
             pending: list[Future[list[AddResult]]] = []
             for batch in _batch_files(files):
                 prepared = self._prepare_files(batch, should_read)
@@ -156,7 +156,7 @@ class Library:
                 item: AddResult | PreparedDocument
                 try:
                     [item] = self._prepare_files([(str(file.absolute()), file.read_bytes())])
-                except (OSError, ValueError) as error:  # ValueError: the path contains a NUL character
+                except (OSError, ValueError) as error:  # ValueError: NUL in the path
                     reason = getattr(error, "strerror", None) or type(error).__name__
                     name = to_storable_name(str(file))
                     item = AddResult(name, "unreadable", detail=f"{to_storable_name(file.name)}: {reason}")
@@ -209,7 +209,7 @@ class Library:
         return str(rows[0][0]) if rows else ""
 
     def start_ingestion(self, files: FileInputs, owner: str = LOCAL_OWNER) -> IngestionJob:
-        """Start adding files in the background, each given as (name, size in bytes, read function)."""
+        """Start adding files in the background, each given as (name, size in bytes, reader)."""
         return self._start_job(IngestionJob(self, owner, files=files))
 
     def start_path_ingestion(self, paths: Sequence[Path], owner: str = LOCAL_OWNER) -> IngestionJob:
@@ -288,7 +288,7 @@ class Library:
         return scans.page_image(self._db, document_id, page)
 
     def find_document_with_image(self, name: str, page: int, text: str) -> int | None:
-        """Return the id of the named document if it contains `text` and has an image of the page."""
+        """Return the id of the named document if it contains `text` and has the page's image."""
         return scans.find_document_with_image(self._db, name, page, text)
 
     # The sample
@@ -470,7 +470,7 @@ class Library:
     # Statistics, cached until the file changes
 
     def frequency(self, token: str) -> int:
-        """Return the number of passages that contain a token; stop words count as in every passage."""
+        """Return the number of passages with a token; a stop word counts as in every passage."""
         total = self._count_passages()
         if token in STOP_WORDS:
             return total

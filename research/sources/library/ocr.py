@@ -68,7 +68,7 @@ def find_engine() -> OCREngine | None:
 def recognise_pages(
     name: str, data: bytes, pages: Sequence[int], should_continue: Callable[[], bool]
 ) -> Generator[OCRResult, None, None]:
-    """Yield the result of each page; a crash or timeout of the process fails only the current page."""
+    """Yield the result of each page; a crash or timeout of the process fails only one page."""
     remaining = list(pages)
     while remaining and should_continue():
         process = _WorkerProcess(PurePosixPath(name).suffix.lower(), data)
@@ -93,7 +93,7 @@ class _WorkerProcess:
             [sys.executable, "-P", "-c", _WORKER_CODE, _ROOT],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=child_environment(),  # our environment may hold API keys
-            start_new_session=True,  # Ctrl-C in a terminal must reach only this process, which then ends the worker
+            start_new_session=True,  # Ctrl-C must reach only this process, which ends the worker
         )  # fmt: skip
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._threads = [

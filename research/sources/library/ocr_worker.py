@@ -92,7 +92,7 @@ def encode_preview(picture: Image) -> bytes:
 
 
 def load_engine() -> ImageReader:
-    """Load the models shipped in the OCR package and return a function that reads an image's lines."""
+    """Load the models shipped in the OCR package and return a function that reads an image."""
     import numpy
     import rapidocr
 

@@ -149,7 +149,7 @@ def opening_line(text: str, start: int, end: int) -> str:
 def build_passage_rows(
     title: str, text: str, opening_text: str, spans: Iterable[tuple[str, int | None, int, int]]
 ) -> list[tuple[object, ...]]:
-    """Return the rows of passages given as (heading, page, start, end), with their indexed words."""
+    """Return rows, with indexed words, of passages given as (heading, page, start, end)."""
     opening_terms = " ".join(dict.fromkeys(remove_stop_words(tokenize(opening_text))))
     title_terms = _index_terms(title)
     return [

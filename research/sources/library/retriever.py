@@ -102,7 +102,7 @@ class LibraryRetriever:
 def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, ...]:
     evidence_by_id: dict[str, Evidence] = {}
     for hit in hits:
-        url = "" if hit.is_sample else hit.url  # samples were written for this program: their URL is no source
+        url = "" if hit.is_sample else hit.url  # samples were written for this program
         key = evidence_id(EVIDENCE_KIND, url, hit.name)
         passage = Passage(
             id=fingerprint(hit.name, str(hit.start), hit.text),
