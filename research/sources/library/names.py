@@ -61,7 +61,7 @@ def candidate_keys(question: str) -> Iterator[str]:
 
 
 def extract_title_names(title: str) -> list[str]:
-    """Return the names in a title: the whole, its part before a colon or dash, and bracketed ones."""
+    """Return the names in a title: the whole, its part before a colon or dash, bracketed names."""
     bracketed = [m.group(1) for m in _BRACKET.finditer(title)]
     unbracketed = _BRACKET.sub(" ", title)
     first = re.split(r"[:：|｜—]|\s[-–]\s", unbracketed)[0]

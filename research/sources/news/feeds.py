@@ -235,10 +235,10 @@ def _read_feed_list(path: str) -> tuple[str, ...]:
 
 
 def find_articles(feeds: Iterable[Feed], query: str, request: NewsRequest, now: datetime) -> list[Article]:
-    """Return the articles that match a query, best first, those without a date last if time is
-    limited.
+    """Return the articles that match a query, best first.
 
-    A query without informative words matches every article, latest first.
+    Articles without a date come last if time is limited. A query without informative words matches
+    every article, latest first.
     """
     weights, query_features, language = word_weights(query), extract_features(query), detect_language(query)
     window = request.time_window(now)

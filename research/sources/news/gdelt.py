@@ -62,9 +62,7 @@ class GDELT:
         max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Create a client; `timeout_seconds` is per attempt (at most two), without waiting for a
-        turn.
-        """
+        """Create a client; `timeout_seconds` is per attempt (at most two), excluding the queue."""
         self._is_enabled = is_enabled
         self._base_url = (base_url or BASE_URL).rstrip("/")
         self._timeout_seconds = timeout_seconds
