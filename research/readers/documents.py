@@ -163,7 +163,7 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _parser_failure(error.fault, suffix) from error
-        try:  # extracting only the main text takes longer
+        try:  # all text is faster to read than the main text
             result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
         except ParserError as second_error:
             raise _parser_failure(second_error.fault, suffix) from second_error

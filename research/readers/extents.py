@@ -69,19 +69,23 @@ def _check_sheets(sheets: Iterable[Iterable[CellRun]]) -> None:
     cells.
     """
     for cells in sheets:
-        top = left = 1 << 62
-        bottom = right = filled = 0
+        first_row = first_column = 1 << 62
+        end_row = end_column = filled_count = 0
         for row, column, columns, rows in cells:
-            filled += 1
-            if row < top:
-                top = row
-            if column < left:
-                left = column
-            if row + rows > bottom:
-                bottom = row + rows
-            if column + columns > right:
-                right = column + columns
-        if filled and (bottom - top) * (right - left) > FREE_CELLS + MAX_CELLS_PER_FILLED_CELL * filled:
+            filled_count += 1
+            if row < first_row:
+                first_row = row
+            if column < first_column:
+                first_column = column
+            if row + rows > end_row:
+                end_row = row + rows
+            if column + columns > end_column:
+                end_column = column + columns
+        if (
+            filled_count
+            and (end_row - first_row) * (end_column - first_column)
+            > FREE_CELLS + MAX_CELLS_PER_FILLED_CELL * filled_count
+        ):
             raise ExtentError
 
 

@@ -253,7 +253,7 @@ def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
 
 
 def _remove_title_heading(draft: FileDraft) -> None:
-    """Drop the top heading from heading paths if the page title begins with it ("Heading - Site")."""
+    """Drop the top heading from heading paths if the page title begins with it."""
     top = next((piece.heading_path[0] for piece in draft.blocks if piece.heading_path), "")
     if top and draft.title.startswith(top):
         draft.blocks = [

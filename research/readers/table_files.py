@@ -368,7 +368,7 @@ def _unique_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
-# Recognising
+# Detection
 
 
 def _last_filled_column(row: Sequence[str]) -> int:

@@ -234,7 +234,7 @@ _SPACE_BESIDE_WIDE_PATTERN = re.compile(
 )
 
 
-# What a page states about itself
+# Metadata
 
 _DATE_PROPERTIES = (
     "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",

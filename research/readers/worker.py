@@ -175,7 +175,7 @@ def _wait_for_request(input_stream: BinaryIO) -> bool:
 def main(parent_pipe: int, *imports: str) -> None:
     """Answer requests until there are no more. `imports` are loaded before the first one."""
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # prints of libraries must not mix with the protocol
+    os.dup2(2, 1)  # library output must not mix with the protocol
     input_stream = sys.stdin.buffer
     if parent_pipe >= 0:
         end_with_parent(parent_pipe)

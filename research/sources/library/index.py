@@ -475,14 +475,14 @@ class Library:
         if token in STOP_WORDS:
             return total
         with self._lock:
-            generation, known = self._generation, self._frequencies.get(token)
-        if known is None:
+            generation, count = self._generation, self._frequencies.get(token)
+        if count is None:
             rows: list[Any] = self._db.read("select doc from vocabulary where term=?", (token,))
-            known = int(rows[0][0]) if rows else 0
+            count = int(rows[0][0]) if rows else 0
             with self._lock:
                 if generation == self._generation:
-                    self._frequencies[token] = known
-        return known
+                    self._frequencies[token] = count
+        return count
 
     def is_absent(self, token: str) -> bool:
         """Return True if no passage contains the token."""
@@ -555,7 +555,7 @@ class Library:
                 break
         return out
 
-    # Everything
+    # Whole library
 
     @property
     def path(self) -> Path:

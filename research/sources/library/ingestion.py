@@ -154,7 +154,7 @@ def select_files(files: Sequence[tuple[str, int]]) -> list[tuple[int, str]]:
     files are skipped; a repeated name gets a number, as in "a (2).pdf".
     """
     out: list[tuple[int, str]] = []
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for index, (raw_name, _) in enumerate(files):
         name = safe_name(raw_name)
         parts = name.split("/")
@@ -162,10 +162,10 @@ def select_files(files: Sequence[tuple[str, int]]) -> list[tuple[int, str]]:
             continue
         stem, dot, suffix = name.rpartition(".")
         unique_name, n = name, 1
-        while unique_name in taken:
+        while unique_name in used_names:
             n += 1
             unique_name = f"{stem} ({n}).{suffix}" if dot else f"{name} ({n})"
-        taken.add(unique_name)
+        used_names.add(unique_name)
         out.append((index, unique_name))
     return out
 

@@ -29,7 +29,7 @@ _KIND_SUFFIX = re.compile(
     r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
 _AREA_SUFFIX = re.compile(r"\s+(?:scenic|tourist) (?:area|spot|site)$", re.I)
-_MAX_LINE_CHARS = 2_000  # characters
+_MAX_LINE_CHARS = 2_000
 _LEADING_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 

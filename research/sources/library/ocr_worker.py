@@ -151,7 +151,7 @@ def _receive_requests(requests: queue.SimpleQueue[bytes]) -> None:
 
 def main() -> None:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # prints of libraries must not mix with the protocol
+    os.dup2(2, 1)  # library output must not mix with the protocol
     sys.addaudithook(refuse_connections)
     _limit_resources()
     header = json.loads(sys.stdin.buffer.readline())

@@ -11,7 +11,7 @@ import re
 from research.core.text.sentences import find_sentence_ends as sentence_ends
 from research.core.text.sentences import find_soft_breaks
 
-PASSAGE_CHARS = 300  # characters
+PASSAGE_CHARS = 300
 
 _LINE = re.compile("\n")
 

@@ -67,10 +67,10 @@ class LibraryRetriever:
         )  # fmt: skip
 
     def readiness(self) -> Readiness:
-        own, sample = self._library.count_by_origin()
-        if own:
-            return Readiness(state="live", detail=f"{own}")
-        return Readiness(state="sample" if sample else "missing", detail=f"{sample}")
+        own_count, sample_count = self._library.count_by_origin()
+        if own_count:
+            return Readiness(state="live", detail=f"{own_count}")
+        return Readiness(state="sample" if sample_count else "missing", detail=f"{sample_count}")
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         started, clock = self._clock(), time.monotonic()
@@ -114,8 +114,8 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
             title=hit.title,
             ocr=hit.is_ocr,
         )
-        known = evidence_by_id.get(key)
-        if known is None:
+        existing = evidence_by_id.get(key)
+        if existing is None:
             evidence_by_id[key] = Evidence(
                 id=key,
                 kind=EVIDENCE_KIND,
@@ -130,11 +130,11 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
                 opening=hit.opening,
                 passages=(passage,),
             )
-        elif passage.id not in {p.id for p in known.passages}:
-            evidence_by_id[key] = known.model_copy(
+        elif passage.id not in {p.id for p in existing.passages}:
+            evidence_by_id[key] = existing.model_copy(
                 update={
-                    "passages": (*known.passages, passage),
-                    "sample": known.sample or hit.is_sample,
+                    "passages": (*existing.passages, passage),
+                    "sample": existing.sample or hit.is_sample,
                 }
             )
     return tuple(evidence_by_id.values())

@@ -35,7 +35,7 @@ class Article(Record):
     title: str = ""
     provider: str = ""  # tavily, gdelt, feeds
     outlet: str = ""
-    text: str = ""  # a snippet or the whole of it
+    text: str = ""  # a snippet or the full text
     published: datetime | None = None  # UTC
     is_day_only: bool = False
     published_text: str = ""

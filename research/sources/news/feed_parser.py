@@ -252,7 +252,7 @@ def _parse_json_item(
     return str(entry.get("id") or ""), article if link else None
 
 
-# Both
+# Common to XML and JSON feeds
 
 
 def _build_feed(title: str, found: Iterable[tuple[str, Article | None]], entry_count: int, error_message: str) -> Feed:

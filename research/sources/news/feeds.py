@@ -231,7 +231,7 @@ def _read_feed_list(path: str) -> tuple[str, ...]:
     return parse_feed_list(body)
 
 
-# Looking
+# Matching
 
 
 def find_articles(feeds: Iterable[Feed], query: str, request: NewsRequest, now: datetime) -> list[Article]:

@@ -73,7 +73,7 @@ def _story_order(story: StoryCluster) -> tuple[float, int, str, str]:
     return (-latest, -len(story.articles), story.headline, story.id)
 
 
-# One address, one headline
+# Merging by address and headline
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _build_merged_article(items: Sequence[Article], indexes: list[int]) -> _Merg
     )
 
 
-# Pieces into groups
+# Clustering
 
 
 class _LinkageClusterer:
@@ -259,7 +259,7 @@ def _pairs_sharing_words(word_sets: Sequence[Iterable[T]], rarity: Callable[[T],
     return (pair for pair, n in shared.items() if n >= min(2, sizes[pair[0]], sizes[pair[1]]))
 
 
-# A story of its units
+# Building of stories
 
 
 def _build_cluster(merged_articles: list[_MergedArticle], items: Sequence[Article]) -> StoryCluster:

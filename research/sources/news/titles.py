@@ -25,8 +25,8 @@ def agency_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 @cache
 def _outlet_pattern(kind: str) -> re.Pattern[str]:
-    form = "|".join(pattern for own, pattern in data.rows("outlets.tsv") if own == kind)
-    return re.compile(rf"(?:{form})$" if kind == "end" else rf"^(?:{form})\s*", re.IGNORECASE)
+    alternatives = "|".join(pattern for row_kind, pattern in data.rows("outlets.tsv") if row_kind == kind)
+    return re.compile(rf"(?:{alternatives})$" if kind == "end" else rf"^(?:{alternatives})\s*", re.IGNORECASE)
 
 
 def strip_outlet(title: str | None, outlet: str = "") -> str:

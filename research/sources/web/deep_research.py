@@ -175,7 +175,7 @@ class DeepResearch:
                 raise ServiceError("timeout", message) from error
             raise service_error from error
 
-    # What came of it
+    # Results
 
     def _build_result(self, query: str, body: Any, emit: EventEmitter) -> SearchResult:
         grounded = parse_report(body, self._clock())

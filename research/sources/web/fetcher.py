@@ -245,7 +245,7 @@ class PageFetcher:
             body = await read_body(response, self._max_bytes)
             return _PageResponse(body=body, content_type=content_type, charset=response.charset or "")
 
-    # Manners
+    # robots.txt
 
     async def _check_robots(self, target: URL) -> float:
         """Return the site's crawl delay in seconds if its robots.txt allows this page.
@@ -294,7 +294,7 @@ class PageFetcher:
                 return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: {error.message}")
         return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: too many redirects")
 
-    # The wire
+    # HTTP
 
     @asynccontextmanager
     async def _open_response(self, target: URL) -> AsyncIterator[aiohttp.ClientResponse]:

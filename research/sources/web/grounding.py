@@ -83,9 +83,9 @@ def _place_segments(
     for support in supports:
         span = _locate_segment(data, starts, get_member(support, "segment"))
         indices = [parse_count(index) for index in list_member(support, "grounding_chunk_indices")]
-        known = [chunks[at] for at in indices if at is not None and at < len(chunks)]
-        ids = [source.id for source in known if source]
-        unplaced += span is None or len(known) < len(indices)
+        sources = [chunks[at] for at in indices if at is not None and at < len(chunks)]
+        ids = [source.id for source in sources if source]
+        unplaced += span is None or len(sources) < len(indices)
         if span is not None and ids:
             start, end = (len(data[:at].decode()) for at in span)
             out.append(_PlacedSegment(start, end, tuple(dict.fromkeys(ids))))

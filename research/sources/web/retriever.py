@@ -126,7 +126,7 @@ class WebRetriever:
         for provider in self._providers:
             await provider.close()
 
-    # What comes without a summary
+    # Pages and summaries for plain results
 
     async def _enrich(
         self, query: str, result: SearchResult, search_clock: Countdown, emit: EventEmitter
