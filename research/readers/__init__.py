@@ -1,1 +1,1 @@
-"""Files from outside, turned into text and tables in child processes with limits."""
+"""Parsers that turn untrusted files into text and tables, in child processes with limits."""

@@ -1,10 +1,10 @@
-"""Files -> text: what a file says, as plain text with sections that can be cited.
+"""Conversion of document files to plain text with sections that can be cited.
 
-`read` takes bytes and returns a `Document`; a file that cannot be read raises `Unreadable`. The bytes are
-a stranger's, so they are parsed in a child process with limits (`research.readers`), by `parse`. Text and
-markup are read in `research.readers.markup`, packaged formats in `research.readers.formats`. The
-text keeps the file's own characters (no NFKC), so that a quote from it is found again in the file; only
-white space that a layout has put there is gone.
+`read_document` takes bytes and returns a `Document`, or raises `UnreadableFileError`. Files are
+untrusted, so they are parsed in a child process with limits, by `parse_document`. Text and mark-up
+are read in `research.readers.markup`, packaged formats in `research.readers.formats`. The text
+keeps the file's own characters (no NFKC), so that a quote can be found in the file; only white
+space from the layout is removed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 MAX_BYTES = 50 * MB
-# What a file may have; sizes in MB.
+# Limits of a file; sizes in MB.
 FILE_LIMITS: dict[FileLimit, int] = {
     "size": MAX_BYTES // MB,
     "characters": MAX_CHARACTERS,
@@ -86,15 +86,15 @@ FILE_LIMITS: dict[FileLimit, int] = {
     "attributes": MAX_ATTRIBUTES,
     "elements": MAX_ELEMENTS,
 }
-MAX_WAIT_SECONDS = 600.0  # seconds that a file waits for its turn
+MAX_WAIT_SECONDS = 600.0  # that a file waits for a free process
 
 
 class ParsingLimits(NamedTuple):
-    """Limits for parsing a file of a format.
+    """Limits for parsing a file of one format.
 
-    `memory` is in MB, plus `times` the size of the file. `seconds` are of processor time, plus
-    `more` seconds for each MB. An ordinary file was measured to need at most a quarter of each
-    limit.
+    Memory in MB: `base_memory_mb` + `memory_factor` × file size. Processor time in seconds:
+    `base_seconds` + `seconds_per_mb` × MB. Ordinary files were measured to need at most a quarter
+    of each limit.
     """
 
     base_memory_mb: int
@@ -109,7 +109,7 @@ _LIMITS_BY_SUFFIX = {
     ".html": _PAGE_LIMITS, ".htm": _PAGE_LIMITS, ".md": _PAGE_LIMITS, ".markdown": _PAGE_LIMITS,
     ".pdf": ParsingLimits(224, 40, 1.5, 60), ".docx": ParsingLimits(96, 400, 1.5, 20), ".xlsx": ParsingLimits(96, 150, 1.5, 15),
 }  # fmt: skip
-MAX_PROCESSOR_SECONDS = 900.0  # seconds of processor time of any file
+MAX_PROCESSOR_SECONDS = 900.0  # for files of any size
 _IMPORTS_BY_SUFFIX = {
     ".html": ("trafilatura",), ".htm": ("trafilatura",), ".pdf": ("pypdf",), ".docx": ("docx",),
     ".xlsx": ("openpyxl",), **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
@@ -118,7 +118,9 @@ _PARSER_POOL = ParserPool(3)
 
 
 class DocumentSection(Record):
-    """`text[start:end]` of a document is the body; `heading` the path of headings above it."""
+    """A section: its body is `text[start:end]` of the document, `heading` the path of headings
+    above it.
+    """
 
     heading: str
     start: int
@@ -127,11 +129,12 @@ class DocumentSection(Record):
 
 
 class Document(Record):
-    """A file as plain text. Paragraphs end with a line break; sections are in order, never empty.
+    """A file as plain text. Paragraphs end with a line break; sections are in order and never
+    empty.
 
-    Heading lines are part of the text and lie between sections. `published` is what the file states
-    about itself, never a guess. `sha256` is that of the file's bytes. `pictures` are the pages that hold
-    pictures without text, each with its chapter.
+    Heading lines are part of the text and lie between sections. `published` is stated by the file,
+    never guessed. `sha256` is the digest of the file's bytes. `pictures` are the pages that hold
+    images without text, each with its chapter.
     """
 
     name: str
@@ -146,26 +149,27 @@ class Document(Record):
 
 
 def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
-    """The text of a file. `name` decides the format by its suffix and stands in for a title. With
-    `scans`, pages that are pictures may be all that there is.
+    """Read a file as text; the suffix of `name` decides the format, its stem is the fallback title.
+
+    With `scans`, a file may consist of image pages only.
 
     Raises:
-        Unreadable: the file gives no text; it says why.
+        UnreadableFileError: the file has no readable text; the error gives the reason.
     """
     suffix = _check_suffix(name, data)
-    rate = _LIMITS_BY_SUFFIX.get(suffix, _TEXT_LIMITS)
+    limits = _LIMITS_BY_SUFFIX.get(suffix, _TEXT_LIMITS)
     try:
-        found = _parse_in_child(name, data, rate, scans=scans)
+        result = _parse_in_child(name, data, limits, scans=scans)
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _parser_failure(error.fault, suffix) from error
-        try:  # finding the main text takes longer than reading all of it
-            found = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
-        except ParserError as second:
-            raise _parser_failure(second.fault, suffix) from second
-    if "document" not in found:
-        raise UnreadableFileError(**found)
-    return Document.model_validate(found["document"])
+        try:  # all text is faster to read than the main text
+            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
+        except ParserError as second_error:
+            raise _parser_failure(second_error.fault, suffix) from second_error
+    if "document" not in result:
+        raise UnreadableFileError(**result)
+    return Document.model_validate(result["document"])
 
 
 def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bool) -> Any:
@@ -184,7 +188,7 @@ def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bo
 
 
 def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> dict[str, Any]:
-    """`parse` as a task of a parser process."""
+    """Run `parse_document` as a task of a parser process."""
     try:
         return {"document": parse_document(name, data, **options).model_dump(mode="json")}
     except UnreadableFileError as error:
@@ -197,7 +201,7 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
 
 
 def _parser_failure(fault: ParserFault, suffix: str) -> UnreadableFileError:
-    """The refusal of a file over which the parser broke off."""
+    """Return the error for a file whose parser failed."""
     if fault == "busy":
         return UnreadableFileError("unreadable", "Too many files are being read; try again.", "busy")
     if fault == "start":
@@ -219,10 +223,10 @@ def _damaged_file_error(suffix: str) -> UnreadableFileError:
 
 
 def _check_suffix(name: str, data: bytes) -> str:
-    """The suffix of a file that is of a known format and not too large.
+    """Return the suffix of a file, which must have a known format and an accepted size.
 
     Raises:
-        Unreadable: it is not.
+        UnreadableFileError: it has not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     if suffix not in _READERS_BY_SUFFIX:
@@ -235,11 +239,12 @@ def _check_suffix(name: str, data: bytes) -> str:
 
 
 def parse_document(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -> Document:
-    """`read` in this very process, for files that no stranger wrote. A web page is taken `whole`, its menus
-    included, instead of by its main text.
+    """Parse a file in this process; for trusted files, or within a parser process.
+
+    `whole` reads all text of a web page, menus included, instead of the main text.
 
     Raises:
-        Unreadable: the file gives no text; it says why.
+        UnreadableFileError: the file has no readable text; the error gives the reason.
     """
     suffix = _check_suffix(name, data)
     draft = _read_by_suffix(suffix, data, whole=whole) if data.strip() else FileDraft()
@@ -267,20 +272,23 @@ def parse_document(name: str, data: bytes, *, scans: bool = False, whole: bool =
 
 
 def find_accepted_files(folder: Path, *, include_pictures: bool = False) -> Iterator[Path]:
-    """The accepted files below a folder, sorted; nothing hidden, no link that leads out of it. Pictures
-    are among them if they can be read: a folder may have thousands."""
+    """Yield the accepted files below a folder, sorted, without hidden files and links that lead
+    outside.
+
+    Images are included only if they can be read, because a folder may have thousands.
+    """
     root = folder.resolve()
-    found = []
-    for here, folders, names in os.walk(folder):
+    paths = []
+    for directory, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(here, name) for name in names if not name.startswith((".", "~$"))]
-    for path in sorted(found):
+        paths += [Path(directory, name) for name in names if not name.startswith((".", "~$"))]
+    for path in sorted(paths):
         if is_accepted(path.name, include_pictures=include_pictures) and _is_inside(path, root):
             yield path
 
 
 def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
-    """Whether a file of that name is of a kind that is read, with or without pictures."""
+    """Return True if a file of this name has a readable format."""
     suffix = PurePosixPath(name).suffix.lower()
     return suffix in _READERS_BY_SUFFIX and (include_pictures or suffix not in PICTURE_SUFFIXES)
 
@@ -289,14 +297,14 @@ def _is_inside(path: Path, root: Path) -> bool:
     try:
         target = path.resolve()
         parts = target.relative_to(root).parts
-    except (OSError, RuntimeError, ValueError):  # a loop of links, or a link out of the folder
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a link to the outside
         return False
     return target.is_file() and not any(part.startswith(".") for part in parts)
 
 
 @cache
 def _parser_errors() -> tuple[type[Exception], ...]:
-    """What the parsers of the formats raise on damaged files; most of it is undocumented."""
+    """Return the exceptions that parsers raise for damaged files; most are undocumented."""
     from docx.exceptions import PythonDocxError
     from docx.opc.exceptions import OpcError
     from openpyxl.utils.exceptions import InvalidFileException
@@ -314,16 +322,16 @@ def _parser_errors() -> tuple[type[Exception], ...]:
         etree.LxmlError,
         csv.Error,
         struct.error,
-        ArithmeticError,  # with OverflowError
+        ArithmeticError,  # includes OverflowError
         AssertionError,
         AttributeError,
         EOFError,
-        LookupError,  # with KeyError and IndexError
+        LookupError,  # includes KeyError and IndexError
         OSError,
-        RuntimeError,  # with RecursionError and NotImplementedError
-        SyntaxError,  # with ElementTree.ParseError
+        RuntimeError,  # includes RecursionError and NotImplementedError
+        SyntaxError,  # includes ElementTree.ParseError
         TypeError,
-        ValueError,  # with UnicodeError
+        ValueError,  # includes UnicodeError
     )
 
 
@@ -333,29 +341,36 @@ def _read_by_suffix(suffix: str, data: bytes, *, whole: bool) -> FileDraft:
             return read_html(data, all_text=True)
         return _READERS_BY_SUFFIX[suffix](data)
     except _parser_errors() as error:
-        if "Excessive depth" in str(error):  # as libxml2 calls it
+        if "Excessive depth" in str(error):  # message of libxml2
             raise too_deep_error() from error
         raise _damaged_file_error(suffix) from error
 
 
 def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[DocumentSection, ...]]:
-    """Joins pieces to a text. Pieces under one heading make one section; so does a bare heading."""
-    kept = [piece._replace(text=body) for piece in blocks if (body := clean_lines(piece.text))]
+    """Join blocks to a text and its sections.
+
+    Consecutive blocks under one heading form a section; so does a heading without text.
+    """
+    cleaned = [block._replace(text=body) for block in blocks if (body := clean_lines(block.text))]
     sections: list[DocumentSection] = []
-    at = 0
-    last: tuple[str, int | None] | None = None
-    for piece, after in zip(kept, [*kept, None][1:], strict=True):
-        start, at = at, at + len(piece.text) + 1
-        path = piece.heading_path[:-1] if piece.is_heading else piece.heading_path
-        place = (" > ".join(path[1:] if path[:1] == (title,) else path), piece.page)
-        if piece.is_heading and after and not (after.is_heading and len(after.heading_path) <= len(piece.heading_path)):
-            last = None
+    offset = 0
+    previous: tuple[str, int | None] | None = None
+    for block, next_block in zip(cleaned, [*cleaned, None][1:], strict=True):
+        start, offset = offset, offset + len(block.text) + 1
+        path = block.heading_path[:-1] if block.is_heading else block.heading_path
+        location = (" > ".join(path[1:] if path[:1] == (title,) else path), block.page)
+        if (
+            block.is_heading
+            and next_block
+            and not (next_block.is_heading and len(next_block.heading_path) <= len(block.heading_path))
+        ):
+            previous = None
             continue
-        if place == last and not piece.is_heading:
+        if location == previous and not block.is_heading:
             start = sections.pop().start
-        sections.append(DocumentSection(heading=place[0], start=start, end=at - 1, page=piece.page))
-        last = None if piece.is_heading else place
-    return "\n".join(piece.text for piece in kept), tuple(sections)
+        sections.append(DocumentSection(heading=location[0], start=start, end=offset - 1, page=block.page))
+        previous = None if block.is_heading else location
+    return "\n".join(block.text for block in cleaned), tuple(sections)
 
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")

@@ -1,4 +1,4 @@
-"""Limits of every DuckDB engine that is begun here: memory, room for spilling, threads, nothing fetched."""
+"""Settings of every DuckDB engine: limits on memory, spilling and threads, and no downloads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ ENGINE_CONFIG: dict[str, Any] = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
-    "python_enable_replacements": False,  # a variable of this process is no table
+    "python_enable_replacements": False,  # Python variables are not tables
     "python_scan_all_frames": False,
 }

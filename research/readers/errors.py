@@ -7,8 +7,7 @@ from research.readers.pool import ParserError
 
 
 def to_service_error(error: ParserError, content_name: str) -> ServiceError:
-    """Return the failure for fetched content that could not be parsed; `what` names it, such as
-    "the page"."""
+    """Convert a parser error into a failure of fetched content, named as in "the page"."""
     if error.fault == "busy":
         return ServiceError("timeout", f"too much is being read at once; {content_name} was not", is_retryable=True)
     if error.fault == "start":

@@ -1,8 +1,8 @@
-"""One reader per file format: bytes -> `Draft`, the pieces of text a file is made of.
+"""Readers of file formats: from bytes to a `FileDraft`, the text blocks of a file.
 
-Knows the third-party parsers and their limits; each is loaded with the first file of its format. Knows nothing of file names, offsets or records, and
-does not know: text in pictures (it says which pages are some), footnotes and running heads of Word files, number formats
-of spreadsheets (25 % is stored as 0.25), or what a cell's formula would give if it was never saved.
+Third-party parsers are loaded with the first file of their format. Not supported: text in images
+(image pages are reported), footnotes and running heads of Word files, number formats of
+spreadsheets (25 % is stored as 0.25), and formulas whose values were never saved.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 MAX_PAGES = 2_000
 MAX_CHARACTERS = 5_000_000
 MAX_ROWS = 100_000
-MAX_UNPACKED_BYTES = 200 * 1024 * 1024  # bytes a zip container may claim to hold
-MAX_CELLS = 10_000_000  # cells a spreadsheet may span, blank ones included
+MAX_UNPACKED_BYTES = 200 * 1024 * 1024  # declared by a zip container
+MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
 MAX_MEGAPIXELS = 100
-MAX_DEPTH = 256  # elements in each other, of which libxml2 reads no more
+MAX_DEPTH = 256  # libxml2's limit on nested elements
 ROWS_PER_SECTION = 50
-PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")  # as Pillow calls them
+PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")  # names in Pillow
 
 FileProblem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
-# The limit that a file is over: of its size, its text, the pages of a PDF, the rows of a table, the
-# cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested, the
-# megapixels of a picture, the attributes of an element, the elements of a page, the time and the memory that reading it takes;
-# or that of the machine: files that are read at once, processes that can be started.
+# The limit that a file exceeds: its size, characters of text, pages of a PDF, rows of a table,
+# cells of a sheet, unpacked size, drawing of one PDF page, depth of nesting, pixels of an image,
+# attributes of an element, elements of a page, time or memory of the parser; or a limit of the
+# machine: files read at once (busy), processes that can be started (start).
 FileLimit = Literal[
     "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
     "attributes", "elements", "time", "memory", "busy", "start",
@@ -50,14 +50,17 @@ FileLimit = Literal[
 
 _INVISIBLE_CHARS = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
-# pypdf tells its logger about every flaw it repairs; trafilatura about every page without text.
+# pypdf logs every flaw it repairs, trafilatura every page without text.
 for _name in ("pypdf", "trafilatura"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
 
 class UnreadableFileError(Exception):
-    """A file that gives no text. `detail`, also the message, is one line for its owner; `limit` is
-    the limit that it is over, if that is why; `pages` are pictures."""
+    """A file has no readable text.
+
+    `detail`, also the message, is one line for the file's owner; `limit` is the exceeded limit, if
+    any; `pages` are the pages that are images.
+    """
 
     def __init__(self, problem: FileProblem, detail: str, limit: FileLimit = "", pages: Sequence[int] = ()) -> None:
         self.problem: FileProblem = problem
@@ -68,29 +71,29 @@ class UnreadableFileError(Exception):
 
 
 def too_long_error() -> UnreadableFileError:
-    """That a file has more text than is taken in."""
+    """Return the error for a file with too much text."""
     detail = f"The file holds more than {MAX_CHARACTERS:,} characters of text; split it."
     return UnreadableFileError("too large", detail, "characters")
 
 
 def binary_file_error() -> UnreadableFileError:
-    """That a file is no text, whatever its name says."""
+    """Return the error for a binary file with a text suffix."""
     return UnreadableFileError("unreadable", "This is a binary file, not text.")
 
 
 def too_deep_error() -> UnreadableFileError:
-    """That the elements of a page or a document lie too deep in each other."""
+    """Return the error for elements that are nested too deep."""
     detail = f"It is nested more than {MAX_DEPTH} levels deep; save it as PDF or plain text."
     return UnreadableFileError("unreadable", detail, "depth")
 
 
 def page_limit_error(error: PageLimitError) -> UnreadableFileError:
-    """Return the error that a page has more attributes or elements than any real page needs."""
+    """Return the error for a page with more attributes or elements than any real page needs."""
     return UnreadableFileError("unreadable", f"{error}; save it as PDF or plain text.", error.limit)
 
 
 class TextBlock(NamedTuple):
-    """A stretch of text under a path of headings. `shown` marks a heading line itself."""
+    """A piece of text under a path of headings; `is_heading` marks a heading line itself."""
 
     text: str
     heading_path: tuple[str, ...] = ()
@@ -100,14 +103,14 @@ class TextBlock(NamedTuple):
 
 @dataclass
 class FileDraft:
-    """What a reader makes of a file: pieces in order and whatever the file says about itself."""
+    """Result of a reader: text blocks in order, and the file's statements about itself."""
 
     blocks: list[TextBlock] = field(default_factory=list)
     title: str = ""
     url: str = ""
     published: date | None = None
     language: Language | None = None
-    picture_pages: dict[int, str] = field(default_factory=dict)  # pages that are pictures -> chapter
+    picture_pages: dict[int, str] = field(default_factory=dict)  # image pages -> chapter
     open_headings: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -115,7 +118,7 @@ class FileDraft:
         return tuple(text for _, text in self.open_headings)
 
     def add_heading(self, level: int, text: str) -> None:
-        """Opens a section: a heading closes all headings of its level and below."""
+        """Add a heading, which closes all open headings of its level and below."""
         if text := one_line(text):
             self.open_headings = [*(item for item in self.open_headings if item[0] < level), (level, text)]
             self.blocks.append(TextBlock(text, self.heading_path, is_heading=True))
@@ -129,13 +132,13 @@ class FileDraft:
 
 
 def remove_invisible(text: str) -> str:
-    """Text without what cannot be seen: controls, bidi overrides, zero-width marks."""
+    """Remove invisible characters: controls, bidi overrides, zero-width marks."""
     text = re.sub("\r\n?|[\v\f\x85\u2028\u2029]", "\n", text).replace("\u00a0", " ")
     return re.sub(_INVISIBLE_CHARS, "", text)
 
 
 def clean_lines(text: str) -> str:
-    """Visible text without trailing spaces, blank lines and blanks inside decimals."""
+    """Remove invisible characters, trailing spaces, blank lines and spaces inside decimals."""
     lines = (line.rstrip() for line in join_decimals(remove_invisible(text)).split("\n"))
     return "\n".join(line for line in lines if line)
 
@@ -145,13 +148,17 @@ def one_line(text: str, max_characters: int = 200) -> str:
 
 
 def title_line(text: str) -> str:
-    """The first line if it is short enough to be a title."""
+    """Return the first line if it is short enough to be a title, or ""."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= 80 else ""
 
 
 def decode_text(data: bytes) -> str:
-    """UTF-8, UTF-16 with its mark, or GB18030; anything else is refused rather than guessed."""
+    """Decode UTF-8, UTF-16 with a byte order mark, or GB18030; refuse anything else.
+
+    Raises:
+        UnreadableFileError: the encoding is unknown, or the file is binary.
+    """
     mark = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     for encoding in ("utf-8-sig", "utf-16" if mark else "gb18030"):
         try:
@@ -165,13 +172,17 @@ def decode_text(data: bytes) -> str:
 
 
 def is_plausible_gb18030(data: bytes) -> bool:
-    """Whether GB18030 is plausible: it also decodes French in Latin-1, to rare characters."""
+    """Return True if most pairs are common characters; French in Latin-1 decodes to rare ones."""
     pairs = re.findall(rb"[\x81-\xfe][\x30-\xfe]", data)
     return bool(2 * sum(pair[1] >= 0x80 for pair in pairs) > len(pairs))
 
 
 def reject_binary(text: str) -> str:
-    """The text unless it is a binary file in disguise."""
+    """Return the text unless it contains too many control characters.
+
+    Raises:
+        UnreadableFileError: it looks like a binary file.
+    """
     controls = len(re.findall(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]", text))
     if "\0" in text or (controls > 3 and controls * 50 > len(text)):
         raise binary_file_error()
@@ -182,17 +193,17 @@ def reject_binary(text: str) -> str:
 
 
 def _label_cells(names: Sequence[str], row: Sequence[str]) -> str:
-    """A row as one line, `Header: cell; Header: cell`, blank cells left out."""
+    """Format a row as `Header: cell; Header: cell`, leaving out blank cells."""
     cells = []
-    for at, cell in enumerate(row):
+    for index, cell in enumerate(row):
         if cell and (text := one_line(cell, MAX_CHARACTERS)):
-            name = names[at] if at < len(names) else ""
+            name = names[index] if index < len(names) else ""
             cells.append(f"{name}: {text}" if name else text)
     return "; ".join(cells)
 
 
 def table_lines(rows: Sequence[Sequence[str]], has_header: bool) -> list[str]:
-    """A table as lines. Without a marked header two columns are read as names and values."""
+    """Format a table as lines; without a header, two columns are read as names and values."""
     rows = [row for row in rows if any(map(str.strip, row))]
     if len(rows) > 1 and (has_header or max(map(len, rows)) > 2):
         names = [one_line(name) for name in rows[0]]
@@ -217,15 +228,15 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
         if len(lines) > MAX_ROWS:
             detail = f"The table has more than {MAX_ROWS:,} rows; split it."
             raise UnreadableFileError("too large", detail, "rows")
-    for at in range(0, len(lines), ROWS_PER_SECTION):
-        part = lines[at : at + ROWS_PER_SECTION]
-        draft.blocks.append(TextBlock("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
+    for start in range(0, len(lines), ROWS_PER_SECTION):
+        part = lines[start : start + ROWS_PER_SECTION]
+        draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
     if not lines:
         draft.blocks.append(TextBlock(_label_cells((), header), path))
 
 
 def read_csv(data: bytes, fallback: str = ",") -> FileDraft:
-    """Comma-separated values, or whatever separates them; the first row names the columns."""
+    """Read separated values; the separator is detected, the first row names the columns."""
     text = decode_text(data)
     try:
         separator = csv.Sniffer().sniff(text[:8_192], delimiters=",;\t|").delimiter
@@ -251,7 +262,7 @@ def _format_cell(value: object) -> str:
 
 
 def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
-    # A size that the file claims is not to be trusted: it decides how many blanks are made up.
+    # The declared size is not trusted: it would decide how many blank cells are generated.
     sheet.reset_dimensions()
     cells = 0
     for row in sheet.iter_rows(values_only=True):
@@ -263,7 +274,7 @@ def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
 
 
 def read_xlsx(data: bytes) -> FileDraft:
-    """A workbook: stored values, no formulas; a sheet's first filled row names its columns."""
+    """Read the stored values of a workbook; each sheet's first filled row names its columns."""
     import openpyxl
 
     check_container(data, "workbook")
@@ -278,7 +289,11 @@ def read_xlsx(data: bytes) -> FileDraft:
 
 
 def check_container(data: bytes, content_name: str) -> None:
-    """Refuses, before anything is unpacked, what is locked, old or a zip bomb."""
+    """Refuse encrypted, old and oversized containers before anything is unpacked.
+
+    Raises:
+        UnreadableFileError: the container is refused.
+    """
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         if "EncryptedPackage".encode("utf-16-le") in data:
             raise UnreadableFileError("encrypted", f"The {content_name} is protected with a password; save it without.")
@@ -287,14 +302,16 @@ def check_container(data: bytes, content_name: str) -> None:
         check_package(io.BytesIO(data), MAX_UNPACKED_BYTES)
     except PackageError as error:
         if error.problem == "encrypted":
-            locked = f"The {content_name} is protected with a password; save it without."
-            raise UnreadableFileError("encrypted", locked) from None
+            detail = f"The {content_name} is protected with a password; save it without."
+            raise UnreadableFileError("encrypted", detail) from None
         if error.problem == "doctype":
-            declared = f"The {content_name} declares a document type, which no office program writes; save it anew."
-            raise UnreadableFileError("unreadable", declared) from None
+            doctype_detail = (
+                f"The {content_name} declares a document type, which no office program writes; save it anew."
+            )
+            raise UnreadableFileError("unreadable", doctype_detail) from None
         limit = MAX_UNPACKED_BYTES // 1024**2
-        many = f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows."
-        raise UnreadableFileError("too large", many, "unpacked") from None
+        size_detail = f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows."
+        raise UnreadableFileError("too large", size_detail, "unpacked") from None
 
 
 # Word
@@ -319,7 +336,7 @@ _BREAK_CHARS = {
 
 
 def _word_text(element: Any) -> str:
-    """The visible text below an element, insertions, links and text boxes included."""
+    """Return the visible text below an element, with insertions, links and text boxes."""
     out: list[str] = []
     walker = etree.iterwalk(element, events=("start",))
     for _, node in walker:
@@ -339,15 +356,17 @@ def _outline_level(element: Any) -> int | None:
 
 
 def _style_level(style: Any) -> int | None:
-    """0 for the title, 1 to 9 for a heading, None for text; a style may inherit its level."""
+    """Return the heading level of a style, perhaps inherited: 0 for the title, 1 to 9, None for
+    text.
+    """
     for _ in range(10):
         if style is None:
             break
         name = (style.name or "").strip().casefold()
         if name in ("title", "标题"):
             return 0
-        if found := re.match(r"(?:heading|标题)\s*(\d?)", name):
-            return int(found[1] or 1)
+        if match := re.match(r"(?:heading|标题)\s*(\d?)", name):
+            return int(match[1] or 1)
         if level := _outline_level(style.element):
             return level if level <= 9 else None
         style = getattr(style, "base_style", None)
@@ -377,7 +396,7 @@ def _word_table(table: Any) -> list[str]:
 
 
 def _word_blocks(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables in the order of the document, those in content controls included."""
+    """Yield paragraphs and tables in document order, including those in content controls."""
     for child in body.iterchildren(
         f"{_WORD_NAMESPACE}p", f"{_WORD_NAMESPACE}tbl", f"{_WORD_NAMESPACE}sdt", f"{_WORD_NAMESPACE}sdtContent"
     ):
@@ -388,7 +407,7 @@ def _word_blocks(body: Any) -> Iterator[Any]:
 
 
 def read_docx(data: bytes) -> FileDraft:
-    """A Word file: paragraphs and tables in order, headings by style or outline level."""
+    """Read the paragraphs and tables of a Word file, with headings by style or outline level."""
     import docx
 
     check_container(data, "document")
@@ -420,7 +439,7 @@ _GENERATED_TITLE_PATTERN = re.compile(
 
 
 def usable_title(title: object) -> str:
-    """A title from a file's properties, unless a program put it there."""
+    """Return the title in a file's properties unless it was generated by a program."""
     text = one_line(title) if isinstance(title, str) else ""
     return "" if len(text) < 2 or _GENERATED_TITLE_PATTERN.match(text) else text
 
@@ -429,7 +448,7 @@ def usable_title(title: object) -> str:
 
 
 def _damaged_metadata_errors() -> tuple[type[Exception], ...]:
-    """What pypdf raises where what a PDF says about itself is damaged."""
+    """Return the exceptions that pypdf raises for damaged metadata."""
     from pypdf.errors import PyPdfError
 
     return PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError
@@ -438,15 +457,15 @@ def _damaged_metadata_errors() -> tuple[type[Exception], ...]:
 def _metadata_title(reader: pypdf.PdfReader) -> str:
     try:
         return usable_title(reader.metadata.title if reader.metadata else "")
-    except _damaged_metadata_errors():  # a title is no reason to refuse the text
+    except _damaged_metadata_errors():  # a damaged title must not prevent reading the text
         return ""
 
 
 def _page_chapters(reader: pypdf.PdfReader) -> dict[int, str]:
-    """Page -> top-level entry of the outline; pages that share chapters have none."""
+    """Map page indexes to top-level outline entries; "" for pages with several."""
     try:
         return _read_outline(reader)
-    except _damaged_metadata_errors():  # nor is an outline that points nowhere
+    except _damaged_metadata_errors():  # nor must a damaged outline
         return {}
 
 
@@ -467,7 +486,7 @@ def _read_outline(reader: pypdf.PdfReader) -> dict[int, str]:
 
 
 def _page_text(page: pypdf.PageObject, number: int) -> str:
-    """The text of a page, whose drawing may unpack to far more than the file has bytes."""
+    """Extract the text of a page, whose drawing may unpack to far more than the file's size."""
     from pypdf.errors import LimitReachedError
 
     try:
@@ -478,18 +497,18 @@ def _page_text(page: pypdf.PageObject, number: int) -> str:
 
 
 def read_pdf(data: bytes) -> FileDraft:
-    """A PDF: one piece per page, lines joined that the layout broke inside a sentence."""
+    """Read a PDF, one block per page, rejoining lines broken within sentences."""
     import pypdf
     from pypdf.errors import DependencyError
 
-    locked = UnreadableFileError("encrypted", "The PDF is protected with a password; save it without.")
+    password_error = UnreadableFileError("encrypted", "The PDF is protected with a password; save it without.")
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise locked
+            raise password_error
         total = len(reader.pages)
-    except DependencyError as error:  # a cipher that is not installed
-        raise locked from error
+    except DependencyError as error:  # the cipher is not installed
+        raise password_error from error
     if total > MAX_PAGES:
         detail = f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read. Split it."
         raise UnreadableFileError("too large", detail, "pages")
@@ -505,18 +524,18 @@ def read_pdf(data: bytes) -> FileDraft:
         draft.blocks.append(TextBlock(text, (chapter,) if chapter else (), page=number))
         if not text and _has_picture(page):
             draft.picture_pages[number] = chapter or ""
-    whole = next((piece.text for piece in draft.blocks if piece.text), "")
-    if not whole and not draft.picture_pages:  # letters that are drawn as lines, perhaps
+    first_text = next((block.text for block in draft.blocks if block.text), "")
+    if not first_text and not draft.picture_pages:  # perhaps letters drawn as lines
         draft.picture_pages = {number: chapters.get(number - 1) or "" for number in range(1, total + 1)}
-    draft.title = draft.title or title_line(whole)
+    draft.title = draft.title or title_line(first_text)
     return draft
 
 
 def _has_picture(page: pypdf.PageObject) -> bool:
-    """Whether a page without text shows a picture."""
+    """Return True if a page shows an image."""
     try:
         return bool(page.images.keys())
-    except _damaged_metadata_errors():  # what is damaged is told when it is read
+    except _damaged_metadata_errors():  # damage is reported when the image is read
         return True
 
 
@@ -524,20 +543,20 @@ def _has_picture(page: pypdf.PageObject) -> bool:
 
 
 def read_picture(data: bytes) -> FileDraft:
-    """A picture, or several in one file, as pages without text. None of them is unpacked."""
+    """Read an image file as pages without text, one per frame; nothing is decoded."""
     from PIL import Image
 
-    huge = f"The picture has more than {MAX_MEGAPIXELS} megapixels; make it smaller."
+    size_detail = f"The picture has more than {MAX_MEGAPIXELS} megapixels; make it smaller."
     count = 0
     try:
         with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as file, suppress(EOFError):
             while count <= MAX_PAGES:
                 file.seek(count)
                 if file.width * file.height > MAX_MEGAPIXELS * 1_000_000:
-                    raise UnreadableFileError("too large", huge, "pixels")
+                    raise UnreadableFileError("too large", size_detail, "pixels")
                 count += 1
     except Image.DecompressionBombError as error:
-        raise UnreadableFileError("too large", huge, "pixels") from error
+        raise UnreadableFileError("too large", size_detail, "pixels") from error
     if count > MAX_PAGES:
         detail = f"The file has more than {MAX_PAGES:,} pictures. Split it."
         raise UnreadableFileError("too large", detail, "pages")

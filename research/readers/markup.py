@@ -1,7 +1,6 @@
-"""Reads what is written for people: plain text, Markdown and web pages.
+"""Readers of plain text, Markdown and web pages, which return drafts with headings.
 
-Bytes or text in, a draft of pieces with their headings out. No network: nothing that a page refers to
-is fetched. Knows nothing of the library that the drafts go into.
+No network access: references in a page are not followed.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ from research.readers.webpages import (
 
 
 def web_address(text: str) -> str:
-    """The text if it is an http(s) address with a host, else nothing."""
+    """Return the text if it is an http(s) address with a host, or ""."""
     text = text.strip()
     try:
         parts = urlsplit(text)
         host = parts.hostname
     except ValueError:
         return ""
-    good = parts.scheme in ("http", "https") and host and not re.search(r"\s", text)
-    return text if good and len(text) <= 2_000 else ""
+    is_valid = parts.scheme in ("http", "https") and host and not re.search(r"\s", text)
+    return text if is_valid and len(text) <= 2_000 else ""
 
 
 # Plain text
@@ -62,14 +61,16 @@ _TEXT_HEADING_PATTERN = re.compile(
 
 
 def _text_heading_level(line: str) -> int | None:
-    found = _TEXT_HEADING_PATTERN.match(line)
-    if not found or len(line) > 40 or line[-1] in "。！？；，,.;!?:：":
+    match = _TEXT_HEADING_PATTERN.match(line)
+    if not match or len(line) > 40 or line[-1] in "。！？；，,.;!?:：":
         return None
-    return 1 if found["part"] else 2
+    return 1 if match["part"] else 2
 
 
 def read_plain_text(data: bytes) -> FileDraft:
-    """Plain text. Headings are short numbered lines that stand between blank lines."""
+    """Read plain text; headings are short numbered lines at the start of a block after a blank
+    line.
+    """
     text = remove_invisible(decode_text(data)).strip()
     draft = FileDraft(title=title_line(text))
     for block in re.split(r"\n(?:[ \t\u3000]*\n)+", text):
@@ -86,35 +87,35 @@ def read_plain_text(data: bytes) -> FileDraft:
 # Markdown
 
 _FULL_WIDTH = f"[{HAN_RANGES}\u3000-\u303f\uff00-\uffef]"
-_SOFT_BREAK = "\x1f"  # cannot occur otherwise: the text was cleaned and no entity makes it
+_SOFT_BREAK = "\x1f"  # cannot occur in the text: it was cleaned, and no entity yields it
 
 
-_MAX_NESTING = 100  # blocks in each other; what lies deeper is left out without a word
+_MAX_NESTING = 100  # nested blocks; the parser silently drops deeper ones
 _MARKDOWN_PARSER = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"])
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Plain `key: value` lines between two lines of dashes, and what comes after them."""
-    found = re.match(r"\s*---[ \t]*\n((?:.*\n){0,100}?)(?:---|\.\.\.)[ \t]*(?:\n|$)", text)
-    pairs = re.findall(r"(?m)^([A-Za-z_]+)[ \t]*:[ \t]*(.*)$", found[1]) if found else []
-    if not found or not pairs:
+    """Return the `key: value` lines between two lines of dashes, and the text after them."""
+    match = re.match(r"\s*---[ \t]*\n((?:.*\n){0,100}?)(?:---|\.\.\.)[ \t]*(?:\n|$)", text)
+    pairs = re.findall(r"(?m)^([A-Za-z_]+)[ \t]*:[ \t]*(.*)$", match[1]) if match else []
+    if not match or not pairs:
         return {}, text
     values = {key.lower(): value.strip() for key, value in pairs}
     quoted = re.compile(r"""(["'])(.*)\1""")
-    return {key: match[2] if (match := quoted.fullmatch(value)) else value for key, value in values.items()}, text[
-        found.end() :
-    ]
+    return {
+        key: quoted_match[2] if (quoted_match := quoted.fullmatch(value)) else value for key, value in values.items()
+    }, text[match.end() :]
 
 
 def _inline_text(token: Token) -> str:
-    """The words of a line: links keep their text, pictures their description, tags go."""
+    """Return the text of a line: links keep their text, images their description; tags go."""
     out: list[str] = []
     hidden = False
     for child in token.children or []:
         if child.type == "html_inline":
             tag = child.content.lower()
-            if part := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
-                hidden = tag[1] != "/" and part[1] not in ("ruby", "rb")
+            if tag_match := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
+                hidden = tag[1] != "/" and tag_match[1] not in ("ruby", "rb")
             out.append("\n" if tag.startswith("<br") and not hidden else "")
         elif child.type in ("softbreak", "hardbreak"):
             out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
@@ -126,27 +127,27 @@ def _inline_text(token: Token) -> str:
 
 
 def read_markdown(data: bytes) -> FileDraft:
-    """Markdown (CommonMark and tables), with plain front matter."""
-    facts, text = _front_matter(remove_invisible(decode_text(data)))
+    """Read Markdown (CommonMark and tables) with plain front matter."""
+    metadata, text = _front_matter(remove_invisible(decode_text(data)))
     draft = FileDraft(
-        title=facts.get("title", ""),
-        url=facts.get("url") or facts.get("source", ""),
-        published=parse_publication_day(facts.get("date") or facts.get("published") or facts.get("as_of"), 1),
+        title=metadata.get("title", ""),
+        url=metadata.get("url") or metadata.get("source", ""),
+        published=parse_publication_day(metadata.get("date") or metadata.get("published") or metadata.get("as_of"), 1),
     )
-    stated = facts.get("language", "").lower()[:2]
-    draft.language = "zh" if stated == "zh" else "en" if stated == "en" else None
+    language = metadata.get("language", "").lower()[:2]
+    draft.language = "zh" if language == "zh" else "en" if language == "en" else None
     _add_markdown(draft, text)
     return draft
 
 
 def _add_markdown(draft: FileDraft, markdown: str) -> None:
     rows: list[list[str]] = []
-    opened = ""  # the tag that the next inline token fills
+    open_tag = ""  # the tag that the next inline token fills
     for token in _MARKDOWN_PARSER.parse(markdown):
         if token.type in ("blockquote_open", "list_item_open") and token.level >= _MAX_NESTING - 1:
             raise too_deep_error()
         if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
-            opened = token.tag
+            open_tag = token.tag
         elif token.type == "tr_open":
             rows.append([])
         elif token.type == "table_close":
@@ -156,12 +157,12 @@ def _add_markdown(draft: FileDraft, markdown: str) -> None:
             draft.add_text(token.content)
         elif token.type == "html_block":
             draft.add_text(_flatten_text(_parse_page(f"<div>{token.content}</div>")))
-        elif token.type == "inline" and opened in ("th", "td"):
+        elif token.type == "inline" and open_tag in ("th", "td"):
             rows[-1].append(_inline_text(token))
-        elif token.type == "inline" and opened != "p":
+        elif token.type == "inline" and open_tag != "p":
             text = one_line(_inline_text(token))
-            draft.add_heading(int(opened[1]), text)
-            if opened == "h1":
+            draft.add_heading(int(open_tag[1]), text)
+            if open_tag == "h1":
                 draft.title = draft.title or text
         elif token.type == "inline":
             draft.add_text(_inline_text(token))
@@ -191,18 +192,22 @@ def _flatten_text(root: Any) -> str:
 
 
 def _page_metadata(root: Any) -> FileDraft:
-    """What a page states about itself: title, address and date of publication."""
-    shared = [e.get("content") or "" for e in root.iter("meta") if e.get("property") == "og:url"]
-    links = (e.get("href") or "" for e in root.iter("link") if "canonical" in (e.get("rel") or "").lower().split())
+    """Return a draft with the title, address and publication date stated by a page."""
+    shared_urls = [element.get("content") or "" for element in root.iter("meta") if element.get("property") == "og:url"]
+    links = (
+        element.get("href") or ""
+        for element in root.iter("link")
+        if "canonical" in (element.get("rel") or "").lower().split()
+    )
     return FileDraft(
         title=one_line(page_title(root)),
-        url=next(filter(None, map(web_address, (*links, *shared))), ""),
+        url=next(filter(None, map(web_address, (*links, *shared_urls))), ""),
         published=next(publication_days(root, 1), None),
     )
 
 
 def _add_main_text(draft: FileDraft, element: Any) -> None:
-    """The main text as trafilatura returns it: a tree of heads, paragraphs, lists and tables."""
+    """Add trafilatura's main text, a tree of heads, paragraphs, lists and tables, to a draft."""
     draft.add_text(element.text or "")
     for child in element:
         if child.tag == "head":
@@ -210,9 +215,9 @@ def _add_main_text(draft: FileDraft, element: Any) -> None:
             draft.add_heading(int(level) if level.isdigit() else 2, _flatten_text(child))
         elif child.tag == "table":
             rows = [child_row.findall("cell") for child_row in child.iter("row")]
-            header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
+            has_header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
             cells = [[_flatten_text(cell) for cell in row] for row in rows]
-            draft.add_text("\n".join(table_lines(cells, has_header=header)))
+            draft.add_text("\n".join(table_lines(cells, has_header=has_header)))
         elif child.find(".//head") is not None or child.find(".//table") is not None:
             _add_main_text(draft, child)
         else:
@@ -229,7 +234,9 @@ def _extract_main_text(draft: FileDraft, root: Any) -> None:
 
 
 def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
-    """A web page: its main text if that can be told apart, else all its text, as with `whole`."""
+    """Read a web page: its main text, or all its text if `all_text` is set or no main text is
+    found.
+    """
     text = remove_invisible(_decode_page(data))
     try:
         root = _parse_page(text)
@@ -246,7 +253,7 @@ def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
 
 
 def _remove_title_heading(draft: FileDraft) -> None:
-    """A page titled "Heading - Site" has its heading as title: no path needs to repeat it."""
+    """Drop the top heading from heading paths if the page title begins with it."""
     top = next((piece.heading_path[0] for piece in draft.blocks if piece.heading_path), "")
     if top and draft.title.startswith(top):
         draft.blocks = [

@@ -1,4 +1,4 @@
-"""Bounds on zip packages (docx, xlsx, xlsb, ods), checked before anything in them is unpacked."""
+"""Limits on zip packages (docx, xlsx, xlsb, ods), checked before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import zipfile
 from typing import IO, Literal
 
 MAX_ENTRIES = 20_000
-MAX_COMPRESSION_RATIO = 200  # highest compression ratio of a part; workbooks were measured to reach at most 40
-MIN_RATIO_CHECKED_BYTES = 16 * 1024**2  # bytes of a part, up to which any compression ratio is accepted
-DOCTYPE_SEARCH_BYTES = 64 * 1024  # bytes of a part that are searched for a document type
+MAX_COMPRESSION_RATIO = 200  # of one part; workbooks were measured to reach at most 40
+MIN_RATIO_CHECKED_BYTES = 16 * 1024**2  # smaller parts may have any compression ratio
+DOCTYPE_SEARCH_BYTES = 64 * 1024  # searched per part
 
 PackageProblem = Literal["encrypted", "entries", "unpacked", "doctype"]
 
 
 class PackageError(ValueError):
-    """Error for a package that must not be opened."""
+    """A package must not be opened."""
 
     def __init__(self, problem: PackageProblem) -> None:
         self.problem: PackageProblem = problem
@@ -22,11 +22,10 @@ class PackageError(ValueError):
 
 
 def check_package(file: IO[bytes], max_bytes: int) -> int:
-    """Refuse a package that is encrypted, or that is or unpacks to more than an ordinary file
-    would. Return its unpacked size in bytes, as declared in the package.
+    """Check a package, and return its declared unpacked size in bytes.
 
-    `most` is the largest unpacked size that is accepted, in bytes. Also refused are packages with
-    too many parts, a part with an extreme compression ratio, or XML with a document type.
+    Refused are encrypted packages, an unpacked size over `max_bytes`, too many parts, a part with
+    an extreme compression ratio, and XML with a document type.
 
     Raises:
         PackageError: the package is refused.
@@ -56,6 +55,8 @@ def check_package(file: IO[bytes], max_bytes: int) -> int:
 
 
 def has_doctype(text: bytes) -> bool:
-    """Return whether XML declares a document type, whose entities may expand without limit. Office
-    programs never write one."""
-    return b"<!DOCTYPE" in text.replace(b"\0", b"")  # UTF-16 as well
+    """Return True if XML declares a document type, whose entities may expand without limit.
+
+    Office programs never write one.
+    """
+    return b"<!DOCTYPE" in text.replace(b"\0", b"")  # also finds it in UTF-16

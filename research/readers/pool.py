@@ -1,12 +1,12 @@
-"""Child processes in which the parsers of files from outside run, a few of them reused by all callers.
+"""Pool of child processes that parse untrusted files.
 
-A parser in C or Rust that meets a hostile file may abort the process, take all of its memory or hold
-the interpreter's lock for minutes; no `except` helps. So files are parsed in children
-(`research.readers.worker`), each request with a limit on memory, processor time and disk. A child that
-breaks off costs the caller a `ParserError`, and is replaced. What comes back is JSON of bounded
-size, never a pickle.
+A parser in C or Rust that meets a hostile file may abort the process, take all memory or hold the
+interpreter's lock for minutes; no `except` helps. Files are therefore parsed in child processes
+(`research.readers.worker`), each request with limits on memory, processor time and disk. A child
+that fails raises a `ParserError` for the caller and is replaced. Results are JSON of bounded size,
+never a pickle.
 
-Linux enforces every limit. macOS knows none on memory, and Windows none but the time on the clock.
+Linux enforces every limit. macOS has no memory limit; Windows has only the wall-clock limit.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-MAX_WAITING_CALLERS = 256  # callers that may wait for a process of one pool
-MAX_RESULT_BYTES = 256 * 1024**2  # bytes of a result
-MAX_LINE_BYTES = 4_096  # bytes of a line before it
-MAX_WAIT_SECONDS = 120.0  # seconds that a caller waits for a process
-WALL_SECONDS_PER_PROCESSOR_SECOND = 6.0  # seconds on the clock for each second of processor time, on a busy machine
-EXIT_SECONDS = 5.0  # seconds that a process has to end
-START_SECONDS = 20.0  # seconds on the clock for a process to start
+MAX_WAITING_CALLERS = 256  # per pool
+MAX_RESULT_BYTES = 256 * 1024**2
+MAX_LINE_BYTES = 4_096  # of a protocol line before the result
+MAX_WAIT_SECONDS = 120.0  # that a caller waits for a process
+WALL_SECONDS_PER_PROCESSOR_SECOND = 6.0  # allows for a busy machine
+EXIT_SECONDS = 5.0  # for a process to end
+START_SECONDS = 20.0  # for a process to start, wall-clock time
 MB = 1024 * 1024
 _PROJECT_ROOT = str(Path(__file__).resolve().parents[2])
 # With -P, Python imports nothing from the server's working directory.
 _CHILD_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.readers.worker import main; main(int(sys.argv[2]), *sys.argv[3:])"
 
-# Libraries reserve memory for each thread that they might begin.
+# Libraries reserve memory for each thread that they may start.
 _THREAD_ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 ParserFault = Literal["time", "memory", "crash", "busy", "start"]
 
 
 class ParserError(Exception):
-    """Error for a file without a result.
+    """A file could not be parsed.
 
-    Parsing took more time or memory than is allowed, the parser crashed, all processes were busy
-    for too long, or no process can be started, which is no fault of the file.
+    The fault is too much time or memory, a crash of the parser, no free process in time ("busy"),
+    or no process that can be started ("start", no fault of the file).
     """
 
     def __init__(self, fault: ParserFault, detail: str = "") -> None:
@@ -57,7 +57,7 @@ class ParserError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """Limits of one request: `memory` in bytes, `seconds` of processor time, `disk` in bytes of a file."""
+    """Limits of one request; `disk_bytes` is the size of one file."""
 
     memory_bytes: int
     processor_seconds: float
@@ -65,7 +65,7 @@ class ResourceLimits:
 
 
 class ParserPool:
-    """Up to `size` processes, which load the modules `imports` as they start. Safe for several threads."""
+    """Up to `size` parser processes that load the modules `imports` at start. Thread-safe."""
 
     def __init__(self, size: int, *imports: str) -> None:
         self._imports = imports
@@ -87,17 +87,16 @@ class ParserPool:
         progress: Callable[[float], None] = lambda part: None,
         max_wait_seconds: float = MAX_WAIT_SECONDS,
     ) -> Any:
-        """Run a task ("module:function") in one of the processes and return its result. The
-        function is passed the `data` and the `arguments`, which must be JSON.
+        """Run a task ("module:function") in one of the processes and return its result.
 
-        `imports` are modules whose loading does not count against the limits. `patience` is the
-        time in seconds that the caller waits for a free process.
+        The function receives `data` and `arguments`, which must be JSON. Loading `imports` does not
+        count against the limits. `max_wait_seconds` is the wait for a free process.
 
         Raises:
             ParserError: there is no result.
         """
         with self._slot(max_wait_seconds), _temporary_folder() as scratch:
-            head = json.dumps(
+            header = json.dumps(
                 {
                     "task": task, "size": len(data), "imports": list(imports),
                     "arguments": dict(arguments or {}),
@@ -105,15 +104,15 @@ class ParserPool:
                     "disk": limits.disk_bytes, "scratch": scratch,
                 }
             )  # fmt: skip
-            request = head.encode() + b"\n"
-            clock = START_SECONDS + WALL_SECONDS_PER_PROCESSOR_SECOND * limits.processor_seconds
+            request = header.encode() + b"\n"
+            max_wall_seconds = START_SECONDS + WALL_SECONDS_PER_PROCESSOR_SECOND * limits.processor_seconds
             for _ in range(3):
-                child, used = self._take_child()
+                child, was_running = self._take_child()
                 try:
-                    result, fit = child.send_request(request, data, clock, progress)
+                    result, is_reusable = child.send_request(request, data, max_wall_seconds, progress)
                 except _ChildEndedError:
                     self._end_child(child)
-                    if used:  # it had ended because it was idle
+                    if was_running:  # it had ended after being idle
                         continue
                     if child.is_ready:
                         raise ParserError("crash", "it ended") from None
@@ -122,7 +121,7 @@ class ParserPool:
                     self._end_child(child)
                     self.start_spare()
                     raise
-                self._release_child(child, is_reusable=fit)
+                self._release_child(child, is_reusable=is_reusable)
                 return result
         raise ParserError("start")
 
@@ -134,7 +133,7 @@ class ParserPool:
                     self._idle.append(self._start_child())
 
     def close(self) -> None:
-        """End all processes for good; callers that are waiting for one get an error."""
+        """End all processes for good; waiting callers get an error."""
         with self._lock:
             self._closed = True
             children, self._idle = [*self._idle, *self._busy], []
@@ -148,11 +147,11 @@ class ParserPool:
                 raise ParserError("busy")
             self._waiting_count += 1
         try:
-            free = self._slots.acquire(timeout=max_wait_seconds)
+            is_acquired = self._slots.acquire(timeout=max_wait_seconds)
         finally:
             with self._lock:
                 self._waiting_count -= 1
-        if not free:
+        if not is_acquired:
             raise ParserError("busy")
         try:
             yield
@@ -198,16 +197,16 @@ class ParserPool:
         child.end()
 
 
-# For fetched pages and feeds, whose callers wait for seconds only.
+# For fetched pages and feeds, whose callers wait only seconds.
 FETCH_POOL = ParserPool(4, "research.sources.web.page_parser", "trafilatura")
 
 
 @contextmanager
 def _temporary_folder() -> Iterator[str]:
-    """Make a folder for the temporary files of one request, and remove it afterwards.
+    """Provide a temporary folder for one request.
 
     Raises:
-        ParserError: the folder cannot be made.
+        ParserError: the folder cannot be created.
     """
     try:
         folder = tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True)
@@ -218,17 +217,17 @@ def _temporary_folder() -> Iterator[str]:
 
 
 class _ChildEndedError(Exception):
-    """Error for a process that ended before it began a request."""
+    """A process ended before it began a request."""
 
 
 class _ChildProcess:
     """One parser process."""
 
     def __init__(self, imports: Sequence[str]) -> None:
-        from research.core.settings import child_environment  # children must not load this
+        from research.core.settings import child_environment  # children must not import this
 
-        self.is_ready = False  # it has reported that it is ready
-        # The child holds the reading end. Nothing is written; the pipe closes with this process.
+        self.is_ready = False  # set when the process reports it
+        # The child watches the reading end: the pipe closes when this process ends.
         lifeline, self._parent_pipe = os.pipe() if sys.platform != "win32" else (-1, -1)
         try:
             self._process = subprocess.Popen(
@@ -253,22 +252,19 @@ class _ChildProcess:
     def send_request(
         self, request: bytes, data: bytes, max_wall_seconds: float, progress: Callable[[float], None]
     ) -> tuple[Any, bool]:
-        """Send a request to the process. Return its result, and whether the process can take
-        another one.
-
-        `clock` is the time in seconds, on the clock, that the request may take.
+        """Send a request; return its result, and whether the process can be reused.
 
         Raises:
-            ParserError: there is no result.
-            _Gone: the process had already ended by itself.
+            ParserError: there is no result, or `max_wall_seconds` have passed.
+            _ChildEndedError: the process had already ended by itself.
         """
-        late = threading.Event()
+        timed_out = threading.Event()
 
-        def end() -> None:
-            late.set()
+        def kill_late() -> None:
+            timed_out.set()
             self._process.kill()
 
-        timer = threading.Timer(max_wall_seconds, end)
+        timer = threading.Timer(max_wall_seconds, kill_late)
         timer.daemon = True
         timer.start()
         try:
@@ -280,7 +276,7 @@ class _ChildProcess:
                 raise ParserError("crash", "no answer") from None
             if code == 0 or not self.is_ready:
                 raise _ChildEndedError from None
-            raise ParserError("time" if late.is_set() else _fault_from_exit_code(code), f"code {code}") from None
+            raise ParserError("time" if timed_out.is_set() else _fault_from_exit_code(code), f"code {code}") from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             self._process.kill()
             if not self.is_ready:
@@ -294,7 +290,7 @@ class _ChildProcess:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
-        with suppress(BrokenPipeError):  # then reading finds no answer either
+        with suppress(BrokenPipeError):  # reading then fails as well
             stdin.write(request)
             stdin.write(data)
             stdin.flush()
@@ -304,38 +300,38 @@ class _ChildProcess:
                 raise ValueError("line")
             if not line.endswith(b"\n"):
                 raise EOFError
-            told = json.loads(line)
-            if "ready" in told:
+            message = json.loads(line)
+            if "ready" in message:
                 self.is_ready = True
                 continue
-            if "progress" in told:
-                progress(min(1.0, max(0.0, float(told["progress"]))))
+            if "progress" in message:
+                progress(min(1.0, max(0.0, float(message["progress"]))))
                 continue
-            if "fault" in told:
-                raise ParserError("memory" if told["fault"] == "memory" else "crash", str(told.get("detail", "")))  # fmt: skip
-            size = int(told["size"])
+            if "fault" in message:
+                raise ParserError("memory" if message["fault"] == "memory" else "crash", str(message.get("detail", "")))  # fmt: skip
+            size = int(message["size"])
             if not 0 <= size <= MAX_RESULT_BYTES:
                 raise ValueError("size")
             result = stdout.read(size)
             if len(result) < size:
                 raise EOFError
-            return json.loads(result.decode("utf-8", "surrogatepass")), told["last"] is False
+            return json.loads(result.decode("utf-8", "surrogatepass")), message["last"] is False
 
     def end(self) -> None:
         """End the process and release its resources."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError, ValueError):  # data that the process did not read
+            with suppress(OSError, ValueError):  # unread data cannot be flushed
                 assert pipe
                 pipe.close()
-        line, self._parent_pipe = self._parent_pipe, -1
-        if line >= 0:
-            os.close(line)
+        parent_pipe, self._parent_pipe = self._parent_pipe, -1
+        if parent_pipe >= 0:
+            os.close(parent_pipe)
 
 
 def _fault_from_exit_code(code: int) -> ParserFault:
-    """Return the cause of a process's end, from its exit code: the negative number of a signal."""
+    """Return the cause of an exit from its code, the negative number of a signal."""
     if sys.platform != "win32":
         if code in (-signal.SIGPROF, -signal.SIGXCPU):
             return "time"
@@ -345,12 +341,11 @@ def _fault_from_exit_code(code: int) -> ParserFault:
 
 
 def max_request_memory_bytes() -> int:
-    """Return the most memory, in bytes, that one request may take: three quarters of the memory of
-    the machine or its container."""
-    known = [1 << 40]
+    """Return the memory limit of one request: three quarters of the machine or container."""
+    candidates = [1 << 40]
     with suppress(AttributeError, OSError, ValueError):
-        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        candidates.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for limit_file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):
-            known.append(int(Path(limit).read_text(encoding="ascii")))
-    return min(known) * 3 // 4
+            candidates.append(int(Path(limit_file).read_text(encoding="ascii")))
+    return min(candidates) * 3 // 4

@@ -1,7 +1,6 @@
-"""A web page: from its bytes to its tree, the text in that, and what it states about itself.
+"""Web pages: decoding, parsing, text extraction and metadata.
 
-The bytes are a stranger's: nothing in them is believed without need, and nothing that they refer to is
-fetched. Knows neither where a page comes from nor what becomes of it.
+Pages are untrusted: references in them are not followed.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from lxml import etree
 from research.core.text.publication_dates import MIN_YEAR, parse_publication_day
 from research.core.text.tokenizer import HAN_RANGES
 
-MAX_ATTRIBUTES = 200  # of an element; the time that parsers take grows with the square of them
+MAX_ATTRIBUTES = 200  # per element; parsing time grows with the square
 MAX_ELEMENTS = 500_000
-MAX_UNCHECKED_ELEMENTS = 30_000  # elements of a page whose main text is always looked for
-MIN_CHARS_PER_ELEMENT = 60  # characters for each element; a page of more elements than that is not looked through
+MAX_UNCHECKED_ELEMENTS = 30_000  # up to here, the main text is always extracted
+MIN_CHARS_PER_ELEMENT = 60  # larger pages with denser mark-up are not searched for main text
 _QUOTED_VALUE = r"""=\s*+(?:"[^"]*+"|'[^']*+')"""
-# Tags, and what may look like one and is none. Each character is passed once.
+# Tags, and content that may look like tags. Each character is scanned once.
 _MARKUP_PATTERN = re.compile(
     rf"""<!--.*?(?:-->|\Z)
     |<(script|style|textarea|title|iframe|noembed|noframes|xmp)\b[^>]*+>.*?(?:</\1|\Z)
@@ -38,7 +37,7 @@ PageLimit = Literal["attributes", "elements"]
 
 
 class PageLimitError(ValueError):
-    """A page with more `shape` than parsers get through in seconds."""
+    """A page has more attributes or elements than parsers can process within seconds."""
 
     def __init__(self, limit: PageLimit) -> None:
         self.limit: PageLimit = limit
@@ -50,58 +49,59 @@ class PageLimitError(ValueError):
 
 
 def check_page_limits(text: str) -> None:
-    """Refuses markup over which parsers spend minutes.
+    """Refuse mark-up that would take parsers minutes.
 
     Raises:
-        ShapeError: an element has too many attributes, or there are too many elements.
+        PageLimitError: an element has too many attributes, or there are too many elements.
     """
     elements = 0
-    for found in _MARKUP_PATTERN.finditer(text):
-        tag = found["tag"]
+    for match in _MARKUP_PATTERN.finditer(text):
+        tag = match["tag"]
         elements += tag is not None
         if tag and len(tag) > MAX_ATTRIBUTES:
-            bare = re.sub(_QUOTED_VALUE, "= ", tag)
-            if max(bare.count("="), len(re.split(r"[\s/]+", bare))) > MAX_ATTRIBUTES:
+            unquoted = re.sub(_QUOTED_VALUE, "= ", tag)
+            if max(unquoted.count("="), len(re.split(r"[\s/]+", unquoted))) > MAX_ATTRIBUTES:
                 raise PageLimitError("attributes")
         if elements > MAX_ELEMENTS:
             raise PageLimitError("elements")
 
 
 def is_dense(root: Any, character_count: int) -> bool:
-    """Return whether a page of `size` characters has so many elements that extracting its main text
-    would take minutes."""
+    """Return True if a page has too many elements to extract its main text within minutes."""
     return sum(1 for _ in root.iter()) > max(MAX_UNCHECKED_ELEMENTS, character_count // MIN_CHARS_PER_ELEMENT)
 
 
 def parse_html(text: str, *, require_complete: bool = False) -> Any:
-    """The tree of a page, or of a piece of one, without comments. What is nested too deep for the parser
-    is left out, unless it has to be `whole`.
+    """Parse a page or a fragment, without comments and ruby readings.
+
+    Content nested too deep for the parser is dropped, unless `require_complete` is set.
 
     Raises:
         lxml.etree.LxmlError: there is no element in it.
-        ValueError: it holds characters that no page can have.
-        RecursionError: it has to be whole, and is not.
-        ShapeError: parsing it would take very long.
+        ValueError: it contains characters that no page can have.
+        RecursionError: `require_complete` is set, and content would be dropped.
+        PageLimitError: parsing would take very long.
     """
     check_page_limits(text)
     parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
-    found = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
+    root = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
     if require_complete and any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise RecursionError("the page is nested too deep")
-    _remove_ruby_readings(found)
-    return found
+    _remove_ruby_readings(root)
+    return root
 
 
 def _remove_ruby_readings(root: Any) -> None:
-    """Take out the readings that stand above characters (<rt>) and their brackets (<rp>): they are no
-    part of the words. Source: https://html.spec.whatwg.org/multipage/text-level-semantics.html.
+    """Remove the readings above characters (<rt>) and their brackets (<rp>), which are not text.
+
+    Source: https://html.spec.whatwg.org/multipage/text-level-semantics.html.
     """
-    for base in [*root.iterfind(".//rt//rb")]:  # the end tag of <rt> may be left out before <rb>
+    for base in [*root.iterfind(".//rt//rb")]:  # </rt> may be omitted before <rb>
         reading = next(base.iterancestors("ruby"), base.getparent())
         reading.append(base)
     etree.strip_elements(root, "rt", "rp", "rtc", with_tail=False)
     outermost = root.xpath("descendant-or-self::ruby[not(ancestor::ruby)]")
-    for ruby in outermost:  # the source may have each part on a line of its own
+    for ruby in outermost:  # the parts may be on separate lines in the source
         for node in ruby.iter():
             node.text = _SPACE_BESIDE_WIDE_PATTERN.sub("", node.text or "")
             if node is not ruby:
@@ -115,12 +115,12 @@ _DECLARED_CHARSET_PATTERN = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?charset|\?xml\b[^>]{0,200}?encoding)\s*=\s*["']?\s*([\w.:-]+)""",
     re.I,
 )
-# Codecs for texts of the web; Python has others, which are no charsets or work for ever.
+# Charsets of the web; other Python codecs are no charsets or may be very slow.
 _KNOWN_CHARSET_PATTERN = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|gb\w+|x-gbk|big5\S*|euc-\w+|shift[_-]jis|sjis|iso-8859-\d+|latin-?1"
     r"|windows-\d+|cp\d+|koi8-\w|ascii|us-ascii|tis-620"
 )
-# What these names mean on the web.
+# Meaning of these names on the web.
 _CHARSET_ALIASES = {
     "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252",
     "latin-1": "cp1252", "latin1": "cp1252", "ascii": "cp1252", "us-ascii": "cp1252",
@@ -134,44 +134,42 @@ _BYTE_ORDER_MARKS = (
 
 
 def decode_page(data: bytes, charset: str = "") -> str:
-    """The text that some bytes are.
+    """Decode a page.
 
-    What they are beyond doubt comes first, then what they say of themselves, then what their
-    server says: many a server calls all it has Latin-1.
+    Byte order marks and valid UTF-8 come first, then the charset declared in the page, then that of
+    the response, because many servers declare Latin-1 for everything.
 
     Raises:
-        UnicodeError: they are no text.
+        UnicodeError: it is no text.
     """
-    found = _DECLARED_CHARSET_PATTERN.search(data[:4_096])
-    stated = [_find_codec(found[1].decode("ascii", "replace")) if found else "", _find_codec(charset)]
-    marks = [codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)]
-    guesses = ["gb18030"] if is_probably_gb2312(data) else []
-    for codec in filter(None, [*marks, "utf-8", *stated, *guesses]):
+    match = _DECLARED_CHARSET_PATTERN.search(data[:4_096])
+    declared_codecs = [_find_codec(match[1].decode("ascii", "replace")) if match else "", _find_codec(charset)]
+    mark_codecs = [codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    guessed_codecs = ["gb18030"] if is_probably_gb2312(data) else []
+    for codec in filter(None, [*mark_codecs, "utf-8", *declared_codecs, *guessed_codecs]):
         try:
             text = data.decode(codec)
         except (LookupError, UnicodeError):
             continue
         if "\0" not in text:
             return text
-    text = _decode_damaged(data, next(filter(None, stated), ""))
+    text = _decode_damaged(data, next(filter(None, declared_codecs), ""))
     if "\0" in text or len(_ODD_CHARS.findall(text)) > len(text) // 50:
         raise UnicodeError("the page is no text")
     return text
 
 
 def _decode_damaged(data: bytes, codec: str) -> str:
-    """The text of bytes that are not all valid. With nothing stated they are UTF-8 if more of it is
-    right than wrong, else what browsers take for granted.
-    """
+    """Decode bytes with errors: as declared, as UTF-8 if mostly valid, or else as Windows-1252."""
     text = data.decode(codec or "utf-8", "replace")
-    wrong = text.count("\ufffd")
-    if codec or wrong <= sum(char > "\x7f" for char in text) - wrong:
+    error_count = text.count("\ufffd")
+    if codec or error_count <= sum(char > "\x7f" for char in text) - error_count:
         return text
     return data.decode("cp1252", "replace")
 
 
 def _find_codec(name: str) -> str:
-    """The codec of that name, "" if there is none for texts."""
+    """Return the codec of a charset name, or "" if it is not one for text."""
     name = name.strip("\"' ").lower()
     try:
         return codecs.lookup(_CHARSET_ALIASES.get(name, name)).name if _KNOWN_CHARSET_PATTERN.fullmatch(name) else ""
@@ -180,10 +178,10 @@ def _find_codec(name: str) -> str:
 
 
 def is_probably_gb2312(data: bytes) -> bool:
-    """Whether the bytes beyond ASCII stand in pairs as those of GB2312 do."""
-    high = sum(byte >= 0x80 for byte in data[:20_000])
+    """Return True if the bytes beyond ASCII mostly form pairs of GB2312."""
+    high_count = sum(byte >= 0x80 for byte in data[:20_000])
     pairs = re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", data[:20_000])
-    return high > 0 and 2 * len(pairs) > 0.9 * high
+    return high_count > 0 and 2 * len(pairs) > 0.9 * high_count
 
 
 # Text
@@ -203,11 +201,11 @@ _WIDE_CHARACTER_PATTERN = re.compile(f"[{HAN_RANGES}\u3001-\u303f\uff00-\uffef]"
 
 
 def text_pieces(root: Any) -> Iterator[str]:
-    """The text below an element in pieces: blocks on lines of their own, nothing that is hidden."""
+    """Yield the visible text below an element, with line breaks around blocks."""
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, node in walker:
-        edge = "\n" if node.tag in _BLOCK_ELEMENTS else "\t" if node.tag in _CELL_ELEMENTS else ""
-        yield edge
+        separator = "\n" if node.tag in _BLOCK_ELEMENTS else "\t" if node.tag in _CELL_ELEMENTS else ""
+        yield separator
         if event == "start" and node.tag in _SKIPPED_TAGS:
             walker.skip_subtree()
         elif event == "start":
@@ -217,7 +215,7 @@ def text_pieces(root: Any) -> Iterator[str]:
 
 
 def _collapse_line_breaks(parent: Any, text: str | None) -> str:
-    """Line breaks of the source are spaces, and between Chinese characters nothing."""
+    """Replace line breaks of the source by spaces, or by nothing between Chinese characters."""
     if not text or (parent is not None and parent.tag in ("pre", "code")):
         return text or ""
     return re.sub(r"\s+", _white_space_replacement, text)
@@ -225,8 +223,10 @@ def _collapse_line_breaks(parent: Any, text: str | None) -> str:
 
 def _white_space_replacement(run: re.Match[str]) -> str:
     text, start, end = run.string, run.start(), run.end()
-    wide = _WIDE_CHARACTER_PATTERN.match(text[start - 1 : start]) and _WIDE_CHARACTER_PATTERN.match(text[end : end + 1])
-    return "" if wide and "\n" in run[0] else " "
+    is_between_wide = _WIDE_CHARACTER_PATTERN.match(text[start - 1 : start]) and _WIDE_CHARACTER_PATTERN.match(
+        text[end : end + 1]
+    )
+    return "" if is_between_wide and "\n" in run[0] else " "
 
 
 _SPACE_BESIDE_WIDE_PATTERN = re.compile(
@@ -234,7 +234,7 @@ _SPACE_BESIDE_WIDE_PATTERN = re.compile(
 )
 
 
-# What a page states about itself
+# Metadata
 
 _DATE_PROPERTIES = (
     "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
@@ -244,38 +244,39 @@ _DATE_PROPERTIES = (
 
 
 def page_title(tree: Any) -> str:
-    """What a page calls itself: to those who share it, in its window, in its first heading."""
-    named = [e.get("content") or "" for e in tree.iter("meta") if e.get("property") == "og:title"]
-    titles = ("".join(e.itertext()) for tag in ("title", "h1") for e in tree.iter(tag))
-    lines = (" ".join(text.split()) for text in chain(named, titles))
+    """Return the title of a page: `og:title`, the <title> element or the first <h1>."""
+    shared_titles = [
+        element.get("content") or "" for element in tree.iter("meta") if element.get("property") == "og:title"
+    ]
+    titles = ("".join(element.itertext()) for tag in ("title", "h1") for element in tree.iter(tag))
+    lines = (" ".join(text.split()) for text in chain(shared_titles, titles))
     return next(filter(None, lines), "")
 
 
 def publication_days(tree: Any, min_year: int = MIN_YEAR) -> Iterator[date]:
-    """The days on which a page says that it was published, the surest first.
+    """Yield the publication dates that a page states, the most reliable first.
 
-    Only what is stated as that: a copyright year or the day of the last change are not when something
-    was published. None lies before the year `began`.
+    Copyright years and modification dates are ignored, and so are dates before `min_year`.
     """
-    stated: dict[str, str] = {}
+    values_by_name: dict[str, str] = {}
     for element in tree.iter("meta", "time"):
         for name in ("property", "name", "itemprop"):
             value = element.get("content") or element.get("datetime") or ""
-            stated.setdefault((element.get(name) or "").strip().lower(), value)
-    values = chain((stated.get(key, "") for key in _DATE_PROPERTIES), _json_ld_dates(tree))
+            values_by_name.setdefault((element.get(name) or "").strip().lower(), value)
+    values = chain((values_by_name.get(key, "") for key in _DATE_PROPERTIES), _json_ld_dates(tree))
     yield from filter(None, (parse_publication_day(value, min_year) for value in values))
 
 
 def _json_ld_dates(tree: Any) -> Iterator[str]:
-    """What the JSON-LD of a page gives as `datePublished`, of the page itself only."""
+    """Yield the `datePublished` values of a page's JSON-LD, ignoring nested objects."""
     for script in tree.iter("script"):
         if "ld+json" not in (script.get("type") or "").lower():
             continue
         try:
-            found = json.loads(script.text or "")
+            document = json.loads(script.text or "")
         except (ValueError, RecursionError):
             continue
-        for item in found if isinstance(found, list) else [found]:
+        for item in document if isinstance(document, list) else [document]:
             graph = item.get("@graph") if isinstance(item, dict) else None
             for node in [item, *(graph if isinstance(graph, list) else [])]:
                 if isinstance(node, dict) and isinstance(node.get("datePublished"), str):

@@ -1,9 +1,9 @@
-"""Child process that parses untrusted files, within limits that the system enforces.
+"""Child process that parses untrusted files within limits enforced by the system.
 
-`research.readers.pool` starts and reuses it. Input: a line of JSON with the fields of `Request`,
-then `size` bytes. Output: lines of JSON, {"ready"} once, any number of {"progress"}, then either
-{"fault"} or {"size", "last"} and `size` bytes of JSON, the result. At worst, a file that breaks a
-parser ends this process, which has no key in its environment and cannot open connections.
+`research.readers.pool` starts and reuses it. Input: a JSON line with the fields of `Request`, then
+`size` bytes. Output: JSON lines, {"ready"} once, any number of {"progress"}, then either {"fault"}
+or {"size", "last"} and `size` bytes of JSON, the result. A file that breaks a parser can at worst
+end this process, which has no API keys in its environment and cannot open connections.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-IDLE_SECONDS = 300.0  # seconds without a request after which the process ends
-MAX_GROWTH_BYTES = 192 * 1024**2  # bytes kept after a request, beyond which another process takes over
+IDLE_SECONDS = 300.0  # without a request, after which the process ends
+MAX_GROWTH_BYTES = 192 * 1024**2  # memory growth after which the process is replaced
 
 ProgressCallback = Callable[[float], None]
 """Takes the part of the work that is done, 0 to 1."""
 
 
 class ParserTask(Protocol):
-    """Function that parses `data` or a file, and returns a value that can be written as JSON."""
+    """A function that parses `data` or a file and returns a JSON-serialisable value."""
 
     def __call__(self, data: bytes, progress: ProgressCallback, **arguments: Any) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Request to run a task ("module:function") with its arguments and limits; a limit of 0 means
-    none.
+    """A request to run a task ("module:function"); a limit of 0 means none.
 
     `memory` is in bytes beyond those of the idle process, `seconds` are of processor time, `disk`
-    is in bytes of one file. `imports` are modules that are loaded before the limits apply,
-    `scratch` is the folder for temporary files.
+    is in bytes per file. `imports` are loaded before the limits apply; `scratch` is the temporary
+    folder.
     """
 
     task: str
@@ -67,8 +66,7 @@ def refuse_connections(event: str, _arguments: Any) -> None:
 
 
 def end_with_parent(parent_pipe: int) -> None:
-    """Have the kernel end this process when the other end of a pipe closes, as it does when the
-    parent dies.
+    """Make the kernel end this process when the parent's end of a pipe closes.
 
     A thread could not do this, because a parser may hold the interpreter's lock.
     """
@@ -77,7 +75,7 @@ def end_with_parent(parent_pipe: int) -> None:
 
         fcntl.fcntl(parent_pipe, fcntl.F_SETOWN, os.getpid())
         flags = fcntl.fcntl(parent_pipe, fcntl.F_GETFL)
-        fcntl.fcntl(parent_pipe, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO ends a process by default
+        fcntl.fcntl(parent_pipe, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO ends the process
 
 
 def _set_resource_limit(name: str, value: int) -> None:
@@ -85,13 +83,15 @@ def _set_resource_limit(name: str, value: int) -> None:
         import resource
 
         kind = getattr(resource, name)
-        _, most = resource.getrlimit(kind)
-        soft = value or most
-        resource.setrlimit(kind, (soft if most == resource.RLIM_INFINITY else min(soft, most), most))
+        _, hard_limit = resource.getrlimit(kind)
+        soft_limit = value or hard_limit
+        resource.setrlimit(
+            kind, (soft_limit if hard_limit == resource.RLIM_INFINITY else min(soft_limit, hard_limit), hard_limit)
+        )
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """End the process once it has used this many seconds of processor time; 0 for no limit."""
+    """End the process after this many seconds of processor time; 0 for no limit."""
     with suppress(ImportError, AttributeError, OSError):
         import signal
 
@@ -99,8 +99,7 @@ def _limit_processor_time(seconds: float) -> None:
 
 
 def data_size_bytes() -> int:
-    """Return the bytes of writable memory that this process has reserved; 0 where the system does
-    not report them."""
+    """Return the size of this process's writable memory, or 0 where it is not reported."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmData:"):
@@ -111,8 +110,8 @@ def data_size_bytes() -> int:
 def _apply_restrictions() -> None:
     """Apply the restrictions that hold for every request."""
     sys.addaudithook(refuse_connections)
-    _set_resource_limit("RLIMIT_CORE", 1)  # byte, so that no core dump is written
-    with suppress(OSError):  # out of memory, the system ends this process before its parent
+    _set_resource_limit("RLIMIT_CORE", 1)  # one byte, so that no core dump is written
+    with suppress(OSError):  # when memory runs out, the system ends this process first
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
     warnings.simplefilter("ignore")
 
@@ -124,16 +123,16 @@ def _run_task(request: Request, data: bytes, progress: ProgressCallback) -> byte
     """Run the task of a request within its limits, and return the result as JSON."""
     module, _, name = request.task.partition(":")
     task: ParserTask = getattr(importlib.import_module(module), name)
-    for extra in request.imports:
-        importlib.import_module(extra)
+    for import_name in request.imports:
+        importlib.import_module(import_name)
     tempfile.tempdir = request.scratch or None
-    if request.memory and (used := data_size_bytes()):
-        _set_resource_limit("RLIMIT_DATA", used + request.memory)
+    if request.memory and (used_bytes := data_size_bytes()):
+        _set_resource_limit("RLIMIT_DATA", used_bytes + request.memory)
     _set_resource_limit("RLIMIT_FSIZE", request.disk)
     _limit_processor_time(request.seconds)
     try:
-        found = task(data, progress, **(request.arguments or {}))
-        return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        result = task(data, progress, **(request.arguments or {}))
+        return json.dumps(result, ensure_ascii=False).encode("utf-8", "surrogatepass")
     finally:
         _limit_processor_time(0)
         _set_resource_limit("RLIMIT_DATA", 0)
@@ -146,7 +145,7 @@ def _send(output: BinaryIO, **fields: Any) -> None:
 
 
 def _answer_request(line: bytes, input_stream: BinaryIO, output: BinaryIO, initial_bytes: int) -> bool:
-    """Answer one request. Return whether the process can take another one."""
+    """Answer one request, and return whether the process can take another one."""
     request = Request(**json.loads(line))
     data = input_stream.read(request.size)
     try:
@@ -154,7 +153,7 @@ def _answer_request(line: bytes, input_stream: BinaryIO, output: BinaryIO, initi
     except MemoryError:
         _send(output, fault="memory")
         return False
-    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is no Exception
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception
         _send(output, fault="crash", detail=type(error).__name__)
         return False
     last = data_size_bytes() - initial_bytes > MAX_GROWTH_BYTES
@@ -165,7 +164,7 @@ def _answer_request(line: bytes, input_stream: BinaryIO, output: BinaryIO, initi
 
 
 def _wait_for_request(input_stream: BinaryIO) -> bool:
-    """Wait for the next request. Return False if none arrives within `IDLE` seconds."""
+    """Wait for a request; return False if none arrives within `IDLE_SECONDS`."""
     if sys.platform == "win32":
         return True
     import select
@@ -175,18 +174,18 @@ def _wait_for_request(input_stream: BinaryIO) -> bool:
 
 def main(parent_pipe: int, *imports: str) -> None:
     """Answer requests until there are no more. `imports` are loaded before the first one."""
-    made = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output that a library prints must not be taken for an answer
-    given = sys.stdin.buffer
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # library output must not mix with the protocol
+    input_stream = sys.stdin.buffer
     if parent_pipe >= 0:
         end_with_parent(parent_pipe)
     _apply_restrictions()
     for name in imports:
         importlib.import_module(name)
-    begun = data_size_bytes()
+    initial_bytes = data_size_bytes()
     with suppress(BrokenPipeError):
-        _send(made, ready=True)
-        while _wait_for_request(given) and (line := given.readline()):
-            if not _answer_request(line, given, made, begun):
+        _send(output, ready=True)
+        while _wait_for_request(input_stream) and (line := input_stream.readline()):
+            if not _answer_request(line, input_stream, output, initial_bytes):
                 break
     os._exit(0)

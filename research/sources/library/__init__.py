@@ -1,4 +1,4 @@
-"""The analyst's own documents, or the samples that ship."""
+"""Library source: the analyst's own documents, or the sample documents shipped with the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Source(
     prompt_phrase="the analyst's own documents",
     build=_build_retriever,
     icon="library_books",
-    # The samples are left out where there is anything better.
+    # Sample documents are selected by default only when no remote source is.
     is_default=lambda standing: standing.state == "live" or standing.no_remote_default,
     is_local=True,
 )

@@ -1,4 +1,4 @@
-"""Where the words of a query stand in a passage, so that a reader sees why it was found."""
+"""Positions of a query's words in a passage, for highlighting search matches."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ _WORD = re.compile(rf"(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN_RANGES}]+")
 
 
 def find_highlights(query: str, text: str) -> list[tuple[int, int]]:
-    """Start and end of what answers the query's words, in order, none touching another.
+    """Return the sorted, disjoint (start, end) offsets of the query's words in `text`.
 
-    Words of the Latin script match in any of their forms. Of Chinese the words are marked, or, where
-    the text has none of them, the characters that a search falls back on, in either script.
+    Latin words match in any inflected form. For Chinese, whole words are marked; if the text
+    contains none of them, the single characters that search falls back on are marked instead. Both
+    simplified and traditional characters match.
     """
-    wanted = {token for token in tokenize(query) if token not in STOP_WORDS}
+    query_words = {token for token in tokenize(query) if token not in STOP_WORDS}
     text = to_simplified(text)
-    found = [match.span() for match in _WORD.finditer(text) if _word_forms(match.group()) & wanted]
-    han = [_find_spans(word, text) for word in wanted if has_han(word)]
-    if not any(han):
-        han = [_find_spans(character, text) for character in content_characters(query)]
-    return _merge_spans(sorted([*found, *(span for spans in han for span in spans)]))
+    latin_spans = [match.span() for match in _WORD.finditer(text) if _word_forms(match.group()) & query_words]
+    han_spans = [_find_spans(word, text) for word in query_words if has_han(word)]
+    if not any(han_spans):
+        han_spans = [_find_spans(character, text) for character in content_characters(query)]
+    return _merge_spans(sorted([*latin_spans, *(span for spans in han_spans for span in spans)]))
 
 
 def _word_forms(word: str) -> set[str]:

@@ -1,10 +1,9 @@
 """The library's index: documents, passages and names in one SQLite file with full-text search.
 
-Words are cut by `research.core.text.tokenizer` for the index and for the query alike. A passage is found by its own
-words, by those of its title and headings, and by those of its document's opening, which says what
-the whole is about. A document is known by its name (a path or an upload's file name): adding it
-again replaces it. The sample documents that ship with the package are in the index only while the
-analyst leaves them on.
+The index and the queries share the tokenizer `research.core.text.tokenizer`. A passage is indexed
+with its own words, those of its title and headings, and those of its document's opening line. A
+document is identified by its name (a path or an upload's file name); adding a document of the same
+name replaces it. The sample documents are in the index only while they are enabled.
 """
 
 from __future__ import annotations
@@ -43,18 +42,21 @@ from research.sources.library.scan_reader import ScanReader
 from research.sources.library.schema import MIGRATIONS
 from research.storage.sqlite_files import SQLiteFile
 
-COMMON_WORD_SHARE = 0.2  # a word in more than this share of passages is left out of a query with rarer words,
-COMMON_WORD_MIN_PASSAGES = 500  # unless it is in no more passages than this
-MAX_QUERY_CHARS = 12  # single Han characters that a query adds to its words, the rarest
-MAX_OCCURRENCES = 30_000  # occurrences that a query looks at: its rarest terms come first, four at least
-MAX_BATCH_DOCUMENTS = 50  # documents per transaction at most
-MAX_BATCH_BYTES = 32 * 1024 * 1024  # the files of a transaction are held in memory
+COMMON_WORD_SHARE = 0.2  # share of passages above which a query with rarer words drops a word,
+COMMON_WORD_MIN_PASSAGES = 500  # unless it occurs in at most this many passages
+MAX_QUERY_CHARS = 12  # rarest single Han characters added to a query's words
+MAX_OCCURRENCES = 30_000  # occurrences scanned per query; four terms at least
+MAX_BATCH_DOCUMENTS = 50  # documents per transaction
+MAX_BATCH_BYTES = 32 * 1024 * 1024  # file bytes held in memory per transaction
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage that a search found; `text` is the document's text from `start` to `end`. With `ocr` it
-    was read from the picture of its page."""
+    """A passage returned by a search.
+
+    `start` and `end` are character offsets of `text` in the document's text. `opening` is the
+    document's first passage. With `is_ocr`, the text was recognised in the image of its page.
+    """
 
     document_id: int
     name: str
@@ -77,8 +79,9 @@ class Library:
     """The documents of one data folder. Safe for several threads and processes."""
 
     def __init__(self, path: Path, engine_factory: Callable[[], OCREngine | None] = find_engine) -> None:
-        """Opens or creates the index at `path`; the sample documents come with the first opening. What
-        `recogniser` gives reads scanned pages, if it gives anything.
+        """Open or create the index at `path`; the first opening adds the sample documents.
+
+        `engine_factory` returns the engine that reads scanned pages, or None if none is installed.
 
         Raises:
             StoreError: the file cannot be used.
@@ -89,7 +92,7 @@ class Library:
         self._passage_count = 0
         self._lock = threading.Lock()
         self._jobs: list[IngestionJob] = []
-        self._ingestion_lock = threading.Lock()  # one intake after the other
+        self._ingestion_lock = threading.Lock()  # ingestion jobs run one at a time
         self.scan_reader = ScanReader(self._db, self._transaction, engine_factory)
         if trash.has_expired(self._db):
             with self._db.transaction() as connection:
@@ -102,7 +105,7 @@ class Library:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A write that makes every process's statistics stale."""
+        """Open a write transaction that invalidates the cached statistics of every process."""
         with self._db.transaction() as connection:
             yield connection
             connection.execute(
@@ -118,23 +121,23 @@ class Library:
         owner: str = LOCAL_OWNER,
         should_read: Callable[[str], bool] = lambda name: True,
     ) -> Iterator[AddResult]:
-        """Adds files given as name and content, yielding what became of each, in order.
+        """Add files given as (name, content) and yield one result per file, in order.
 
-        A file that cannot be read changes nothing; the others are added all the same. `reading` is
-        told the name of each file before it is read, and ends the whole if it says no. What could
-        not be read is remembered for `who`.
+        A file that cannot be read leaves the library unchanged and does not stop the others; it is
+        recorded as rejected for `owner`. `should_read` is called with each name before the file is
+        read; returning False ends the whole operation.
         """
-        with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next are read
-            storing: list[Future[list[AddResult]]] = []
+        with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next batch is read
+            pending: list[Future[list[AddResult]]] = []
             for batch in _batch_files(files):
-                read = self._prepare_files(batch, should_read)
-                storing.append(writer.submit(self._store, read, owner))
-                if len(storing) > 1:
-                    yield from storing.pop(0).result()
-                if len(read) < len(batch):
+                prepared = self._prepare_files(batch, should_read)
+                pending.append(writer.submit(self._store, prepared, owner))
+                if len(pending) > 1:
+                    yield from pending.pop(0).result()
+                if len(prepared) < len(batch):
                     break
-            for stored in storing:
-                yield from stored.result()
+            for future in pending:
+                yield from future.result()
 
     def add_paths(
         self,
@@ -143,7 +146,7 @@ class Library:
         owner: str = LOCAL_OWNER,
         should_read: Callable[[str], bool] = lambda name: True,
     ) -> Iterator[AddResult]:
-        """Adds files and whole folders by path."""
+        """Add files and whole folders by path, yielding one result per file; see `add_files`."""
         for path in paths:
             for file in (
                 find_accepted_files(path, include_pictures=self.scan_reader.is_available) if path.is_dir() else (path,)
@@ -153,7 +156,7 @@ class Library:
                 item: AddResult | PreparedDocument
                 try:
                     [item] = self._prepare_files([(str(file.absolute()), file.read_bytes())])
-                except (OSError, ValueError) as error:  # no path may hold a NUL character
+                except (OSError, ValueError) as error:  # ValueError: NUL in the path
                     reason = getattr(error, "strerror", None) or type(error).__name__
                     name = to_storable_name(str(file))
                     item = AddResult(name, "unreadable", detail=f"{to_storable_name(file.name)}: {reason}")
@@ -169,8 +172,8 @@ class Library:
             if not should_read(name):
                 break
             name = to_storable_name(name)
-            able = self.scan_reader.is_available
-            out.append(prepare_document(name, data, self._stored_digest(name, can_ocr=able), keep_scans=able))
+            can_ocr = self.scan_reader.is_available
+            out.append(prepare_document(name, data, self._stored_digest(name, can_ocr=can_ocr), keep_scans=can_ocr))
         return out
 
     def _store(self, results: Sequence[AddResult | PreparedDocument], owner: str) -> list[AddResult]:
@@ -192,7 +195,11 @@ class Library:
         return out
 
     def _stored_digest(self, name: str, *, can_ocr: bool) -> str:
-        """The digest of what the index has under a name; none if more of it could be read now."""
+        """Return the SHA-256 digest of the stored file of this name, or "" if there is none.
+
+        Also return "" if the document has scanned pages that could be read now (`can_ocr`) but
+        whose file was not kept, so that the file is added again.
+        """
         rows = self._db.read(
             "select sha256 from document d where name=? and not (? and exists(select 1 from "
             "scan_page where document=d.id and state='waiting') and not exists(select 1 from scan "
@@ -202,11 +209,11 @@ class Library:
         return str(rows[0][0]) if rows else ""
 
     def start_ingestion(self, files: FileInputs, owner: str = LOCAL_OWNER) -> IngestionJob:
-        """Begins to add files in the background; each is its name, its size and what reads it."""
+        """Start adding files in the background, each given as (name, size in bytes, reader)."""
         return self._start_job(IngestionJob(self, owner, files=files))
 
     def start_path_ingestion(self, paths: Sequence[Path], owner: str = LOCAL_OWNER) -> IngestionJob:
-        """Begins to add files and folders of this machine in the background."""
+        """Start adding local files and folders in the background."""
         return self._start_job(IngestionJob(self, owner, paths=paths))
 
     def _start_job(self, job: IngestionJob) -> IngestionJob:
@@ -217,77 +224,82 @@ class Library:
         return job
 
     def ingestion_jobs(self, owner: str = LOCAL_OWNER) -> list[IngestionJob]:
-        """What somebody is adding, and what became of the last; those put away are left out."""
+        """Return the owner's running jobs and the latest finished one, without dismissed jobs."""
         with self._lock:
             return [i for i in self._jobs if i.owner == owner and not i.is_dismissed]
 
     def record_results(self, results: Sequence[AddResult], owner: str = LOCAL_OWNER) -> list[AddResult]:
-        """Remembers what could not be read."""
+        """Store results of files that were not read, remembering failures as rejected files."""
         return self._store(results, owner)
 
     def list_rejected(self, owner: str = LOCAL_OWNER, limit: int = 200) -> tuple[list[RejectedFile], int]:
-        """The files of somebody that could not be read, the latest first, and how many in all."""
+        """Return the owner's rejected files, latest first, and their total number."""
         return rejected_files.list_rejected(self._db, owner, limit)
 
     def dismiss_rejected(self, owner: str = LOCAL_OWNER, name: str | None = None) -> None:
-        """Puts away what could not be read: one file, or all."""
+        """Forget one rejected file of an owner, or all of them."""
         with self._db.transaction() as connection:
             rejected_files.dismiss(connection, owner, name)
 
     def remove(self, ids: Iterable[int]) -> list[int]:
-        """Takes own documents out at once, and gives the ids of those that were there. They can be
-        put back for some days; unknown ids are ignored."""
+        """Move own documents to the trash and return the ids of those that existed.
+
+        They can be restored for a week (`trash.RETENTION`). Unknown ids are ignored.
+        """
         with self._transaction() as connection:
             trash.purge(connection, expired_only=True)
             return trash.move_to_trash(connection, ids)
 
     def restore(self, ids: Iterable[int]) -> int:
-        """Undoes a removal; how many documents are back. One whose name is taken stays out."""
+        """Restore documents from the trash and return their number.
+
+        A document whose name is in use again stays in the trash.
+        """
         with self._transaction() as connection:
-            back = trash.restore(connection, ids)
+            restored_count = trash.restore(connection, ids)
         self.scan_reader.start()
-        return back
+        return restored_count
 
     def list_trashed(self, limit: int = 100) -> tuple[list[trash.TrashedDocument], int]:
-        """What can be put back, the latest first, and how many documents in all."""
+        """Return the documents in the trash, latest first, and their total number."""
         return trash.list_trashed(self._db, limit)
 
     def empty_trash(self) -> int:
-        """Deletes what was removed for good; how many documents that were."""
+        """Delete all documents in the trash for good and return their number."""
         with self._db.transaction() as connection:
-            gone = trash.purge(connection)
+            deleted_count = trash.purge(connection)
         self._db.reclaim()
-        return gone
+        return deleted_count
 
     # Scanned pages
 
     def list_scans(self) -> list[scans.Scan]:
-        """The documents with pages that are pictures and have not all been read."""
+        """Return the documents with scanned pages that have not all been read."""
         return scans.list_unfinished(self._db)
 
     def retry_failed_pages(self, document_id: int) -> None:
-        """Has pages of a document that could not be read be tried once more."""
+        """Queue the failed pages of a document for another attempt."""
         with self._db.transaction() as connection:
             scans.retry_failed_pages(connection, document_id)
         self.scan_reader.start()
 
     def page_image(self, document_id: int, page: int) -> bytes:
-        """The picture of a scanned page (JPEG); nothing if there is none."""
+        """Return the image of a scanned page (JPEG), or b"" if there is none."""
         return scans.page_image(self._db, document_id, page)
 
     def find_document_with_image(self, name: str, page: int, text: str) -> int | None:
-        """The document of a name, if it still has a text and the picture of the page it stands on."""
+        """Return the id of the named document if it contains `text` and has the page's image."""
         return scans.find_document_with_image(self._db, name, page, text)
 
     # The sample
 
     @property
     def is_sample_enabled(self) -> bool:
-        """Whether the sample documents are part of the library."""
+        """True if the sample documents are part of the library."""
         return self._read_meta("sample", "on") == "on"
 
     def set_sample_enabled(self, enabled: bool) -> None:
-        """Puts the sample documents in or takes them out, at once and lastingly."""
+        """Add or remove the sample documents and remember the choice."""
         with self._transaction() as connection:
             connection.execute("insert or replace into meta values('sample', ?)", ("on" if enabled else "off",))
             if not enabled:
@@ -303,15 +315,15 @@ class Library:
         if current == {name: hashlib.sha256(data).hexdigest() for name, data in files}:
             return
         prepared = [prepare_document(name, data, current.get(name, ""), reader=parse_document) for name, data in files]
-        gone = set(current) - {name for name, _ in files}
+        removed_names = set(current) - {name for name, _ in files}
         with self._transaction() as connection:
             state = connection.execute("select value from meta where key='sample'").fetchone()
-            if state == ("off",):  # another process was asked to in the meantime
+            if state == ("off",):  # another process has disabled the sample meanwhile
                 return
-            connection.executemany("delete from document where name=?", [(n,) for n in gone])
-            own = {row[0] for row in connection.execute("select name from document where sample=0")}
+            connection.executemany("delete from document where name=?", [(n,) for n in removed_names])
+            own_names = {row[0] for row in connection.execute("select name from document where sample=0")}
             for item in prepared:
-                if isinstance(item, PreparedDocument) and item.document.name not in own:
+                if isinstance(item, PreparedDocument) and item.document.name not in own_names:
                     item.store(connection, sample=True)
 
     def _read_meta(self, key: str, default: str) -> str:
@@ -321,50 +333,52 @@ class Library:
     # Reading
 
     def list_all(self) -> list[DocumentEntry]:
-        """All documents, the analyst's own first, by title."""
+        """Return all documents, the analyst's own first, by title."""
         return listing.list_all(self._db)
 
     def list_page(
         self, query: DocumentQuery, offset: int = 0, limit: int = listing.PAGE_SIZE
     ) -> tuple[list[DocumentEntry], int]:
-        """A page of the documents that are wanted, and how many there are in all."""
+        """Return one page of the matching documents and the total number of matches."""
         return listing.list_page(self._db, query, offset, limit)
 
     def list_ids(self, query: DocumentQuery) -> list[int]:
-        """The ids of all documents that are wanted."""
+        """Return the ids of all matching documents."""
         return listing.list_ids(self._db, query)
 
     def count_by_origin(self) -> tuple[int, int]:
-        """How many documents are the analyst's own, and how many are samples."""
+        """Return the number of own documents and of sample documents."""
         return listing.count_by_origin(self._db)
 
     def count_documents(self, sample: bool | None = None) -> DocumentCounts:
-        """How many documents there are; by kind, language and year only own ones or samples."""
+        """Count all documents; break down own ones or samples by kind, language and year."""
         return listing.count_documents(self._db, sample)
 
     def find_entry(self, document_id: int) -> DocumentEntry | None:
-        """One document, or None if there is none of that id."""
+        """Return one document, or None if the id is unknown."""
         return listing.find_entry(self._db, document_id)
 
     def list_excerpts(self, document_id: int, offset: int = 0, limit: int = 30) -> list[Excerpt]:
-        """A stretch of a document's passages, in order."""
+        """Return some passages of a document, in order."""
         return listing.list_excerpts(self._db, document_id, offset, limit)
 
     def passage_index(self, document_id: int, start: int) -> int:
-        """How many passages of a document come before the one that begins at a character."""
+        """Return the number of a document's passages that begin before the character offset
+        `start`.
+        """
         return listing.passage_index(self._db, document_id, start)
 
     def find_highlights(self, query: str, text: str) -> list[tuple[int, int]]:
-        """Start and end of the words of a query in a text."""
+        """Return the (start, end) offsets of a query's words in a text."""
         return find_highlights(query, text)
 
     def document_text(self, document_id: int) -> str:
-        """The whole text of a document, or "" if there is none of that id."""
+        """Return the whole text of a document, or "" if the id is unknown."""
         rows = self._db.read("select text from document where id=?", (document_id,))
         return str(rows[0][0]) if rows else ""
 
     def languages(self) -> frozenset[str]:
-        """The languages that the library has documents in."""
+        """Return the languages of the library's documents."""
         return frozenset(str(row[0]) for row in self._db.read("select distinct language from document"))
 
     def search(
@@ -376,17 +390,16 @@ class Library:
         sample: bool | None = None,
         names: Collection[str] | None = None,
     ) -> list[SearchHit]:
-        """Passages by relevance (best first). With `subject`, each mentions one of those names; with
-        `sample`, only the sample's or only others are looked through, with `names`, only the documents
-        that have these.
+        """Return passages by relevance, best first.
 
-        A name is mentioned by a passage if the passage, the titles above it or the opening of its
-        document has all words of the name.
+        With `subject`, each passage must mention one of these names: the passage, its titles or its
+        document's opening must contain all words of the name. `sample` limits the search to samples
+        (True) or own documents (False), `names` to documents of these names.
         """
         match = self._build_match(query, subject)
         if not match:
             return []
-        named = None if names is None else json.dumps([*names])
+        names_json = None if names is None else json.dumps([*names])
         rows: list[Any] = self._db.read(
             "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, p.heading, "
             "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank, "
@@ -401,7 +414,7 @@ class Library:
             "order by rank limit ?3) found "
             "join passage p on p.id = found.id join document d on d.id = p.document "
             "order by found.rank, p.id",
-            (match, None if sample is None else int(sample), limit, named),
+            (match, None if sample is None else int(sample), limit, names_json),
         )
         return [
             SearchHit(
@@ -412,7 +425,7 @@ class Library:
         ]  # fmt: skip
 
     def closest_titles(self, question: str) -> list[str]:
-        """The titles of the documents, at most three, whose passages match a question best."""
+        """Return up to three titles of the documents whose passages match a question best."""
         hits = self.search(question, limit=20)
         return list(dict.fromkeys(hit.title or hit.name for hit in hits))[:3]
 
@@ -422,60 +435,63 @@ class Library:
         names = list(dict.fromkeys(name for name in names if name))
         if subject and not names:
             return ""
-        own = {token for name in subject for token in tokenize(name)}
+        subject_tokens = {token for name in subject for token in tokenize(name)}
         words = list(dict.fromkeys(remove_stop_words(tokenize(query))))
         if names:
-            words = [t for t in words if t not in own]
-        own |= {c for name in subject for c in content_characters(name)}
-        single = [c for c in content_characters(query) if c not in own]
-        words = self._select_terms(words, single)
-        about = "{title_tokens body_tokens opening_tokens} : (" + " OR ".join(names) + ")" if names else ""
-        wanted = " OR ".join(_quote_token(t) for t in words)
-        if about and wanted:
-            return f"({about}) AND ({wanted})"
-        return about or wanted
+            words = [t for t in words if t not in subject_tokens]
+        subject_tokens |= {c for name in subject for c in content_characters(name)}
+        single_characters = [c for c in content_characters(query) if c not in subject_tokens]
+        words = self._select_terms(words, single_characters)
+        subject_query = "{title_tokens body_tokens opening_tokens} : (" + " OR ".join(names) + ")" if names else ""
+        words_query = " OR ".join(_quote_token(t) for t in words)
+        if subject_query and words_query:
+            return f"({subject_query}) AND ({words_query})"
+        return subject_query or words_query
 
     def _select_terms(self, words: list[str], han_characters: list[str]) -> list[str]:
-        """The words to look for, and the rarest characters.
+        """Return the query's words and its rarest characters, limited by their number of
+        occurrences.
 
-        Words that nearly every passage has are left out, unless there are no others.
+        Words that nearly every passage contains are dropped, unless there are no others.
         """
-        most = max(COMMON_WORD_SHARE * self._count_passages(), COMMON_WORD_MIN_PASSAGES)
-        known = [word for word in words if self.frequency(word)]
-        rare = [word for word in known if self.frequency(word) <= most]
-        alone = [c for c in han_characters if 0 < self.frequency(c) <= most]
-        terms = (rare or known or words) + sorted(alone, key=self.frequency)[:MAX_QUERY_CHARS]
-        work = 0
-        kept: list[str] = []
+        max_frequency = max(COMMON_WORD_SHARE * self._count_passages(), COMMON_WORD_MIN_PASSAGES)
+        known_words = [word for word in words if self.frequency(word)]
+        rare_words = [word for word in known_words if self.frequency(word) <= max_frequency]
+        rare_characters = [c for c in han_characters if 0 < self.frequency(c) <= max_frequency]
+        terms = (rare_words or known_words or words) + sorted(rare_characters, key=self.frequency)[:MAX_QUERY_CHARS]
+        occurrences = 0
+        selected: list[str] = []
         for term in sorted(terms, key=self.frequency):
-            work += self.frequency(term)
-            if len(kept) < 4 or work <= MAX_OCCURRENCES:
-                kept.append(term)
-        return kept
+            occurrences += self.frequency(term)
+            if len(selected) < 4 or occurrences <= MAX_OCCURRENCES:
+                selected.append(term)
+        return selected
 
     # Statistics, cached until the file changes
 
     def frequency(self, token: str) -> int:
-        """The number of passages that have a token; of a stop word, all."""
+        """Return the number of passages with a token; a stop word counts as in every passage."""
         total = self._count_passages()
         if token in STOP_WORDS:
             return total
         with self._lock:
-            generation, known = self._generation, self._frequencies.get(token)
-        if known is None:
+            generation, count = self._generation, self._frequencies.get(token)
+        if count is None:
             rows: list[Any] = self._db.read("select doc from vocabulary where term=?", (token,))
-            known = int(rows[0][0]) if rows else 0
+            count = int(rows[0][0]) if rows else 0
             with self._lock:
                 if generation == self._generation:
-                    self._frequencies[token] = known
-        return known
+                    self._frequencies[token] = count
+        return count
 
     def is_absent(self, token: str) -> bool:
-        """Whether no passage has a token."""
+        """Return True if no passage contains the token."""
         return self.frequency(token) == 0
 
     def idf(self, token: str) -> float:
-        """How telling a token is: ln(1 + passages / (1 + passages that have it))."""
+        """Return the inverse document frequency: ln(1 + passages / (1 + passages containing the
+        token)).
+        """
         return math.log(1 + self._count_passages() / (1 + self.frequency(token)))
 
     def _count_passages(self) -> int:
@@ -495,26 +511,30 @@ class Library:
     # Names
 
     def find_names(self, question: str) -> list[str]:
-        """Titles and other names known to the library that the question has, longest first."""
+        """Return the titles and aliases known to the library that occur in a question, longest
+        first.
+        """
         keys = list(dict.fromkeys(candidate_keys(question)))
         if not keys:
             return []
-        found: set[str] = set()
+        names: set[str] = set()
         for at in range(0, len(keys), 500):
-            some = keys[at : at + 500]
-            marks = ",".join("?" * len(some))
+            batch = keys[at : at + 500]
+            marks = ",".join("?" * len(batch))
             for table in ("name", "alias"):
-                found |= {
+                names |= {
                     str(row[0])
                     for row in self._db.read(
                         f"select distinct name from {table} where key in ({marks})",  # noqa: S608
-                        some,
+                        batch,
                     )
                 }
-        return sorted(found, key=lambda name: (-len(name), name))
+        return sorted(names, key=lambda name: (-len(name), name))
 
     def aliases(self, name: str) -> list[str]:
-        """Other names of the same thing, as the documents state them, nearest first."""
+        """Return other names of the same thing, as stated by documents, nearest first (up to three
+        steps).
+        """
         seen = {name_key(name): name}
         frontier = [name_key(name)]
         out: list[str] = []
@@ -535,29 +555,32 @@ class Library:
                 break
         return out
 
-    # Everything
+    # Whole library
 
     @property
     def path(self) -> Path:
-        """The file of the library."""
+        """The library's database file."""
         return self._db.path
 
     def clear(self) -> int:
-        """Removes all documents but the samples, what lies in the bin and what could not be read, and
-        their words from the index; how many documents they were."""
+        """Delete all documents but the samples, the trash and the rejected files; return how many
+        documents.
+
+        The full-text index is rebuilt so that no deleted words remain in it.
+        """
         with self._transaction() as connection:
-            gone = connection.execute("delete from document where sample=0").rowcount
-            connection.execute("delete from bin_document")  # with all that hangs on it
+            deleted_count = connection.execute("delete from document where sample=0").rowcount
+            connection.execute("delete from bin_document")  # its child rows are deleted by cascade
             connection.execute("delete from unread")
             connection.execute("insert into words(words) values('rebuild')")
-        return int(gone)
+        return int(deleted_count)
 
     def close(self) -> None:
-        """Ends what is being added after the file at work, then closes the file."""
+        """Cancel ingestion after the current file, stop reading scans, then close the database."""
         with self._lock:
-            intakes = [*self._jobs]
-        for intake in intakes:
-            intake.cancel_and_wait()
+            jobs = [*self._jobs]
+        for job in jobs:
+            job.cancel_and_wait()
         self.scan_reader.stop_and_wait()
         self._db.close()
 

@@ -1,6 +1,6 @@
-"""Files on their way into the library, in the background: how far, which one, and what became of them.
+"""Background jobs that add files to the library, with their progress and outcomes.
 
-Whoever looks sees the same numbers, as often as wanted: the page that began it may be gone.
+A job outlives the page that started it; every page reads the same progress from it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from research.storage.sqlite_files import StoreError
 if TYPE_CHECKING:
     from research.sources.library.index import Library
 
-MAX_FILES = 10_000  # at once
-MAX_TOTAL_BYTES = 2 * 1024**3  # bytes at once
-MAX_NAME_PART_CHARS = 150  # characters of a part of a name
+MAX_FILES = 10_000  # files per job
+MAX_TOTAL_BYTES = 2 * 1024**3  # bytes per job
+MAX_NAME_PART_CHARS = 150  # characters per part of a path
 _INVISIBLE_CHARS = re.compile("[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
 FileInputs = Sequence[tuple[str, int, Callable[[], bytes]]]
@@ -30,13 +30,16 @@ IngestionState = Literal["waiting", "reading", "done", "stopped", "failed"]
 
 
 class IngestionJob:
-    """One lot of files. `done` of `total` are behind it; `name` is at work; `outcomes` says what
-    became of them; `left_out` counts files of a folder that are of no kind that can be read."""
+    """One batch of files to add.
+
+    `outcomes` counts the results by kind, `current_name` is the file being read, `skipped_files`
+    counts the files of given folders that have no readable format.
+    """
 
     def __init__(self, library: Library, owner: str, files: FileInputs = (), paths: Sequence[Path] = ()) -> None:
         self.owner = owner
         names = select_files([(name, size) for name, size, _ in files])
-        taken = accepted_count([files[place][1] for place, _ in names])
+        accepted = accepted_count([files[index][1] for index, _ in names])
         self.total_files = len(names)
         self.started_files = 0
         self.current_name = ""
@@ -46,8 +49,8 @@ class IngestionJob:
         self.error: StoreError | None = None
         self.is_dismissed = False
         self._library, self._paths = library, paths
-        self._files = [(name, files[place][2]) for place, name in names[:taken]]
-        self._excess_names = [name for _, name in names[taken:]]
+        self._files = [(name, files[index][2]) for index, name in names[:accepted]]
+        self._excess_names = [name for _, name in names[accepted:]]
         self._stop_event = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -65,34 +68,34 @@ class IngestionJob:
 
     @property
     def failed_files(self) -> int:
-        """Files that were given and could not be read."""
-        good = sum(self.outcomes[outcome] for outcome in ("added", "replaced", "unchanged"))
-        return self.outcomes.total() - good
+        """Number of files that could not be added."""
+        succeeded = sum(self.outcomes[outcome] for outcome in ("added", "replaced", "unchanged"))
+        return self.outcomes.total() - succeeded
 
     def start(self, lock: threading.Lock) -> None:
-        """Starts; the lots of a library follow one another."""
-        # A thread that does not keep the program from ending: what is stored is whole at any time.
+        """Start the background thread; `lock` makes the jobs of a library run one after another."""
+        # A daemon thread may be cut off at exit: every stored document is complete at any time.
         self._thread = threading.Thread(target=self._run, args=(lock,), name="library-intake", daemon=True)
         self._thread.start()
 
     def cancel(self) -> None:
-        """Ends after the file at work; what was added stays."""
+        """Stop after the current file; documents already added stay."""
         self._stop_event.set()
 
     def cancel_and_wait(self, timeout_seconds: float = 20.0) -> None:
-        """Cancels, and waits until nothing is written any more."""
+        """Cancel, and wait until the thread has finished or the timeout has passed."""
         self.cancel()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout_seconds)
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over within that time."""
+        """Wait up to `seconds` and return True if the job has ended."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.is_active
 
     def dismiss(self) -> None:
-        """Puts what it came to away."""
+        """Hide a finished job from the list."""
         self.is_dismissed = not self.is_active
 
     def _run(self, lock: threading.Lock) -> None:
@@ -112,12 +115,12 @@ class IngestionJob:
 
     def _add_files(self) -> Iterator[AddResult]:
         if self._paths:
-            able = self._library.scan_reader.is_available
-            self.skipped_files = sum(_count_unsupported(path, pictures=able) for path in self._paths)
+            can_ocr = self._library.scan_reader.is_available
+            self.skipped_files = sum(_count_unsupported(path, pictures=can_ocr) for path in self._paths)
             files = [
                 file
                 for path in self._paths
-                for file in (find_accepted_files(path, include_pictures=able) if path.is_dir() else (path,))
+                for file in (find_accepted_files(path, include_pictures=can_ocr) if path.is_dir() else (path,))
             ]
             self.total_files = len(files)
             yield from self._library.add_paths(files, owner=self.owner, should_read=self._should_read)
@@ -145,30 +148,30 @@ def _too_many_result(name: str) -> AddResult:
 
 
 def select_files(files: Sequence[tuple[str, int]]) -> list[tuple[int, str]]:
-    """Of files given as name and size, the place and the name of each that is to be read.
+    """Return (index, cleaned name) of each file to read, from files given as (name, size).
 
-    Names become paths below nothing: no drive, no way up, no sign that is not seen. What systems
-    leave in folders is passed over; two files of one name are told apart.
+    Names become relative paths without drives, `..` or invisible characters. Hidden and system
+    files are skipped; a repeated name gets a number, as in "a (2).pdf".
     """
     out: list[tuple[int, str]] = []
-    taken: set[str] = set()
-    for place, (given, _) in enumerate(files):
-        name = safe_name(given)
+    used_names: set[str] = set()
+    for index, (raw_name, _) in enumerate(files):
+        name = safe_name(raw_name)
         parts = name.split("/")
         if any(part.lower() in _SYSTEM_FILES or part.startswith((".", "~$")) for part in parts):
             continue
         stem, dot, suffix = name.rpartition(".")
-        one, n = name, 1
-        while one in taken:
+        unique_name, n = name, 1
+        while unique_name in used_names:
             n += 1
-            one = f"{stem} ({n}).{suffix}" if dot else f"{name} ({n})"
-        taken.add(one)
-        out.append((place, one))
+            unique_name = f"{stem} ({n}).{suffix}" if dot else f"{name} ({n})"
+        used_names.add(unique_name)
+        out.append((index, unique_name))
     return out
 
 
 def accepted_count(sizes: Sequence[int]) -> int:
-    """How many of the files, in order, can be taken at once."""
+    """Return the number of leading files that stay within the limits of one job."""
     total = 0
     for n, size in enumerate(sizes):
         total += min(size, MAX_BYTES)
@@ -178,7 +181,7 @@ def accepted_count(sizes: Sequence[int]) -> int:
 
 
 def safe_name(raw_name: str) -> str:
-    """A name as a relative path whose every sign is seen."""
+    """Turn a raw name into a relative path of visible characters."""
     text = raw_name.encode("utf-8", "replace").decode().replace("\\", "/")
     parts = [_INVISIBLE_CHARS.sub("", part).strip() for part in text.split("/")]
     parts = [part for part in parts if part not in ("", ".", "..")]
@@ -188,7 +191,7 @@ def safe_name(raw_name: str) -> str:
 
 
 def _shorten_part(part: str) -> str:
-    """A part of a name, cut before its suffix."""
+    """Shorten one part of a path, keeping its suffix."""
     if len(part) <= MAX_NAME_PART_CHARS:
         return part
     stem, dot, suffix = part.rpartition(".")
@@ -198,7 +201,7 @@ def _shorten_part(part: str) -> str:
 
 
 def _count_unsupported(folder: Path, *, pictures: bool) -> int:
-    """The files below a folder that are of no kind that can be read; hidden ones do not count."""
+    """Count the visible files below a folder that have no readable format."""
     count = 0
     for _, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]

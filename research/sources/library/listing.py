@@ -1,10 +1,10 @@
-"""Lists of the library's documents: a page of them, how many there are, the passages of one.
+"""Queries that list and count the library's documents and passages.
 
-What a list shows is read from an index alone, never from the texts: a library of thousands of
-documents is listed in some milliseconds.
+Lists are read from the covering index `document_listed`, never from the texts, so that a library of
+thousands of documents is listed in a few milliseconds.
 """
 
-# ruff: noqa: S608  (names of our own columns alone are put into statements)
+# ruff: noqa: S608  (only names of our own columns are formatted into statements)
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from research.storage.sqlite_files import SQLiteFile, parse_stored_time
 DocumentKind = Literal["pdf", "word", "table", "web", "text", "picture"]
 SortField = Literal["title", "name", "kind", "language", "published", "passages", "added"]
 SORT_FIELDS: tuple[SortField, ...] = get_args(SortField)
-PAGE_SIZE = 50  # documents of a page of the list
+PAGE_SIZE = 50  # documents per page of the list
 
 _KIND_BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf",
@@ -40,7 +40,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document as the library lists it."""
+    """A document as shown in the library's list."""
 
     id: int
     name: str
@@ -57,10 +57,10 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuery:
-    """Which documents a list is to have; what is empty leaves nothing out.
+    """Filters and order of a document list; an empty field filters nothing.
 
-    `text` is looked for in titles and names, `year` is that of the document's own date (`UNDATED`:
-    it states none). With `names`, only documents that have these are wanted.
+    `text` is searched in titles and names; `year` is the year of the document's own date, or
+    `UNDATED`; `names` limits the list to documents of these names.
     """
 
     UNDATED: ClassVar[str] = "-"
@@ -76,7 +76,7 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True)
 class DocumentCounts:
-    """How many documents the library has, and of those that were asked for, how many of each."""
+    """Numbers of own and sample documents, and of the selected ones by kind, language and year."""
 
     own_count: int = 0
     sample_count: int = 0
@@ -87,8 +87,10 @@ class DocumentCounts:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage in its place; `text` is the document's from `start` to `end`. With `ocr` it was read
-    from the picture of its page."""
+    """A passage with its position: `text` is the document's text from `start` to `end`.
+
+    With `is_ocr`, it was recognised in the image of its page.
+    """
 
     heading: str
     page: int | None
@@ -99,61 +101,61 @@ class Excerpt:
 
 
 def document_kind(name: str) -> DocumentKind:
-    """What kind of file it is, by its suffix."""
+    """Return the kind of a file by its suffix."""
     return _KIND_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), "text")
 
 
 def list_all(db: SQLiteFile) -> list[DocumentEntry]:
-    """All documents, the analyst's own first, by title."""
+    """Return all documents, the analyst's own first, by title."""
     return [_parse_entry(row) for row in db.read(f"select {_COLUMNS} order by sample, title")]
 
 
 def list_page(db: SQLiteFile, query: DocumentQuery, offset: int, limit: int) -> tuple[list[DocumentEntry], int]:
-    """A stretch of the documents that are wanted, in order, and how many there are in all."""
+    """Return `limit` matching documents from `offset` on, and the total number of matches."""
     where, args = _build_where(query)
-    found: list[Any] = db.read(f"select count(*) from document indexed by document_listed where {where}", args)
+    totals: list[Any] = db.read(f"select count(*) from document indexed by document_listed where {where}", args)
     order = query.sort_field if query.sort_field in SORT_FIELDS else "added"
     collate = " collate nocase" if order in ("title", "name") else ""
-    way = "desc" if query.is_descending else "asc"
+    direction = "desc" if query.is_descending else "asc"
     rows = db.read(
-        f"select {_COLUMNS} where {where} order by {order}{collate} {way} nulls last, id {way} limit ? offset ?",
+        f"select {_COLUMNS} where {where} order by {order}{collate} {direction} nulls last, id {direction} limit ? offset ?",
         (*args, limit, offset),
     )
-    return [_parse_entry(row) for row in rows], int(found[0][0])
+    return [_parse_entry(row) for row in rows], int(totals[0][0])
 
 
 def list_ids(db: SQLiteFile, query: DocumentQuery) -> list[int]:
-    """All that are wanted, by id."""
+    """Return the ids of all matching documents."""
     where, args = _build_where(query)
     rows: list[Any] = db.read(f"select id from document indexed by document_listed where {where}", args)
     return [int(row[0]) for row in rows]
 
 
 def count_by_origin(db: SQLiteFile) -> tuple[int, int]:
-    """How many documents are the analyst's own, and how many are samples."""
+    """Return the number of own documents and of sample documents."""
     rows: list[Any] = db.read("select sum(1 - sample), sum(sample) from document indexed by document_listed")
     return int(rows[0][0] or 0), int(rows[0][1] or 0)
 
 
 def count_documents(db: SQLiteFile, sample: bool | None = None) -> DocumentCounts:
-    """How many documents there are; by kind, language and year only those that are asked for."""
+    """Count all documents; count by kind, language and year only those selected by `sample`."""
     rows: list[Any] = db.read(
         "select sample, kind, language, coalesce(substr(published, 1, 4), ?), count(*) "
         "from document indexed by document_listed group by 1, 2, 3, 4",
         (DocumentQuery.UNDATED,),
     )
-    of: list[dict[str, int]] = [{}, {}, {}]
+    breakdowns: list[dict[str, int]] = [{}, {}, {}]
     sums = [0, 0]
-    for shipped, *values, n in rows:
-        sums[shipped] += n
-        if sample is None or bool(shipped) == sample:
-            for table, value in zip(of, values, strict=True):
-                table[value] = table.get(value, 0) + n
-    return DocumentCounts(sums[0], sums[1], *of)
+    for is_sample, *values, count in rows:
+        sums[is_sample] += count
+        if sample is None or bool(is_sample) == sample:
+            for table, value in zip(breakdowns, values, strict=True):
+                table[value] = table.get(value, 0) + count
+    return DocumentCounts(sums[0], sums[1], *breakdowns)
 
 
 def find_entry(db: SQLiteFile, document_id: int) -> DocumentEntry | None:
-    """One document, or None if there is none of that id."""
+    """Return one document, or None if the id is unknown."""
     rows = db.read(
         "select id, name, title, url, published, language, sample, added, passages, characters, "
         "kind from document where id=?",
@@ -163,7 +165,7 @@ def find_entry(db: SQLiteFile, document_id: int) -> DocumentEntry | None:
 
 
 def list_excerpts(db: SQLiteFile, document_id: int, offset: int, limit: int) -> list[Excerpt]:
-    """A stretch of a document's passages, in order."""
+    """Return `limit` passages of a document from `offset` on, in order."""
     rows: list[Any] = db.read(
         "select heading, page, start, finish, exists(select 1 from scan_page s "
         "where s.document=p.document and s.page=p.page) "
@@ -178,7 +180,7 @@ def list_excerpts(db: SQLiteFile, document_id: int, offset: int, limit: int) -> 
 
 
 def passage_index(db: SQLiteFile, document_id: int, start: int) -> int:
-    """How many passages of a document come before the one that begins at a character."""
+    """Return the number of a document's passages that begin before the character offset `start`."""
     rows: list[Any] = db.read("select count(*) from passage where document=? and start<?", (document_id, start))
     return int(rows[0][0])
 

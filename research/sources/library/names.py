@@ -1,6 +1,6 @@
-"""Names that documents give to things, and which of them mean the same.
+"""Names that documents give to things, and pairs of names for the same thing.
 
-A document's title is a name. Two names mean the same where a document says so: `故宫博物院（The Palace
+A document's title is a name. Two names are aliases if a document says so: `故宫博物院（The Palace
 Museum）`, `the Summer Palace (颐和园)`, `also called the Forbidden City`, `又称紫禁城`.
 """
 
@@ -29,20 +29,24 @@ _KIND_SUFFIX = re.compile(
     r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
 _AREA_SUFFIX = re.compile(r"\s+(?:scenic|tourist) (?:area|spot|site)$", re.I)
-_MAX_LINE_CHARS = 2_000  # characters
+_MAX_LINE_CHARS = 2_000
 _LEADING_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 
 @lru_cache(10_000)
 def name_key(name: str) -> str:
-    """A name as it is compared: NFKC, simplified, lower case, single spaces, no leading article."""
+    """Normalise a name for comparison: NFKC, simplified, lower case, single spaces, no leading
+    article.
+    """
     folded = to_simplified(unicodedata.normalize("NFKC", name))
     folded = re.sub(r"[\s_]+", " ", folded).strip().casefold()
     return _LEADING_ARTICLE.sub("", folded).strip(" .,;:!?，。；：！？“”\"'")
 
 
 def candidate_keys(question: str) -> Iterator[str]:
-    """Keys of all stretches of a question that could be a name: 2 to 14 Han characters, 1 to 7 words."""
+    """Yield keys of all parts of a question that may be names: 2 to 14 Han characters, 1 to 7
+    words.
+    """
     folded = to_simplified(unicodedata.normalize("NFKC", question))
     for run in re.findall(f"[{HAN_RANGES}·]+", folded):
         for size in range(min(14, len(run)), 1, -1):
@@ -57,13 +61,13 @@ def candidate_keys(question: str) -> Iterator[str]:
 
 
 def extract_title_names(title: str) -> list[str]:
-    """The names in a title: the whole, its part before a colon or dash, and what stands in brackets."""
-    inner = [m.group(1) for m in _BRACKET.finditer(title)]
-    bare = _BRACKET.sub(" ", title)
-    first = re.split(r"[:：|｜—]|\s[-–]\s", bare)[0]
+    """Return the names in a title: the whole, its part before a colon or dash, bracketed names."""
+    bracketed = [m.group(1) for m in _BRACKET.finditer(title)]
+    unbracketed = _BRACKET.sub(" ", title)
+    first = re.split(r"[:：|｜—]|\s[-–]\s", unbracketed)[0]
     kind = _KIND_SUFFIX.search(to_simplified(first))
     out: dict[str, str] = {}
-    for name in (bare, first, first[: kind.start() if kind else None], *inner):
+    for name in (unbracketed, first, first[: kind.start() if kind else None], *bracketed):
         name = _LEADING_ARTICLE.sub("", re.sub(r"\s+", " ", name).strip())
         if 2 <= len(name) <= 60 and tokenize(name):
             out.setdefault(name_key(name), name)
@@ -71,10 +75,10 @@ def extract_title_names(title: str) -> list[str]:
 
 
 def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
-    """Pairs of names that the document uses for the same thing, without repetition."""
+    """Return the distinct pairs of names that a document uses for the same thing."""
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def put(a: str, b: str) -> None:
+    def add_pair(a: str, b: str) -> None:
         keys = (name_key(a), name_key(b))
         if keys[0] and keys[1] and keys[0] != keys[1]:
             pairs.setdefault(keys, (a, b))
@@ -82,7 +86,7 @@ def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
     titles = extract_title_names(title)
     for other in titles[1:]:
         if name_key(other) in name_key(" ".join(_BRACKET.findall(title))):
-            put(titles[0], other)
+            add_pair(titles[0], other)
     for line in _split_lines(text):
         named: list[tuple[int, str]] = []
         for match in _BRACKET.finditer(line):
@@ -90,30 +94,30 @@ def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
             name = _find_name_before(left, titles)
             inside = match.group(1).strip()
             if name and _is_other_script(name, inside):
-                put(name, _LEADING_ARTICLE.sub("", inside))
-                put(name, _LEADING_ARTICLE.sub("", _AREA_SUFFIX.sub("", inside)))
+                add_pair(name, _LEADING_ARTICLE.sub("", inside))
+                add_pair(name, _LEADING_ARTICLE.sub("", _AREA_SUFFIX.sub("", inside)))
                 named.append((match.end(), name))
         for match in _ALSO_CALLED.finditer(to_simplified(line)):
             subject = _find_subject(line[: match.start()], titles, named)
             if subject:
                 start, end = match.span(match.lastindex or 0)
-                put(subject, line[start:end].strip())
+                add_pair(subject, line[start:end].strip())
     return list(pairs.values())
 
 
 def _split_lines(text: str) -> Iterator[str]:
-    """Lines; an endless one in pieces, so that the time taken stays in proportion to the text."""
+    """Yield the lines of a text, long ones in pieces, to keep matching time linear."""
     for line in text.splitlines():
         for at in range(0, len(line), _MAX_LINE_CHARS):
             yield line[at : at + _MAX_LINE_CHARS]
 
 
 def _find_subject(preceding_text: str, titles: list[str], earlier_names: list[tuple[int, str]]) -> str:
-    """What a sentence is about that goes on with "also called": a name it has already given."""
+    """Return the latest name in the sentence that continues with "also called", or ""."""
     start = max(sentence_ends(preceding_text), default=0)
-    inside = [name for end, name in earlier_names if start < end <= len(preceding_text)]
-    if inside:
-        return inside[-1]
+    names_in_sentence = [name for end, name in earlier_names if start < end <= len(preceding_text)]
+    if names_in_sentence:
+        return names_in_sentence[-1]
     key = name_key(preceding_text[start:])
     return next((t for t in titles if name_key(t) in key), "")
 
@@ -130,7 +134,7 @@ def _find_name_before(left: str, titles: list[str]) -> str:
 
 
 def _trailing_nouns(run: str) -> str:
-    """The nouns that end a stretch of Chinese: 位于北京的故宫博物院 gives 故宫博物院."""
+    """Return the nouns at the end of a Chinese text: 位于北京的故宫博物院 gives 故宫博物院."""
     at = len(run)
     for word, tag in reversed(segment.tag(to_simplified(run))):
         if not tag.startswith(("n", "j", "l", "z", "b", "vn", "i")):
@@ -141,7 +145,7 @@ def _trailing_nouns(run: str) -> str:
 
 
 def _is_other_script(name: str, bracketed: str) -> bool:
-    """Only a bracket in the other script, that looks like a name, is taken for a name."""
+    """Return True if a bracket holds a plausible name in the other script (Han or Latin)."""
     if re.search(f"[{HAN_RANGES}]", name):
         return re.fullmatch(r"(?:[Tt]he )?[A-Z][A-Za-z'’.& -]{1,58}", bracketed) is not None
     return re.fullmatch(f"[{HAN_RANGES}·]{{2,14}}", bracketed) is not None

@@ -1,7 +1,7 @@
-"""Reads scanned pages in a process of its own (`research.sources.library.ocr_worker`), if that is installed.
+"""Recognition of scanned pages in a worker process (`ocr_worker`), where OCR is installed.
 
-Knows how the process is started, watched and ended; nothing of the library. Whoever gives the library
-another recogniser gives it a function like `recognise`.
+Starts, watches and ends the process; knows nothing of the library. Another engine is any function
+with the signature of `recognise_pages`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from research.core.settings import child_environment
 
 OCR_INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
 OCR_MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
-PAGE_TIMEOUT_SECONDS = 300.0  # seconds for a page; the first one waits for the models too
-POLL_SECONDS = 0.25  # seconds between looks at whether to go on
-MAX_PAGES_PER_PROCESS = 100  # of one process, whose memory grows a little with each
+PAGE_TIMEOUT_SECONDS = 300.0  # for one page; the first one also waits for the models to load
+POLL_SECONDS = 0.25  # between checks for cancellation
+MAX_PAGES_PER_PROCESS = 100  # the memory of a process grows with each page
 _ROOT = str(Path(__file__).resolve().parents[3])
 _WORKER_CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); from research.sources.library.ocr_worker import main; main()"
 )
 
-# Why a page could not be read: too many pixels, not enough memory, a damaged file, too slow, the
-# process ended, the document has more text than is taken in.
+# Reasons for failure: too many pixels, not enough memory, a damaged file, a timeout, the end of the
+# process, or a document text longer than the limit.
 OCRFailure = Literal["", "pixels", "memory", "damaged", "slow", "ended", "characters"]
 
 
 @dataclass(frozen=True, slots=True)
 class OCRResult:
-    """What became of a page: its text, line by line, and its picture (JPEG), or why there is none."""
+    """The result for one page: its text, line by line, and its image (JPEG), or a failure."""
 
     page: int
     text: str = ""
@@ -48,7 +48,7 @@ class OCRResult:
 
 
 class OCREngine(Protocol):
-    """Reads pages of a file, each as soon as it is asked for; ends early once `going` says no."""
+    """Reads pages of a file lazily; stops early once `should_continue()` returns False."""
 
     def __call__(
         self, name: str, data: bytes, pages: Sequence[int], should_continue: Callable[[], bool]
@@ -56,44 +56,44 @@ class OCREngine(Protocol):
 
 
 def is_installed() -> bool:
-    """Whether scans can be read here. Nothing is loaded for it."""
+    """Return True if the OCR packages are installed, without importing them."""
     return all(find_spec(name) for name in OCR_MODULES)
 
 
 def find_engine() -> OCREngine | None:
-    """What reads scans here, if it is installed."""
+    """Return the OCR engine, or None if it is not installed."""
     return recognise_pages if is_installed() else None
 
 
 def recognise_pages(
     name: str, data: bytes, pages: Sequence[int], should_continue: Callable[[], bool]
 ) -> Generator[OCRResult, None, None]:
-    """Reads the pages one by one; a process that ends or hangs costs the page that it was at."""
-    left = list(pages)
-    while left and should_continue():
+    """Yield the result of each page; a crash or timeout of the process fails only one page."""
+    remaining = list(pages)
+    while remaining and should_continue():
         process = _WorkerProcess(PurePosixPath(name).suffix.lower(), data)
         try:
             for _ in range(MAX_PAGES_PER_PROCESS):
-                found = process.read_page(left[0], should_continue) if left else None
-                if found is None:
+                result = process.read_page(remaining[0], should_continue) if remaining else None
+                if result is None:
                     break
-                yield found
-                left.pop(0)
-                if found.failure in ("slow", "ended"):
+                yield result
+                remaining.pop(0)
+                if result.failure in ("slow", "ended"):
                     break
         finally:
             process.kill()
 
 
 class _WorkerProcess:
-    """One process with one file."""
+    """A worker process that holds one file."""
 
     def __init__(self, suffix: str, data: bytes) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _WORKER_CODE, _ROOT],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=child_environment(),  # there may be keys in ours
-            start_new_session=True,  # what is pressed in a terminal ends us, and then it
+            env=child_environment(),  # our environment may hold API keys
+            start_new_session=True,  # Ctrl-C must reach only this process, which ends the worker
         )  # fmt: skip
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._threads = [
@@ -120,14 +120,14 @@ class _WorkerProcess:
         self._lines.put(b"")
 
     def read_page(self, page: int, should_continue: Callable[[], bool]) -> OCRResult | None:
-        """What became of a page; None if it is not to go on."""
+        """Read one page; return None if cancelled."""
         deadline = time.monotonic() + PAGE_TIMEOUT_SECONDS
-        asked = False
+        is_requested = False
         while should_continue():
             if time.monotonic() > deadline:
                 return OCRResult(page, failure="slow")
-            if not asked and self._file_sent.wait(POLL_SECONDS):
-                asked = True
+            if not is_requested and self._file_sent.wait(POLL_SECONDS):
+                is_requested = True
                 with suppress(OSError):
                     assert self._process.stdin
                     self._process.stdin.write(b"%d\n" % page)
@@ -142,7 +142,7 @@ class _WorkerProcess:
         for thread in self._threads:
             thread.join()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what the process did not take
+            with suppress(OSError):  # unsent data cannot be flushed
                 assert pipe
                 pipe.close()
 
@@ -150,6 +150,6 @@ class _WorkerProcess:
 def _parse_result(line: bytes, page: int) -> OCRResult:
     if not line.endswith(b"\n"):
         return OCRResult(page, failure="ended")
-    told = json.loads(line)
-    picture = base64.b64decode(told.get("picture", ""))
-    return OCRResult(page, told.get("text", ""), picture, told.get("failed", ""))
+    message = json.loads(line)
+    picture = base64.b64decode(message.get("picture", ""))
+    return OCRResult(page, message.get("text", ""), picture, message.get("failed", ""))

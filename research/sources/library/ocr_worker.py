@@ -1,9 +1,9 @@
-"""A process that reads pictures of pages: the words by OCR, and a small picture to show beside them.
+"""A worker process that recognises the text of page images and makes a small preview of each.
 
-`research.sources.library.ocr` starts it for one file and ends it; the gigabyte that the models take goes with
-it. In: a line of JSON, {"suffix", "size"}, the file, then the number of a page on each line. Out: a
-line of JSON for each page, {"page", "text", "picture"} (JPEG in base64) or {"page", "failed"}.
-What a hostile file does to the parsers it does in here: with bounded memory, and connecting nowhere.
+`ocr` starts one process per file and ends it, which frees the gigabyte that the models take. Input:
+a JSON line {"suffix", "size"}, the file, then one page number per line. Output: one JSON line per
+page, {"page", "text", "picture"} (JPEG in base64) or {"page", "failed"}. Hostile files are
+contained here: memory is limited and network connections are refused.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from research.readers.worker import refuse_connections
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MAX_RENDER_PIXELS = 3_000_000  # pixels that are read: a page of A4 at 175 dots an inch
-MAX_PDF_SCALE = 6.0  # pixels of a point of a PDF at most, where a page is tiny
-MAX_PREVIEW_PIXELS = (1000, 1400)  # pixels of the picture that is shown, at most
+MAX_RENDER_PIXELS = 3_000_000  # an A4 page at 175 dots per inch
+MAX_PDF_SCALE = 6.0  # pixels per PDF point, for tiny pages
+MAX_PREVIEW_PIXELS = (1000, 1400)  # width and height
 JPEG_QUALITY = 70
-MAX_MEMORY_BYTES = 6 * 1024**3  # bytes of addresses; about 1.1 GB of memory are used
+MAX_MEMORY_BYTES = 6 * 1024**3  # of address space; about 1.1 GB of memory are used
 PageRenderer = Callable[[int], "Image"]
 ImageReader = Callable[["Image"], str]
 
 
 class ImageTooLargeError(Exception):
-    """A picture has more pixels than are opened."""
+    """An image has more pixels than the limit."""
 
 
 def make_renderer(suffix: str, data: bytes) -> PageRenderer:
-    """What draws a page of a file, by its number, no larger than can be read well."""
+    """Return a function that renders a page by its number, within `MAX_RENDER_PIXELS`."""
     return _make_pdf_renderer(data) if suffix == ".pdf" else lambda number: _render_image(data, number)
 
 
@@ -75,7 +75,7 @@ def _render_image(data: bytes, number: int) -> Image:
         if scale < 1:
             file.thumbnail((max(1, int(wide * scale)), max(1, int(high * scale))))
         picture = ImageOps.exif_transpose(file)
-        if picture.has_transparency_data:  # what shows through is paper
+        if picture.has_transparency_data:  # transparent pixels become white
             picture = picture.convert("RGBA")
             paper = Image.new("RGBA", picture.size, "white")
             picture = Image.alpha_composite(paper, picture)
@@ -83,7 +83,7 @@ def _render_image(data: bytes, number: int) -> Image:
 
 
 def encode_preview(picture: Image) -> bytes:
-    """A picture as it is shown beside what was read from it."""
+    """Encode an image as a small JPEG preview."""
     small = picture.copy()
     small.thumbnail(MAX_PREVIEW_PIXELS)
     out = io.BytesIO()
@@ -92,30 +92,30 @@ def encode_preview(picture: Image) -> bytes:
 
 
 def load_engine() -> ImageReader:
-    """What reads a picture, one line of text for each that it finds; the models lie in the package."""
+    """Load the models shipped in the OCR package and return a function that reads an image."""
     import numpy
     import rapidocr
 
     models = Path(rapidocr.__file__).parent / "models"
-    found = {name: next(models.glob(f"*_{name.lower()}_*.onnx")) for name in ("Det", "Cls", "Rec")}
-    # A model that is named is never fetched. Pictures come in the size that is to be read.
-    reads = rapidocr.RapidOCR(
+    model_paths = {name: next(models.glob(f"*_{name.lower()}_*.onnx")) for name in ("Det", "Cls", "Rec")}
+    # Explicit model paths prevent downloads. Images already have the size to be read.
+    engine = rapidocr.RapidOCR(
         params={
             "Global.log_level": "critical",
             "Global.max_side_len": MAX_RENDER_PIXELS,
-            **{f"{name}.model_path": str(path) for name, path in found.items()},
+            **{f"{name}.model_path": str(path) for name, path in model_paths.items()},
         }
     )
 
     def read(picture: Image) -> str:
-        lines = reads(numpy.asarray(picture)[:, :, ::-1]).txts  # blue first, as OpenCV has it
+        lines = engine(numpy.asarray(picture)[:, :, ::-1]).txts  # BGR, as OpenCV expects
         return "\n".join(lines or ())
 
     return read
 
 
 def read_page(render: PageRenderer, recognise: ImageReader, number: int) -> dict[str, Any]:
-    """What became of a page, in the words of the protocol."""
+    """Return the protocol message for one page."""
     try:
         picture = render(number)
         text = recognise(picture)
@@ -128,12 +128,12 @@ def read_page(render: PageRenderer, recognise: ImageReader, number: int) -> dict
         return {"page": number, "failed": "pixels"}
     except MemoryError:
         return {"page": number, "failed": "memory"}
-    except Exception:  # noqa: BLE001 - whatever parsers of damaged files raise
+    except Exception:  # noqa: BLE001 - parsers of damaged files raise anything
         return {"page": number, "failed": "damaged"}
 
 
 def _limit_resources() -> None:
-    """Little memory, and the last place in the queue for the processor, where the system knows that."""
+    """Limit memory and lower the processor priority, where the system supports it."""
     with suppress(ImportError):
         import resource
 
@@ -143,31 +143,31 @@ def _limit_resources() -> None:
 
 
 def _receive_requests(requests: queue.SimpleQueue[bytes]) -> None:
-    """Takes what is asked for, and ends the process, whatever it is at, once nobody can ask any more."""
+    """Queue requested page numbers; exit the process at once when the input is closed."""
     for line in sys.stdin.buffer:
         requests.put(line)
     os._exit(0)
 
 
 def main() -> None:
-    said = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no answer
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # library output must not mix with the protocol
     sys.addaudithook(refuse_connections)
     _limit_resources()
-    told = json.loads(sys.stdin.buffer.readline())
-    data = sys.stdin.buffer.read(told["size"])
+    header = json.loads(sys.stdin.buffer.readline())
+    data = sys.stdin.buffer.read(header["size"])
     read = load_engine()
     try:
-        draw = make_renderer(told["suffix"], data)
+        draw = make_renderer(header["suffix"], data)
     except Exception:  # noqa: BLE001 - as above
 
         def draw(_number: int) -> Image:
             raise ValueError("the file cannot be opened")
 
-    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive_requests, args=(asked,), daemon=True).start()
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive_requests, args=(requests,), daemon=True).start()
     while True:
-        print(json.dumps(read_page(draw, read, int(asked.get()))), file=said, flush=True)
+        print(json.dumps(read_page(draw, read, int(requests.get()))), file=output, flush=True)
 
 
 if __name__ == "__main__":

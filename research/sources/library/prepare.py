@@ -1,6 +1,6 @@
-"""From a file to the rows of the index: its passages with their words, and the names it gives.
+"""Conversion of a file into index rows: passages with their words, and the names it contains.
 
-Pure but for `Prepared.store`, which writes the rows; knows nothing of searching.
+Pure except for `PreparedDocument.store`; knows nothing of searching.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from research.sources.library.names import extract_aliases, extract_title_names,
 from research.sources.library.passages import split_passages
 from research.sources.library.trash import NEXT_ID_SQL
 
-OPENING_CHARS = 160  # characters of a document that stand for it
+OPENING_CHARS = 160  # characters of a document's opening
 
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What became of one file: `outcome` is a success or the problem, `detail` one clear line, `limit`
-    the limit that it is over, `pages` those that hold pictures without text."""
+    """The result of adding one file.
+
+    `outcome` is a success or the problem, `detail` a one-line explanation, `limit` the exceeded
+    limit, `pages` the pages that hold images without text.
+    """
 
     name: str
     outcome: Literal[
@@ -55,7 +58,7 @@ class AddResult:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored; `data` is its file, if pages of it can be read as pictures."""
+    """A document ready to be stored; `data` is the file if its scanned pages can be read later."""
 
     document: Document
     passages: list[tuple[object, ...]]
@@ -64,7 +67,7 @@ class PreparedDocument:
     data: bytes = b""
 
     def store(self, connection: sqlite3.Connection, *, sample: bool) -> AddResult:
-        """Puts the document in the place of one with the same name."""
+        """Insert the document, replacing one of the same name."""
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
         row = connection.execute(
@@ -77,20 +80,20 @@ class PreparedDocument:
                 len(doc.text), doc.text,
             ),
         )  # fmt: skip
-        number = row.lastrowid or 0
+        document_id = row.lastrowid or 0
         connection.executemany(
             "insert into passage(document, heading, page, start, finish, title_tokens, "
             "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?)",
-            [(number, *passage) for passage in self.passages],
+            [(document_id, *passage) for passage in self.passages],
         )
-        names, aliases = build_name_rows(self.names, self.aliases, number)
+        names, aliases = build_name_rows(self.names, self.aliases, document_id)
         connection.executemany("insert into name values(?,?,?)", names)
         connection.executemany("insert into alias values(?,?,?,?)", aliases)
         if doc.pictures and self.data:
-            connection.execute("insert into scan values(?,?)", (number, self.data))
+            connection.execute("insert into scan values(?,?)", (document_id, self.data))
         connection.executemany(
             "insert into scan_page(document, page, heading, state) values(?,?,?,'waiting')",
-            [(number, page, chapter) for page, chapter in doc.pictures],
+            [(document_id, page, chapter) for page, chapter in doc.pictures],
         )
         return AddResult(
             doc.name, "replaced" if replaced else "added", len(self.passages),
@@ -99,7 +102,7 @@ class PreparedDocument:
 
 
 def to_storable_name(name: str) -> str:
-    """A name that the file system could not decode, as text that can be stored."""
+    """Replace characters that the file system could not decode, so that the name can be stored."""
     return name.encode("utf-8", "replace").decode()
 
 
@@ -111,8 +114,10 @@ def prepare_document(
     keep_scans: bool = False,
     reader: Callable[..., Document] = read_document,
 ) -> AddResult | PreparedDocument:
-    """Reads a file; `known` is the digest (SHA-256) of what the index has under its name. With `scans`,
-    what is a picture in it can be read later."""
+    """Read a file; return "unchanged" if its SHA-256 equals `known_digest`.
+
+    With `keep_scans`, scanned pages are accepted and the file is kept to read them later.
+    """
     if hashlib.sha256(data).hexdigest() == known_digest:
         return AddResult(name, "unchanged")
     try:
@@ -120,16 +125,16 @@ def prepare_document(
     except UnreadableFileError as error:
         return AddResult(name, error.problem, 0, str(error), error.limit, error.pages)
     text = document.text
-    stretches = [
+    spans = [
         (section.heading, section.page, start, end)
         for section in document.sections
         for start, end in split_passages(text, section.start, section.end)
     ]
-    first = document.sections[0] if document.sections else None
-    begins = opening_line(text, first.start, first.end) if first else ""
+    first_section = document.sections[0] if document.sections else None
+    opening_text = opening_line(text, first_section.start, first_section.end) if first_section else ""
     return PreparedDocument(
         document,
-        build_passage_rows(document.title, text, begins, stretches),
+        build_passage_rows(document.title, text, opening_text, spans),
         extract_title_names(document.title),
         extract_aliases(document.title, text),
         data if keep_scans and document.pictures else b"",
@@ -137,19 +142,26 @@ def prepare_document(
 
 
 def opening_line(text: str, start: int, end: int) -> str:
-    """The first line of a document's first section, which goes from `start` to `end`."""
+    """Return the first line of a document's first section, which spans `start` to `end`."""
     return text[start : min(end, start + OPENING_CHARS)].split("\n", 1)[0]
 
 
 def build_passage_rows(
     title: str, text: str, opening_text: str, spans: Iterable[tuple[str, int | None, int, int]]
 ) -> list[tuple[object, ...]]:
-    """The passages of a document that begins with `begins`, each given as its heading, page, start and
-    end, with the words by which they are found."""
-    words = " ".join(dict.fromkeys(remove_stop_words(tokenize(opening_text))))
-    titles = _index_terms(title)
+    """Return rows, with indexed words, of passages given as (heading, page, start, end)."""
+    opening_terms = " ".join(dict.fromkeys(remove_stop_words(tokenize(opening_text))))
+    title_terms = _index_terms(title)
     return [
-        (heading, page, start, end, f"{titles} {_heading_terms(heading)}", _index_terms(text[start:end]), words)
+        (
+            heading,
+            page,
+            start,
+            end,
+            f"{title_terms} {_heading_terms(heading)}",
+            _index_terms(text[start:end]),
+            opening_terms,
+        )
         for heading, page, start, end in spans
     ]
 
@@ -157,17 +169,19 @@ def build_passage_rows(
 def build_name_rows(
     names: Iterable[str], aliases: Sequence[tuple[str, str]], document_id: int
 ) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, str, int]]]:
-    """What is stored of a document's names, and of those that mean the same, both ways."""
-    both = [*aliases, *((b, a) for a, b in aliases)]
+    """Return the rows of a document's names and of its aliases, which are stored in both
+    directions.
+    """
+    pairs = [*aliases, *((b, a) for a, b in aliases)]
     return (
         [(name_key(name), name, document_id) for name in names],
-        [(name_key(a), a, b, document_id) for a, b in both],
+        [(name_key(a), a, b, document_id) for a, b in pairs],
     )
 
 
 @lru_cache(4096)
 def _heading_terms(text: str) -> str:
-    """Headings are few and come again: 门票, Tickets."""
+    """Return the index terms of a heading, cached because headings repeat (门票, Tickets)."""
     return _index_terms(text)
 
 
@@ -177,13 +191,13 @@ def _index_terms(text: str) -> str:
 
 
 def remove_stop_words(words: Iterable[str]) -> list[str]:
-    """The words that are indexed and searched: all but those that say nothing."""
+    """Return the words that are indexed and searched."""
     return [word for word in words if word not in STOP_WORDS]
 
 
 @lru_cache(1)
 def load_sample_files() -> tuple[tuple[str, bytes], ...]:
-    """Name and content of the documents that ship with the package."""
+    """Return name and content of the sample documents shipped with the package."""
     folder = resources.files("research") / "data" / "library"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
     return tuple((f"sample/{f.name}", f.read_bytes()) for f in files)

@@ -1,9 +1,10 @@
-"""Documents that were indexed before their words were folded as those of a question are now.
+"""One-time reindexing of documents that were stored before words were folded to simplified
+characters.
 
-What is stored of them stays; their words are cut anew from it, once, when the library is first opened.
+Their stored text stays; the words are extracted anew when the library is first opened.
 """
 
-# ruff: noqa: S608  (names of our own tables alone are put into statements)
+# ruff: noqa: S608  (only names of our own tables are formatted into statements)
 
 from __future__ import annotations
 
@@ -19,16 +20,16 @@ _OUTDATED_KEY = "outdated"  # set by a migration
 
 
 def is_outdated(db: SQLiteFile) -> bool:
-    """Whether the index is from before."""
+    """Return True if the index was built before the change."""
     return bool(db.read("select 1 from meta where key=?", (_OUTDATED_KEY,)))
 
 
 def reindex(connection: sqlite3.Connection) -> None:
-    """Indexes anew what the folding changes, also in the bin; another process may have done so."""
+    """Reindex all documents, including those in the trash, unless another process has done so."""
     if connection.execute("delete from meta where key=?", (_OUTDATED_KEY,)).rowcount:
-        for kind in ("", "bin_"):
-            for (number,) in connection.execute(f"select id from {kind}document").fetchall():
-                _reindex_document(connection, kind, number)
+        for table_prefix in ("", "bin_"):
+            for (document_id,) in connection.execute(f"select id from {table_prefix}document").fetchall():
+                _reindex_document(connection, table_prefix, document_id)
 
 
 def _reindex_document(connection: sqlite3.Connection, table_prefix: str, document_id: int) -> None:
@@ -39,11 +40,11 @@ def _reindex_document(connection: sqlite3.Connection, table_prefix: str, documen
         f"select id, heading, page, start, finish from {table_prefix}passage where document=? order by id",
         (document_id,),
     ).fetchall()
-    said = unicodedata.normalize("NFKC", "\n".join((title, text, *(row[1] for row in rows))))
-    if not rows or to_simplified(said) == said:
+    indexed_text = unicodedata.normalize("NFKC", "\n".join((title, text, *(row[1] for row in rows))))
+    if not rows or to_simplified(indexed_text) == indexed_text:
         return
-    ids, stretches = [row[0] for row in rows], [row[1:] for row in rows]
-    first = opening_line(text, stretches[0][2], len(text))
+    ids, spans = [row[0] for row in rows], [row[1:] for row in rows]
+    opening = opening_line(text, spans[0][2], len(text))
     for table in ("passage", "name", "alias"):
         connection.execute(f"delete from {table_prefix}{table} where document=?", (document_id,))
     connection.executemany(
@@ -51,7 +52,7 @@ def _reindex_document(connection: sqlite3.Connection, table_prefix: str, documen
         "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?,?)",
         [
             (id_, document_id, *row)
-            for id_, row in zip(ids, build_passage_rows(title, text, first, stretches), strict=True)
+            for id_, row in zip(ids, build_passage_rows(title, text, opening, spans), strict=True)
         ],
     )
     names, aliases = build_name_rows(extract_title_names(title), extract_aliases(title, text), document_id)

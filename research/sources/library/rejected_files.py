@@ -1,4 +1,4 @@
-"""Files that could not be read: remembered for who added them until they can be, or are put away."""
+"""Files that could not be read, remembered per owner until they can be read or are dismissed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from research.storage.sqlite_files import SQLiteFile
 if TYPE_CHECKING:
     from research.sources.library.prepare import AddResult
 
-LOCAL_OWNER = "local"  # where there is no login, everybody is the same person
-MAX_REJECTED_PER_OWNER = 2_000  # of each person, the latest
+LOCAL_OWNER = "local"  # the only owner where there is no login
+MAX_REJECTED_PER_OWNER = 2_000  # the latest are kept
 
 
 def page_ranges(pages: Iterable[int]) -> str:
-    """Numbers of pages in short: 1–3, 7."""
+    """Format page numbers as ranges: 1–3, 7."""
     runs = []
     for _, group in groupby(enumerate(sorted(pages)), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in group]
@@ -29,29 +29,29 @@ def page_ranges(pages: Iterable[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RejectedFile:
-    """A file that is not in the library as it was given, and why."""
+    """A file that could not be added, with the reason."""
 
     name: str
     outcome: str
     detail: str
     rejected_at: datetime
-    limit: str = ""  # that the file is over
-    pages: str = ""  # that hold pictures without text
+    limit: str = ""  # limit that the file exceeds
+    pages: str = ""  # pages that hold images without text
 
 
 def has_changes(db: SQLiteFile, results: Iterable[AddResult]) -> bool:
-    """Whether outcomes change what is remembered."""
+    """Return True if recording the results would change the stored rejected files."""
     return any(not item.is_ok or db.read("select 1 from unread where name=? limit 1", (item.name,)) for item in results)
 
 
 def record_results(connection: sqlite3.Connection, owner: str, results: Iterable[AddResult]) -> None:
-    """Remembers what could not be read, and forgets it once it could."""
-    failed = 0
+    """Store files that could not be read and delete entries of files that now can."""
+    failure_count = 0
     for item in results:
         if item.is_ok:
             connection.execute("delete from unread where name=?", (item.name,))
         else:
-            failed += 1
+            failure_count += 1
             now = datetime.now(UTC).isoformat()
             connection.execute(
                 'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages) values(?,?,?,?,?,?,?)',
@@ -65,7 +65,7 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
                     page_ranges(item.pages),
                 ),
             )
-    if failed:
+    if failure_count:
         connection.execute(
             "delete from unread where who=? and name in (select name from unread where who=? "
             "order by seen desc limit -1 offset ?)",
@@ -74,16 +74,18 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
 
 
 def list_rejected(db: SQLiteFile, owner: str, limit: int) -> tuple[list[RejectedFile], int]:
-    found: list[Any] = db.read("select count(*) from unread where who=?", (owner,))
+    """Return an owner's rejected files, latest first, and their total number."""
+    totals: list[Any] = db.read("select count(*) from unread where who=?", (owner,))
     rows: list[Any] = db.read(
         'select name, outcome, detail, seen, "limit", pages from unread where who=? order by seen desc, name limit ?',
         (owner, limit),
     )
     out = [RejectedFile(r[0], r[1], r[2], datetime.fromisoformat(r[3]), r[4], r[5]) for r in rows]
-    return out, found[0][0]
+    return out, totals[0][0]
 
 
 def dismiss(connection: sqlite3.Connection, owner: str, name: str | None) -> None:
+    """Delete one rejected file of an owner, or all of them if `name` is None."""
     if name is None:
         connection.execute("delete from unread where who=?", (owner,))
     else:

@@ -1,4 +1,4 @@
-"""The analyst's own documents as a source. Works with no key and no network."""
+"""Retriever for the analyst's own documents. Needs no key and no network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVIDENCE_KIND: EvidenceKind = "library"
 
 
 class LibraryRetriever:
-    """Searches the library's index; every hit becomes a passage of its document's evidence."""
+    """Searches the library; each hit becomes a passage of its document's evidence."""
 
     name = "library"
     max_sequential_calls = 1
@@ -42,18 +42,22 @@ class LibraryRetriever:
         owner: str = "",
         notebook: str = "",
     ) -> None:
-        """With a `notebook`, one of the `notebooks` of the `owner`, its documents alone are searched."""
+        """Create a retriever.
+
+        `notebooks` returns an owner's notebooks as names of documents. With `notebook`, only the
+        documents of that notebook are searched.
+        """
         self._library = library
         self._max_passages = max_passages
         self._clock = clock
         self._notebooks, self._owner, self._notebook = notebooks, owner, notebook
 
     def for_owner(self, owner: str) -> LibraryRetriever:
-        """The same for the runs of an owner."""
+        """Return a copy for the runs of an owner."""
         return self._copy(owner, self._notebook)
 
     def select(self, name: str) -> LibraryRetriever:
-        """The same for one of the owner's notebooks, "" for the whole library."""
+        """Return a copy limited to one of the owner's notebooks; "" is the whole library."""
         return self._copy(self._owner, name)
 
     def _copy(self, owner: str, notebook: str) -> LibraryRetriever:
@@ -63,10 +67,10 @@ class LibraryRetriever:
         )  # fmt: skip
 
     def readiness(self) -> Readiness:
-        own, sample = self._library.count_by_origin()
-        if own:
-            return Readiness(state="live", detail=f"{own}")
-        return Readiness(state="sample" if sample else "missing", detail=f"{sample}")
+        own_count, sample_count = self._library.count_by_origin()
+        if own_count:
+            return Readiness(state="live", detail=f"{own_count}")
+        return Readiness(state="sample" if sample_count else "missing", detail=f"{sample_count}")
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         started, clock = self._clock(), time.monotonic()
@@ -96,9 +100,9 @@ class LibraryRetriever:
 
 
 def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, ...]:
-    found: dict[str, Evidence] = {}
+    evidence_by_id: dict[str, Evidence] = {}
     for hit in hits:
-        url = "" if hit.is_sample else hit.url  # a sample was written for this program
+        url = "" if hit.is_sample else hit.url  # samples were written for this program
         key = evidence_id(EVIDENCE_KIND, url, hit.name)
         passage = Passage(
             id=fingerprint(hit.name, str(hit.start), hit.text),
@@ -110,9 +114,9 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
             title=hit.title,
             ocr=hit.is_ocr,
         )
-        known = found.get(key)
-        if known is None:
-            found[key] = Evidence(
+        existing = evidence_by_id.get(key)
+        if existing is None:
+            evidence_by_id[key] = Evidence(
                 id=key,
                 kind=EVIDENCE_KIND,
                 title=hit.title,
@@ -126,11 +130,11 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
                 opening=hit.opening,
                 passages=(passage,),
             )
-        elif passage.id not in {p.id for p in known.passages}:
-            found[key] = known.model_copy(
+        elif passage.id not in {p.id for p in existing.passages}:
+            evidence_by_id[key] = existing.model_copy(
                 update={
-                    "passages": (*known.passages, passage),
-                    "sample": known.sample or hit.is_sample,
+                    "passages": (*existing.passages, passage),
+                    "sample": existing.sample or hit.is_sample,
                 }
             )
-    return tuple(found.values())
+    return tuple(evidence_by_id.values())

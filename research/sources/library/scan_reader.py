@@ -1,7 +1,7 @@
-"""Scanned pages on their way to text, in the background: page by page, each stored as soon as it is read.
+"""Background reading of scanned pages; each page is stored as soon as it is read.
 
-Whoever looks sees the same state, whichever page began it. What is not read when the program ends
-waits in the library's file.
+Every page of the interface sees the same state. Pages not read when the program ends stay queued in
+the library's file.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from research.sources.library import scans
 from research.sources.library.ocr import OCREngine
 from research.storage.sqlite_files import SQLiteFile, StoreError, make_private_file
 
-LOCK_POLL_SECONDS = 0.5  # seconds between looks at whether another process has ended
+LOCK_POLL_SECONDS = 0.5  # between attempts to get the lock of another process
 ScanReaderState = Literal["idle", "elsewhere", "reading"]
 OpenTransaction = Callable[[], AbstractContextManager[Connection]]
 
 
 class ScanReader:
-    """Reads what waits, for one library. While it is `elsewhere`, another process of the data folder
-    reads, and this one takes over when that ends. `document` and `page` are at work."""
+    """Reads the queued pages of one library.
+
+    In state `elsewhere`, another process of the data folder reads; this one takes over when that
+    ends. `document_id` and `page` are being read.
+    """
 
     def __init__(
         self, db: SQLiteFile, open_transaction: OpenTransaction, engine_factory: Callable[[], OCREngine | None]
@@ -39,7 +42,7 @@ class ScanReader:
 
     @property
     def is_available(self) -> bool:
-        """Whether there is something that reads."""
+        """True if an OCR engine is installed."""
         return self.engine_factory() is not None
 
     @property
@@ -51,24 +54,24 @@ class ScanReader:
         return self.is_active and self._stop_event.is_set()
 
     def start(self) -> None:
-        """Goes on with what waits, if there is any."""
+        """Start reading the queued pages, if there are any and an engine is available."""
         with self._lock:
             if not self.is_available or (self.is_active and not self._stop_event.is_set()) or not self._has_jobs():
                 return
             self._stop_and_wait()
             self._stop_event, self.error = threading.Event(), None
-            # A thread that does not keep the program from ending: what is stored is whole at any time.
+            # A daemon thread may be cut off at exit: every stored page is complete at any time.
             self._thread = threading.Thread(
                 target=self._run, args=(self._stop_event,), name="library-scans", daemon=True
             )
             self._thread.start()
 
     def stop(self) -> None:
-        """Leaves the page at work; those that were read stay."""
+        """Abandon the current page; pages already read stay."""
         self._stop_event.set()
 
     def stop_and_wait(self, timeout_seconds: float = 20.0) -> None:
-        """Stops, and waits until nothing is written any more."""
+        """Stop, and wait until the thread has finished or the timeout has passed."""
         with self._lock:
             self._stop_and_wait(timeout_seconds)
 
@@ -78,7 +81,7 @@ class ScanReader:
             self._thread.join(timeout_seconds)
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over within that time."""
+        """Wait up to `seconds` and return True if the reader is idle."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.is_active
@@ -100,27 +103,27 @@ class ScanReader:
         self.state = "elsewhere"
 
     def _read_job(self, job: scans.OCRJob, stop_event: threading.Event) -> bool:
-        """Whether it came any further with a document."""
-        further = False
+        """Read the pages of one document; return True if any progress was made."""
+        has_progress = False
         self.state, self.document_id, self.page = "reading", job.document_id, job.pages[0]
         if (recognise := self.engine_factory()) is None:
             return False
-        found = recognise(job.name, job.data, job.pages, lambda: not stop_event.is_set())
-        with closing(found):
-            for one, then in zip(found, [*job.pages[1:], 0], strict=False):
+        results = recognise(job.name, job.data, job.pages, lambda: not stop_event.is_set())
+        with closing(results):
+            for result, next_page in zip(results, [*job.pages[1:], 0], strict=False):
                 with self._open_transaction() as connection:
-                    if not scans.store_result(connection, job.document_id, one):
-                        return True  # it was removed or replaced
-                further, self.page = True, then
-        return further
+                    if not scans.store_result(connection, job.document_id, result):
+                        return True  # the document was removed or replaced
+                has_progress, self.page = True, next_page
+        return has_progress
 
 
 @contextmanager
 def _process_lock(path: Path, stop_event: threading.Event, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Held by one process of a data folder at a time, for as long as it lives; the others wait."""
+    """Hold a lock that only one process of a data folder has at a time; the others wait."""
     try:
         import fcntl
-    except ImportError:  # two processes may read the same page there, and one of them in vain
+    except ImportError:  # without locks two processes may read the same page: wasteful but harmless
         yield
         return
     lock = path.with_name(f"{path.name}.reading")

@@ -1,7 +1,7 @@
-"""Pages that are pictures: which of them wait to be read, what was read of them, and their pictures.
+"""Scanned pages: the queue of pages to read, their recognised text and their images.
 
-A page that was read is text of its document like any other, found and cited by its number. The file
-is kept until all of its pages were read; of each page a small picture stays.
+A page that was read is ordinary text of its document, found and cited by its number. The file is
+kept until all its pages were read; a small image of each page stays.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from research.storage.sqlite_files import SQLiteFile
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A document with pages that were not read: how many there are and how many were read, which wait
-    and which failed. Of one that was added where none could be read, the file is not `kept`."""
+    """A document with unread scanned pages, and the state of its pages.
+
+    `has_file` is False for a document added where no OCR engine was installed.
+    """
 
     document_id: int
     name: str
@@ -38,7 +40,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class OCRJob:
-    """The pages of a document that wait, and its file."""
+    """The queued pages of a document, and its file."""
 
     document_id: int
     name: str
@@ -47,7 +49,7 @@ class OCRJob:
 
 
 def list_unfinished(db: SQLiteFile) -> list[Scan]:
-    """The documents with pages that wait or failed, in the order in which they are read."""
+    """Return the documents with queued or failed pages, in the order of reading."""
     rows: list[Any] = db.read(
         "select d.id, d.name, d.title, s.page, s.state, s.reason, "
         "exists(select 1 from scan k where k.document = d.id) from scan_page s "
@@ -55,11 +57,11 @@ def list_unfinished(db: SQLiteFile) -> list[Scan]:
         "(select document from scan_page where state<>'read') order by d.id, s.page"
     )
     out = []
-    for (number, name, title), group in groupby(rows, key=lambda row: row[:3]):
+    for (document_id, name, title), group in groupby(rows, key=lambda row: row[:3]):
         pages = [*group]
         out.append(
             Scan(
-                number, name, title, len(pages), sum(row[4] == "read" for row in pages),
+                document_id, name, title, len(pages), sum(row[4] == "read" for row in pages),
                 tuple(row[3] for row in pages if row[4] == "waiting"),
                 tuple((row[3], row[5]) for row in pages if row[4] == "failed"),
                 bool(pages[0][6]),
@@ -69,7 +71,7 @@ def list_unfinished(db: SQLiteFile) -> list[Scan]:
 
 
 def next_job(db: SQLiteFile) -> OCRJob | None:
-    """What is to be read next."""
+    """Return the next document to read, or None."""
     rows: list[Any] = db.read(
         "select d.id, d.name, k.data from scan k join document d on d.id = k.document "
         "where exists(select 1 from scan_page s where s.document = d.id and s.state='waiting') "
@@ -77,15 +79,15 @@ def next_job(db: SQLiteFile) -> OCRJob | None:
     )
     if not rows:
         return None
-    number, name, data = rows[0]
+    document_id, name, data = rows[0]
     pages: list[Any] = db.read(
-        "select page from scan_page where document=? and state='waiting' order by page", (number,)
+        "select page from scan_page where document=? and state='waiting' order by page", (document_id,)
     )
-    return OCRJob(number, name, tuple(row[0] for row in pages), data)
+    return OCRJob(document_id, name, tuple(row[0] for row in pages), data)
 
 
 def store_result(connection: sqlite3.Connection, document_id: int, result: OCRResult) -> bool:
-    """Stores what became of a page, with its passages; False if nobody waits for it any more."""
+    """Store the result of a page and its passages; return False if the page is no longer queued."""
     row = connection.execute(
         "select d.title, d.text, s.heading from scan_page s join document d on d.id = s.document "
         "where s.document=? and s.page=? and s.state='waiting'",
@@ -93,16 +95,16 @@ def store_result(connection: sqlite3.Connection, document_id: int, result: OCRRe
     ).fetchone()
     if row is None:
         return False
-    title, whole, heading = row
-    text, failed = clean_lines(unwrap_lines(result.text)), result.failure
-    if len(whole) + len(text) > MAX_CHARACTERS:
-        text, failed = "", "characters"
+    title, document_text, heading = row
+    text, failure = clean_lines(unwrap_lines(result.text)), result.failure
+    if len(document_text) + len(text) > MAX_CHARACTERS:
+        text, failure = "", "characters"
     connection.execute(
         "update scan_page set state=?, reason=?, picture=? where document=? and page=?",
-        ("failed" if failed else "read", failed, result.picture or None, document_id, result.page),
+        ("failed" if failure else "read", failure, result.picture or None, document_id, result.page),
     )
-    if text and not failed:
-        _insert_page_text(connection, document_id, title, whole, heading, result.page, text)
+    if text and not failure:
+        _insert_page_text(connection, document_id, title, document_text, heading, result.page, text)
     connection.execute(
         "delete from scan where document=?1 and not exists"
         "(select 1 from scan_page where document=?1 and state<>'read')",
@@ -120,28 +122,28 @@ def _insert_page_text(
     page: int,
     text: str,
 ) -> None:
-    """Puts a page's text before that of the next, and adds its passages."""
-    (at,) = connection.execute(
+    """Insert a page's text before that of the next page, and add its passages."""
+    (next_start,) = connection.execute(
         "select min(start) from passage where document=? and page>?", (document_id, page)
     ).fetchone()
-    if at is None:
+    if next_start is None:
         start = len(document_text) + bool(document_text)
         document_text = f"{document_text}\n{text}" if document_text else text
     else:
-        start = at
-        document_text = f"{document_text[:at]}{text}\n{document_text[at:]}"
+        start = next_start
+        document_text = f"{document_text[:next_start]}{text}\n{document_text[next_start:]}"
         connection.execute(
             "update passage set start=start+?1, finish=finish+?1 where document=?2 and start>=?3",
-            (len(text) + 1, document_id, at),
+            (len(text) + 1, document_id, next_start),
         )
-    stretches = [(heading, page, a, b) for a, b in split_passages(document_text, start, start + len(text))]
+    spans = [(heading, page, a, b) for a, b in split_passages(document_text, start, start + len(text))]
     connection.executemany(
         "insert into passage(document, heading, page, start, finish, title_tokens, body_tokens, "
         "opening_tokens) values(?,?,?,?,?,?,?,?)",
         [
             (document_id, *row)
             for row in build_passage_rows(
-                title, document_text, opening_line(document_text, 0, len(document_text)), stretches
+                title, document_text, opening_line(document_text, 0, len(document_text)), spans
             )
         ],
     )
@@ -154,11 +156,11 @@ def _insert_page_text(
     )
 
 
-LANGUAGE_SAMPLE_CHARS = 10_000  # characters that tell the language
+LANGUAGE_SAMPLE_CHARS = 10_000  # characters used to detect the language
 
 
 def retry_failed_pages(connection: sqlite3.Connection, document_id: int) -> None:
-    """Has the pages of a document that failed wait once more."""
+    """Queue the failed pages of a document again."""
     connection.execute(
         "update scan_page set state='waiting', reason='' where document=? and state='failed'",
         (document_id,),
@@ -166,13 +168,13 @@ def retry_failed_pages(connection: sqlite3.Connection, document_id: int) -> None
 
 
 def page_image(db: SQLiteFile, document_id: int, page: int) -> bytes:
-    """The picture of a page (JPEG); nothing if there is none."""
+    """Return the image of a page (JPEG), or b"" if there is none."""
     rows: list[Any] = db.read("select picture from scan_page where document=? and page=?", (document_id, page))
     return (rows[0][0] or b"") if rows else b""
 
 
 def find_document_with_image(db: SQLiteFile, name: str, page: int, text: str) -> int | None:
-    """The document of a name whose page has a picture and still says a text."""
+    """Return the id of the named document if it contains `text` and has an image of the page."""
     rows: list[Any] = db.read(
         "select d.id from document d join scan_page s on s.document = d.id and s.page=? "
         "where d.name=? and s.picture is not null and instr(d.text, ?)",

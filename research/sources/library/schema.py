@@ -1,4 +1,4 @@
-"""The tables of the library's file, as numbered scripts. A script that was released never changes."""
+"""Migrations of the library's database, in order. A released migration never changes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ MIGRATIONS = (
         values ('delete', old.id, old.title_tokens, old.body_tokens, old.opening_tokens);
     end;
     """,
-    # What a list of documents shows lies in one index: the texts need not be read for it. What was
-    # removed is kept aside for a while, and what could not be read until it is or is put away.
+    # Lists of documents are read from one index, without the texts. Removed documents are kept in
+    # bin_* tables for a while, unreadable files in `unread` until they are read or dismissed.
     """
     alter table document add column kind text not null default '';
     alter table document add column passages integer not null default 0;
@@ -77,15 +77,15 @@ MIGRATIONS = (
         who text not null, name text not null, outcome text not null, detail text not null,
         seen text not null, primary key(who, name));
     """,
-    # Which limit a file is over that could not be read.
+    # The limit that an unreadable file exceeds.
     """
     alter table unread add column "limit" text not null default '';
     """,
-    # Words are folded to simplified characters: those of the documents before have to be cut anew.
+    # Words are folded to simplified characters: earlier documents must be reindexed.
     """
     insert into meta values('outdated', '1');
     """,
-    # Pages that are pictures: the file, until all were read, and of each page what became of it.
+    # Scanned pages: the file, until all pages were read, and the state of each page.
     """
     create table scan(
         document integer primary key references document on delete cascade, data blob not null);

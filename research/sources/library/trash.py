@@ -1,10 +1,11 @@
-"""What was removed from the library: out of every search at once, kept aside for a while, then gone.
+"""The library's trash: removed documents leave every search at once and can be restored for a
+while.
 
-The rows of a removed document are moved to tables of their own, so that nothing that reads the
-library has to know of them.
+The rows of a removed document move to tables of their own, so that no other reader of the library
+has to filter them out.
 """
 
-# ruff: noqa: S608  (names of our own tables and columns alone are put into statements)
+# ruff: noqa: S608  (only names of our own tables and columns are formatted into statements)
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from typing import Any
 
 from research.storage.sqlite_files import SQLiteFile
 
-RETENTION = timedelta(days=7)  # what was removed can be put back for so long
+RETENTION = timedelta(days=7)  # period in which a removed document can be restored
 _DOCUMENT_COLUMNS = "id, name, sha256, title, url, published, language, added, kind, passages, characters, text"
 _CHILD_COLUMNS = {
     "passage": "document, heading, page, start, finish, title_tokens, body_tokens, opening_tokens",
@@ -27,7 +28,7 @@ _CHILD_COLUMNS = {
     "scan_page": "document, page, heading, state, reason, picture",
 }
 _IN_IDS_SQL = "in (select value from json_each(?))"
-# An id is not given away while the document that had it can be put back.
+# The id of a document in the trash is not reused while the document can be restored.
 NEXT_ID_SQL = (
     "(select coalesce(max(id), 0) + 1 from "
     "(select max(id) as id from document union all select max(id) from bin_document))"
@@ -36,7 +37,7 @@ NEXT_ID_SQL = (
 
 @dataclass(frozen=True, slots=True)
 class TrashedDocument:
-    """A document that can be put back."""
+    """A document that can be restored."""
 
     id: int
     name: str
@@ -45,72 +46,72 @@ class TrashedDocument:
 
 
 def move_to_trash(connection: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Moves documents to the bin; the sample and unknown ids are left alone. Gives those it moved."""
-    found = connection.execute(
+    """Move own documents to the trash and return their ids; samples and unknown ids are ignored."""
+    rows = connection.execute(
         f"select id from document where sample=0 and id {_IN_IDS_SQL}", (_ids_json(ids),)
     ).fetchall()
-    moved = [int(row[0]) for row in found]
-    these = _ids_json(moved)
+    moved_ids = [int(row[0]) for row in rows]
+    ids_json = _ids_json(moved_ids)
     connection.execute(
         f"insert into bin_document({_DOCUMENT_COLUMNS}, removed) "
         f"select {_DOCUMENT_COLUMNS}, ? from document where id {_IN_IDS_SQL}",
-        (datetime.now(UTC).isoformat(), these),
+        (datetime.now(UTC).isoformat(), ids_json),
     )
     for table, columns in _CHILD_COLUMNS.items():
         connection.execute(
             f"insert into bin_{table}({columns}) select {columns} from {table} "
             f"where document {_IN_IDS_SQL} order by rowid",
-            (these,),
+            (ids_json,),
         )
-    connection.execute(f"delete from document where id {_IN_IDS_SQL}", (these,))
-    return moved
+    connection.execute(f"delete from document where id {_IN_IDS_SQL}", (ids_json,))
+    return moved_ids
 
 
 def restore(connection: sqlite3.Connection, ids: Iterable[int]) -> int:
-    """Moves documents back; one stays where another document has its name by now."""
-    found = connection.execute(
+    """Move documents back and return their number; a document whose name is in use stays."""
+    rows = connection.execute(
         f"select id, max(removed) from bin_document where id {_IN_IDS_SQL} "
         "and name not in (select name from document) group by name",
         (_ids_json(ids),),
     ).fetchall()
-    these = _ids_json(row[0] for row in found)
+    ids_json = _ids_json(row[0] for row in rows)
     connection.execute(
         f"insert into document({_DOCUMENT_COLUMNS}, sample) "
         f"select {_DOCUMENT_COLUMNS}, 0 from bin_document where id {_IN_IDS_SQL}",
-        (these,),
+        (ids_json,),
     )
     for table, columns in _CHILD_COLUMNS.items():
         connection.execute(
             f"insert into {table}({columns}) select {columns} from bin_{table} "
             f"where document {_IN_IDS_SQL} order by rowid",
-            (these,),
+            (ids_json,),
         )
-    connection.execute(f"delete from bin_document where id {_IN_IDS_SQL}", (these,))
-    return len(found)
+    connection.execute(f"delete from bin_document where id {_IN_IDS_SQL}", (ids_json,))
+    return len(rows)
 
 
 def has_expired(db: SQLiteFile) -> bool:
-    """Whether something was kept for long enough."""
+    """Return True if a document has been in the trash longer than `RETENTION`."""
     return bool(db.read("select 1 from bin_document where removed<? limit 1", (_expiry_cutoff(),)))
 
 
 def purge(connection: sqlite3.Connection, *, expired_only: bool = False) -> int:
-    """Deletes what was removed for good: all of it, or what was kept for long enough."""
+    """Delete all documents in the trash, or only expired ones, and return their number."""
     if expired_only:
-        done = connection.execute("delete from bin_document where removed<?", (_expiry_cutoff(),))
+        cursor = connection.execute("delete from bin_document where removed<?", (_expiry_cutoff(),))
     else:
-        done = connection.execute("delete from bin_document")
-    return done.rowcount
+        cursor = connection.execute("delete from bin_document")
+    return cursor.rowcount
 
 
 def list_trashed(db: SQLiteFile, limit: int) -> tuple[list[TrashedDocument], int]:
-    """What was removed last, and how many documents there are in all."""
-    found: list[Any] = db.read("select count(*) from bin_document")
+    """Return the documents in the trash, latest first, and their total number."""
+    totals: list[Any] = db.read("select count(*) from bin_document")
     rows: list[Any] = db.read(
         "select id, name, title, removed from bin_document order by removed desc, id limit ?",
         (limit,),
     )
-    return [TrashedDocument(row[0], row[1], row[2], datetime.fromisoformat(row[3])) for row in rows], int(found[0][0])
+    return [TrashedDocument(row[0], row[1], row[2], datetime.fromisoformat(row[3])) for row in rows], int(totals[0][0])
 
 
 def _expiry_cutoff() -> str:

@@ -1,4 +1,4 @@
-"""News: whoever of Tavily, the analyst's feeds and GDELT is set up."""
+"""News source: searches Tavily, the analyst's feeds or GDELT, whichever are configured."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""One piece of news: an address with a headline, as some service or feed told of it.
+"""A news article as reported by a search service or a feed.
 
-Knows nothing of who asked for it. Every field may be missing: services leave out titles, dates,
-texts and addresses.
+Every field may be missing: services leave out titles, dates, texts and addresses.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from research.core.urls import encode_invisible, strip_www
 from research.http.sanitize import tidy_text, truncate_text
 from research.sources.news.time_window import TimeWindow
 
-MAX_TITLE_CHARS = 300  # characters that a title keeps
-MAX_URL_CHARS = 2_000  # characters that an address may have
+MAX_TITLE_CHARS = 300  # characters kept of a title
+MAX_URL_CHARS = 2_000  # characters of an address
 
 
 class Article(Record):
-    """What is known of one published piece. Texts are plain.
+    """A published piece of news. Texts are plain.
 
-    `published` is the time of publication or None where it is not known; with `day_only` it is the
-    midnight of a day of which the time is not known. `published_text` is the date in the provider's
-    words. `seen` is when a crawler came by, which is no date of publication. `outside` says that it
-    was published on other days than those that were asked for. `score` is the provider's own
-    relevance, on whatever scale the provider has.
+    `published` is the time of publication, or None if unknown; with `is_day_only` it is midnight of
+    the day of publication. `published_text` is the date in the provider's words. `seen_at` is the
+    time of a crawler's visit, which is no date of publication. `is_outside_window` marks an article
+    published outside the requested time. `score` is the provider's own relevance, on the provider's
+    scale.
     """
 
     url: str = ""
     title: str = ""
     provider: str = ""  # tavily, gdelt, feeds
     outlet: str = ""
-    text: str = ""  # a snippet or the whole of it
+    text: str = ""  # a snippet or the full text
     published: datetime | None = None  # UTC
     is_day_only: bool = False
     published_text: str = ""
@@ -44,7 +43,7 @@ class Article(Record):
     score: float | None = None
     image: str = ""
     is_outside_window: bool = False
-    evidence_ids: tuple[str, ...] = ()  # the caller's own names for it
+    evidence_ids: tuple[str, ...] = ()  # ids of the evidence it was made from
 
     @field_validator("published", "seen_at")
     @classmethod
@@ -55,11 +54,11 @@ class Article(Record):
 
     @property
     def moment(self) -> Timestamp | None:
-        """When it was published, as one value."""
+        """The time of publication with its precision."""
         return Timestamp(self.published, self.is_day_only) if self.published else None
 
     def with_published_date(self, text: object, retrieved: datetime) -> Article:
-        """With the date of publication that its provider tells, as it was `retrieved`."""
+        """Return a copy with the publication date parsed from the provider's text."""
         moment = parse_publication_date(text, retrieved=retrieved).timestamp
         update = {
             "published": moment.utc if moment else None,
@@ -69,13 +68,13 @@ class Article(Record):
         return self.model_copy(update=update)
 
     def with_window_check(self, window: TimeWindow | None) -> Article:
-        """Marked as outside if it is."""
+        """Return a copy whose `is_outside_window` is set for the window."""
         outside = window is not None and window.is_outside(self.moment)
         return self.model_copy(update={"is_outside_window": outside})
 
 
 def parse_web_address(value: object, base_url: str = "") -> str:
-    """An http(s) address that a stranger wrote, made whole; "" if it is none."""
+    """Return an untrusted http(s) address made absolute, or "" if it is not usable."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_URL_CHARS:
         return ""
     value = encode_invisible(value.strip())
@@ -83,16 +82,16 @@ def parse_web_address(value: object, base_url: str = "") -> str:
         return ""
     try:
         if urlsplit(value).scheme and not urlsplit(value).netloc:
-            return ""  # which joined to another address would become that
+            return ""  # `urljoin` would turn it into the base address
         address = urljoin(base_url, value)
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        usable = usable and not set("@%") & set(parts.netloc)  # a password, or what is no host
+        usable = usable and not set("@%") & set(parts.netloc)  # no credentials or escapes
     except ValueError:
         return ""
     return address if usable and len(address) <= MAX_URL_CHARS else ""
 
 
 def url_host(url: str) -> str:
-    """The host of an address, as an outlet is called by."""
+    """Return the host of an address without "www.", used as an outlet's name."""
     return strip_www(urlsplit(url).hostname or "")

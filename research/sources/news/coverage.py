@@ -1,7 +1,6 @@
-"""What the news among some evidence come to: stories, who told them, when, and where they disagree.
+"""Summary of the news in a set of evidence: stories, outlets, days and conflicting figures.
 
-Of other evidence only what has a day of publication is counted in, and nothing of the samples that
-ship with the program. Knows no clock and no model.
+Other evidence counts if it has a publication day and is no sample. Uses no clock and no model.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ from research.sources.news.stories import StoryCluster as Group
 from research.sources.news.stories import article_outlet, cluster_articles
 from research.sources.news.story_matching import match_stories
 
-MAX_STORIES = 400  # stories that are kept
-STALE_AFTER = timedelta(days=7)  # without a piece, after which a story is old
+MAX_STORIES = 400  # stories in a coverage
+STALE_AFTER = timedelta(days=7)  # a story without a new article for longer is stale
 
 
 def build_coverage(evidence: Iterable[Evidence], as_of: datetime) -> NewsCoverage | None:
-    """The coverage of some evidence, its tones counted roughly; None if none of it is news."""
-    told = [one for one in evidence if one.kind == "news" or (one.published and not one.sample)]
-    if not any(one.kind == "news" for one in told):
+    """Build the coverage of some evidence with word-count tones; None if none of it is news."""
+    relevant = [item for item in evidence if item.kind == "news" or (item.published and not item.sample)]
+    if not any(item.kind == "news" for item in relevant):
         return None
-    items = [_to_article(one) for one in told]
-    groups = cluster_articles(items)[:MAX_STORIES]
-    days = Counter(m.day for group in groups for item in group.articles if (m := item.moment))
+    articles = [_to_article(item) for item in relevant]
+    clusters = cluster_articles(articles)[:MAX_STORIES]
+    days = Counter(moment.day for cluster in clusters for article in cluster.articles if (moment := article.moment))
     return NewsCoverage(
         as_of=as_of.date(),
-        stories=tuple(_story_record(group, as_of.date()) for group in groups),
-        outlets=tuple(_outlet_records(groups)),
-        conflicts=tuple(c for group in groups for c in story_figures.find_conflicts(group)),
+        stories=tuple(_story_record(cluster, as_of.date()) for cluster in clusters),
+        outlets=tuple(_outlet_records(clusters)),
+        conflicts=tuple(conflict for cluster in clusters for conflict in story_figures.find_conflicts(cluster)),
         days=tuple(sorted(days.items())),
-        undated=sum(item.moment is None for group in groups for item in group.articles),
+        undated=sum(article.moment is None for cluster in clusters for article in cluster.articles),
     )
 
 
@@ -66,40 +65,42 @@ def _story_record(cluster: Group, as_of: date) -> Story:
 
 
 def _outlet_records(clusters: Sequence[Group]) -> list[OutletSummary]:
-    """The outlets, those with most pieces first; the unknown one last."""
-    told: dict[str, list[tuple[str, date | None]]] = defaultdict(list)
-    for group in clusters:
-        for item in group.articles:
-            told[article_outlet(item)].append((group.id, item.moment.day if item.moment else None))
-    made = [
+    """Return the outlets, those with most articles first, the unknown outlet last."""
+    articles_by_outlet: dict[str, list[tuple[str, date | None]]] = defaultdict(list)
+    for cluster in clusters:
+        for article in cluster.articles:
+            articles_by_outlet[article_outlet(article)].append(
+                (cluster.id, article.moment.day if article.moment else None)
+            )
+    summaries = [
         OutletSummary(
             name=name,
-            items=len(pieces),
-            stories=len({story for story, _ in pieces}),
-            first=min((day for _, day in pieces if day), default=None),
+            items=len(entries),
+            stories=len({story for story, _ in entries}),
+            first=min((day for _, day in entries if day), default=None),
         )
-        for name, pieces in told.items()
+        for name, entries in articles_by_outlet.items()
     ]
-    return sorted(made, key=lambda o: (not o.name, -o.items, o.name))
+    return sorted(summaries, key=lambda o: (not o.name, -o.items, o.name))
 
 
 def precompute_evidence(evidence: Evidence) -> None:
-    """Reads the headline and the figures of a piece of news, so that `cover` finds them read."""
-    item = _to_article(evidence)
-    for group in cluster_articles([item]):
-        headline_tone(group.headline)
-    story_figures.precompute_figures(item)
+    """Fill the caches for the headline and figures of a news item, used by `build_coverage`."""
+    article = _to_article(evidence)
+    for cluster in cluster_articles([article]):
+        headline_tone(cluster.headline)
+    story_figures.precompute_figures(article)
 
 
 def apply_tones(coverage: NewsCoverage, tones: HeadlineTones) -> NewsCoverage:
-    """The coverage with the tones that somebody gave its stories; the others stay rough."""
-    given = (*tones.tones, *(None for _ in coverage.stories[len(tones.tones) :]))
-    told = [
+    """Return the coverage with the given tones of its first stories; the others stay rough."""
+    padded_tones = (*tones.tones, *(None for _ in coverage.stories[len(tones.tones) :]))
+    stories = [
         story.model_copy(update={"tone": tone, "rough": False}) if tone else story
-        for story, tone in zip(coverage.stories, given, strict=False)
+        for story, tone in zip(coverage.stories, padded_tones, strict=False)
     ]
-    author = tones.author if any(not story.rough for story in told) else coverage.author
-    update = {"stories": tuple(told), "author": author, "failures": tones.failures}
+    author = tones.author if any(not story.rough for story in stories) else coverage.author
+    update = {"stories": tuple(stories), "author": author, "failures": tones.failures}
     return coverage.model_copy(update=update)
 
 
@@ -110,41 +111,42 @@ def add_changes(
     known_ids: Container[str],
     expected_ids: frozenset[str],
 ) -> NewsCoverage:
-    """The coverage with what has changed since the report of `before`.
+    """Return the coverage with the changes since the `previous` report.
 
-    What was found `now` is compared. A story is new only if a piece of it is not `known`, and gone
-    only if a piece of it was `expected` to be found again.
+    `new_evidence` is compared with the report's evidence. A story is new only if one of its
+    articles is not in `known_ids`, and gone only if one of its articles is in `expected_ids`, the
+    evidence that should have been found again.
     """
     old, new = _cluster_evidence(previous.evidence), _cluster_evidence(new_evidence)
-    kept = sorted(match_stories(old, new).items(), key=lambda pair: pair[1])
-    homes = {ref: story.id for story in coverage.stories for ref in story.evidence}
+    matches = sorted(match_stories(old, new).items(), key=lambda pair: pair[1])
+    story_by_evidence = {ref: story.id for story in coverage.stories for ref in story.evidence}
 
-    def told(
+    def make_change(
         kind: Literal["new", "grown", "gone", "figure"],
         group: Group,
         refs: Sequence[str],
         **figures: Figure,
     ) -> StoryChange:
-        story = homes.get((*refs, *_evidence_ids(group))[0], group.id)
+        story = story_by_evidence.get((*refs, *_evidence_ids(group))[0], group.id)
         return StoryChange(kind=kind, story=story, headline=group.headline, evidence=tuple(refs), **figures)
 
-    def unknown(group: Group) -> list[str]:
+    def unknown_ids(group: Group) -> list[str]:
         return [ref for ref in _evidence_ids(group) if ref not in known_ids]
 
-    found = {b for _, b in kept}
-    still = {a for a, _ in kept}
+    matched_new = {b for _, b in matches}
+    matched_old = {a for a, _ in matches}
     changes = [
-        *(told("new", g, unknown(g)) for b, g in enumerate(new) if b not in found and unknown(g)),
+        *(make_change("new", g, unknown_ids(g)) for b, g in enumerate(new) if b not in matched_new and unknown_ids(g)),
         *(
-            told("figure", new[b], (), before=was, after=now_)
-            for a, b in kept
+            make_change("figure", new[b], (), before=was, after=now_)
+            for a, b in matches
             for was, now_ in story_figures.find_changed_figures(old[a], new[b])
         ),
-        *(told("grown", new[b], unknown(new[b])) for _, b in kept if unknown(new[b])),
+        *(make_change("grown", new[b], unknown_ids(new[b])) for _, b in matches if unknown_ids(new[b])),
         *(
-            told("gone", group, _evidence_ids(group))
+            make_change("gone", group, _evidence_ids(group))
             for a, group in enumerate(old)
-            if a not in still and expected_ids.intersection(_evidence_ids(group))
+            if a not in matched_old and expected_ids.intersection(_evidence_ids(group))
         ),
     ]
     return coverage.model_copy(update={"compared": previous.run.id, "changes": tuple(changes)})

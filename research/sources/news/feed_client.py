@@ -1,9 +1,8 @@
-"""Fetches feeds: bounded in size and time, and safe wherever a feed leads.
+"""HTTP client for feeds, bounded in size and time, and safe against hostile addresses.
 
-An address that the operator has set is asked wherever it is, on this machine or in this network
-too: that is the operator's own word. Where it redirects to on another host, and what a list that was
-fetched names, others have written: there only public addresses are asked, each judged where the
-connection is made. No proxy, no cookies; a password is sent to its own host only.
+Addresses from the operator's settings are trusted and may be local. Redirects to another origin and
+addresses found in fetched lists are written by others: only public addresses are allowed there,
+checked when the connection is made. No proxy, no cookies; a password is sent only to its own host.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _ACCEPT_HEADER = (
 
 @dataclass(frozen=True)
 class FeedResponse:
-    """What came: a body, or none where nothing has changed since. `url` is where it lay at last."""
+    """A feed's body, or None if unchanged (HTTP 304); `url` is the address after redirects."""
 
     url: str
     body: bytes | None
@@ -43,12 +42,12 @@ class FeedResponse:
 
 
 def _is_same_origin(one: URL, other: URL) -> bool:
-    """Whether two addresses have one origin: scheme, host and port."""
+    """Return True if both addresses have the same scheme, host and port."""
     return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 class FeedClient:
-    """Fetches feeds. Belongs to the loop on which it is first used."""
+    """Fetches feeds. Belongs to the event loop on which it is first used."""
 
     def __init__(
         self,
@@ -59,8 +58,11 @@ class FeedClient:
         guard: AddressValidator | None = None,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
-        """`deadline` are the seconds of a whole fetch; `size` counts bytes after unpacking. `guard`
-        and `tls` are for tests."""
+        """Create a client.
+
+        `timeout_seconds` covers a whole fetch; `max_bytes` counts bytes after unpacking. `guard`
+        and `tls_context` are for tests.
+        """
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._max_redirects = max_redirects
@@ -71,13 +73,13 @@ class FeedClient:
     async def fetch(
         self, url: str, *, is_trusted: bool = False, etag: str = "", last_modified: str = ""
     ) -> FeedResponse:
-        """What lies at an address; `own` says that the operator has set it.
+        """Fetch a feed; `is_trusted` means that the operator has configured the address.
 
         Raises:
-            Trouble: it cannot be had, or must not be; the message says why.
+            ServiceError: the feed is not available or not allowed; the message says why.
         """
-        known = {"If-None-Match": etag, "If-Modified-Since": last_modified}
-        headers = {name: value for name, value in known.items() if value}
+        conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+        headers = {name: value for name, value in conditions.items() if value}
         try:
             target = URL(url)
         except ValueError as error:
@@ -99,7 +101,7 @@ class FeedClient:
         for _ in range(self._max_redirects + 1):
             is_trusted = is_trusted and _is_same_origin(
                 target, first
-            )  # who has left does not come back as the operator
+            )  # trust is lost for good after leaving the first origin
             if not is_trusted:
                 target = self._guard.check_url(str(target))
             async with self._open_response(target, headers, is_trusted) as response:
@@ -146,9 +148,9 @@ class FeedClient:
             raise ServiceError("unreachable", text, is_retryable=True) from error
 
     def _get_session(self, is_trusted: bool) -> aiohttp.ClientSession:
-        """Connections of one kind: those to the operator's own addresses are not judged."""
+        """Return the session for trusted or untrusted addresses; trusted ones are not checked."""
         if is_trusted not in self._sessions:
-            judged = {
+            guard_options = {
                 "resolver": ValidatingResolver(self._guard),
                 "use_dns_cache": False,
                 "socket_factory": self._guard.open_socket,
@@ -156,12 +158,12 @@ class FeedClient:
             connector = aiohttp.TCPConnector(
                 ssl=self._tls_context or True,
                 limit=20,
-                **({} if is_trusted else judged),  # type: ignore[arg-type]
+                **({} if is_trusted else guard_options),  # type: ignore[arg-type]
             )
             self._sessions[is_trusted] = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,  # a proxy would connect for us, past the guard
+                trust_env=False,  # a proxy would bypass the guard
                 auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 headers={"User-Agent": USER_AGENT, "Accept": _ACCEPT_HEADER, "Accept-Encoding": "gzip"},
@@ -170,7 +172,7 @@ class FeedClient:
 
 
 def _redirect_target(current: URL, location: str) -> URL:
-    """Where a redirect leads. A password stays behind, unless it is the same host's."""
+    """Return the target of a redirect; credentials are kept only for the same origin."""
     location = location.strip().replace(" ", "%20")
     try:
         if urlsplit(location).scheme and not urlsplit(location).netloc:

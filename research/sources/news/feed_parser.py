@@ -1,8 +1,8 @@
-"""From the bytes of a feed to articles: RSS, Atom, RDF, JSON Feed, and lists of feeds (OPML).
+"""Parser of feeds: RSS, Atom, RDF, JSON Feed, and lists of feeds (OPML).
 
-A feed is written by strangers: XML may be broken, addresses relative or worse, titles full of
-mark-up. It is parsed in a child process with limits (`research.readers`). What can be read is read, and what
-is broken is said. Asks nobody.
+Feeds are untrusted: their XML may be broken, addresses invalid, titles full of mark-up. They are
+parsed in a child process with limits (`research.readers`). Readable items are kept and faults are
+reported. No network access.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from research.readers.webpages import PageLimitError, check_page_limits
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 
 PROVIDER_NAME = "feeds"
-MAX_ITEMS = 5_000  # of one feed that are read, the first ones
-MAX_LISTED_FEEDS = 500  # of one list
-MAX_TEXT_CHARS = 2_000  # characters of an article that are kept
-MAX_MATCHED_CHARS = 600  # characters of them that a query is compared with
+MAX_ITEMS = 5_000  # items read per feed
+MAX_LISTED_FEEDS = 500  # feeds read per list
+MAX_TEXT_CHARS = 2_000  # characters kept of an article
+MAX_MATCHED_CHARS = 600  # characters compared with a query
 
-# What the parser of broken XML fails with where it has no way out.
+# Exceptions that feedparser raises for badly broken XML.
 _PARSER_ERRORS = (
     ArithmeticError,
     AssertionError,
@@ -43,7 +43,7 @@ _PARSER_ERRORS = (
 
 @dataclass(frozen=True)
 class FeedItem:
-    """An article with the words that it is found by."""
+    """An article with its words for matching."""
 
     article: Article
     title_words: frozenset[str]
@@ -52,8 +52,10 @@ class FeedItem:
 
 @dataclass(frozen=True)
 class Feed:
-    """What a feed holds; `fault` says what is wrong with it. With `listing` it is a list of feeds,
-    and `lists` are their addresses."""
+    """A parsed feed with its items, or a list of feeds (`is_list`) with their addresses.
+
+    `error_message` describes faults of a feed that was still readable.
+    """
 
     title: str = ""
     items: tuple[FeedItem, ...] = ()
@@ -63,22 +65,21 @@ class Feed:
 
 
 def parse_feed(body: bytes, url: str, retrieved: datetime, content_type: str = "") -> Feed:
-    """What a feed from an address holds, as it was `retrieved`; `kind` is its content type, which may
-    name its encoding.
+    """Parse a feed retrieved from `url`; `content_type` may name its encoding.
 
     Raises:
-        Trouble: it is no feed.
+        ServiceError: it is no feed.
     """
-    found = _parse_in_child("feed_task", body, url=url, retrieved=retrieved.isoformat(), kind=content_type)
-    items = tuple(_build_item(Article.model_validate(each)) for each in found["articles"])
-    return Feed(found["title"], items, found["fault"], tuple(found["lists"]), found["listing"])
+    fields = _parse_in_child("feed_task", body, url=url, retrieved=retrieved.isoformat(), kind=content_type)
+    items = tuple(_build_item(Article.model_validate(article)) for article in fields["articles"])
+    return Feed(fields["title"], items, fields["fault"], tuple(fields["lists"]), fields["listing"])
 
 
 def parse_feed_list(body: bytes) -> tuple[str, ...]:
-    """The addresses of the feeds that an OPML file names, each once.
+    """Return the distinct feed addresses in an OPML file.
 
     Raises:
-        Trouble: it is none.
+        ServiceError: it is no OPML.
     """
     return tuple(_parse_in_child("list_task", body)["lists"])
 
@@ -87,27 +88,27 @@ def _parse_in_child(task: str, body: bytes, **arguments: str) -> Any:
     """Run a function of this module in a parser process and return its result.
 
     Raises:
-        Trouble: the feed cannot be parsed.
+        ServiceError: the feed cannot be parsed.
     """
     size = len(body) / MB
-    allowance = ResourceLimits(int((96 + 60 * size) * MB), 1.5 + 5 * size)
+    resource_limits = ResourceLimits(int((96 + 60 * size) * MB), 1.5 + 5 * size)
     try:
-        found = FETCH_POOL.call(
+        result = FETCH_POOL.call(
             f"research.sources.news.feed_parser:{task}",
             body,
             arguments,
-            limits=allowance,
+            limits=resource_limits,
             imports=("feedparser",),
         )
     except ParserError as error:
         raise to_service_error(error, "the feed") from error
-    if "message" in found:
-        raise ServiceError("malformed", found["message"])
-    return found
+    if "message" in result:
+        raise ServiceError("malformed", result["message"])
+    return result
 
 
 def feed_task(data: bytes, progress: object, *, url: str, retrieved: str, kind: str) -> dict[str, Any]:
-    """The fields of a feed, or why there are none; a task of a parser process."""
+    """Return the fields of a feed, or an error message; runs in a parser process."""
     try:
         feed = _parse_feed_body(data, url, datetime.fromisoformat(retrieved), kind)
     except ServiceError as error:
@@ -122,7 +123,7 @@ def feed_task(data: bytes, progress: object, *, url: str, retrieved: str, kind: 
 
 
 def list_task(data: bytes, progress: object) -> dict[str, Any]:
-    """The addresses of feeds, or why there are none; a task of a parser process."""
+    """Return the addresses in a list of feeds, or an error message; runs in a parser process."""
     try:
         return {"lists": _parse_opml(data)}
     except ServiceError as error:
@@ -152,8 +153,8 @@ def _parse_opml(body: bytes) -> tuple[str, ...]:
         raise ServiceError("malformed", "the list of feeds is no OPML") from error
     if root is None or etree.QName(root).localname.lower() != "opml":
         raise ServiceError("malformed", "the list of feeds is no OPML")
-    found = (parse_web_address(outline.get("xmlUrl")) for outline in root.iter("{*}outline", "outline"))
-    return tuple(dict.fromkeys(filter(None, found)))[:MAX_LISTED_FEEDS]
+    addresses = (parse_web_address(outline.get("xmlUrl")) for outline in root.iter("{*}outline", "outline"))
+    return tuple(dict.fromkeys(filter(None, addresses)))[:MAX_LISTED_FEEDS]
 
 
 # XML
@@ -164,30 +165,30 @@ def _parse_xml(body: bytes, url: str, content_type: str, retrieved: datetime) ->
 
     headers = {"content-location": url} | ({"content-type": content_type} if content_type else {})
     try:
-        # Of a stream no address is fetched and no file opened, which of bytes would be tried.
-        told = feedparser.parse(
+        # feedparser would take bytes for an address or file name; a stream is only read.
+        parsed = feedparser.parse(
             io.BytesIO(body),
             response_headers=headers,
             resolve_relative_uris=False,
-            sanitize_html=False,  # nothing of it stays HTML
+            sanitize_html=False,  # all texts are stripped of HTML later
         )
     except _PARSER_ERRORS as error:
         raise ServiceError("malformed", f"{url_host(url)} sent a feed that cannot be read") from error
-    entries = keep_objects(list(told.entries))
-    if not told.get("version") and not entries:
+    entries = keep_objects(list(parsed.entries))
+    if not parsed.get("version") and not entries:
         raise ServiceError("malformed", f"{url_host(url)} sent no feed")
-    title = _plain_text(told.feed.get("title")) or url_host(url)
-    broken = isinstance(told.get("bozo_exception"), xml.sax.SAXException)
-    found = (_parse_entry(entry, url, title, retrieved) for entry in entries[:MAX_ITEMS])
-    return _build_feed(title, found, len(entries), "its XML is broken" if broken else "")
+    title = _plain_text(parsed.feed.get("title")) or url_host(url)
+    broken = isinstance(parsed.get("bozo_exception"), xml.sax.SAXException)
+    articles = (_parse_entry(entry, url, title, retrieved) for entry in entries[:MAX_ITEMS])
+    return _build_feed(title, articles, len(entries), "its XML is broken" if broken else "")
 
 
 def _parse_entry(
     entry: Mapping[str, Any], base_url: str, feed_title: str, retrieved: datetime
 ) -> tuple[str, Article | None]:
-    """The id of an entry and the article, if it has an address."""
-    # `get` of the library's own class makes up one date from another.
-    told = dict.get(entry, "published") or dict.get(entry, "updated")  # type: ignore[call-overload]
+    """Return the id of an entry and its article, or None if it has no address."""
+    # feedparser's own `get` substitutes one date for another.
+    date_text = dict.get(entry, "published") or dict.get(entry, "updated")  # type: ignore[call-overload]
     contents = [part.get("value") for part in keep_objects(entry.get("content"))]
     texts = [_plain_text(text, MAX_TEXT_CHARS) for text in (*contents, entry.get("summary"))]
     source = entry.get("source")
@@ -200,13 +201,13 @@ def _parse_entry(
         outlet=outlet or feed_title,
         text=max(texts, key=len),
         image=_entry_image(entry, base_url),
-    ).with_published_date(told, retrieved)
-    # An address that is none was taken for one relative to the feed: it leads back to that.
+    ).with_published_date(date_text, retrieved)
+    # An invalid link resolves to the feed's own address.
     return str(entry.get("id") or ""), article if link and link != base_url else None
 
 
 def _entry_image(entry: Mapping[str, Any], base_url: str) -> str:
-    """The first picture of an entry. What a feed says of it cannot be told from the item's text."""
+    """Return the address of the first image of an entry, or ""."""
     media = keep_objects(entry.get("media_content"))
     pictures = [m.get("url") for m in media if _is_picture(m)]
     pictures += [thumb.get("url") for thumb in keep_objects(entry.get("media_thumbnail"))]
@@ -223,21 +224,21 @@ def _is_picture(media: Mapping[str, Any]) -> bool:
 
 def _parse_json(body: bytes, url: str, retrieved: datetime) -> Feed:
     try:
-        told = json.loads(body)
+        document = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise ServiceError("malformed", f"{url_host(url)} sent broken JSON") from error
-    if not isinstance(told, dict) or not isinstance(told.get("items"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("items"), list):
         raise ServiceError("malformed", f"{url_host(url)} sent no feed")
-    title = _plain_text(told.get("title")) or url_host(url)
-    entries = keep_objects(told["items"])
-    found = (_parse_json_item(entry, url, title, retrieved) for entry in entries[:MAX_ITEMS])
-    return _build_feed(title, found, len(entries), "")
+    title = _plain_text(document.get("title")) or url_host(url)
+    entries = keep_objects(document["items"])
+    articles = (_parse_json_item(entry, url, title, retrieved) for entry in entries[:MAX_ITEMS])
+    return _build_feed(title, articles, len(entries), "")
 
 
 def _parse_json_item(
     entry: Mapping[str, Any], base_url: str, feed_title: str, retrieved: datetime
 ) -> tuple[str, Article | None]:
-    dated = entry.get("date_published") or entry.get("date_modified")
+    date_text = entry.get("date_published") or entry.get("date_modified")
     texts = (entry.get("content_text"), entry.get("content_html"), entry.get("summary"))
     link = parse_web_address(entry.get("url") or entry.get("external_url"), base_url)
     article = Article(
@@ -247,33 +248,33 @@ def _parse_json_item(
         outlet=feed_title,
         text=max((_plain_text(text, MAX_TEXT_CHARS) for text in texts), key=len),
         image=parse_web_address(entry.get("image"), base_url),
-    ).with_published_date(dated, retrieved)
+    ).with_published_date(date_text, retrieved)
     return str(entry.get("id") or ""), article if link else None
 
 
-# Both
+# Common to XML and JSON feeds
 
 
 def _build_feed(title: str, found: Iterable[tuple[str, Article | None]], entry_count: int, error_message: str) -> Feed:
-    """The items, each id and each address once."""
-    known: set[str] = set()
+    """Build a feed from parsed items, dropping repeated ids and addresses."""
+    seen: set[str] = set()
     items: list[FeedItem] = []
-    lost = 0
+    dropped_count = 0
     for guid, article in found:
         if article is None:
-            lost += 1
+            dropped_count += 1
             continue
-        names = {name for name in (f"id {guid}" if guid else "", article.url) if name}
-        if not names & known and (article.title or article.text):
+        keys = {name for name in (f"id {guid}" if guid else "", article.url) if name}
+        if not keys & seen and (article.title or article.text):
             items.append(_build_item(article))
-        known |= names
+        seen |= keys
     faults = [error_message] if error_message else []
-    if lost:
-        faults.append(f"{lost} of {entry_count} items have no address")
+    if dropped_count:
+        faults.append(f"{dropped_count} of {entry_count} items have no address")
     if entry_count > MAX_ITEMS:
         faults.append(f"of {entry_count} items the first {MAX_ITEMS} were read")
-    said = "; ".join(faults)
-    return Feed(title, tuple(items), f"{said}; {len(items)} items were read" if said else "")
+    message = "; ".join(faults)
+    return Feed(title, tuple(items), f"{message}; {len(items)} items were read" if message else "")
 
 
 def _build_item(article: Article) -> FeedItem:

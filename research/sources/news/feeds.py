@@ -1,7 +1,7 @@
-"""News from feeds that the operator names (`NEWS_FEEDS`): no key, no other service.
+"""News from the feeds that the operator configures (`NEWS_FEEDS`): no key, no other service.
 
-The six tools are filters over what the feeds hold now, which is the last days of an outlet and not
-its archive. One feed that fails costs only itself, and is named.
+The six news tools are filters over the current feeds, which hold an outlet's last days, not its
+archive. A feed that fails is reported and does not affect the others.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from research.sources.news.feed_client import FeedClient
 
 FEEDS_SETTING = "NEWS_FEEDS"
-MAX_CONCURRENT_FETCHES = 8  # feeds that are fetched side by side
-MAX_FEEDS = 500  # feeds in all
-CACHE_SECONDS = 300.0  # seconds in which a feed is not asked again
-MAX_LIST_BYTES = 5_000_000  # bytes of a list of feeds on this machine
-MIN_SCORE = 0.3  # of what a query tells, an article has to share at least
-MIN_CROSS_LANGUAGE_SCORE = 0.5  # the same of names and news words that both languages have, in the other language
-TEXT_WORD_FACTOR = 0.6  # what a word counts that is in the text and not in the title
+MAX_CONCURRENT_FETCHES = 8  # feeds fetched concurrently
+MAX_FEEDS = 500
+CACHE_SECONDS = 300.0  # before a feed is fetched again
+MAX_LIST_BYTES = 5_000_000  # of a local list of feeds
+MIN_SCORE = 0.3  # minimum share of a query's word weights in an article
+MIN_CROSS_LANGUAGE_SCORE = 0.5  # minimum share for articles in another language
+TEXT_WORD_FACTOR = 0.6  # weight of a word outside the title
 
 
 @dataclass
 class _CachedFeed:
-    """A feed as it was when it was last fetched."""
+    """A feed as last fetched, with its validators for conditional requests."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     fetched_at: float = float("-inf")
@@ -52,20 +52,20 @@ class _CachedFeed:
 
 @dataclass(frozen=True)
 class _FeedSource:
-    """A feed that is to be read; `own` says that its address is the operator's word."""
+    """The address of a feed; `is_trusted` if it was configured by the operator."""
 
     url: str
     is_trusted: bool
 
     @property
     def display_name(self) -> str:
-        """Its address as it may be shown: without a password and what follows the question mark."""
+        """The address without credentials and query string."""
         parts = urlsplit(self.url)
         return parts.netloc.rpartition("@")[2] + parts.path
 
 
 class FeedSearch:
-    """Reads feeds and looks for news in them."""
+    """Searches news in the configured feeds."""
 
     name = PROVIDER_NAME
 
@@ -79,9 +79,9 @@ class FeedSearch:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`feeds` are addresses of feeds or of OPML lists, and paths of such lists.
+        """Create a search over `feeds`: addresses of feeds or OPML lists, or paths of OPML files.
 
-        `timeout` are the seconds in which all of them have to be there.
+        `timeout_seconds` limits the time in which all feeds are fetched.
         """
         self._configured_feeds = tuple(feeds)
         self._client = client
@@ -113,9 +113,11 @@ class FeedSearch:
             if request.tool.has_pictures
         ]
         notes = [make_note("feeds", count=len(feeds))]
-        tongue = detect_language(query)
-        if foreign := sum(detect_language(i.article.title) != tongue for f in feeds for i in f.items):
-            notes.append(make_note("in English" if tongue == "zh" else "in Chinese", count=foreign))
+        language = detect_language(query)
+        if foreign_count := sum(
+            detect_language(item.article.title) != language for feed in feeds for item in feed.items
+        ):
+            notes.append(make_note("in English" if language == "zh" else "in Chinese", count=foreign_count))
         return NewsResult(
             articles=tuple(articles),
             pictures=tuple(pictures),
@@ -130,17 +132,17 @@ class FeedSearch:
     # Fetching
 
     async def _load_feeds(self) -> tuple[list[Feed], list[Failure]]:
-        """Every feed that could be read in time, and what failed."""
-        until = asyncio.get_running_loop().time() + self._timeout_seconds
+        """Return the feeds fetched in time, and the failures."""
+        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         sources, failures = await self._list_sources()
         seen: set[str] = set()
         feeds: list[Feed] = []
-        for depth in range(2):  # a list may name feeds, and no further lists
-            due = {source.url: source for source in reversed(sources) if source.url not in seen}
-            seen |= set(due)
-            chosen = list(reversed(due.values()))[: max(0, MAX_FEEDS - len(feeds))]
+        for depth in range(2):  # lists of feeds are not nested
+            unique_sources = {source.url: source for source in reversed(sources) if source.url not in seen}
+            seen |= set(unique_sources)
+            chosen = list(reversed(unique_sources.values()))[: max(0, MAX_FEEDS - len(feeds))]
             sources = []
-            for source, outcome in await self._fetch_all(chosen, until):
+            for source, outcome in await self._fetch_all(chosen, deadline):
                 if isinstance(outcome, Failure):
                     failures.append(outcome)
                 elif outcome.is_list and depth:
@@ -153,7 +155,7 @@ class FeedSearch:
         return feeds, failures
 
     async def _list_sources(self) -> tuple[list[_FeedSource], list[Failure]]:
-        """The feeds that the setting names; a list on this machine is the operator's own word."""
+        """Return the feeds named by the setting; feeds in a local list are trusted."""
         sources: list[_FeedSource] = []
         failures: list[Failure] = []
         for entry in self._configured_feeds:
@@ -163,8 +165,8 @@ class FeedSearch:
             try:
                 urls = await asyncio.to_thread(_read_feed_list, entry)
                 sources += [_FeedSource(url, is_trusted=True) for url in urls]
-            except ServiceError as trouble:
-                failures.append(trouble.to_failure("search", self.name, Path(entry).name))
+            except ServiceError as error:
+                failures.append(error.to_failure("search", self.name, Path(entry).name))
         return sources[:MAX_FEEDS], failures
 
     async def _fetch_all(
@@ -174,33 +176,33 @@ class FeedSearch:
         return list(zip(sources, outcomes, strict=True))
 
     async def _fetch_one(self, source: _FeedSource, deadline: float) -> Feed | Failure:
-        """A feed as it is now: asked for once, however many searches want it."""
-        known = self._cache.setdefault(source.url, _CachedFeed())
+        """Return a feed from the cache or the network; concurrent searches share one request."""
+        cached = self._cache.setdefault(source.url, _CachedFeed())
         try:
-            async with asyncio.timeout_at(deadline), known.lock:
-                if known.feed and self._monotonic() - known.fetched_at < self._cache_seconds:
-                    return known.feed
+            async with asyncio.timeout_at(deadline), cached.lock:
+                if cached.feed and self._monotonic() - cached.fetched_at < self._cache_seconds:
+                    return cached.feed
                 async with self._semaphore:
-                    return await self._refresh(source, known)
+                    return await self._refresh(source, cached)
         except TimeoutError:
-            trouble = ServiceError("timeout", f"it was not there within {self._timeout_seconds:g} s", is_retryable=True)
-        except ServiceError as found:
-            trouble = found
-        return trouble.to_failure("search", self.name, source.display_name)
+            error = ServiceError("timeout", f"it was not there within {self._timeout_seconds:g} s", is_retryable=True)
+        except ServiceError as service_error:
+            error = service_error
+        return error.to_failure("search", self.name, source.display_name)
 
     async def _refresh(self, source: _FeedSource, cached: _CachedFeed) -> Feed:
         if self._client is None:
             from research.sources.news.feed_client import FeedClient
 
             self._client = FeedClient(timeout_seconds=self._timeout_seconds)
-        delivery = await self._client.fetch(
+        response = await self._client.fetch(
             source.url, is_trusted=source.is_trusted, etag=cached.etag, last_modified=cached.last_modified
         )
-        if delivery.body is not None:
+        if response.body is not None:
             cached.feed = await asyncio.to_thread(
-                parse_feed, delivery.body, delivery.url, self._clock(), delivery.content_type
+                parse_feed, response.body, response.url, self._clock(), response.content_type
             )
-            cached.etag, cached.last_modified = delivery.etag, delivery.last_modified
+            cached.etag, cached.last_modified = response.etag, response.last_modified
         elif cached.feed is None:
             raise ServiceError("malformed", "HTTP 304 to a first request")
         cached.fetched_at = self._monotonic()
@@ -212,50 +214,53 @@ def _feed_failure(source: _FeedSource, reason: str) -> Failure:
 
 
 def _read_feed_list(path: str) -> tuple[str, ...]:
-    """The feeds that a list on this machine names.
+    """Read the feed addresses from a local OPML file.
 
     Raises:
-        Trouble: it cannot be read.
+        ServiceError: the file cannot be read.
     """
     file = Path(path).expanduser()
     try:
         with file.open("rb") as stream:
             body = stream.read(MAX_LIST_BYTES + 1)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no path"
-        raise ServiceError("unreachable", f"{FEEDS_SETTING}: {file.name} cannot be read: {why}") from error
+        reason = getattr(error, "strerror", None) or "no path"
+        raise ServiceError("unreachable", f"{FEEDS_SETTING}: {file.name} cannot be read: {reason}") from error
     if len(body) > MAX_LIST_BYTES:
         raise ServiceError("too large", f"{FEEDS_SETTING}: {file.name} is longer than {MAX_LIST_BYTES:,} bytes")
     return parse_feed_list(body)
 
 
-# Looking
+# Matching
 
 
 def find_articles(feeds: Iterable[Feed], query: str, request: NewsRequest, now: datetime) -> list[Article]:
-    """The articles that speak to a query, best first: those of the time asked for, then those of
-    which nobody knows the date. A query that tells nothing finds the latest."""
-    weights, asked, tongue = word_weights(query), extract_features(query), detect_language(query)
+    """Return the articles that match a query, best first.
+
+    Articles without a date come last if time is limited. A query without informative words matches
+    every article, latest first.
+    """
+    weights, query_features, language = word_weights(query), extract_features(query), detect_language(query)
     window = request.time_window(now)
     ranked: dict[str, tuple[tuple[bool, float, float], Article]] = {}
     for item in (item for feed in feeds for item in feed.items):
         article = item.article
         score = _match_score(item, weights)
-        if score < MIN_SCORE and detect_language(article.title) != tongue:
-            across = cross_language_overlap(asked, extract_features(article.title, article.text))
-            score = across * TEXT_WORD_FACTOR if across >= MIN_CROSS_LANGUAGE_SCORE else score
-        misses = window is not None and window.is_outside(article.moment)
-        if score < MIN_SCORE or misses or (request.tool.has_pictures and not article.image):
+        if score < MIN_SCORE and detect_language(article.title) != language:
+            overlap = cross_language_overlap(query_features, extract_features(article.title, article.text))
+            score = overlap * TEXT_WORD_FACTOR if overlap >= MIN_CROSS_LANGUAGE_SCORE else score
+        is_outside = window is not None and window.is_outside(article.moment)
+        if score < MIN_SCORE or is_outside or (request.tool.has_pictures and not article.image):
             continue
         moment = article.published.timestamp() if article.published else float("-inf")
-        unknown = window is not None and article.published is None
-        ranked.setdefault(article.url, ((unknown, -round(score, 1), -moment), article))
+        is_undated = window is not None and article.published is None
+        ranked.setdefault(article.url, ((is_undated, -round(score, 1), -moment), article))
     ordered = sorted(ranked.values(), key=lambda pair: pair[0])
     return [article for _, article in ordered[: request.tool.max_results]]
 
 
 def _match_score(item: FeedItem, weights: dict[str, float]) -> float:
-    """How much of what a query tells an article shares (0 to 1)."""
+    """Return the weighted share (0 to 1) of the query's words that an article contains."""
     if not weights:
         return 1.0
     shared = sum(

@@ -1,8 +1,8 @@
-"""News by GDELT's DOC 2.0 API (https://blog.gdeltproject.org/gdelt-doc-2-0-api-debuts/): no key,
-so it is asked only where that is turned on (`NEWS_GDELT`).
+"""News from GDELT's DOC 2.0 API (https://blog.gdeltproject.org/gdelt-doc-2-0-api-debuts/).
 
-It gives titles and addresses of the last three months, no text, and tells when it saw an article,
-never when that was published. It wants one request in five seconds.
+It needs no key, so it is used only if enabled (`NEWS_GDELT`). It returns titles and addresses of
+the last three months, no text, and the time when it saw an article, never the time of publication.
+It allows one request every five seconds.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 GDELT_SETTING = "NEWS_GDELT"
 BASE_URL = "https://api.gdeltproject.org"
 USER_AGENT = "Sightline/1.0 (research desk)"
-REQUEST_INTERVAL_SECONDS = 5.0  # seconds between two requests that GDELT wants
-MAX_QUEUE_SECONDS = 60.0  # seconds that a search waits for its turn at most
-MAX_QUERY_CHARS = 250  # characters of a query
-MAX_ROWS = 250  # rows that one request may ask for
-MAX_RESPONSE_BYTES = 5_000_000  # bytes of an answer
+REQUEST_INTERVAL_SECONDS = 5.0  # between two requests, as GDELT demands
+MAX_QUEUE_SECONDS = 60.0  # that a search waits for its turn
+MAX_QUERY_CHARS = 250
+MAX_ROWS = 250  # rows per request
+MAX_RESPONSE_BYTES = 5_000_000
 
-# Quotation marks, brackets, a colon or a minus sign would be operators of its query language.
+# Quotation marks, brackets, colons and minus signs are operators of the query language.
 _OPERATOR_PATTERN = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
 _RATE_LIMIT_PATTERN = re.compile(r"(?i)limit requests|too many requests|rate limit")
 
@@ -47,7 +47,7 @@ RATE_LIMITER = RateLimiter(REQUEST_INTERVAL_SECONDS)
 
 
 class GDELT:
-    """Asks GDELT for lists of articles."""
+    """Client of GDELT's article search."""
 
     name = "gdelt"
 
@@ -62,7 +62,7 @@ class GDELT:
         max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`timeout` is for each of at most two attempts, without the wait for a turn."""
+        """Create a client; `timeout_seconds` is per attempt (at most two), excluding the queue."""
         self._is_enabled = is_enabled
         self._base_url = (base_url or BASE_URL).rstrip("/")
         self._timeout_seconds = timeout_seconds
@@ -81,11 +81,11 @@ class GDELT:
         if not self._is_enabled:
             raise ServiceError("no key", f"{GDELT_SETTING} is not on")
         query = tidy_text(query)
-        asked = remove_operators(query)
-        if not asked:
+        search_words = remove_operators(query)
+        if not search_words:
             raise ServiceError("refused", "GDELT: the query has no word in it")
-        parameters = self._query_parameters(asked, request)
-        answer = await retry(
+        parameters = self._query_parameters(search_words, request)
+        response = await retry(
             lambda: self._request(parameters, emit),
             self.name,
             emit,
@@ -93,19 +93,19 @@ class GDELT:
             max_retry_after_seconds=self._max_retry_after_seconds,
         )
         now = self._clock()
-        listed = keep_objects(answer.get("articles"))
-        found = [article for row in listed if (article := _parse_article(row, now))]
-        pictured = [article for article in found if article.image or not request.tool.has_pictures]
-        kept = list({article.url: article for article in reversed(pictured)}.values())[::-1]
-        kept = kept[: request.tool.max_results]
+        rows = keep_objects(response.get("articles"))
+        articles = [article for row in rows if (article := _parse_article(row, now))]
+        candidates = [article for article in articles if article.image or not request.tool.has_pictures]
+        selected = list({article.url: article for article in reversed(candidates)}.values())[::-1]
+        selected = selected[: request.tool.max_results]
         pictures = [
             Picture(url=article.image, caption=article.title, page=article.url)
-            for article in kept
+            for article in selected
             if request.tool.has_pictures
         ]
         keys = ("seen", "seen days") if request.start_date else ("seen",)
         return NewsResult(
-            articles=tuple(kept),
+            articles=tuple(selected),
             pictures=tuple(pictures),
             executed_query="" if parameters["query"] == query else parameters["query"],
             notes=tuple(make_note(key) for key in keys),
@@ -117,21 +117,21 @@ class GDELT:
             await client.aclose()
 
     def _query_parameters(self, query: str, request: NewsRequest) -> dict[str, str]:
-        wider = 4 if request.tool.has_pictures else 1  # not every article has a picture
-        found = {
+        row_factor = 4 if request.tool.has_pictures else 1  # not every article has an image
+        parameters = {
             "query": f"{query} sourcelang:chinese" if detect_language(query) == "zh" else query,
             "mode": "artlist",
             "format": "json",
             "sort": "hybridrel",
-            "maxrecords": str(min(request.tool.max_results * wider, MAX_ROWS)),
+            "maxrecords": str(min(request.tool.max_results * row_factor, MAX_ROWS)),
         }
         if window := request.time_window(self._clock()):
             if request.tool.lookback:
-                return found | {"timespan": f"{request.tool.lookback.days}d"}
-            last = min(window.end, self._clock())
-            found["startdatetime"] = window.start.strftime("%Y%m%d%H%M%S")
-            found["enddatetime"] = max(last, window.start).strftime("%Y%m%d%H%M%S")
-        return found
+                return parameters | {"timespan": f"{request.tool.lookback.days}d"}
+            end = min(window.end, self._clock())
+            parameters["startdatetime"] = window.start.strftime("%Y%m%d%H%M%S")
+            parameters["enddatetime"] = max(end, window.start).strftime("%Y%m%d%H%M%S")
+        return parameters
 
     async def _request(self, parameters: dict[str, str], emit: EventEmitter) -> dict[str, Any]:
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
@@ -153,36 +153,39 @@ class GDELT:
 
 
 def remove_operators(query: str) -> str:
-    """A query as words alone, which GDELT looks for all together."""
+    """Reduce a query to plain words, which GDELT combines with AND."""
     return truncate_text(" ".join(_OPERATOR_PATTERN.sub(" ", query).split()), MAX_QUERY_CHARS)
 
 
 def parse_response(response: httpx.Response, body: bytes) -> dict[str, Any]:
-    """What GDELT found. It says in plain text what it does not like, often with the status of success.
+    """Parse GDELT's response. Errors come as plain text, often with status 200.
 
     Raises:
-        Trouble: it found nothing that can be read.
+        ServiceError: there is no readable list of articles.
     """
     text = tidy_text(body[:2_000].decode("utf-8", "replace"))
     status = response.status_code
     if status == 429 or (not text.startswith("{") and _RATE_LIMIT_PATTERN.search(text)):
-        after = parse_retry_after(response.headers)
-        words = f"GDELT: HTTP {status}: {text}"
+        retry_after = parse_retry_after(response.headers)
+        message = f"GDELT: HTTP {status}: {text}"
         raise ServiceError(
-            "quota", words, is_retryable=True, retry_after_seconds=REQUEST_INTERVAL_SECONDS if after is None else after
+            "quota",
+            message,
+            is_retryable=True,
+            retry_after_seconds=REQUEST_INTERVAL_SECONDS if retry_after is None else retry_after,
         )
     if status != 200:
         raise error_from_status(status, "GDELT", response.headers)
     try:
-        told = json.loads(remove_control_characters(body.decode("utf-8", "replace")), strict=False) if text else {}
+        document = json.loads(remove_control_characters(body.decode("utf-8", "replace")), strict=False) if text else {}
     except (ValueError, RecursionError) as error:
         if text.startswith(("{", "<")):
-            told_ = "sent broken JSON" if text[0] == "{" else "sent a page"
-            raise ServiceError("malformed", f"GDELT {told_}", hint="endpoint") from error
+            problem = "sent broken JSON" if text[0] == "{" else "sent a page"
+            raise ServiceError("malformed", f"GDELT {problem}", hint="endpoint") from error
         raise ServiceError("refused", f"GDELT: {text}") from error
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise ServiceError("malformed", "GDELT sent no list of articles", hint="endpoint")
-    return told
+    return document
 
 
 def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:

@@ -1,4 +1,4 @@
-"""What is said of a search for news, in the language of who asked."""
+"""Notes on a news search, rendered in the user's language."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from research.core.records import Language
 
 @dataclass(frozen=True)
 class Note:
-    """A note by its name, with what it tells of."""
+    """A note by its message key, with its values."""
 
     message_key: str
     values: tuple[tuple[str, object], ...] = ()
@@ -25,5 +25,5 @@ def make_note(message_key: str, **values: object) -> Note:
 
 
 def join_notes(notes: Iterable[Note], language: Language) -> str:
-    """Several notes as one text."""
+    """Render several notes as one text."""
     return message("mark.semicolon", language).join(note.render(language) for note in notes)

@@ -1,4 +1,4 @@
-"""The seam between the news source and whoever is asked for news."""
+"""Interface between the news source and its providers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from research.sources.news.notes import Note
 from research.sources.news.search_tools import NewsRequest
 
 MAX_ATTEMPTS = 2
-BACKOFF_SECONDS = 1.0  # seconds before the second attempt, twice as many before each further one
-MAX_RETRY_AFTER_SECONDS = 30.0  # seconds that a service may ask to be left alone for
+BACKOFF_SECONDS = 1.0  # before the second attempt; doubled for each further one
+MAX_RETRY_AFTER_SECONDS = 30.0  # longest accepted Retry-After
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class NewsResult:
-    """What one query brought back from one provider. Nothing found is `articles=()`, no error.
+    """The result of one query to one provider; an empty result is `articles=()`, not an error.
 
-    `lead` is the provider's own text; `asked` is the query as it was sent, if it was changed;
-    `notes` say what somebody who reads the result has to know.
+    `provider_summary` is the provider's own text; `executed_query` is the query as sent, if
+    changed; `notes` are remarks for the reader.
     """
 
     articles: tuple[Article, ...] = ()
@@ -37,24 +37,24 @@ class NewsResult:
 
 
 class NewsProvider(Protocol):
-    """One place to look for news. Belongs to the loop on which it is first used."""
+    """A provider of news search. Belongs to the event loop on which it is first used."""
 
     @property
     def name(self) -> str:
-        """tavily, feeds, gdelt."""
+        """Name of the provider: tavily, feeds, gdelt."""
 
     def readiness(self) -> Readiness:
-        """Whether it is configured; if not, `detail` names the setting. Quick: no network."""
+        """Return whether it is configured; if not, `detail` names the setting. Uses no network."""
 
     async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
-        """Looks for one query.
+        """Search for one query.
 
         Raises:
-            Trouble: the search failed, for a reason of a known kind.
+            ServiceError: the search failed.
         """
 
     async def close(self) -> None:
-        """Releases the connections."""
+        """Release the connections."""
 
 
 async def retry(
@@ -66,24 +66,23 @@ async def retry(
     backoff_seconds: float = BACKOFF_SECONDS,
     max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
 ) -> _T:
-    """What a call brings, which is repeated where that can help: a bounded number of times, after
-    waits that can be cancelled and are told.
+    """Await a call, repeating it after retryable failures with cancellable waits that emit events.
 
     Raises:
-        Trouble: that of the last attempt.
+        ServiceError: of the last attempt.
     """
     for attempt in range(1, max_attempts + 1):
         try:
             return await call()
-        except ServiceError as found:
+        except ServiceError as error:
             wait = (
-                backoff_seconds * 2 ** (attempt - 1) if found.retry_after_seconds is None else found.retry_after_seconds
+                backoff_seconds * 2 ** (attempt - 1) if error.retry_after_seconds is None else error.retry_after_seconds
             )
-            if found.retry_after_seconds is not None and wait > max_retry_after_seconds:
-                text = f"{found.message} (possible again in {wait:g} s)"
-                raise ServiceError(found.reason, text, hint=found.hint) from found
-            if attempt == max_attempts or not found.is_retryable:
+            if error.retry_after_seconds is not None and wait > max_retry_after_seconds:
+                text = f"{error.message} (possible again in {wait:g} s)"
+                raise ServiceError(error.reason, text, hint=error.hint) from error
+            if attempt == max_attempts or not error.is_retryable:
                 raise
-            emit("waiting", stage="search", seconds=wait, reason=found.reason, what=provider_name)
+            emit("waiting", stage="search", seconds=wait, reason=error.reason, what=provider_name)
         await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")

@@ -1,8 +1,7 @@
-"""News as a source: the first provider that answers, the others standing by.
+"""News retriever: the first provider that answers, the others as fallbacks.
 
-What a task chooses among the six tools is checked before anybody is asked, and whatever was put
-right is said. Every article that was found is evidence, with its outlet and its date or none. Knows
-no provider's wire, and asks no model: who writes is given the passages themselves.
+A task's choice among the six tools is checked first, and corrections are reported as notes. Every
+article found becomes evidence, with its outlet and its date if known. Calls no model.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from research.sources.news.provider import NewsProvider, NewsResult
 from research.sources.news.search_tools import ToolChoice, choose_tool
 
 EVIDENCE_KIND: EvidenceKind = "news"
-TIMEOUT_FRACTION = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
+TIMEOUT_FRACTION = 0.95  # share of the time limit, so that partial results are kept
 
 
 class NewsRetriever:
-    """Looks for news through whoever is configured."""
+    """Searches news through the configured providers."""
 
     name = "news"
     max_sequential_calls = 1
@@ -53,7 +52,7 @@ class NewsRetriever:
         domain_verdicts: Mapping[str, DomainStatus] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`deadline` are the seconds of a whole search."""
+        """Create a retriever; `timeout_seconds` covers a whole search."""
         self._providers = tuple(providers)
         self._timeout_seconds = timeout_seconds
         self._domain_verdicts = domain_verdicts or {}
@@ -61,33 +60,33 @@ class NewsRetriever:
 
     @property
     def live_providers(self) -> Sequence[NewsProvider]:
-        """Those that are configured, the first choice first."""
+        """The configured providers, in order of preference."""
         return [p for p in self._providers if p.readiness().state == "live"]
 
     def readiness(self) -> Readiness:
-        if live := [provider.name for provider in self.live_providers]:
-            return Readiness(state="live", detail=", ".join(live))
+        if names := [provider.name for provider in self.live_providers]:
+            return Readiness(state="live", detail=", ".join(names))
         missing = (provider.readiness().detail for provider in self._providers)
         return Readiness(state="missing", detail=", ".join(missing))
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
-        started, begun = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         live = self.live_providers
         if not live:
             raise ServiceError("no key", f"news needs one of {self.readiness().detail}", hint="key")
         choice = choose_tool(task.tool, task.start, task.end, started.date())
         with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
-            answered, failures = await ask_in_order(
+            answer, failures = await ask_in_order(
                 live, task.query, lambda p: p.search(task.query, choice.request, emit), clock
             )
         if choice.error_note:
-            trouble = ServiceError("malformed", choice.error_note.render(_task_language(task)))
-            failures.append(trouble.to_failure("search", self.name, task.query))
-        if answered is None:
+            error = ServiceError("malformed", choice.error_note.render(_task_language(task)))
+            failures.append(error.to_failure("search", self.name, task.query))
+        if answer is None:
             return failed_finding(task, started, failures)
-        finding = self._build_finding(task, choice, *answered, started)
+        finding = self._build_finding(task, choice, *answer, started)
         failures += finding.failures
-        seconds = round(time.monotonic() - begun, 4)
+        seconds = round(time.monotonic() - start_time, 4)
         return finding.model_copy(update={"failures": tuple(failures), "seconds": seconds})
 
     async def close(self) -> None:
@@ -101,15 +100,15 @@ class NewsRetriever:
         outside: dict[str, None] = {}
         for article in news.articles:
             if item := _article_evidence(article, started):
-                known = registry.add(item)
+                stored = registry.add(item)
                 if article.is_outside_window:
-                    outside[known.id] = None
-        evidence, avoided = apply_domain_rules(tuple(registry), self._domain_verdicts)
+                    outside[stored.id] = None
+        evidence, avoided_count = apply_domain_rules(tuple(registry), self._domain_verdicts)
         outside = {key: None for key in outside if key in {item.id for item in evidence}}
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]
-        if avoided:
-            notes.append(make_note("avoided", count=avoided))
+        if avoided_count:
+            notes.append(make_note("avoided", count=avoided_count))
         if outside:
             notes.append(make_note("outside", count=len(outside), all=len(evidence)))
         if undated:
@@ -135,7 +134,7 @@ def _task_language(task: Task) -> Language:
 
 
 def _article_evidence(article: Article, retrieved: datetime) -> Evidence | None:
-    """An article as evidence; of one without text its headline is what can be cited."""
+    """Convert an article to evidence; without a text, its headline is the passage."""
     address = canonical_url(article.url)
     text = article.text or article.title
     if not address or not text:

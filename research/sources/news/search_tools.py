@@ -1,7 +1,7 @@
-"""The six ways to look for news, as one table.
+"""Table of the six news search tools, and validation of a model's choice among them.
 
-Each is a set of parameters of Tavily's search; other providers keep to the number of results, the
-time and the pictures. What a model chose is checked here before anybody is asked.
+A tool is a set of Tavily search parameters; other providers use only the number of results, the
+time and the images.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BASIC_TOOL = "basic_search_news"
 
 @dataclass(frozen=True)
 class NewsTool:
-    """One way. `parameters` are Tavily's; `span` is how far back it looks; `dated` wants two days."""
+    """A news search tool; `needs_dates` requires a first and a last day."""
 
     name: str
     max_results: int
@@ -53,7 +53,7 @@ NEWS_TOOLS = {
 
 @dataclass(frozen=True)
 class NewsRequest:
-    """What is asked for: a tool and, if it is limited to some, the first and the last day."""
+    """A tool and, if the search is limited to days, the first and the last one."""
 
     tool: NewsTool = NEWS_TOOLS[BASIC_TOOL]
     start_date: date | None = None
@@ -61,25 +61,25 @@ class NewsRequest:
 
     @property
     def tavily_parameters(self) -> dict[str, Any]:
-        """Everything that Tavily is told beside the query."""
-        found = {"topic": "news", "max_results": self.tool.max_results, **self.tool.tavily_parameters}
+        """All parameters of a Tavily search except the query."""
+        parameters = {"topic": "news", "max_results": self.tool.max_results, **self.tool.tavily_parameters}
         if self.start_date and self.end_date:
-            found |= {"start_date": self.start_date.isoformat(), "end_date": self.end_date.isoformat()}
-        return found
+            parameters |= {"start_date": self.start_date.isoformat(), "end_date": self.end_date.isoformat()}
+        return parameters
 
     def time_window(self, now: datetime) -> TimeWindow | None:
-        """The time that it is limited to; None if it is not."""
+        """Return the time to which the search is limited, or None."""
         if self.start_date and self.end_date:
             return window_of_days(self.start_date, self.end_date)
         if self.tool.lookback:
-            # Some outlets date what they publish a little ahead.
+            # Some outlets date articles slightly ahead.
             return TimeWindow(now - self.tool.lookback, now + timedelta(hours=1))
         return None
 
 
 @dataclass(frozen=True)
 class ToolChoice:
-    """The request that a choice comes to, what was put right, and why it is another tool, if it is."""
+    """A valid request, notes on corrections, and a note if another tool had to be used."""
 
     request: NewsRequest
     notes: tuple[Note, ...] = ()
@@ -87,30 +87,30 @@ class ToolChoice:
 
 
 def choose_tool(tool: str, start: date | None, end: date | None, today: date) -> ToolChoice:
-    """The request that is meant by a tool's name and two days; "" is the basic tool.
+    """Return the request for a tool's name and two days; "" is the basic tool.
 
-    Days in the wrong order are swapped, and the last one is today at the latest. What makes no
-    request falls back to the basic tool, and says why.
+    Days in the wrong order are swapped, and the last day is limited to today. An invalid choice
+    falls back to the basic tool with an error note.
     """
     name = tool.strip()
-    found = NEWS_TOOLS.get(name or BASIC_TOOL)
-    if found is None:
+    selected = NEWS_TOOLS.get(name or BASIC_TOOL)
+    if selected is None:
         return _fall_back("no tool", tool=repr(name[:60]))
-    if not found.needs_dates:
-        idle = make_note("no dates", tool=found.name)
-        return ToolChoice(NewsRequest(found), (idle,) if start or end else ())
+    if not selected.needs_dates:
+        unused_dates = make_note("no dates", tool=selected.name)
+        return ToolChoice(NewsRequest(selected), (unused_dates,) if start or end else ())
     if start is None or end is None:
-        return _fall_back("no days", tool=found.name)
+        return _fall_back("no days", tool=selected.name)
     notes: list[Note] = []
     if start > end:
         start, end = end, start
         notes.append(make_note("swapped", start=start, end=end))
     if start > today:
-        return _fall_back("days to come", tool=found.name, start=start)
+        return _fall_back("days to come", tool=selected.name, start=start)
     if end > today:
         notes.append(make_note("to come", end=end, today=today))
         end = today
-    return ToolChoice(NewsRequest(found, start, end), tuple(notes))
+    return ToolChoice(NewsRequest(selected, start, end), tuple(notes))
 
 
 def _fall_back(message_key: str, **values: object) -> ToolChoice:

@@ -1,7 +1,7 @@
-"""How good or bad the news of a headline sounds: a rough count of words, for when no model is asked.
+"""Rough tone of a headline by counting words, used when no model is asked.
 
-It knows the words of `data/tones.tsv` and negation, no irony, no context and no side: a fall in prices is bad news in
-it, whoever buys.
+It knows the words of `data/tones.tsv` and negation, but no irony, context or point of view: falling
+prices count as bad news even for buyers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from research.core.records import Language, Tone
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import HAN_RANGES, stem
 
-_NEGATION_WINDOW_WORDS = 2  # words
-_NEGATION_WINDOW_CHARS = 6  # characters
+_NEGATION_WINDOW_WORDS = 2
+_NEGATION_WINDOW_CHARS = 6
 
 
 @cache
 def _load_words(kind: str, language: Language) -> tuple[str, ...]:
-    told = (words for own, tongue, words in data.rows("tones.tsv") if (own, tongue) == (kind, language))
-    return tuple(word for words in told for word in words.split())
+    matching_rows = (
+        words
+        for row_kind, row_language, words in data.rows("tones.tsv")
+        if (row_kind, row_language) == (kind, language)
+    )
+    return tuple(word for words in matching_rows for word in words.split())
 
 
 @cache
@@ -40,7 +44,7 @@ def _chinese_values() -> tuple[dict[str, int], re.Pattern[str]]:
 
 @lru_cache(4_000)
 def headline_tone(headline: str) -> Tone:
-    """The rough tone of one headline in Chinese or English, or in both."""
+    """Return the rough tone of a headline in Chinese, English or both."""
     text = to_simplified(unicodedata.normalize("NFKC", headline)).lower().replace("’", "'")
     balance = sum(_score_chinese(text)) + sum(_score_english(text))
     return "positive" if balance > 0 else "negative" if balance < 0 else "neutral"
@@ -49,19 +53,21 @@ def headline_tone(headline: str) -> Tone:
 def _score_chinese(text: str) -> Iterator[int]:
     values, form = _chinese_values()
     for run in re.findall(f"[{HAN_RANGES}]+", text):
-        last = 0
+        previous_end = 0
         for match in form.finditer(run):
-            before = run[max(last, match.start() - _NEGATION_WINDOW_CHARS) : match.start()]
-            denied = any(mark in before for mark in _load_words("negated", "zh"))
-            yield -values[match[0]] if denied else values[match[0]]
-            last = match.end()
+            before = run[max(previous_end, match.start() - _NEGATION_WINDOW_CHARS) : match.start()]
+            is_negated = any(mark in before for mark in _load_words("negated", "zh"))
+            yield -values[match[0]] if is_negated else values[match[0]]
+            previous_end = match.end()
 
 
 def _score_english(text: str) -> Iterator[int]:
-    spoken = re.findall(r"[a-z]+(?:'[a-z]+)?", text)
-    values = [_english_values().get(stem(word.removesuffix("'s")), 0) for word in spoken]
-    negated = [word in _load_words("negated", "en") or word.endswith("n't") for word in spoken]
-    for at, value in enumerate(values):
-        governs = negated[at] and any(values[at + 1 : at + 1 + _NEGATION_WINDOW_WORDS])  # "ends": none of its own
-        if value and not governs:
-            yield -value if any(negated[max(0, at - _NEGATION_WINDOW_WORDS) : at]) else value
+    words = re.findall(r"[a-z]+(?:'[a-z]+)?", text)
+    values = [_english_values().get(stem(word.removesuffix("'s")), 0) for word in words]
+    negated = [word in _load_words("negated", "en") or word.endswith("n't") for word in words]
+    for index, value in enumerate(values):
+        negates_following = negated[index] and any(
+            values[index + 1 : index + 1 + _NEGATION_WINDOW_WORDS]
+        )  # such a word, as "ends", has no value of its own
+        if value and not negates_following:
+            yield -value if any(negated[max(0, index - _NEGATION_WINDOW_WORDS) : index]) else value

@@ -1,9 +1,9 @@
-"""Items of news into stories: one event, told by one outlet or many.
+"""Clustering of news articles into stories: one event, reported by one outlet or many.
 
-Two levels: one address is one item; items that tell of one event, in one language or two, are one
-story. Groups are joined if the mean chance of their pairs is enough and none of them is out of the
-question, so that no chain of similar pieces unites two events. The result does not depend on the order
-of the items. Knows no clock and no source.
+First, articles of one address are merged; then articles about one event, in one language or two,
+form a story. Clusters are joined if the mean probability of their pairs is high enough and no pair
+is implausible, so that a chain of similar articles cannot unite two events. The result does not
+depend on the order of the articles. Uses no clock.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from research.sources.news.similarity import ArticleFeatures, SimilarityModel, e
 from research.sources.news.syndication import MAX_COMPARED_CHARS, count_independent
 from research.sources.news.titles import display_title, strip_outlet, title_key
 
-MAX_GAP_DAYS = 7  # days between two pieces, from which they are of two events of the kind
-MIN_MEAN_PROBABILITY = 0.25  # the mean chance of the pairs of two groups, from which they are one story
-COPY_PROBABILITY = 0.9  # the chance of two pieces of which one is a copy
-MIN_PAIR_PROBABILITY = 0.02  # the chance that each pair of a story has
-MIN_TITLE_PROBABILITY = 0.1  # the same for two pieces of one language of which one has no text
-MAX_COMPARED_TITLES = 20  # headlines of each of two groups that are compared, at most
-MAX_BUCKET_SIZE = 60  # pieces that share a word and are all compared; of more, neighbours only
+MAX_GAP_DAYS = 7  # articles further apart are about different events
+MIN_MEAN_PROBABILITY = 0.25  # of the pairs of two clusters to be joined
+COPY_PROBABILITY = 0.9  # of two articles with nearly the same text
+MIN_PAIR_PROBABILITY = 0.02  # of every pair in a story
+MIN_TITLE_PROBABILITY = 0.1  # the same for title-only articles in one language
+MAX_COMPARED_TITLES = 20  # compared per cluster
+MAX_BUCKET_SIZE = 60  # articles sharing a word; in larger buckets only neighbours are compared
 NEIGHBOUR_COUNT = 12
-RAREST_WORD_COUNT = 14  # the rarest words of a piece, by which it finds others
+RAREST_WORD_COUNT = 14  # words of an article used to find candidates
 
 T = TypeVar("T")
 
 
 class StoryCluster(Record):
-    """One event as it was told.
+    """One event and the articles about it.
 
-    `items` are its pieces, one for each address, the earliest first; `indexes` their places in the
-    list that was grouped, those of a repeated address included. `independent` counts the pieces that
-    are no copies: of each agency, each outlet and each text only one.
+    `articles` has one article per address, earliest first; `source_indexes` are the positions of
+    all its articles in the input, duplicates included. `independent_count` counts articles that are
+    no copies: one per agency, outlet and text.
     """
 
     id: str
@@ -61,11 +61,11 @@ class StoryCluster(Record):
 
 
 def cluster_articles(items: Sequence[Article]) -> tuple[StoryCluster, ...]:
-    """The stories of some items, the latest first and those without a date last."""
-    units = _merge_duplicates(items)
-    groups = _LinkageClusterer(units).cluster()
-    made = [_build_cluster([units[at] for at in group], items) for group in groups]
-    return tuple(sorted(made, key=_story_order))
+    """Group articles into stories, the latest first, those without a date last."""
+    merged = _merge_duplicates(items)
+    groups = _LinkageClusterer(merged).cluster()
+    clusters = [_build_cluster([merged[index] for index in group], items) for group in groups]
+    return tuple(sorted(clusters, key=_story_order))
 
 
 def _story_order(story: StoryCluster) -> tuple[float, int, str, str]:
@@ -73,17 +73,17 @@ def _story_order(story: StoryCluster) -> tuple[float, int, str, str]:
     return (-latest, -len(story.articles), story.headline, story.id)
 
 
-# One address, one headline
+# Merging by address and headline
 
 
 @dataclass(frozen=True)
 class _MergedArticle:
-    """What is one beyond doubt: items of one address, or of one headline at one time."""
+    """Articles that are certainly the same: of one address, or of one headline at one time."""
 
     title: str
     sort_key: tuple[str, str]
     source_indexes: tuple[int, ...]
-    day_ordinals: tuple[int, ...]  # sorted ordinals
+    day_ordinals: tuple[int, ...]  # proleptic Gregorian ordinals, sorted
     text: str
 
     @cached_property
@@ -97,28 +97,28 @@ class _MergedArticle:
 
 def _merge_duplicates(items: Sequence[Article]) -> list[_MergedArticle]:
     by_address: dict[str, list[int]] = defaultdict(list)
-    for at, item in enumerate(items):
-        by_address[_article_url(item) or f"\x00{at}"].append(at)
+    for index, item in enumerate(items):
+        by_address[_article_url(item) or f"\x00{index}"].append(index)
     by_title: dict[str, list[list[int]]] = defaultdict(list)
-    alone: list[list[int]] = []
+    untitled: list[list[int]] = []
     for members in by_address.values():
-        head = title_key(_common_title(items, members))
-        (by_title[head] if head else alone).append(members)
-    units = [_build_merged_article(items, group) for group in alone]
-    for same in by_title.values():
-        units += [_build_merged_article(items, group) for group in _split_by_gap(items, same)]
-    return sorted(units, key=lambda unit: (unit.sort_key[0], unit.day_ordinals, unit.sort_key))
+        key = title_key(_common_title(items, members))
+        (by_title[key] if key else untitled).append(members)
+    merged = [_build_merged_article(items, group) for group in untitled]
+    for groups in by_title.values():
+        merged += [_build_merged_article(items, group) for group in _split_by_gap(items, groups)]
+    return sorted(merged, key=lambda unit: (unit.sort_key[0], unit.day_ordinals, unit.sort_key))
 
 
 def _article_url(item: Article) -> str:
-    """The address of a piece; that of a whole site is none."""
-    own = url_identity(item.url)
-    return own if re.search(r"[^/:]/+[^/]|\?", own) else ""
+    """Return the identity of an article's address, or "" if it is only a site's front page."""
+    identity = url_identity(item.url)
+    return identity if re.search(r"[^/:]/+[^/]|\?", identity) else ""
 
 
 def _common_title(items: Sequence[Article], indexes: Iterable[int]) -> str:
-    """The headline of some items of one address: the commonest, or how the text begins."""
-    titles = Counter(_title_and_outlet(items[at]) for at in indexes)
+    """Return the most common headline of articles of one address, or the beginning of the text."""
+    titles = Counter(_title_and_outlet(items[index]) for index in indexes)
     title, outlet = min(titles, key=lambda t: (not t[0], -titles[t], -len(t[0]), t))
     return strip_outlet(title, outlet)
 
@@ -132,17 +132,19 @@ def _title_and_outlet(item: Article) -> tuple[str, str]:
 
 
 def _split_by_gap(items: Sequence[Article], groups: list[list[int]]) -> Iterator[list[int]]:
-    """Groups of one headline, parted where days pass: a forecast is issued anew every week."""
-    dated = sorted((d[0], min(g), g) for g in groups if (d := _day_ordinals(items, g)))
-    undated = [at for group in groups if not _day_ordinals(items, group) for at in group]
+    """Split articles of one headline where days pass between them, as with a weekly forecast."""
+    dated = sorted(
+        (ordinals[0], min(indexes), indexes) for indexes in groups if (ordinals := _day_ordinals(items, indexes))
+    )
+    undated = [index for group in groups if not _day_ordinals(items, group) for index in group]
     current = undated
-    last: int | None = None
+    last_day: int | None = None
     for day, _, group in dated:
-        if last is not None and day - last >= MAX_GAP_DAYS:
+        if last_day is not None and day - last_day >= MAX_GAP_DAYS:
             yield current
             current = []
         current = current + group
-        last = max(_day_ordinals(items, current))
+        last_day = max(_day_ordinals(items, current))
     if current:
         yield current
 
@@ -152,23 +154,23 @@ def _day_ordinals(items: Sequence[Article], indexes: Iterable[int]) -> list[int]
 
 
 def _build_merged_article(items: Sequence[Article], indexes: list[int]) -> _MergedArticle:
-    text = max((items[at].text for at in indexes), key=lambda t: (len(t), t))
-    keys = (f"{items[at].url}\x1f{items[at].outlet}\x1f{items[at].title}" for at in indexes)
-    shown = _common_title(items, indexes)
+    text = max((items[index].text for index in indexes), key=lambda t: (len(t), t))
+    keys = (f"{items[index].url}\x1f{items[index].outlet}\x1f{items[index].title}" for index in indexes)
+    title = _common_title(items, indexes)
     return _MergedArticle(
-        shown,
-        (title_key(shown), min(keys)),
+        title,
+        (title_key(title), min(keys)),
         tuple(sorted(indexes)),
         tuple(_day_ordinals(items, indexes)),
         text[:4000],
     )
 
 
-# Pieces into groups
+# Clustering
 
 
 class _LinkageClusterer:
-    """Average linkage over the pairs that share rare words, the likest first."""
+    """Average-linkage clustering over pairs that share rare words, most probable pairs first."""
 
     def __init__(self, merged: list[_MergedArticle]) -> None:
         self._merged = merged
@@ -176,21 +178,21 @@ class _LinkageClusterer:
         self._probabilities: dict[tuple[int, int], float] = {}
 
     def cluster(self) -> list[tuple[int, ...]]:
-        """The groups, as places in the list of units."""
-        group: dict[int, tuple[int, ...]] = {at: (at,) for at in range(len(self._merged))}
+        """Return the clusters as indexes into the merged articles."""
+        cluster_of: dict[int, tuple[int, ...]] = {at: (at,) for at in range(len(self._merged))}
         for first, second in self._ranked_pairs():
-            one, other = group[first], group[second]
+            one, other = cluster_of[first], cluster_of[second]
             if one is not other and self._should_merge(one, other):
                 joined = tuple(sorted(one + other))
-                group.update(dict.fromkeys(joined, joined))
-        return sorted(set(group.values()))
+                cluster_of.update(dict.fromkeys(joined, joined))
+        return sorted(set(cluster_of.values()))
 
     def _ranked_pairs(self) -> list[tuple[int, int]]:
         scored = [(-self._probability(*pair), pair) for pair in self._candidate_pairs()]
-        return [pair for chance, pair in sorted(scored) if -chance >= MIN_MEAN_PROBABILITY]
+        return [pair for negated, pair in sorted(scored) if -negated >= MIN_MEAN_PROBABILITY]
 
     def _candidate_pairs(self) -> list[tuple[int, int]]:
-        """The pairs worth comparing: they have two of their rarest words, names or figures in common."""
+        """Return pairs that share two of their rarest words, names or figures."""
         titles = _pairs_sharing_words(
             [unit.features.title_terms for unit in self._merged], self._similarity.term_rarity
         )
@@ -203,92 +205,94 @@ class _LinkageClusterer:
         return self._probabilities[pair]
 
     def _compute_probability(self, first: int, second: int) -> float:
-        """The chance that two units are one event."""
+        """Return the probability that two merged articles are about one event."""
         one, other = self._merged[first], self._merged[second]
-        apart = _days_apart(one.day_ordinals, other.day_ordinals)
-        if apart >= MAX_GAP_DAYS:
+        gap_days = _days_apart(one.day_ordinals, other.day_ordinals)
+        if gap_days >= MAX_GAP_DAYS:
             return 0.0
-        days = float(apart) if one.day_ordinals and other.day_ordinals else None
-        chance = self._similarity.same_event_probability(first, second, days)
+        days = float(gap_days) if one.day_ordinals and other.day_ordinals else None
+        probability = self._similarity.same_event_probability(first, second, days)
         if one.text_shingles and other.text_shingles and is_near_duplicate(one.text_shingles, other.text_shingles):
-            return max(chance, COPY_PROBABILITY)
+            return max(probability, COPY_PROBABILITY)
         return (
-            0.0 if chance < MIN_TITLE_PROBABILITY and weight_set(one.features, other.features) == "titles" else chance
+            0.0
+            if probability < MIN_TITLE_PROBABILITY and weight_set(one.features, other.features) == "titles"
+            else probability
         )
 
     def _should_merge(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        chances = []
+        probabilities = []
         for a, b in product(one[:MAX_COMPARED_TITLES], other[:MAX_COMPARED_TITLES]):
-            chances.append(self._probability(a, b))
-            if chances[-1] < MIN_PAIR_PROBABILITY:
+            probabilities.append(self._probability(a, b))
+            if probabilities[-1] < MIN_PAIR_PROBABILITY:
                 return False
-        return sum(chances) >= MIN_MEAN_PROBABILITY * len(chances)
+        return sum(probabilities) >= MIN_MEAN_PROBABILITY * len(probabilities)
 
 
 def _days_apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """Days between the nearest of two sorted lists; 0 where one has none."""
+    """Return the least difference between two sorted lists of days; 0 if one is empty."""
     if not one or not other:
         return 0
     gaps = []
     for day in one:
-        at = bisect_left(other, day)
-        gaps += [abs(day - near) for near in other[max(0, at - 1) : at + 1]]
+        position = bisect_left(other, day)
+        gaps += [abs(day - neighbour) for neighbour in other[max(0, position - 1) : position + 1]]
     return min(gaps)
 
 
 def _pairs_sharing_words(word_sets: Sequence[Iterable[T]], rarity: Callable[[T], float]) -> Iterator[tuple[int, int]]:
-    """The pairs that have two of their rarest words in common, or one where there is but one."""
+    """Yield pairs that share two of their rarest words, or one where an article has only one."""
     index: dict[T, list[int]] = defaultdict(list)
     sizes = []
-    for at, own in enumerate(word_sets):
-        rarest = sorted(own, key=lambda word: (-rarity(word), word))[:RAREST_WORD_COUNT]
+    for position, words in enumerate(word_sets):
+        rarest = sorted(words, key=lambda word: (-rarity(word), word))[:RAREST_WORD_COUNT]
         sizes.append(len(rarest))
         for word in rarest:
-            index[word].append(at)
+            index[word].append(position)
     shared: Counter[tuple[int, int]] = Counter()
     for bucket in index.values():
         if len(bucket) <= MAX_BUCKET_SIZE:
             shared.update(combinations(bucket, 2))
-        else:  # units are sorted by their headlines: near-copies lie near each other
+        else:  # articles are sorted by headline, so near-copies are neighbours
             for i, first in enumerate(bucket):
                 shared.update((first, second) for second in bucket[i + 1 : i + 1 + NEIGHBOUR_COUNT])
     return (pair for pair, n in shared.items() if n >= min(2, sizes[pair[0]], sizes[pair[1]]))
 
 
-# A story of its units
+# Building of stories
 
 
 def _build_cluster(merged_articles: list[_MergedArticle], items: Sequence[Article]) -> StoryCluster:
-    indexes = sorted(at for unit in merged_articles for at in unit.source_indexes)
-    merged = _merge_by_url([items[at] for at in indexes])
-    dated = [item.moment for item in merged if item.moment]
-    names = {article_outlet(item): None for item in merged}
+    indexes = sorted(index for unit in merged_articles for index in unit.source_indexes)
+    articles = _merge_by_url([items[index] for index in indexes])
+    moments = [item.moment for item in articles if item.moment]
+    names = {article_outlet(item): None for item in articles}
     return StoryCluster(
-        id=_cluster_id(merged),
+        id=_cluster_id(articles),
         headline=_representative_title(merged_articles, items),
-        articles=tuple(merged),
+        articles=tuple(articles),
         source_indexes=tuple(indexes),
         outlets=tuple(name for name in names if name),
-        independent_count=count_independent(merged, [article_outlet(item) for item in merged]),
-        earliest=min(dated, default=None),
-        latest=max(dated, default=None),
+        independent_count=count_independent(articles, [article_outlet(item) for item in articles]),
+        earliest=min(moments, default=None),
+        latest=max(moments, default=None),
     )
 
 
 def article_outlet(item: Article) -> str:
-    """Who published an item: its outlet, or the host of its address."""
+    """Return the publisher of an article: its outlet, or the host of its address."""
     if item.outlet.strip():
         return " ".join(item.outlet.split())
     return url_host(canonical_url(item.url))
 
 
 def _merge_by_url(items: Sequence[Article]) -> list[Article]:
-    """One item for each address, with what any of them knows; the earliest first."""
+    """Merge articles of one address, combining their fields; earliest first."""
     groups: dict[str, list[Article]] = defaultdict(list)
-    for at, item in enumerate(items):
-        groups[_article_url(item) or f"\x00{at}"].append(item)
-    made = [_merge_same_url(group) if len(group) > 1 else group[0] for group in groups.values()]
-    return sorted(made, key=lambda item: (_time_order(item), item.url, item.outlet, item.title, item.text))
+    for index, item in enumerate(items):
+        groups[_article_url(item) or f"\x00{index}"].append(item)
+    merged = [_merge_same_url(group) if len(group) > 1 else group[0] for group in groups.values()]
+    return sorted(merged, key=lambda item: (_time_order(item), item.url, item.outlet, item.title, item.text))
 
 
 def _merge_same_url(same: list[Article]) -> Article:
@@ -307,7 +311,7 @@ def _merge_same_url(same: list[Article]) -> Article:
         is_outside_window=all(item.is_outside_window for item in same),
         seen_at=min((item.seen_at for item in same if item.seen_at), default=None),
         score=max((item.score for item in same if item.score is not None), default=None),
-        evidence_ids=tuple(dict.fromkeys(ref for item in same for ref in item.evidence_ids)),
+        evidence_ids=tuple(dict.fromkeys(evidence_id for item in same for evidence_id in item.evidence_ids)),
     )
 
 
@@ -319,26 +323,31 @@ def _time_order(item: Article) -> tuple[datetime, bool]:
 
 
 def _cluster_id(articles: Sequence[Article]) -> str:
-    """Made of the earliest item, which later ones do not replace."""
+    """Return an id derived from the earliest article, which later articles do not change."""
     first = min(articles, key=lambda i: (_time_order(i), _article_url(i), i.title, i.outlet))
-    own = _article_url(first) or f"{title_key(strip_outlet(first.title, first.outlet))}\x1f{first.outlet}"
-    return "s" + fingerprint(own, str(first.published or "") if not own.strip("\x1f") else "")
+    identity = _article_url(first) or f"{title_key(strip_outlet(first.title, first.outlet))}\x1f{first.outlet}"
+    return "s" + fingerprint(identity, str(first.published or "") if not identity.strip("\x1f") else "")
 
 
 def _representative_title(merged: list[_MergedArticle], items: Sequence[Article]) -> str:
-    """The headline that is most like the others; of equals the earliest, then the first by letters."""
-    told = [unit for unit in merged if unit.title][:MAX_COMPARED_TITLES]
-    if not told:
+    """Return the headline most similar to the others; the earliest, then alphabetical, among
+    equals.
+    """
+    titled = [unit for unit in merged if unit.title][:MAX_COMPARED_TITLES]
+    if not titled:
         return ""
 
     def rank(unit: _MergedArticle) -> tuple[float, int, str]:
-        near = sum(_jaccard(unit.features.title_terms, o.features.title_terms) * len(o.source_indexes) for o in told)
-        return (-near, min(unit.day_ordinals, default=10**9), unit.sort_key[0])
+        similarity = sum(
+            _jaccard(unit.features.title_terms, other.features.title_terms) * len(other.source_indexes)
+            for other in titled
+        )
+        return (-similarity, min(unit.day_ordinals, default=10**9), unit.sort_key[0])
 
-    best = min(told, key=rank)
-    titles = [_title_and_outlet(items[at]) for at in best.source_indexes]
-    own = [pair for pair in titles if title_key(strip_outlet(*pair)) == best.sort_key[0]]
-    return display_title(*min(own)) if own else best.title
+    best = min(titled, key=rank)
+    titles = [_title_and_outlet(items[index]) for index in best.source_indexes]
+    matching = [pair for pair in titles if title_key(strip_outlet(*pair)) == best.sort_key[0]]
+    return display_title(*min(matching)) if matching else best.title
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -1,6 +1,6 @@
-"""A file of items into its stories, as JSON: what `python -m research stories FILE` prints.
+"""Clustering of a JSON list of articles, printed by `python -m research stories FILE`.
 
-Knows text alone: reading the file and printing are for the terminal.
+Works on text; the terminal command reads the file and prints.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from research.sources.news.article import Article
 from research.sources.news.stories import StoryCluster, cluster_articles
 from research.sources.news.story_figures import find_conflicts
 
-MAX_ITEMS = 20_000  # items
+MAX_ITEMS = 20_000
 ITEM_FIELDS = ("title", "outlet", "published", "text", "url")
 
 
 class UnreadableItemsError(ValueError):
-    """The text is no list of items; the message says where and what was expected."""
+    """The input is no list of items; the message says where and what was expected."""
 
 
 def stories_json(text: str, now: datetime | None = None) -> str:
-    """The stories of a JSON list of items, as JSON.
+    """Cluster a JSON list of items into stories and return them as JSON.
 
-    The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,
-    a date of publication in any form that `research.core.text.publication_dates` reads, a text and an address. A date
-    that cannot be read, or that is later than `now`, is unknown and listed under `unread`.
+    The input is a list or `{"items": [...]}`. An item has a title and optionally an outlet, a text,
+    an address and a publication date in any form that `research.core.text.publication_dates` reads.
+    Dates that are unreadable or later than `now` are treated as unknown and listed under `unread`.
 
     Raises:
-        UnreadableItems: it is no JSON, or no such list.
+        UnreadableItemsError: the text is no JSON, or no such list.
     """
     rows = _parse_rows(text)
     items, unread = [], []
-    for at, row in enumerate(rows):
-        item, note = _parse_article(row, at, now)
+    for index, row in enumerate(rows):
+        item, problem = _parse_article(row, index, now)
         items.append(item)
-        if note not in ("", "missing"):
-            unread.append({"item": at, "published": item.published_text, "why": note})
-    told = cluster_articles(items)
-    made = {
+        if problem not in ("", "missing"):
+            unread.append({"item": index, "published": item.published_text, "why": problem})
+    stories = cluster_articles(items)
+    document = {
         "items": len(items),
-        "stories": [_story_json(story) for story in told],
+        "stories": [_story_json(story) for story in stories],
         "unread": unread,
     }
-    return json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _parse_rows(text: str) -> list[Any]:
@@ -79,8 +79,8 @@ def _parse_article(row: Any, index: int, now: datetime | None) -> tuple[Article,
         values[name] = value or ""
     if row.get("title") is None:
         raise UnreadableItemsError(f"Item {index} has no title.")
-    reading = parse_publication_date(values["published"], now=now)
-    moment = reading.timestamp
+    parsed_date = parse_publication_date(values["published"], now=now)
+    moment = parsed_date.timestamp
     return Article(
         url=values["url"],
         title=values["title"],
@@ -89,7 +89,7 @@ def _parse_article(row: Any, index: int, now: datetime | None) -> tuple[Article,
         published=moment.utc if moment else None,
         is_day_only=bool(moment and moment.is_day_only),
         published_text=values["published"],
-    ), reading.problem
+    ), parsed_date.problem
 
 
 def _describe_type(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""Figures on which the outlets of a story do not agree, such as 12 and 15 dead, and figures that have changed.
+"""Figures on which the outlets of a story disagree, such as 12 and 15 dead, and changed figures.
 
-`citations.rivals` finds them, as in the sources of other questions; that pieces tell of one event is known here. It knows no
-truth: both figures are shown, with who gave them.
+`research.citations.figure_comparison` finds them; here all articles are known to be about one
+event. Both figures are shown with their outlets; none is judged to be true.
 """
 
 from __future__ import annotations
@@ -20,37 +20,40 @@ from research.core.records import Figure, StoryConflict
 from research.sources.news.article import Article
 from research.sources.news.stories import StoryCluster, article_outlet
 
-MAX_TEXT_CHARS = 1_500  # characters of an item's text
+MAX_TEXT_CHARS = 1_500  # characters used of an article's text
 
 
 def find_conflicts(story: StoryCluster) -> tuple[StoryConflict, ...]:
-    """Where two outlets of a story give figures of one thing that do not agree.
+    """Return figures of one quantity on which two outlets of a story disagree.
 
-    Rounding is agreement (12 and 12.3 million), and so is "over 100" beside 104. An outlet that gives
-    several figures of one thing, because it tells how they changed, counts with none of them.
+    Rounding is agreement (12 and 12.3 million), and so is "over 100" beside 104. An outlet that
+    gives several figures of one quantity, because it reports how they changed, is left out.
     """
     return tuple(
         StoryConflict(
             story=story.id,
             subject=describe_subject(group),
             unit=group[0].measure.kind.removeprefix("money "),
-            figures=tuple(_figure_record(one, story) for one in sorted(group, key=_value_order)),
+            figures=tuple(_figure_record(figure, story) for figure in sorted(group, key=_value_order)),
         )
         for group in group_disagreements(_story_figures(story), _similarity)
     )
 
 
 def find_changed_figures(old: StoryCluster, new: StoryCluster) -> Iterator[tuple[Figure, Figure]]:
-    """Figures of one thing of which a story gave one value, and gives another now: the last of each, of which
-    the new one was not told before."""
+    """Yield pairs of old and new figures where a story now gives a value that it did not give
+    before.
+
+    Each pair has the last figure of the old and of the new story.
+    """
     for group in group_disagreements((*_story_figures(old, "old"), *_story_figures(new, "new")), _similarity):
-        was, now = ([one for one in group if one.position[0] == age] for age in ("old", "new"))
-        if was and now and all(one.sort_key != now[-1].sort_key for one in was):
-            yield _figure_record(was[-1], old), _figure_record(now[-1], new)
+        old_figures, new_figures = ([figure for figure in group if figure.position[0] == age] for age in ("old", "new"))
+        if old_figures and new_figures and all(figure.sort_key != new_figures[-1].sort_key for figure in old_figures):
+            yield _figure_record(old_figures[-1], old), _figure_record(new_figures[-1], new)
 
 
 def precompute_figures(item: Article) -> None:
-    """Reads the figures of an item, so that they are known when its story is compared."""
+    """Fill the cache with the figures of an article before its story is compared."""
     find_mentions(_article_text(item))
 
 
@@ -59,15 +62,15 @@ def _article_text(item: Article) -> str:
 
 
 def _story_figures(story: StoryCluster, age: str = "") -> Iterator[SourcedFigure]:
-    """The figures of headlines and texts, by the dates of the items."""
-    for at, item in enumerate(story.articles):
+    """Yield the figures in headlines and texts, each with its outlet and the article's date."""
+    for index, item in enumerate(story.articles):
         day = item.published.date() if item.published else None
-        origin = FigureOrigin(f"{age} {article_outlet(item) or at}", published=day)
-        yield from find_figures(origin, _article_text(item), (age, at))
+        origin = FigureOrigin(f"{age} {article_outlet(item) or index}", published=day)
+        yield from find_figures(origin, _article_text(item), (age, index))
 
 
 def _similarity(one: SourcedFigure, other: SourcedFigure) -> float:
-    """How much of what stands around two figures of one thing is the same."""
+    """Return the overlap of the words around two figures, 0 if they are of different quantities."""
     if not is_same_quantity_in_story(one.mention, other.mention, (one.folded_text, other.folded_text)):
         return 0.0
     return (1 + len(one.context_words & other.context_words)) / (1 + len(one.context_words | other.context_words))
@@ -79,5 +82,5 @@ def _value_order(one: SourcedFigure) -> tuple[tuple[float, ...], tuple[str | int
 
 def _figure_record(one: SourcedFigure, story: StoryCluster) -> Figure:
     item = story.articles[int(one.position[1])]
-    refs = (*item.evidence_ids, "")
-    return Figure(text=one.mention.text, clause=one.clause, outlet=article_outlet(item), evidence=refs[0])
+    evidence_ids = (*item.evidence_ids, "")
+    return Figure(text=one.mention.text, clause=one.clause, outlet=article_outlet(item), evidence=evidence_ids[0])

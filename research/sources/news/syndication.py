@@ -1,8 +1,7 @@
-"""Which pieces of a story are copies of each other: syndicated ones confirm nothing.
+"""Detection of syndicated copies among the articles of a story: copies confirm nothing.
 
-Two pieces are of one origin if their texts are nearly the same, if both name the same agency as where
-they come from, if one outlet published both, or, where there is no text, if their headlines are the
-same word for word.
+Two articles have one origin if their texts are nearly the same, if both credit the same agency, if
+one outlet published both, or, without a text, if their headlines are identical.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from research.core.text.near_duplicates import is_near_duplicate, shingles
 from research.sources.news.article import Article
 from research.sources.news.titles import agency_patterns, strip_outlet, title_key
 
-MAX_COMPARED_CHARS = 2_000  # characters
-MIN_HEADLINE_CHARS = 10  # characters, from which equal headlines are copied rather than coincident
-MAX_COMPARED_ORIGINS = 60  # origins whose texts an item is compared with, at most
+MAX_COMPARED_CHARS = 2_000  # characters compared of a text
+MIN_HEADLINE_CHARS = 10  # shorter headlines may coincide by chance
+MAX_COMPARED_ORIGINS = 60  # texts of origins compared per article
 
 _CREDIT_BEFORE = re.compile(r"(?:据|来源|转自|综合|援引|[(（【\[—–-]|\bby|\bsource|\bvia|\baccording to|\bfrom)[\s:：]*$", re.I)  # fmt: skip
 _CREDIT_AFTER = re.compile(r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:电|讯)|记者|报道|消息|[)）】\]]|\breport(?:s|ed)|\s[-—–]\s)", re.I)  # fmt: skip
@@ -30,9 +29,9 @@ def _any_agency_pattern() -> re.Pattern[str]:
 
 
 def find_agency(item: Article) -> str:
-    """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
+    """Return the agency of an article: its outlet, or one credited in headline or text."""
     outlet, title, text = map(to_simplified, (item.outlet, item.title, item.text))
-    if not any(_any_agency_pattern().search(said) for said in (outlet, title, text)):
+    if not any(_any_agency_pattern().search(field) for field in (outlet, title, text)):
         return ""
     for name, pattern in agency_patterns():
         if pattern.search(outlet):
@@ -47,7 +46,7 @@ def find_agency(item: Article) -> str:
 
 
 def _is_credited(text: str, pattern: re.Pattern[str]) -> bool:
-    """Whether an agency is named as the origin rather than as what is written about."""
+    """Return True if the text names the agency as its origin rather than as its subject."""
     return any(
         _CREDIT_BEFORE.search(text[: match.start()]) or _CREDIT_AFTER.match(text[match.end() :])
         for match in pattern.finditer(text)
@@ -55,7 +54,7 @@ def _is_credited(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 def count_independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
-    """How many origins some pieces have; `outlets` are their publishers, "" where unknown."""
+    """Count the independent origins of articles; `outlets` are their publishers, "" if unknown."""
     if len(items) == 1:
         return 1
     origin = list(range(len(items)))
@@ -65,22 +64,22 @@ def count_independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
             at = origin[at]
         return at
 
-    firsts: dict[tuple[str, str], int] = {}
+    first_by_mark: dict[tuple[str, str], int] = {}
     texts: list[tuple[int, frozenset[int]]] = []
     for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
-        grams = shingles(item.text[:MAX_COMPARED_CHARS])
-        marks = [("agency", find_agency(item)), ("outlet", to_simplified(outlet).lower())]
-        head = title_key(strip_outlet(item.title[:300], item.outlet))
-        if len(head) >= MIN_HEADLINE_CHARS and not grams:
-            marks.append(("headline", head))
-        for mark in marks:
-            if mark[1]:
-                origin[root(at)] = root(firsts.setdefault(mark, at))
-        if grams:
-            for other, theirs in texts[:MAX_COMPARED_ORIGINS]:
-                if is_near_duplicate(grams, theirs):
+        own_shingles = shingles(item.text[:MAX_COMPARED_CHARS])
+        keys = [("agency", find_agency(item)), ("outlet", to_simplified(outlet).lower())]
+        headline = title_key(strip_outlet(item.title[:300], item.outlet))
+        if len(headline) >= MIN_HEADLINE_CHARS and not own_shingles:
+            keys.append(("headline", headline))
+        for key in keys:
+            if key[1]:
+                origin[root(at)] = root(first_by_mark.setdefault(key, at))
+        if own_shingles:
+            for other, other_shingles in texts[:MAX_COMPARED_ORIGINS]:
+                if is_near_duplicate(own_shingles, other_shingles):
                     origin[root(at)] = root(other)
                     break
             else:
-                texts.append((at, grams))
+                texts.append((at, own_shingles))
     return len({root(at) for at in range(len(items))})

@@ -1,4 +1,4 @@
-"""News by Tavily: the six tools with their own parameters. Needs a key."""
+"""News from Tavily: the six tools with their own parameters. Needs a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from research.sources.news.search_tools import NewsRequest
 
 
 class TavilyNews:
-    """Asks Tavily for news. All that is paid for is kept, also what misses the days asked for."""
+    """Searches news with Tavily, keeping paid results even outside the requested days."""
 
     name = "tavily"
 
@@ -30,7 +30,7 @@ class TavilyNews:
         max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`timeout` is for each of at most two attempts."""
+        """Create a client; `timeout_seconds` is per attempt (at most two)."""
         self._client = TavilyClient(key, base_url=base_url, timeout_seconds=timeout_seconds)
         self._backoff_seconds = backoff_seconds
         self._max_retry_after_seconds = max_retry_after_seconds
@@ -41,9 +41,9 @@ class TavilyNews:
 
     async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
         query = tidy_text(query)
-        asked = truncate_text(query, MAX_QUERY_CHARS)
-        answer = await retry(
-            lambda: self._client.search(asked, **request.tavily_parameters),
+        sent_query = truncate_text(query, MAX_QUERY_CHARS)
+        response = await retry(
+            lambda: self._client.search(sent_query, **request.tavily_parameters),
             self.name,
             emit,
             backoff_seconds=self._backoff_seconds,
@@ -52,16 +52,16 @@ class TavilyNews:
         emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
         now = self._clock()
         window = request.time_window(now)
-        found = keep_objects(answer.get("results"))
-        articles = [article.with_window_check(window) for row in found if (article := _parse_article(row, now))]
-        notes = [] if asked == query else [make_note("shortened", count=len(asked))]
-        if lost := len(found) - len(articles):
-            notes.append(make_note("no address", count=lost, all=len(found)))
+        rows = keep_objects(response.get("results"))
+        articles = [article.with_window_check(window) for row in rows if (article := _parse_article(row, now))]
+        notes = [] if sent_query == query else [make_note("shortened", count=len(sent_query))]
+        if dropped_count := len(rows) - len(articles):
+            notes.append(make_note("no address", count=dropped_count, all=len(rows)))
         return NewsResult(
             articles=tuple(articles),
-            pictures=tuple(_parse_pictures(answer.get("images"))),
-            provider_summary=truncate_text(tidy_text(answer.get("answer")), MAX_SNIPPET_CHARS),
-            executed_query="" if asked == query else asked,
+            pictures=tuple(_parse_pictures(response.get("images"))),
+            provider_summary=truncate_text(tidy_text(response.get("answer")), MAX_SNIPPET_CHARS),
+            executed_query="" if sent_query == query else sent_query,
             notes=tuple(notes),
         )
 
@@ -85,11 +85,11 @@ def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
 
 
 def _parse_pictures(value: object) -> list[Picture]:
-    """Pictures come as addresses, or with a description each."""
-    found = []
+    """Parse images, which are given as addresses or as objects with a description."""
+    pictures = []
     for entry in value if isinstance(value, list) else []:
-        told = entry if isinstance(entry, dict) else {"url": entry}
-        if url := parse_web_address(told.get("url")):
-            caption = " ".join(tidy_text(told.get("description")).split())
-            found.append(Picture(url=url, caption=truncate_text(caption, MAX_TITLE_CHARS)))
-    return found
+        fields = entry if isinstance(entry, dict) else {"url": entry}
+        if url := parse_web_address(fields.get("url")):
+            caption = " ".join(tidy_text(fields.get("description")).split())
+            pictures.append(Picture(url=url, caption=truncate_text(caption, MAX_TITLE_CHARS)))
+    return pictures

@@ -1,4 +1,4 @@
-"""Stretches of time that news is asked for, and whether a date lies within. Times are UTC."""
+"""Time windows of a news search, in UTC."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from research.core.text.publication_dates import Timestamp
 
 
 class TimeWindow(NamedTuple):
-    """A stretch of time, its end not in it."""
+    """A time span, excluding its end."""
 
     start: datetime
     end: datetime
 
     def is_outside(self, moment: Timestamp | None) -> bool:
-        """Whether what is known lies outside. The unknown does not; of a day any hour will do."""
+        """Return True if a time is certainly outside: unknown times are not, days only if entirely
+        outside.
+        """
         if moment is None:
             return False
         length = timedelta(days=1) if moment.is_day_only else timedelta(microseconds=1)
@@ -23,7 +25,7 @@ class TimeWindow(NamedTuple):
 
 
 def window_of_days(first_day: date, last_day: date) -> TimeWindow:
-    """The days from the first to the last, both in it."""
+    """Return the window from the first to the last day, both included."""
     return TimeWindow(
         datetime.combine(first_day, time(), UTC),
         datetime.combine(last_day, time(), UTC) + timedelta(days=1),

@@ -1,6 +1,7 @@
-"""Headlines without what their outlet has put around them.
+"""Removal of an outlet's additions from headlines.
 
-`data/outlets.tsv` has how names of outlets end and what stands before a headline, `data/agencies.tsv` the agencies.
+`data/outlets.tsv` lists endings of outlet names and lead-ins of headlines, `data/agencies.tsv` the
+news agencies.
 """
 
 from __future__ import annotations
@@ -18,34 +19,35 @@ _TAIL_PATTERN = re.compile(r"^(?P<head>.{6,}?)(?P<mark>\s+[-—–]{1,2}\s+|\s*[
 
 @cache
 def agency_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Agencies whose pieces others print, each with its names."""
+    """Return the news agencies, each with a pattern of its names."""
     return tuple((name, re.compile(pattern)) for name, pattern in data.rows("agencies.tsv"))
 
 
 @cache
 def _outlet_pattern(kind: str) -> re.Pattern[str]:
-    form = "|".join(pattern for own, pattern in data.rows("outlets.tsv") if own == kind)
-    return re.compile(rf"(?:{form})$" if kind == "end" else rf"^(?:{form})\s*", re.IGNORECASE)
+    alternatives = "|".join(pattern for row_kind, pattern in data.rows("outlets.tsv") if row_kind == kind)
+    return re.compile(rf"(?:{alternatives})$" if kind == "end" else rf"^(?:{alternatives})\s*", re.IGNORECASE)
 
 
 def strip_outlet(title: str | None, outlet: str = "") -> str:
-    """A title without the outlet's name behind it and without "Breaking:" before it.
+    """Remove a trailing outlet name and a leading "Breaking:" from a title.
 
-    A tail goes only if it looks like an outlet: it is the item's own, it has an outlet's word in it
-    (日报, Times), or, behind _ or |, it is short beside the rest. What has a digit stays.
+    A tail is removed only if it looks like an outlet: it is the article's outlet, it contains an
+    outlet word (日报, Times), or, after _ or |, it is short compared with the rest. A tail with a
+    digit stays.
     """
     return _cut_outlet(" ".join(unicodedata.normalize("NFKC", title or "").split()), outlet)
 
 
 def display_title(title: str, outlet: str = "") -> str:
-    """The same with the signs that its outlet has set: “，” stays what it is."""
-    own = _cut_outlet(" ".join(title.split()), outlet)
-    folded = strip_outlet(title, outlet)
-    return own if unicodedata.normalize("NFKC", own) == folded else folded
+    """Strip the outlet but keep the original characters, such as “，”, where possible."""
+    stripped = _cut_outlet(" ".join(title.split()), outlet)
+    normalised = strip_outlet(title, outlet)
+    return stripped if unicodedata.normalize("NFKC", stripped) == normalised else normalised
 
 
 def title_key(title: str) -> str:
-    """What is the same for headlines that are the same but for marks, spaces, case and script."""
+    """Normalise a headline for comparison: no punctuation, spaces, case or script differences."""
     return re.sub(r"[^\w%.]", "", to_simplified(title).lower())
 
 
@@ -61,16 +63,16 @@ def _cut_outlet(title: str, outlet: str) -> str:
 
 def _is_outlet(match: re.Match[str], outlet: str) -> bool:
     head, mark, tail = match["head"], match["mark"].strip(), match["tail"].strip()
-    own = " ".join(unicodedata.normalize("NFKC", outlet).lower().split())
-    tail, own = to_simplified(tail), to_simplified(own)
-    if own and (tail.lower() in own or own in tail.lower()):
+    outlet_name = " ".join(unicodedata.normalize("NFKC", outlet).lower().split())
+    tail, outlet_name = to_simplified(tail), to_simplified(outlet_name)
+    if outlet_name and (tail.lower() in outlet_name or outlet_name in tail.lower()):
         return True
-    chinese = has_han(tail)
-    if len(tail) > 12 if chinese else len(tail.split()) > 5:
+    is_chinese = has_han(tail)
+    if len(tail) > 12 if is_chinese else len(tail.split()) > 5:
         return False
     if _outlet_pattern("end").search(tail) or any(pattern.search(tail) for _, pattern in agency_patterns()):
         return True
     if mark[:1] in ("_", "|"):
-        return len(tail) * 1.5 <= len(head) and (chinese or tail[:1].isupper())
-    capital = all(word[0].isupper() or word.lower() in STOP_WORDS for word in tail.split())
-    return not chinese and capital and len(head.split()) >= 5 and len(tail.split()) <= 3
+        return len(tail) * 1.5 <= len(head) and (is_chinese or tail[:1].isupper())
+    is_capitalised = all(word[0].isupper() or word.lower() in STOP_WORDS for word in tail.split())
+    return not is_chinese and is_capitalised and len(head.split()) >= 5 and len(tail.split()) <= 3

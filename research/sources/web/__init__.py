@@ -1,4 +1,6 @@
-"""The web: whoever of Gemini, Tavily, SearXNG and Wikipedia is set up."""
+"""Web source: searches with the configured providers, such as Gemini, Tavily, SearXNG and
+Wikipedia.
+"""
 
 from __future__ import annotations
 

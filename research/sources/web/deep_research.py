@@ -1,7 +1,8 @@
-"""Google's Deep Research agent: one query is a task of minutes, done in the background and asked after.
+"""Google's Deep Research agent: each query is a background task of several minutes, polled until
+done.
 
-What was begun is noted with the run: one that was cut off asks after the same task again, and does
-not pay for a second. Source of the format: https://ai.google.dev/api/interactions-api, and
+The task id is saved with the run, so that a resumed run polls the same task and does not pay for a
+second one. Format: https://ai.google.dev/api/interactions-api and
 https://ai.google.dev/gemini-api/docs/deep-research.
 """
 
@@ -27,8 +28,8 @@ from research.sources.base import STEP_RESULTS
 from research.sources.web.grounding import GroundedText, parse_grounding
 from research.sources.web.provider import SearchResult
 
-FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 1.0, 10.0  # seconds until it is asked after: at first, and at most
-MAX_FAILED_POLLS = 5  # times in a row that it may not be reached
+FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 1.0, 10.0  # initial and longest interval
+MAX_FAILED_POLLS = 5  # consecutive failed polls
 _RUNNING_STATUSES = {"queued", "in_progress", "requires_continuation"}
 _FAILURE_STATUSES: dict[str, tuple[FailureReason, str]] = {
     "failed": ("unavailable", "failed"),
@@ -40,7 +41,7 @@ _FAILURE_STATUSES: dict[str, tuple[FailureReason, str]] = {
 
 
 class DeepResearch:
-    """Each search is a task of the agent."""
+    """Web provider that runs each search as a task of the agent."""
 
     name = "deep-research"
     has_summary = True
@@ -48,7 +49,9 @@ class DeepResearch:
     def __init__(
         self, clients: ModelClients, clock: Callable[[], datetime], *, max_poll_seconds: float = MAX_POLL_SECONDS
     ) -> None:
-        """`every` are the seconds between two looks at a task, once it has taken a while."""
+        """Create a provider; `max_poll_seconds` is the longest interval between two polls of a
+        task.
+        """
         self._clients = clients
         self._settings = clients.settings
         self._clock = clock
@@ -63,34 +66,36 @@ class DeepResearch:
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         if not self._settings.key("gemini"):
             raise missing_key_error(self.spec, self._settings)
-        notes = STEP_RESULTS.get()
+        step_results = STEP_RESULTS.get()
         step = f"{self.name} {fingerprint(self.spec.name, query)}"
-        begun: str | None = json.loads(notes.load_result(step) or "null") if notes else None
-        with pause_deadlines():  # the deadline of a search is none for this; it has one of its own
-            if begun is None:
-                begun = await retry(
+        task_id: str | None = json.loads(step_results.load_result(step) or "null") if step_results else None
+        with pause_deadlines():  # the task has its own time limit
+            if task_id is None:
+                task_id = await retry(
                     lambda: self._start_task(query), self._parse_task_id, self.spec, self._clients, "search", emit
                 )
-                if notes:
-                    await notes.save_result(step, json.dumps(begun))
+                if step_results:
+                    await step_results.save_result(step, json.dumps(task_id))
             try:
-                return self._build_result(query, await self._wait_for_task(begun), emit)
-            except ServiceError as found:
-                if notes and found.reason not in ("timeout", "unreachable"):
-                    await notes.save_result(step, "null")  # there is nothing to come back to
+                return self._build_result(query, await self._wait_for_task(task_id), emit)
+            except ServiceError as error:
+                if step_results and error.reason not in ("timeout", "unreachable"):
+                    await step_results.save_result(step, "null")  # the task cannot be resumed
                 raise
 
     async def close(self) -> None:
-        """The client is shared and closed by whoever made it."""
+        """Do nothing: the client is shared and closed by its owner."""
 
     # The task
 
     async def _start_task(self, query: str) -> Any:
-        """Begins a task. What was lost on the way may have begun, so that only what was turned
-        away for a while is asked again.
+        """Start a task and return the response.
+
+        A lost response may belong to a started task, so only requests rejected for quota are
+        retryable.
 
         Raises:
-            Trouble: it cannot begin.
+            ServiceError: the task cannot start.
         """
         try:
             return await self._call(
@@ -102,56 +107,56 @@ class DeepResearch:
                     store=True,
                 )
             )
-        except ServiceError as found:
-            again = found.is_retryable and found.reason == "quota"
+        except ServiceError as error:
+            is_retryable = error.is_retryable and error.reason == "quota"
             raise ServiceError(
-                found.reason,
-                found.message,
-                hint=found.hint,
-                is_retryable=again,
-                retry_after_seconds=found.retry_after_seconds,
-            ) from found
+                error.reason,
+                error.message,
+                hint=error.hint,
+                is_retryable=is_retryable,
+                retry_after_seconds=error.retry_after_seconds,
+            ) from error
 
     def _parse_task_id(self, body: Any) -> str:
-        begun = get_member(body, "id")
-        if not isinstance(begun, str) or not begun:
+        task_id = get_member(body, "id")
+        if not isinstance(task_id, str) or not task_id:
             raise ServiceError("malformed", f"{self.spec} began a task without an id")
-        return begun
+        return task_id
 
     async def _wait_for_task(self, task_id: str) -> Any:
-        """A task once it is over.
+        """Poll a task until it is over and return the final response.
 
         Raises:
-            Trouble: it takes too long, or cannot be asked after.
+            ServiceError: it takes too long, or cannot be polled.
         """
         loop, limit = asyncio.get_running_loop(), self._settings.deep_research_timeout
-        end, pause, lost = loop.time() + limit, min(FIRST_POLL_SECONDS, self._max_poll_seconds), 0
+        deadline, interval, failed_polls = loop.time() + limit, min(FIRST_POLL_SECONDS, self._max_poll_seconds), 0
         while True:
-            wait = pause
+            wait = interval
             try:
                 body = await self._call(lambda api: api.get(task_id))
-                lost = 0
+                failed_polls = 0
                 if get_member(body, "status") not in _RUNNING_STATUSES:
                     return body
-            except ServiceError as found:
-                lost += 1
-                if found.hint == "model":  # as of a name that nobody knows
+            except ServiceError as error:
+                failed_polls += 1
+                if error.hint == "model":  # HTTP 404
                     message = f"{self.spec}: the task is not there any more"
-                    raise ServiceError("not found", message) from found
-                if not (found.is_retryable or found.reason == "timeout") or lost == MAX_FAILED_POLLS:
+                    raise ServiceError("not found", message) from error
+                if not (error.is_retryable or error.reason == "timeout") or failed_polls == MAX_FAILED_POLLS:
                     raise
-                wait = max(wait, found.retry_after_seconds or 0)
-            if loop.time() + wait > end:
+                wait = max(wait, error.retry_after_seconds or 0)
+            if loop.time() + wait > deadline:
                 message = f"{self.spec} was still at work after {limit:g} s; whoever resumes the run waits for the same task"  # fmt: skip
                 raise ServiceError("timeout", message)
             await asyncio.sleep(wait)
-            pause = min(pause * 1.5, self._max_poll_seconds)
+            interval = min(interval * 1.5, self._max_poll_seconds)
 
     async def _call(self, send: Callable[[Any], Awaitable[Any]]) -> Any:
-        """What a request answers, as it came.
+        """Send a request and return the parsed JSON of the response.
 
         Raises:
-            Trouble: it fails.
+            ServiceError: it fails.
         """
         interactions = await self._clients.interactions_api()
         limit = self._settings.model_timeout
@@ -159,18 +164,18 @@ class DeepResearch:
             async with asyncio.timeout(limit):
                 response = await send(interactions.with_raw_response)
             if response.status_code in REDIRECT_STATUSES:
-                sent = error_from_status(response.status_code, "", response.headers)
-                message = f"{self.spec}: {sent.message} (check {self.spec.address_setting})"
-                raise ServiceError(sent.reason, message)
+                redirect_error = error_from_status(response.status_code, "", response.headers)
+                message = f"{self.spec}: {redirect_error.message} (check {self.spec.address_setting})"
+                raise ServiceError(redirect_error.reason, message)
             return json.loads(response.http_response.text.removeprefix("\ufeff"))
         except Exception as error:
-            found = classify_error(error, self.spec)
-            if found.reason == "timeout":
+            service_error = classify_error(error, self.spec)
+            if service_error.reason == "timeout":
                 message = f"{self.spec} did not answer within {limit:g} s"
                 raise ServiceError("timeout", message) from error
-            raise found from error
+            raise service_error from error
 
-    # What came of it
+    # Results
 
     def _build_result(self, query: str, body: Any, emit: EventEmitter) -> SearchResult:
         grounded = parse_report(body, self._clock())
@@ -178,25 +183,25 @@ class DeepResearch:
         status = str(get_member(body, "status") or "")
         failures: tuple[Failure, ...] = ()
         if status != "completed":
-            reason, words = _FAILURE_STATUSES.get(status, ("malformed", f"ended as {status[:40]!r}"))
-            told = "; ".join(str(get_member(error, "message"))[:300] for error in list_member(body, "errors")[:3])
-            broken = ServiceError(reason, f"{self.spec} {words}" + (f": {told}" if told else ""))
+            reason, problem = _FAILURE_STATUSES.get(status, ("malformed", f"ended as {status[:40]!r}"))
+            details = "; ".join(str(get_member(error, "message"))[:300] for error in list_member(body, "errors")[:3])
+            partial_error = ServiceError(reason, f"{self.spec} {problem}" + (f": {details}" if details else ""))
             if is_blank(grounded.text):
-                raise broken
-            failures = (broken.to_failure("search", self.name, query),)
+                raise partial_error
+            failures = (partial_error.to_failure("search", self.name, query),)
         if is_blank(grounded.text):
             raise ServiceError("malformed", f"{self.spec} answered without a text")
-        notes = []
+        remarks = []
         if grounded.unplaced_count:
-            notes.append(f"{grounded.unplaced_count} citations could not be placed")
+            remarks.append(f"{grounded.unplaced_count} citations could not be placed")
         if not grounded.evidence:
-            notes.append("no sources returned")
+            remarks.append("no sources returned")
         return SearchResult(
             evidence=grounded.evidence,
             summary=grounded.spans or (Span(kind="text", text=grounded.text),),
             executed_queries=grounded.executed_queries,
             suggestions=grounded.suggestions,
-            message="; ".join(notes),
+            message="; ".join(remarks),
             failures=failures,
         )
 
@@ -205,49 +210,54 @@ class DeepResearch:
             return sum(count_member(usage, f"total_{name}_tokens") or 0 for name in names)
 
         counts = list_member(usage, "grounding_tool_count")
-        counted = [count_member(n, "count") or 0 for n in counts if get_member(n, "type") == "google_search"]
+        search_counts = [
+            count_member(count, "count") or 0 for count in counts if get_member(count, "type") == "google_search"
+        ]
         record = Usage(
             stage="search",
             model=str(self.spec),
             input=tokens("input", "tool_use"),
             output=tokens("output", "thought"),
             cached=tokens("cached"),
-            searches=sum(counted) or len(grounded.executed_queries),
+            searches=sum(search_counts) or len(grounded.executed_queries),
         )
         emit("usage", **record.model_dump(mode="json"))
 
 
 def parse_report(body: Any, retrieved: datetime) -> GroundedText:
-    """The report of a task with its sources: the texts of its last output, whose citations name an
-    address and a stretch in bytes of the text that they come with."""
+    """Parse a task's report and its sources.
+
+    The text is the last model output. Citations name an address and a byte range of their text
+    part.
+    """
     steps = list_member(body, "steps")
     outputs = [step for step in steps if get_member(step, "type") == "model_output"]
     contents = list_member(outputs[-1], "content") if outputs else list_member(body, "outputs")
     parts = [content for content in contents if get_member(content, "type") in ("text", None)]
     chunks: list[Any] = []
     supports: list[Any] = []
-    for at, part in enumerate(parts):
-        for cite in list_member(part, "annotations"):
-            if get_member(cite, "type") == "url_citation":
+    for index, part in enumerate(parts):
+        for annotation in list_member(part, "annotations"):
+            if get_member(annotation, "type") == "url_citation":
                 segment = {
-                    "part_index": at,
-                    "start_index": get_member(cite, "start_index"),
-                    "end_index": get_member(cite, "end_index"),
+                    "part_index": index,
+                    "start_index": get_member(annotation, "start_index"),
+                    "end_index": get_member(annotation, "end_index"),
                 }
                 supports.append({"segment": segment, "grounding_chunk_indices": [len(chunks)]})
-                chunks.append({"web": {"uri": get_member(cite, "url"), "title": get_member(cite, "title")}})
-    queries, shown = [], ""
+                chunks.append({"web": {"uri": get_member(annotation, "url"), "title": get_member(annotation, "title")}})
+    queries, suggestions_html = [], ""
     for step in steps:
         if get_member(step, "type") == "google_search_call":
             queries += list_member(get_member(step, "arguments"), "queries")
         if get_member(step, "type") == "google_search_result":
             for result in list_member(step, "result"):
-                shown = shown or get_member(result, "search_suggestions")
+                suggestions_html = suggestions_html or get_member(result, "search_suggestions")
     metadata = {
         "grounding_chunks": chunks,
         "grounding_supports": supports,
         "web_search_queries": queries,
-        "search_entry_point": {"rendered_content": shown},
+        "search_entry_point": {"rendered_content": suggestions_html},
     }
     grounded = parse_grounding(parts, metadata, retrieved)
     return replace(grounded, executed_queries=tuple(dict.fromkeys(grounded.executed_queries)))

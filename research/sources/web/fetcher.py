@@ -1,8 +1,8 @@
-"""Reads pages of the web for the program, safely and with manners.
+"""Safe and polite fetching of web pages.
 
-Only public addresses, each judged where the connection is made, every redirect anew; no proxy, no
-cookies, no log-in. Size and time are bounded whatever a server sends, and what robots.txt does not
-allow is left alone. A page is fetched once, however many searches want it.
+Only public addresses are fetched, checked when the connection is made and again after each
+redirect; no proxy, no cookies, no log-in. Size and time are bounded, robots.txt is respected.
+Concurrent requests for a page share one fetch, and pages are cached.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Page", "PageFetcher"]
 
 USER_AGENT = "Sightline/1.0 (research desk; reads single pages that a search has found)"
 READABLE_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
-MAX_ROBOTS_BYTES = 500 * 1024  # bytes; RFC 9309 asks for at least as many
-CACHE_SECONDS = 3600.0  # seconds that a page and a robots.txt are remembered
-ROBOTS_RETRY_SECONDS = 60.0  # seconds that a site is left alone whose robots.txt could not be had
-MAX_CRAWL_DELAY_SECONDS = 5.0  # seconds between two pages that a site may ask for
-MAX_HOSTS = 500  # that are remembered
+MAX_ROBOTS_BYTES = 500 * 1024  # RFC 9309 requires at least as many
+CACHE_SECONDS = 3600.0  # for pages and robots.txt
+ROBOTS_RETRY_SECONDS = 60.0  # before an unavailable robots.txt is fetched again
+MAX_CRAWL_DELAY_SECONDS = 5.0  # longest accepted Crawl-delay
+MAX_HOSTS = 500  # kept in memory
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 451})
 
 
 @dataclass
 class _PendingFetch:
-    """A page on its way, and how many wait for it."""
+    """A fetch in progress, with the number of its waiting callers."""
 
     task: asyncio.Task[Page]
     waiter_count: int = 0
@@ -53,7 +53,7 @@ class _PendingFetch:
 
 @dataclass
 class _HostSlot:
-    """Whose turn it is at a host, and when the last one ended."""
+    """A lock that serialises requests to a host, and the time when the last one ended."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_finished: float = -math.inf
@@ -61,7 +61,7 @@ class _HostSlot:
 
 @dataclass(frozen=True)
 class _RobotsRules:
-    """A site's robots.txt until some time, or why the site is left alone until then."""
+    """Cached rules of a site's robots.txt, or the reason why it is unavailable."""
 
     expires_at: float
     parser: Protego
@@ -70,7 +70,7 @@ class _RobotsRules:
 
 @dataclass(frozen=True)
 class _PageResponse:
-    """What came for one request: a body, or where to ask next."""
+    """The response to one request: a body, or a redirect location."""
 
     location: str = ""
     body: bytes = b""
@@ -79,7 +79,7 @@ class _PageResponse:
 
 
 class PageFetcher:
-    """Reads pages. Belongs to the loop on which it is first used."""
+    """Fetches pages. Belongs to the event loop on which it is first used."""
 
     def __init__(
         self,
@@ -95,12 +95,14 @@ class PageFetcher:
         tls_context: ssl.SSLContext | None = None,
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
-        """`deadline` are the seconds of a whole fetch, waiting for a turn included; `size` counts
-        bytes after unpacking. `tls` is for certificates that the system does not know. `resolve`
-        and `allowed` are for tests, whose servers are on this machine.
+        """Create a fetcher.
+
+        `timeout_seconds` covers a whole fetch, waiting for the host included; `max_bytes` counts
+        bytes after unpacking. `tls_context` is for certificates unknown to the system. `resolve`
+        and `allowed_endpoints` are for tests with local servers.
 
         Raises:
-            ValueError: `tls` would take anybody's word for who it is.
+            ValueError: `tls_context` does not verify certificates and host names.
         """
         if tls_context and not (tls_context.verify_mode == ssl.CERT_REQUIRED and tls_context.check_hostname):
             raise ValueError("tls has to verify certificates and the names in them")
@@ -120,30 +122,30 @@ class PageFetcher:
         self._robots_rules: OrderedDict[str, _RobotsRules] = OrderedDict()
 
     async def fetch(self, url: str) -> Page:
-        """A page. Whoever wants the same page meanwhile shares the request.
+        """Return a page, from the cache or the network; concurrent calls share one request.
 
         Raises:
-            Trouble: the page cannot be read, or must not be; the message says why.
+            ServiceError: the page cannot or must not be read; the message says why.
         """
         target = self._guard.check_url(url)
         key = _cache_key(str(target))
         if page := self._get_cached(key):
             return page
-        flight = self._pending_fetches.get(key)
-        if flight is None:
-            flight = self._pending_fetches[key] = _PendingFetch(asyncio.create_task(self._fetch_page(target, key)))
-        flight.waiter_count += 1
+        pending = self._pending_fetches.get(key)
+        if pending is None:
+            pending = self._pending_fetches[key] = _PendingFetch(asyncio.create_task(self._fetch_page(target, key)))
+        pending.waiter_count += 1
         try:
-            return await asyncio.shield(flight.task)
+            return await asyncio.shield(pending.task)
         finally:
-            flight.waiter_count -= 1
-            if not flight.waiter_count and self._pending_fetches.get(key) is flight:
+            pending.waiter_count -= 1
+            if not pending.waiter_count and self._pending_fetches.get(key) is pending:
                 del self._pending_fetches[key]
-                flight.task.cancel()  # does nothing to one that has ended
+                pending.task.cancel()  # no effect on a finished task
 
     async def close(self) -> None:
-        """Gives up what is under way and releases the connections."""
-        tasks = [flight.task for flight in self._pending_fetches.values()]
+        """Cancel pending fetches and release the connections."""
+        tasks = [pending.task for pending in self._pending_fetches.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -154,8 +156,8 @@ class PageFetcher:
     # Pages
 
     def _get_cached(self, key: str) -> Page | None:
-        since, page = self._page_cache.get(key, (-math.inf, None))
-        if page is None or time.monotonic() - since > CACHE_SECONDS:
+        cached_at, page = self._page_cache.get(key, (-math.inf, None))
+        if page is None or time.monotonic() - cached_at > CACHE_SECONDS:
             return None
         self._page_cache.move_to_end(key)
         return page
@@ -171,13 +173,13 @@ class PageFetcher:
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 await asyncio.to_thread(warm_parser)
-                final, answer = await self._follow_redirects(target)
+                final_url, response = await self._follow_redirects(target)
                 page = await asyncio.to_thread(
                     parse_page,
-                    answer.body,
-                    str(final),
-                    charset=answer.charset,
-                    is_plain_text=answer.content_type == "text/plain",
+                    response.body,
+                    str(final_url),
+                    charset=response.charset,
+                    is_plain_text=response.content_type == "text/plain",
                     latest_date=self._today() + MAX_DATE_AHEAD,
                 )
         except TimeoutError as error:
@@ -187,17 +189,17 @@ class PageFetcher:
         return page
 
     async def _follow_redirects(self, target: URL) -> tuple[URL, _PageResponse]:
-        """The page that an address leads to, and where it is."""
+        """Return the final address and the response."""
         for _ in range(self._max_redirects + 1):
-            answer = await self._request_in_turn(target)
-            if not answer.location:
-                return target, answer
-            target = self._redirect_target(target, answer.location)
+            response = await self._request_in_turn(target)
+            if not response.location:
+                return target, response
+            target = self._redirect_target(target, response.location)
         text = f"{target.host}: more than {self._max_redirects} redirects"
         raise ServiceError("too many redirects", text)
 
     def _redirect_target(self, current: URL, location: str) -> URL:
-        """Where a redirect leads, if it may be followed."""
+        """Return the target of a redirect, checked for safety."""
         try:
             address = urljoin(str(current), location.strip().replace(" ", "%20"))
             target = self._guard.check_url(address)
@@ -211,23 +213,25 @@ class PageFetcher:
         return target
 
     async def _request_in_turn(self, target: URL) -> _PageResponse:
-        """One request for a page, when it is its turn and the site allows it."""
-        turn = self._host_slot(target.host or "")
-        async with turn.lock:
+        """Request a page after the host's other requests and its crawl delay, if robots.txt allows
+        it.
+        """
+        slot = self._host_slot(target.host or "")
+        async with slot.lock:
             wait = await self._check_robots(target)
-            await asyncio.sleep(max(0.0, turn.last_finished + wait - time.monotonic()))
+            await asyncio.sleep(max(0.0, slot.last_finished + wait - time.monotonic()))
             try:
                 return await self._request_page(target)
             finally:
-                turn.last_finished = time.monotonic()
+                slot.last_finished = time.monotonic()
 
     def _host_slot(self, host: str) -> _HostSlot:
-        turn = self._host_slots.setdefault(host, _HostSlot())
+        slot = self._host_slots.setdefault(host, _HostSlot())
         self._host_slots.move_to_end(host)
         if len(self._host_slots) > MAX_HOSTS:
-            idle = (name for name, other in self._host_slots.items() if not other.lock.locked())
-            self._host_slots.pop(next(idle))
-        return turn
+            idle_hosts = (name for name, other in self._host_slots.items() if not other.lock.locked())
+            self._host_slots.pop(next(idle_hosts))
+        return slot
 
     async def _request_page(self, target: URL) -> _PageResponse:
         async with self._open_response(target) as response:
@@ -235,19 +239,19 @@ class PageFetcher:
                 return _PageResponse(location=response.headers["Location"])
             if response.status != 200:
                 raise _status_error(response)
-            kind = response.content_type if "Content-Type" in response.headers else "of no type"
-            if kind not in READABLE_TYPES:
-                raise ServiceError("refused", f"this is {kind}; only web pages and plain text are read")
+            content_type = response.content_type if "Content-Type" in response.headers else "of no type"
+            if content_type not in READABLE_TYPES:
+                raise ServiceError("refused", f"this is {content_type}; only web pages and plain text are read")
             body = await read_body(response, self._max_bytes)
-            return _PageResponse(body=body, content_type=kind, charset=response.charset or "")
+            return _PageResponse(body=body, content_type=content_type, charset=response.charset or "")
 
-    # Manners
+    # robots.txt
 
     async def _check_robots(self, target: URL) -> float:
-        """The seconds that a site wants between two pages, if it allows this one to us.
+        """Return the site's crawl delay in seconds if its robots.txt allows this page.
 
         Raises:
-            Trouble: it does not, or nobody can say.
+            ServiceError: it does not, or the rules are unavailable.
         """
         rules = await self._get_robots_rules(target)
         if rules.fetch_error:
@@ -272,8 +276,9 @@ class PageFetcher:
         return rules
 
     async def _fetch_robots_rules(self, robots_url: URL) -> _RobotsRules:
-        """The rules of a site (RFC 9309): without a robots.txt all is allowed, and nothing where
-        it is there and cannot be had.
+        """Fetch a site's robots.txt (RFC 9309).
+
+        Everything is allowed if there is none, and nothing if it exists but is unavailable.
         """
         target, location = robots_url, ""
         for _ in range(self._max_redirects + 1):
@@ -289,14 +294,14 @@ class PageFetcher:
                 return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: {error.message}")
         return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: too many redirects")
 
-    # The wire
+    # HTTP
 
     @asynccontextmanager
     async def _open_response(self, target: URL) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A response whose body is still to be read.
+        """Open a response whose body is still unread.
 
         Raises:
-            Trouble: there is none, or it broke off.
+            ServiceError: there is none, or it broke off.
         """
         host = target.host
         try:
@@ -310,8 +315,8 @@ class PageFetcher:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            why = getattr(error, "strerror", None) or error
-            text = f"{host} could not be reached, or broke off: {why}"
+            reason = getattr(error, "strerror", None) or error
+            text = f"{host} could not be reached, or broke off: {reason}"
             raise ServiceError("unreachable", text, is_retryable=True) from error
 
     def _get_session(self) -> aiohttp.ClientSession:
@@ -325,7 +330,7 @@ class PageFetcher:
                     limit=20,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,  # a proxy would connect for us, past the guard
+                trust_env=False,  # a proxy would bypass the guard
                 auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 headers={
@@ -338,7 +343,7 @@ class PageFetcher:
 
 
 async def _parse_robots(response: aiohttp.ClientResponse) -> _RobotsRules:
-    """What an answer to the question for robots.txt means."""
+    """Return the rules that a response to the request for robots.txt implies."""
     if response.status >= 500 or response.status == 429:
         return _unavailable_rules(
             f"{response.url.host} answered the request for its robots.txt with "
@@ -353,7 +358,9 @@ async def _parse_robots(response: aiohttp.ClientResponse) -> _RobotsRules:
 
 
 def _cache_key(url: str) -> str:
-    """What a page is kept under; what a redirecting page itself says is no page of its target."""
+    """Return the cache key of a page: wrapper addresses keep their own key, apart from their
+    target.
+    """
     return url if is_wrapper_url(url) else url_identity(url) or url
 
 
@@ -362,7 +369,7 @@ def _unavailable_rules(fetch_error: str) -> _RobotsRules:
 
 
 def _status_error(response: aiohttp.ClientResponse) -> ServiceError:
-    """What an HTTP status says of a page: there is no key or endpoint to be set right."""
+    """Return the error for an HTTP status of a page, without hints about keys or endpoints."""
     host = response.url.host or ""
     if response.status in _BLOCKED_STATUSES:
         return ServiceError("blocked", f"HTTP {response.status}: {host}")

@@ -1,7 +1,4 @@
-"""The web by services that take a key and answer a list as JSON, each described in one table.
-
-The table is `data/searches.toml`; nothing here knows a service by name.
-"""
+"""Web search services with a key and a JSON result list, described in `data/searches.toml`."""
 
 from __future__ import annotations
 
@@ -23,12 +20,12 @@ if TYPE_CHECKING:
     from research.core.providers import SearchService
 
 USER_AGENT = "Sightline/1.0"
-MAX_QUERY_CHARS = 400  # characters of a query, which is what the shortest of them takes
-_ERROR_FIELDS = ("message", "errMsg", "error", "msg", "detail")  # where an answer without a list says why
+MAX_QUERY_CHARS = 400  # smallest limit among the services
+_ERROR_FIELDS = ("message", "errMsg", "error", "msg", "detail")  # may hold an error message
 
 
 class JSONSearch:
-    """One of the services of the table."""
+    """Web provider for one service of the table."""
 
     has_summary = False
 
@@ -61,14 +58,14 @@ class JSONSearch:
         if not self._key:
             raise ServiceError("no key", f"{service.title} needs {service.key}", hint="key")
         retrieved, query = self._clock(), tidy_text(query)
-        asked = query[:MAX_QUERY_CHARS]
-        answer = await self._request(asked)
+        sent_query = query[:MAX_QUERY_CHARS]
+        response = await self._request(sent_query)
         emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
-        items = (self._row_evidence(row, retrieved) for row in self._result_rows(answer))
+        items = (self._row_evidence(row, retrieved) for row in self._result_rows(response))
         return SearchResult(
             evidence=merge_results(items, self._max_results),
-            executed_queries=() if asked == query else (asked,),
-            message="" if asked == query else f"query shortened to {len(asked)} characters",
+            executed_queries=() if sent_query == query else (sent_query,),
+            message="" if sent_query == query else f"query shortened to {len(sent_query)} characters",
         )
 
     async def close(self) -> None:
@@ -78,25 +75,27 @@ class JSONSearch:
 
     async def _request(self, query: str) -> dict[str, Any]:
         service = self._service
-        sent = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
-        given: dict[str, Any] = {"params": sent} if service.method == "GET" else {"json": sent}
+        fields = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
+        request_options: dict[str, Any] = {"params": fields} if service.method == "GET" else {"json": fields}
         async with convert_errors(service.title, self._timeout_seconds):
-            response = await self._get_client().request(service.method, self._url, **given)
+            response = await self._get_client().request(service.method, self._url, **request_options)
         if response.status_code >= 300:
             raise error_from_status(response.status_code, service.title, response.headers)
         return parse_json_response(response, service.title)
 
     def _get_client(self) -> httpx.AsyncClient:
-        """The connections, made at the first search. They follow no redirect: the key would go along."""
+        """Return the HTTP client, created at first use; it follows no redirects, which would leak
+        the key.
+        """
         if self._client is None:
             import httpx
 
-            name, before = self._service.header
+            header_name, value_prefix = self._service.header
             self._client = httpx.AsyncClient(
                 headers={
                     "User-Agent": USER_AGENT,
                     "Accept": "application/json",
-                    name: before + self._key,
+                    header_name: value_prefix + self._key,
                 },
                 timeout=self._timeout_seconds,
                 verify=ssl_context(),
@@ -105,26 +104,28 @@ class JSONSearch:
         return self._client
 
     def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """The results of an answer. One that has none and says why is a failure: some services answer
-        200 to a key that they do not know.
+        """Return the result rows of a response.
+
+        A missing list with an error message is a failure: some services answer 200 to an unknown
+        key.
 
         Raises:
-            Trouble: it says why there are none.
+            ServiceError: the response has no list and gives a reason.
         """
-        found: Any = answer
+        rows: Any = answer
         for name in self._service.rows.split("."):
-            found = found.get(name) if isinstance(found, dict) else None
-        if found is None and (why := _error_message(answer)):
-            raise ServiceError("refused", f"{self._service.title}: {why}")
-        return keep_objects(found)
+            rows = rows.get(name) if isinstance(rows, dict) else None
+        if rows is None and (message := _error_message(answer)):
+            raise ServiceError("refused", f"{self._service.title}: {message}")
+        return keep_objects(rows)
 
     def _row_evidence(self, row: dict[str, Any], retrieved: datetime) -> Any:
-        fields, read = self._service.fields, strip_html if self._service.markup else tidy_text
+        fields, clean_text = self._service.fields, strip_html if self._service.markup else tidy_text
         texts = (_join_texts(row.get(name)) for name in fields.text)
         return make_evidence(
             row.get(fields.url),
-            read(row.get(fields.title)),
-            read(next(filter(None, texts), "")),
+            clean_text(row.get(fields.title)),
+            clean_text(next(filter(None, texts), "")),
             retrieved=retrieved,
             published=parse_publication_day(row.get(fields.day)),
         )
@@ -137,7 +138,7 @@ def _fill_template(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _join_texts(value: object) -> str:
-    """A text, or the texts of a list."""
+    """Return a text, or the texts of a list joined by line breaks."""
     if isinstance(value, list):
         return "\n".join(text for text in value if isinstance(text, str))
     return value if isinstance(value, str) else ""
@@ -145,8 +146,8 @@ def _join_texts(value: object) -> str:
 
 def _error_message(answer: Mapping[str, Any]) -> str:
     for name in _ERROR_FIELDS:
-        said = answer.get(name)
-        said = said.get("message") if isinstance(said, dict) else said
-        if isinstance(said, str) and (text := tidy_text(said)) and text.lower() not in ("success", "ok"):
+        value = answer.get(name)
+        value = value.get("message") if isinstance(value, dict) else value
+        if isinstance(value, str) and (text := tidy_text(value)) and text.lower() not in ("success", "ok"):
             return text[:300]
     return ""

@@ -1,8 +1,7 @@
-"""From the bytes of a page to its text.
+"""Parser of web pages: from bytes to text.
 
-The bytes are a stranger's: nothing in them is believed without need, nothing that they refer to is
-fetched, and they are parsed in a child process with limits (`research.readers`), which `warm` starts
-ahead. Knows nothing of the network.
+Pages are untrusted: references are not followed, and parsing runs in a child process with limits
+(`research.readers`), which `warm_parser` starts ahead. No network access.
 """
 
 from __future__ import annotations
@@ -31,15 +30,16 @@ from research.readers.webpages import (
     text_pieces,
 )
 
-MAX_TEXT_CHARS = 200_000  # characters of a page's text that are kept
-MAX_QUEUE_SECONDS = 10.0  # seconds that a page waits for its turn
+MAX_TEXT_CHARS = 200_000  # characters kept of a page's text
+MAX_QUEUE_SECONDS = 10.0  # that a page waits for a free process
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page as it was read. `url` is where it was in the end, `published` the day that it states.
+    """A web page as text, one paragraph per line.
 
-    Each paragraph of `text` is a line. `language` is a code such as "en", "zh" or "fr".
+    `url` is the address after redirects, `published` the day that the page states, `language` a
+    code such as "en", "zh" or "fr".
     """
 
     url: str
@@ -50,35 +50,35 @@ class Page:
 
 
 def warm_parser() -> None:
-    """Has a process ready that reads pages."""
+    """Start a spare parser process."""
     FETCH_POOL.start_spare()
 
 
 def parse_page(data: bytes, url: str, *, charset: str = "", is_plain_text: bool = False, latest_date: date) -> Page:
-    """The page that some bytes are. `charset` is what came with them, if anything did; nothing is
-    published after `latest`.
+    """Parse a page. `charset` is that of the response; publication days after `latest_date` are
+    ignored.
 
     Raises:
-        Trouble: there is no text in them, or it takes too long to find.
+        ServiceError: the page has no text, or parsing takes too long.
     """
     try:
         try:
-            found = _parse_in_child(
+            fields = _parse_in_child(
                 data, url, charset, is_plain_text, latest_date, base_seconds=1.2, seconds_per_mb=2.0
             )
         except ParserError as error:
             if is_plain_text or error.fault in ("busy", "start"):
                 raise
-            # finding the main text takes longer than reading all of it
-            found = _parse_in_child(
+            # all text is faster to read than the main text
+            fields = _parse_in_child(
                 data, url, charset, is_plain_text, latest_date, base_seconds=0.6, seconds_per_mb=0.6, all_text=True
             )
     except ParserError as error:
         raise to_service_error(error, "the page") from error
-    if "reason" in found:
-        raise ServiceError("empty" if found["reason"] == "empty" else "malformed", str(found["message"]))
-    day = date.fromisoformat(found["published"]) if found["published"] else None
-    return Page(url, str(found["title"]), str(found["text"]), day, str(found["language"]))
+    if "reason" in fields:
+        raise ServiceError("empty" if fields["reason"] == "empty" else "malformed", str(fields["message"]))
+    day = date.fromisoformat(fields["published"]) if fields["published"] else None
+    return Page(url, str(fields["title"]), str(fields["text"]), day, str(fields["language"]))
 
 
 def _parse_in_child(
@@ -105,7 +105,7 @@ def _parse_in_child(
 def parse_task(
     data: bytes, progress: object, *, url: str, charset: str, plain: bool, latest: str, whole: bool
 ) -> dict[str, Any]:
-    """The fields of a page, or why there are none; a task of a parser process."""
+    """Return the fields of a page, or the reason of failure; runs in a parser process."""
     try:
         text = decode_page(data, charset)
         page = (
@@ -128,8 +128,8 @@ def parse_task(
 
 def _parse_plain_text(text: str, url: str) -> Page:
     text = _normalise_text(unwrap_lines(text))
-    first = text.partition("\n")[0]
-    return Page(url, first if len(first) <= 80 else "", text, None, detect_language(text))
+    first_line = text.partition("\n")[0]
+    return Page(url, first_line if len(first_line) <= 80 else "", text, None, detect_language(text))
 
 
 def _parse_html(text: str, url: str, latest_date: date, *, all_text: bool) -> Page:
@@ -140,14 +140,14 @@ def _parse_html(text: str, url: str, latest_date: date, *, all_text: bool) -> Pa
     except (etree.LxmlError, ValueError):
         return Page(url, "", "", None, "")
     body = ("" if all_text else _extract_main_text(root)) or _normalise_text("".join(text_pieces(root)))
-    stated = (day for day in publication_days(root) if day <= latest_date)
-    heading = " ".join(remove_control_characters(page_title(root)).split())[:300]
-    return Page(url, heading, body, next(stated, None), _page_language(root, body))
+    publication_dates = (day for day in publication_days(root) if day <= latest_date)
+    title = " ".join(remove_control_characters(page_title(root)).split())[:300]
+    return Page(url, title, body, next(publication_dates, None), _page_language(root, body))
 
 
 # Text
 
-# What trafilatura has been seen to stumble over in broken pages, or may.
+# Errors that trafilatura raises, or may raise, on broken pages.
 _EXTRACTION_ERRORS = (
     etree.LxmlError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -155,20 +155,20 @@ _EXTRACTION_ERRORS = (
 
 
 def _extract_main_text(root: Any) -> str:
-    """The main text of a page; "" if it cannot be told from the rest in a short time."""
+    """Return the main text of a page; "" if it cannot be extracted or the page is too large."""
     import trafilatura
 
     if sum(1 for _ in root.iter()) > MAX_UNCHECKED_ELEMENTS:
         return ""
     try:
-        found: Any = trafilatura.bare_extraction(root, include_comments=False)
+        extracted: Any = trafilatura.bare_extraction(root, include_comments=False)
     except _EXTRACTION_ERRORS:
         return ""
-    return _normalise_text("".join(text_pieces(found.body))) if found and found.body is not None else ""
+    return _normalise_text("".join(text_pieces(extracted.body))) if extracted and extracted.body is not None else ""
 
 
 def _normalise_text(text: str) -> str:
-    """Legible text, each paragraph a line, none empty; what is too long ends with a paragraph."""
+    """Return clean text, one paragraph per line, cut at a paragraph if too long."""
     lines = (
         " ".join(line.split())
         for line in join_decimals(remove_control_characters(text[: 4 * MAX_TEXT_CHARS])).split("\n")
@@ -181,7 +181,7 @@ def _normalise_text(text: str) -> str:
 
 
 def _page_language(root: Any, text: str) -> str:
-    """The language that a page declares, unless it is one of the two that can be told at sight."""
+    """Return the declared language, except for Chinese and English, which are detected."""
     declared = root.get("lang") or root.get("xml:lang") or ""
-    stated = re.fullmatch(r"\s*([a-z]{2,3})(?:[-_].*)?", declared.lower())
-    return stated[1] if stated and stated[1] not in ("zh", "en") else detect_language(text)
+    match = re.fullmatch(r"\s*([a-z]{2,3})(?:[-_].*)?", declared.lower())
+    return match[1] if match and match[1] not in ("zh", "en") else detect_language(text)

@@ -1,4 +1,4 @@
-"""Pages as passages: fetched safely, once for all searches that want them."""
+"""Passages of web pages that are relevant to a query."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from research.core.text.passage_ranking import rank_passages
 from research.core.urls import canonical_url
 from research.sources.web.fetcher import PageFetcher
 
-MAX_PASSAGES = 4  # passages a page
+MAX_PASSAGES = 4  # per page
 
 
 class PageReader:
-    """Reads pages through one fetcher, which remembers them."""
+    """Reads pages through a shared fetcher with a cache."""
 
     def __init__(self, fetcher: PageFetcher) -> None:
         self._fetcher = fetcher
 
     async def read(self, url: str, query: str) -> tuple[Passage, ...]:
-        """The passages of a page that speak to a query.
+        """Return the passages of a page that are relevant to a query.
 
         Raises:
-            Trouble: the page cannot be read, or must not be.
+            ServiceError: the page cannot or must not be read.
         """
-        if urlsplit(canonical_url(url)).fragment:  # the server sends one text for all such pages
+        if urlsplit(canonical_url(url)).fragment:  # servers ignore fragments
             raise ServiceError("empty", "a script draws this page: it cannot be read without a browser")
         page = await self._fetcher.fetch(url)
         return rank_passages(page.text, page.url, query, MAX_PASSAGES)
 
     async def close(self) -> None:
-        """Releases the connections."""
+        """Release the connections."""
         await self._fetcher.close()

@@ -1,4 +1,4 @@
-"""The seam between the web source and whoever searches the web for it."""
+"""Interface between the web source and its providers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from research.core.records import EventEmitter, Evidence, Failure, Readiness, Sp
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What one query brought back from one provider.
+    """The result of one query to one provider; an empty result is `evidence=()`, not an error.
 
-    `summary` is cited text of a search model, if the provider has one; `asked` are the queries it
-    ran; `suggestions` is HTML its terms want shown. Nothing found is `evidence=()`, not an error.
+    `summary` is the cited text of a search model, if any; `executed_queries` are the queries it
+    ran; `suggestions` is HTML that the provider's terms require to be shown.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -25,25 +25,25 @@ class SearchResult:
 
 
 class WebProvider(Protocol):
-    """One way to search the web. Clients are made at the first search and shared on one loop."""
+    """A provider of web search. Its clients are created at the first search, for one event loop."""
 
     @property
     def name(self) -> str:
-        """gemini, tavily, searxng, wikipedia, deep-research."""
+        """Name of the provider, such as gemini, tavily, searxng, wikipedia or deep-research."""
 
     @property
     def has_summary(self) -> bool:
-        """Whether what it finds comes with a cited summary of its own."""
+        """True if its results come with a cited summary."""
 
     def readiness(self) -> Readiness:
-        """Whether it is configured; if not, `detail` names the setting. Quick: no network."""
+        """Return whether it is configured; if not, `detail` names the setting. Uses no network."""
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
-        """Searches for one query.
+        """Search for one query.
 
         Raises:
-            Trouble: the search failed, for a reason of a known kind.
+            ServiceError: the search failed.
         """
 
     async def close(self) -> None:
-        """Releases the connections."""
+        """Release the connections."""

@@ -1,4 +1,4 @@
-"""Who searches the web, as the settings name them."""
+"""Construction of the web search providers named in the settings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from research.sources.web.wikipedia import Wikipedia
 
 
 def build_providers(dependencies: Dependencies) -> Sequence[WebProvider]:
-    """Those that are wanted, the first choice first, whether or not they can be used."""
+    """Return the providers selected in the settings, in order of preference, configured or not."""
     return [build_provider(name, dependencies) for name in dependencies.settings.web_providers]
 
 
 def build_provider(name: str, dependencies: Dependencies) -> WebProvider:
-    """The one of a name."""
+    """Return the provider of a name."""
     settings, clock = dependencies.settings, dependencies.clock
     if name == "gemini":
         return GeminiSearch(dependencies.model_clients, clock)

@@ -1,7 +1,4 @@
-"""From what a search service answers to evidence: shared by the providers that list results.
-
-Knows what a usable result is; no provider.
-"""
+"""Conversion of search results to evidence, shared by the providers that list results."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from research.core.urls import canonical_url
 from research.http.sanitize import MAX_SNIPPET_CHARS, truncate_text
 
 EVIDENCE_KIND: EvidenceKind = "web"
-MAX_DATE_AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that
+MAX_DATE_AHEAD = timedelta(days=1)  # time zones: it may be tomorrow elsewhere
 
 
 # Evidence
@@ -24,15 +21,15 @@ MAX_DATE_AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is p
 def make_evidence(
     url: object, title: str, text: str, *, retrieved: datetime, published: date | None = None
 ) -> Evidence | None:
-    """One result as evidence with one passage; None without a usable address or any text.
+    """Convert one result to evidence with one passage; None without a usable address or text.
 
-    `day` is when it was published; one that lies after its retrieval is a mistake, and unknown.
+    A publication day after the retrieval is an error and is treated as unknown.
     """
     address = canonical_url(url.strip()) if isinstance(url, str) else ""
     text = truncate_text(text, MAX_SNIPPET_CHARS)
     if not address or not text:
         return None
-    known = published is not None and published <= retrieved.date() + MAX_DATE_AHEAD
+    is_plausible = published is not None and published <= retrieved.date() + MAX_DATE_AHEAD
     domain = (urlsplit(address).hostname or "").removeprefix("www.")
     return Evidence(
         id=evidence_id(EVIDENCE_KIND, address, address),
@@ -41,13 +38,13 @@ def make_evidence(
         publisher=domain,
         url=address,
         retrieved=retrieved,
-        published=published if known else None,
+        published=published if is_plausible else None,
         passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
     )
 
 
 def merge_results(items: Iterable[Evidence | None], limit: int) -> tuple[Evidence, ...]:
-    """The usable results, each address once, at most `limit` of them."""
+    """Return at most `limit` usable results, one per address."""
     registry = EvidenceRegistry()
     for item in items:
         if item is not None:

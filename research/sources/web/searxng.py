@@ -1,4 +1,4 @@
-"""The web by a SearXNG instance of one's own. Needs its address, no key."""
+"""Web search with a self-hosted SearXNG instance. Needs its address, no key."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 URL_SETTING = "SEARXNG_URL"
 USER_AGENT = "Sightline/1.0"
 
-# At the head of a word these choose engines (!), a language (:) or a time limit (<), and !! leads
-# away to another service altogether. A query of ours asks for words.
+# At the head of a word, these select engines (!), a language (:) or a time limit (<); !! redirects
+# to another service. Our queries consist of words.
 _OPERATOR_PATTERN = re.compile(r"(?<!\S)[!:<]+(?=\S)")
 
 
 class SearXNG:
-    """Asks the engines that the instance is set up with, or those that are named.
+    """Web provider for one instance, with its configured engines or the given `engines`.
 
-    With `engines` only these count: SearXNG drops a name that it does not know and asks its usual
-    engines instead, which is reported as a failure here.
+    SearXNG ignores unknown engine names and uses its default engines instead; this is reported as a
+    failure.
     """
 
     name = "searxng"
@@ -63,13 +63,13 @@ class SearXNG:
             raise ServiceError("unreachable", f"{URL_SETTING} is not set")
         retrieved = self._clock()
         query = tidy_text(query)
-        asked = _OPERATOR_PATTERN.sub("", query)
-        answer = await self._request(asked)
-        found = keep_objects(answer["results"])
-        idle = _describe_unresponsive(answer.get("unresponsive_engines"))
-        if idle and not found:
-            raise ServiceError("blocked", f"SearXNG: engines gave no answer: {idle}")
-        self._check_engines(found)
+        sent_query = _OPERATOR_PATTERN.sub("", query)
+        response = await self._request(sent_query)
+        rows = keep_objects(response["results"])
+        unresponsive = _describe_unresponsive(response.get("unresponsive_engines"))
+        if unresponsive and not rows:
+            raise ServiceError("blocked", f"SearXNG: engines gave no answer: {unresponsive}")
+        self._check_engines(rows)
         items = (
             make_evidence(
                 row.get("url"),
@@ -78,12 +78,12 @@ class SearXNG:
                 retrieved=retrieved,
                 published=parse_publication_day(row.get("publishedDate")),
             )
-            for row in found
+            for row in rows
         )
         return SearchResult(
             evidence=merge_results(items, self._max_results),
-            executed_queries=() if asked == query else (asked,),
-            message=f"engines without an answer: {idle}" if idle else "",
+            executed_queries=() if sent_query == query else (sent_query,),
+            message=f"engines without an answer: {unresponsive}" if unresponsive else "",
         )
 
     async def close(self) -> None:
@@ -100,9 +100,9 @@ class SearXNG:
         return _parse_response(response)
 
     def _get_client(self) -> httpx.AsyncClient:
-        """The connections, made at the first search.
+        """Return the HTTP client, created at first use.
 
-        A password leaves the address: addresses are logged.
+        Credentials are moved from the address to a header, because addresses are logged.
         """
         if self._client is None:
             import httpx
@@ -118,23 +118,23 @@ class SearXNG:
         return self._client
 
     def _check_engines(self, results: list[dict[str, Any]]) -> None:
-        """Sees to it that results come from the engines that were named, if any were.
+        """Check that results come from the requested engines, if any.
 
         Raises:
-            Trouble: other engines were asked.
+            ServiceError: other engines were used.
         """
-        named = {engine.strip().lower() for engine in self._engines}
-        others = {engine for row in results if not named & (by := _row_engines(row)) for engine in by}
-        if named and others:
-            text = f"SearXNG asked {_join_names(others)} instead of {_join_names(named)}"
+        requested = {engine.strip().lower() for engine in self._engines}
+        others = {engine for row in results if not requested & (engines := _row_engines(row)) for engine in engines}
+        if requested and others:
+            text = f"SearXNG asked {_join_names(others)} instead of {_join_names(requested)}"
             raise ServiceError("refused", text)
 
 
 def _parse_response(response: httpx.Response) -> dict[str, Any]:
-    """What the instance found.
+    """Parse the instance's response.
 
     Raises:
-        Trouble: it is not set up for this, cannot serve, or is no SearXNG.
+        ServiceError: it does not allow JSON, fails, or is no SearXNG.
     """
     status = response.status_code
     if status == 403:
@@ -142,27 +142,27 @@ def _parse_response(response: httpx.Response) -> dict[str, Any]:
         raise ServiceError("refused", text, hint="endpoint")
     if status >= 300:
         raise error_from_status(status, "SearXNG", response.headers)
-    answer = parse_json_response(response, "SearXNG")
-    if not isinstance(answer.get("results"), list):
+    document = parse_json_response(response, "SearXNG")
+    if not isinstance(document.get("results"), list):
         raise ServiceError("malformed", "SearXNG: the JSON has no results", hint="endpoint")
-    return answer
+    return document
 
 
 def _row_engines(row: dict[str, Any]) -> set[str]:
-    """The engines that a result says it came from."""
+    """Return the engines that a result came from, in lower case."""
     listed = row.get("engines")
     names = listed if isinstance(listed, list) else []
     return {name.lower() for name in [*names, row.get("engine")] if name and isinstance(name, str)}
 
 
 def _describe_unresponsive(value: object) -> str:
-    """The engines that did not answer, each with the reason that SearXNG gives."""
-    said = []
+    """Format the engines that did not respond, each with SearXNG's reason."""
+    descriptions = []
     for entry in value if isinstance(value, list) else []:
-        name, *why = entry if isinstance(entry, list) and entry else [entry]
-        reason = tidy_text(why[0]) if why else ""
-        said.append(tidy_text(name) + (f" ({reason})" if reason else ""))
-    return ", ".join(filter(None, said))
+        name, *details = entry if isinstance(entry, list) and entry else [entry]
+        reason = tidy_text(details[0]) if details else ""
+        descriptions.append(tidy_text(name) + (f" ({reason})" if reason else ""))
+    return ", ".join(filter(None, descriptions))
 
 
 def _join_names(names: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""The web by Tavily, through its own client. Needs a key."""
+"""Web search with Tavily. Needs a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from research.sources.web.results import make_evidence, merge_results
 
 
 class Tavily:
-    """Asks Tavily's basic search; its snippets are the passages."""
+    """Web provider that uses Tavily's basic search; its snippets become passages."""
 
     name = "tavily"
     has_summary = False
@@ -38,9 +38,9 @@ class Tavily:
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         retrieved = self._clock()
         query = tidy_text(query)
-        asked = truncate_text(query, MAX_QUERY_CHARS)
-        answer = await self._client.search(
-            asked,
+        sent_query = truncate_text(query, MAX_QUERY_CHARS)
+        response = await self._client.search(
+            sent_query,
             topic="general",
             search_depth="basic",
             include_answer=False,
@@ -55,12 +55,12 @@ class Tavily:
                 retrieved=retrieved,
                 published=parse_publication_day(row.get("published_date")),
             )
-            for row in keep_objects(answer.get("results"))
+            for row in keep_objects(response.get("results"))
         )
         return SearchResult(
             evidence=merge_results(items, self._max_results),
-            executed_queries=() if asked == query else (asked,),
-            message="" if asked == query else f"query shortened to {len(asked)} characters",
+            executed_queries=() if sent_query == query else (sent_query,),
+            message="" if sent_query == query else f"query shortened to {len(sent_query)} characters",
         )
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The pages that a query names, and what Google says of having read them.
+"""Pages named in a query, and Google's report on reading them.
 
-The status of each comes with the candidate, as `urlContextMetadata.urlMetadata`. Source:
+The status of each page comes with the candidate as `urlContextMetadata.urlMetadata`. Source:
 https://ai.google.dev/api/generate-content#UrlContextMetadata.
 """
 
@@ -18,7 +18,7 @@ from research.http.addresses import AddressValidator
 from research.models.gemini import get_member, list_member
 from research.sources.web.grounding import GroundedText, parse_source
 
-MAX_PAGES = 20  # that one request may name
+MAX_PAGES = 20  # per request
 _UNREAD_REASONS: dict[str, tuple[FailureReason, str]] = {
     "PAYWALL": ("blocked", "the page is behind a paywall"),
     "UNSAFE": ("blocked", "Google holds the page for unsafe"),
@@ -27,7 +27,7 @@ _UNREAD_REASONS: dict[str, tuple[FailureReason, str]] = {
 
 
 def find_page_urls(query: str) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
-    """The pages that a query names, and why others that it names cannot be opened."""
+    """Return the pages named in a query that can be opened, and failures for the others."""
     pages: list[str] = []
     failures: list[Failure] = []
     for address in find_urls(query):
@@ -36,40 +36,38 @@ def find_page_urls(query: str) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
             if len(pages) == MAX_PAGES:
                 raise ServiceError("left out", f"no more than {MAX_PAGES} pages are opened at once")
             pages.append(address)
-        except ServiceError as trouble:
-            failures.append(trouble.to_failure("search", "page", address))
+        except ServiceError as error:
+            failures.append(error.to_failure("search", "page", address))
     return tuple(pages), tuple(failures)
 
 
 def add_opened_pages(
     grounded: GroundedText, candidate: Any, pages: Sequence[str], retrieved: datetime
 ) -> tuple[GroundedText, tuple[Failure, ...]]:
-    """What was found, with the pages that were read as sources under their own addresses, and a
-    failure for each of the `pages` that was not."""
-    told = _page_statuses(candidate)
-    known = {url_identity(item.url) for item in grounded.evidence}
-    more = []
-    for address, status in told.values():
+    """Add the pages that were read as sources, and return failures for `pages` that were not."""
+    statuses = _page_statuses(candidate)
+    known_urls = {url_identity(item.url) for item in grounded.evidence}
+    new_sources = []
+    for address, status in statuses.values():
         item = parse_source({"web": {"uri": address}}, retrieved) if status == "SUCCESS" else None
-        if item and url_identity(address) not in known:
-            more.append(item)
-    grounded = replace(grounded, evidence=(*grounded.evidence, *more))
+        if item and url_identity(address) not in known_urls:
+            new_sources.append(item)
+    grounded = replace(grounded, evidence=(*grounded.evidence, *new_sources))
     failures = []
     for page in pages:
-        address, status = told.pop(url_identity(page), (page, ""))
+        address, status = statuses.pop(url_identity(page), (page, ""))
         if status != "SUCCESS":
             failures.append(_unread_error(status).to_failure("search", "page", address))
     failures += [
         _unread_error(status).to_failure("search", "page", address)
-        for address, status in told.values()
+        for address, status in statuses.values()
         if status != "SUCCESS"
     ]
     return grounded, tuple(failures)
 
 
 def _page_statuses(candidate: Any) -> dict[str, tuple[str, str]]:
-    """The address and the status of each page, by what identifies it; one that was read at any
-    attempt was read."""
+    """Return (address, status) of each page by URL identity; one successful attempt suffices."""
     out: dict[str, tuple[str, str]] = {}
     for item in list_member(get_member(candidate, "url_context_metadata"), "url_metadata"):
         url = get_member(item, "retrieved_url")
@@ -81,5 +79,5 @@ def _page_statuses(candidate: Any) -> dict[str, tuple[str, str]]:
 
 
 def _unread_error(status: str) -> ServiceError:
-    reason, words = _UNREAD_REASONS.get(status, ("left out", "the page was not opened"))
-    return ServiceError(reason, words)
+    reason, message = _UNREAD_REASONS.get(status, ("left out", "the page was not opened"))
+    return ServiceError(reason, message)

@@ -1,7 +1,7 @@
-"""Wikipedia by the MediaWiki API. Works without a key; asked only if it is enabled.
+"""Web search in Wikipedia through the MediaWiki API. Needs no key; used only if enabled.
 
-Its etiquette is kept: one request at a time, under a name that tells who asks. Its text is under
-CC BY-SA 4.0, which the publisher's name says wherever a source is shown.
+Follows the API etiquette: one request at a time, with an identifying user agent. The text is under
+CC BY-SA 4.0, which the publisher's name states wherever a source is shown.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from research.sources.web.provider import SearchResult
 from research.sources.web.results import EVIDENCE_KIND, merge_results
 
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
-MAX_QUERY_CHARS = 300  # characters of a query; the search refuses more
-MAX_PASSAGE_CHARS = 1_200  # characters that a passage has at most
-MAX_PASSAGES = 3  # taken from one article
-TITLE_WEIGHT = 0.1  # of a word that is in the title: all of the article is about it
+MAX_QUERY_CHARS = 300  # the search refuses longer queries
+MAX_PASSAGE_CHARS = 1_200
+MAX_PASSAGES = 3  # per article
+TITLE_WEIGHT = 0.1  # factor for title words, which fit the whole article
 
-# Articles mix scripts; the wiki turns them into one on request.
+# Articles mix scripts; the wiki converts them on request.
 _LANGUAGE_VARIANTS = {"zh": "zh-cn"}
 _request_locks: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 class Wikipedia:
-    """Searches the wiki of the query's language, the others only if that one has nothing.
+    """Web provider that searches the wiki of the query's language, others only if that finds
+    nothing.
 
-    The passages are those parts of an article that share most with the query.
+    The passages are the parts of an article that share most with the query.
     """
 
     name = "wikipedia"
@@ -57,7 +58,7 @@ class Wikipedia:
         contact_email: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`timeout` is for each request: an article is one. `contact` is an address of mail."""
+        """Create a provider; `timeout_seconds` is per request, of which each article takes one."""
         self._clients = {
             code: ServiceClient(
                 base_url.replace("{language}", code), timeout_seconds=timeout_seconds, contact=contact_email
@@ -72,22 +73,22 @@ class Wikipedia:
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         query = tidy_text(query)
-        asked = truncate_text(query, MAX_QUERY_CHARS)
-        said = [] if asked == query else [f"query shortened to {len(asked)} characters"]
+        sent_query = truncate_text(query, MAX_QUERY_CHARS)
+        remarks = [] if sent_query == query else [f"query shortened to {len(sent_query)} characters"]
         evidence: tuple[Evidence, ...] = ()
         failures: tuple[Failure, ...] = ()
-        for code in self._language_order(query):
+        for language in self._language_order(query):
             retrieved = self._clock()
-            pages, failed = await self._fetch_articles(code, asked)
-            failures += failed
-            evidence = await asyncio.to_thread(self._build_evidence, pages, code, query, retrieved)
+            pages, new_failures = await self._fetch_articles(language, sent_query)
+            failures += new_failures
+            evidence = await asyncio.to_thread(self._build_evidence, pages, language, query, retrieved)
             if evidence:
                 break
-            said.append(f"nothing in Wikipedia ({code})")
+            remarks.append(f"nothing in Wikipedia ({language})")
         return SearchResult(
             evidence=evidence,
-            executed_queries=() if asked == query else (asked,),
-            message="; ".join(said),
+            executed_queries=() if sent_query == query else (sent_query,),
+            message="; ".join(remarks),
             failures=failures,
         )
 
@@ -96,39 +97,39 @@ class Wikipedia:
             await client.close()
 
     def _language_order(self, query: str) -> list[str]:
-        own = detect_language(query)
-        return sorted(self._clients, key=lambda code: code != own)
+        query_language = detect_language(query)
+        return sorted(self._clients, key=lambda code: code != query_language)
 
     async def _fetch_articles(self, language: str, query: str) -> tuple[list[dict[str, Any]], tuple[Failure, ...]]:
-        """The articles found, best first, and what failed once some of them were there.
+        """Return the articles found, best first, and failures after the first article.
 
-        A response has the text of one article only; the others are asked for in turn.
+        A response has the text of one article; the others are requested one by one.
         """
         pages: dict[object, dict[str, Any]] = {}
         parameters = _query_parameters(language, query, self._max_results)
         failures: tuple[Failure, ...] = ()
         for _ in range(self._max_results):
             try:
-                answer = await self._request(language, parameters)
-            except ServiceError as trouble:
+                response = await self._request(language, parameters)
+            except ServiceError as error:
                 if not any("extract" in page for page in pages.values()):
                     raise
-                failures = (trouble.to_failure("search", self.name, query),)
+                failures = (error.to_failure("search", self.name, query),)
                 break
-            for page in keep_objects(as_object(answer.get("query")).get("pages")):
+            for page in keep_objects(as_object(response.get("query")).get("pages")):
                 pages.setdefault(page.get("pageid"), {}).update(page)
-            rest = as_object(answer.get("continue"))
-            if answer.get("batchcomplete") or not rest:
+            continuation = as_object(response.get("continue"))
+            if response.get("batchcomplete") or not continuation:
                 break
-            parameters |= {name: str(value) for name, value in rest.items()}
+            parameters |= {name: str(value) for name, value in continuation.items()}
         return sorted(pages.values(), key=search_rank), failures
 
     async def _request(self, language: str, parameters: dict[str, str]) -> dict[str, Any]:
         async with _request_lock():
-            answer = await mediawiki.query_api(self._clients[language], "Wikipedia", parameters)
-        if "query" not in answer and "batchcomplete" not in answer:
+            response = await mediawiki.query_api(self._clients[language], "Wikipedia", parameters)
+        if "query" not in response and "batchcomplete" not in response:
             raise ServiceError("malformed", "Wikipedia: the JSON has no query", hint="endpoint")
-        return answer
+        return response
 
     def _build_evidence(
         self, pages: list[dict[str, Any]], language: str, query: str, retrieved: datetime
@@ -139,12 +140,12 @@ class Wikipedia:
 
 
 def _request_lock() -> asyncio.Lock:
-    """What lets one request out at a time; a lock serves one loop only."""
+    """Return the lock that serialises requests, one per event loop."""
     return _request_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 def _query_parameters(language: str, query: str, max_results: int) -> dict[str, str]:
-    """The search and the text of what it finds, in one request."""
+    """Return the parameters of a combined search and text extraction."""
     parameters = {
         "action": "query",
         "generator": "search",
@@ -165,7 +166,7 @@ def _query_parameters(language: str, query: str, max_results: int) -> dict[str, 
 
 
 class _TextChunk(NamedTuple):
-    """A stretch of an article's text within one section."""
+    """A range of an article's text within one section."""
 
     start: int
     end: int
@@ -175,13 +176,13 @@ class _TextChunk(NamedTuple):
 def _article_evidence(
     page: dict[str, Any], language: str, weights: dict[str, float], retrieved: datetime
 ) -> Evidence | None:
-    """An article as evidence; None if it only tells namesakes apart, or has no text or address."""
+    """Convert an article to evidence; None for disambiguation pages or without text or address."""
     address = canonical_url(remove_control_characters(page.get("canonicalurl") or page.get("fullurl")))
     title, text = tidy_text(page.get("title")), remove_control_characters(page.get("extract"))
-    named = set(tokenize(title))
-    weights = {w: n * TITLE_WEIGHT if w in named else n for w, n in weights.items()}
-    pieces = _select_chunks(text, weights)
-    if not address or not pieces or "disambiguation" in as_object(page.get("pageprops")):
+    title_words = set(tokenize(title))
+    weights = {word: weight * TITLE_WEIGHT if word in title_words else weight for word, weight in weights.items()}
+    chunks = _select_chunks(text, weights)
+    if not address or not chunks or "disambiguation" in as_object(page.get("pageprops")):
         return None
     return Evidence(
         id=evidence_id(EVIDENCE_KIND, address, address),
@@ -193,23 +194,23 @@ def _article_evidence(
         retrieved=retrieved,
         passages=tuple(
             Passage(
-                id=fingerprint(address, text[piece.start : piece.end]),
-                text=text[piece.start : piece.end],
-                start=piece.start,
-                end=piece.end,
-                heading=piece.heading,
+                id=fingerprint(address, text[chunk.start : chunk.end]),
+                text=text[chunk.start : chunk.end],
+                start=chunk.start,
+                end=chunk.end,
+                heading=chunk.heading,
             )
-            for piece in pieces
+            for chunk in chunks
         ),
     )
 
 
 def _select_chunks(text: str, weights: dict[str, float]) -> list[_TextChunk]:
-    """The pieces that share most with the query, best first; without any such, the opening."""
-    pieces = list(_split_chunks(text))
-    scores = {piece: _shared_weight(text, piece, weights) for piece in pieces}
-    sharing = sorted((piece for piece in pieces if scores[piece]), key=lambda p: -scores[p])
-    return sharing[:MAX_PASSAGES] or pieces[:1]
+    """Return the chunks that share most with the query, best first, or else the opening."""
+    chunks = list(_split_chunks(text))
+    scores = {chunk: _shared_weight(text, chunk, weights) for chunk in chunks}
+    sharing = sorted((chunk for chunk in chunks if scores[chunk]), key=lambda p: -scores[p])
+    return sharing[:MAX_PASSAGES] or chunks[:1]
 
 
 def _shared_weight(text: str, chunk: _TextChunk, weights: dict[str, float]) -> float:
@@ -218,16 +219,16 @@ def _shared_weight(text: str, chunk: _TextChunk, weights: dict[str, float]) -> f
 
 
 def _split_chunks(text: str) -> Iterator[_TextChunk]:
-    """The article cut: paragraphs of a section together as long as they fit into a passage."""
+    """Yield chunks: consecutive paragraphs of a section, up to the length of a passage."""
     heading = ""
     start = end = 0
     for line in re.finditer(r"\S[^\n]*", text):
         title = _section_heading(line.group().rstrip())
-        for a, b in [] if title else _split_paragraph(text, line.start(), line.end()):
-            if end and b - start > MAX_PASSAGE_CHARS:
+        for paragraph_start, paragraph_end in [] if title else _split_paragraph(text, line.start(), line.end()):
+            if end and paragraph_end - start > MAX_PASSAGE_CHARS:
                 yield _TextChunk(start, end, heading)
                 end = 0
-            start, end = start if end else a, b
+            start, end = start if end else paragraph_start, paragraph_end
         if title:
             if end:
                 yield _TextChunk(start, end, heading)
@@ -237,12 +238,12 @@ def _split_chunks(text: str) -> Iterator[_TextChunk]:
 
 
 def _section_heading(line: str) -> str:
-    """What stands in a line like == History ==; "" of any other line."""
+    """Return the heading in a line like == History ==, or ""."""
     return line.strip("= ") if line.startswith("==") and line.endswith("==") else ""
 
 
 def _split_paragraph(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A paragraph, or as many parts as it takes: cut at a sentence's end, or else at a word's."""
+    """Yield a paragraph, or parts of it cut at sentence ends, or else at word ends."""
     end = start + len(text[start:end].rstrip())
     while end - start > MAX_PASSAGE_CHARS:
         ends = [*sentence_ends(text, start, start + MAX_PASSAGE_CHARS)]
