@@ -588,8 +588,8 @@ def _shares_figure(first: Mention, second: Mention) -> bool:
 
 
 def _has_other_precision(first: Mention, second: Mention) -> bool:
-    """Return whether the dates differ in precision, or either sentence also has the other's
-    figure."""
+    """Return whether dates differ in precision, or figures differ though a sentence has both of
+    them."""
     a, b = first.measure, second.measure
     known_parts = [[part is not None for part in m.date_parts] for m in (a, b)]
     if known_parts[0] != known_parts[1] and not (a.date_parts[2] and b.date_parts[2]):

@@ -43,8 +43,8 @@ def _word_pattern(word: str) -> str:
     is_wide = [_WIDE_CHAR.match(char) is not None for char in word]
     triples = zip(word[1:], is_wide, is_wide[1:], strict=False)
     return re.escape(word[0]) + "".join(
-        (_OPTIONAL_BREAK if before_wide or after_wide else "") + re.escape(char)
-        for char, before_wide, after_wide in triples
+        (_OPTIONAL_BREAK if left_wide or right_wide else "") + re.escape(char)
+        for char, left_wide, right_wide in triples
     )
 
 
