@@ -617,7 +617,7 @@ class _TreeBuilder:
             for fenced, block in split_fences(_limit_nesting(_with_placeholders(spans)))
         )
         self._paragraph_line = 0  # first line of the current paragraph
-        # Ordered by position. Unlike a dict, an OrderedDict stays fast after its first items are removed.
+        # Ordered by position; unlike a dict, it stays fast after its first items are removed.
         self._unplaced = OrderedDict(
             (at, line) for line, words in enumerate(self._text.split("\n")) for at in _span_indices(words)
         )

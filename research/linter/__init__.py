@@ -109,7 +109,7 @@ def _count_sentences(report: ParsedReport, source_lists: SourceLists, marks: lis
     ends = sorted({*find_sentence_ends(prose), *(match.end() for match in _BLOCK_END.finditer(prose))})
     starts = [0, *ends]
     first_words = [
-        found.start() if (found := _WORD.search(prose, start, end)) else None
+        word.start() if (word := _WORD.search(prose, start, end)) else None
         for start, end in zip(starts, [*ends, len(prose)], strict=True)
     ]
     cited: set[int] = set()

@@ -420,8 +420,8 @@ class LintChecks:
         """Check for long paragraphs full of figures without a citation where a reader expects
         one."""
         cited_lines = Counter(self._report.line_number(mark.start) for mark in self._citation_marks.marks)
-        for odd in self._citation_marks.malformed:
-            cited_lines[self._report.line_number(odd.start)] += 1
+        for malformed_mark in self._citation_marks.malformed:
+            cited_lines[self._report.line_number(malformed_mark.start)] += 1
         for block, headings, below in _iter_paragraphs(self._report, self._source_lists.list_lines):
             if any(cited_lines[line.number] for line in block) or not headings:
                 continue
