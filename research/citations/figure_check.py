@@ -32,7 +32,7 @@ class MissingFigure:
 
     @property
     def is_time(self) -> bool:
-        """Whether the figure is a date or a time of day."""
+        """True if the figure is a date or a time of day."""
         return self.measure.kind in TIME_KINDS
 
 

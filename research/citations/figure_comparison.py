@@ -57,9 +57,13 @@ class FigureOrigin:
 
         Such titles have the same ending and each a word that the other lacks.
         """
-        mine, its = self.title_tokens, other.title_tokens
-        ending_length = 2 if mine and has_han(mine[-1]) else 1
-        return bool(mine[-ending_length:] == its[-ending_length:] and {*mine} - {*its} and {*its} - {*mine})
+        tokens, other_tokens = self.title_tokens, other.title_tokens
+        ending_length = 2 if tokens and has_han(tokens[-1]) else 1
+        return bool(
+            tokens[-ending_length:] == other_tokens[-ending_length:]
+            and {*tokens} - {*other_tokens}
+            and {*other_tokens} - {*tokens}
+        )
 
 
 @dataclass(frozen=True, eq=False)

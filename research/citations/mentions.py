@@ -131,7 +131,7 @@ class FigureSentence:
 
     @cached_property
     def has_chinese(self) -> bool:
-        """Whether the sentence contains a Han character."""
+        """True if the sentence contains a Han character."""
         return has_han(self.folded)
 
     def contains_name(self, name: str) -> bool:
@@ -176,7 +176,7 @@ class Mention:
 
     @cached_property
     def has_date_in_clause(self) -> bool:
-        """Whether the clause of the figure contains a date."""
+        """True if the clause of the figure contains a date."""
         start, end = self.clause
         return any(m.is_date and start <= m.start < end for m in self.others)
 
@@ -470,8 +470,8 @@ def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], f
 
 def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
     is_planned = "future" in first.qualifiers and "plan" in second.qualifiers
-    own = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
-    return own - {"future", "total"} | frozenset(["plan"] * is_planned)
+    qualifiers = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
+    return qualifiers - {"future", "total"} | frozenset(["plan"] * is_planned)
 
 
 def _has_exclusive_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:

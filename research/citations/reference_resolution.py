@@ -186,7 +186,9 @@ class _Resolver:
         self._marks = CitationMarks(self._report, self._lists)
         self._cites_by_entry: dict[int, tuple[PassageReference, ...]] = {}
         self._sources = [
-            found for found in self._lists.lists if not found.is_further_reading and not self._has_only_remarks(found)
+            source_list
+            for source_list in self._lists.lists
+            if not source_list.is_further_reading and not self._has_only_remarks(source_list)
         ]
         self._unknown: Meaning = "pending" if self.list_pending else None
         self._needs_list = False  # whether any mark is of a style that needs a list
@@ -209,7 +211,7 @@ class _Resolver:
         return ResolvedText(text, self._cites_by_number())
 
     def _cites_by_number(self) -> dict[str, tuple[PassageReference, ...]]:
-        entries = [e for found in self._sources for e in found.entries if e.kind == "number"]
+        entries = [e for source_list in self._sources for e in source_list.entries if e.kind == "number"]
         entries += [e for e in (*self._lists.definitions, *self._lists.footnotes) if e.id.isdecimal()]
         out: dict[str, tuple[PassageReference, ...]] = {}
         for entry in entries:
@@ -326,7 +328,7 @@ class _Resolver:
         """For each number, its entries in each list that has it, with the first line of that
         list."""
         apart = [e for e in (*self._lists.definitions, *self._lists.footnotes) if e.id.isdecimal()]
-        lists = [(found.line, found.entries) for found in self._sources]
+        lists = [(source_list.line, source_list.entries) for source_list in self._sources]
         out: dict[str, list[tuple[int, list[ListEntry]]]] = {}
         for line, entries in sorted(lists, key=lambda one: one[0]):
             for entry in entries:
@@ -354,10 +356,10 @@ class _Resolver:
     def _shared_cites(self, entries: Iterable[ListEntry]) -> Sequence[PassageReference]:
         """Return the sources of entries that share a number; nothing if the entries have different
         sources."""
-        own = list(entries)
-        self._cited_entries.update(map(id, own))
-        meant = {self._cites_of_entry(entry) for entry in own}
-        cites = meant.pop() if len(meant) == 1 else ()
+        entry_list = list(entries)
+        self._cited_entries.update(map(id, entry_list))
+        distinct = {self._cites_of_entry(entry) for entry in entry_list}
+        cites = distinct.pop() if len(distinct) == 1 else ()
         self._has_citation = self._has_citation or bool(cites)
         return cites
 
@@ -367,7 +369,7 @@ class _Resolver:
     @cached_property
     def _entries_by_label(self) -> dict[str, list[ListEntry]]:
         out: dict[str, list[ListEntry]] = {}
-        for entry in (e for found in self._sources for e in found.entries if e.kind == "label"):
+        for entry in (e for source_list in self._sources for e in source_list.entries if e.kind == "label"):
             out.setdefault(entry.id.casefold(), []).append(entry)
         return out
 

@@ -156,9 +156,9 @@ def _is_deeper(line: str, reference: str) -> bool:
 
 def _unpaired_emphasis(text: str) -> Iterator[str]:
     """Yield the emphasis marks in a text whose partners are outside of it."""
-    found = _EMPHASIS.findall(text)
-    for mark in dict.fromkeys(found):
-        if found.count(mark) % 2:
+    marks = _EMPHASIS.findall(text)
+    for mark in dict.fromkeys(marks):
+        if marks.count(mark) % 2:
             yield mark
 
 

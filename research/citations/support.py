@@ -76,7 +76,7 @@ class CheckedSentence(Record):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the sentence is marked in the text."""
+        """True if the sentence is marked in the text."""
         return self.status not in ("quoted", "supported")
 
 
@@ -124,7 +124,7 @@ class SpanGroup(NamedTuple):
 
     @property
     def is_markdown(self) -> bool:
-        """Whether the spans are Markdown written by a model."""
+        """True if the spans are Markdown written by a model."""
         return self.spans[0].span.kind == "text"
 
 
@@ -277,11 +277,11 @@ def _check_sentence(
             return CheckedSentence(**base, status="quoted", **item.locate(*location))
     ruling = _judge_cached(sentence.text, tuple(item.comparison_text for item in cited))
     nearest = cited[min(ruling.passage, len(cited) - 1)]
-    lacks = (*ruling.lacks, *_find_misquotes(sentence.text, cited))
-    is_doubted = unsourced or len(lacks) > len(ruling.lacks)
+    gaps = (*ruling.lacks, *_find_misquotes(sentence.text, cited))
+    is_doubted = unsourced or len(gaps) > len(ruling.lacks)
     status: SupportStatus = "unclear" if is_doubted and ruling.status == "supported" else ruling.status
     place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
-    return CheckedSentence(**base, status=status, lacks=lacks, **place)
+    return CheckedSentence(**base, status=status, lacks=gaps, **place)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:

@@ -65,13 +65,13 @@ class TokenizedText:
 
     @cached_property
     def is_chinese(self) -> bool:
-        """Whether the text is mainly Chinese, counting two Han characters as a word."""
+        """True if the text is mainly Chinese, counting two Han characters as a word."""
         han = sum(has_han(token) for token in self.tokens)
         return han > 2 * sum(token.isalpha() and not has_han(token) for token in self.tokens)
 
     @cached_property
     def _sentence_starts(self) -> list[int]:
-        return [one.start for one in self.sentences]
+        return [sentence.start for sentence in self.sentences]
 
     def sentence_index(self, offset: int) -> int:
         """Return the index of the sentence that contains a character offset."""

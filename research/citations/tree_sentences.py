@@ -90,12 +90,12 @@ class _TreeWalker:
         if all(cell["t"] == "th" for cell in cells):
             return result
         flat = [_flatten(cell["c"]) for cell in cells]
-        quotes = [at for at, (text, found) in enumerate(flat) if found and _ONLY_QUOTATIONS.fullmatch(text)]
+        quotes = [at for at, (text, cites) in enumerate(flat) if cites and _ONLY_QUOTATIONS.fullmatch(text)]
         for at in quotes:
             result[at] = {**cells[at], "c": self._walk_sentences(cells[at]["c"], _QUOTATION_OR_TEXT)}
             flat[at] = ("", [])
         text_of_row = " · ".join(text for text, _ in flat if text)
-        citations = tuple(dict.fromkeys(place for _, found in flat for _, place in found))
+        citations = tuple(dict.fromkeys(place for _, cites in flat for _, place in cites))
         if not text_of_row or (quotes and not citations):
             return result
         mark = self._add_sentence(TreeSentence(text_of_row, citations))

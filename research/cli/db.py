@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
     if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise CommandError(EXIT_USAGE, "db takes a question, or --sql with a statement.")
     database = args.database
-    if database and database not in {one.name for one in research.databases() if not one.wrong}:
+    if database and database not in {info.name for info in research.databases() if not info.wrong}:
         raise CommandError(EXIT_USAGE, f"There is no database {clean_line(database)}; --list lists them.")
     if args.file:
         database = _load_files(args, is_output=not (question or args.sql)).database

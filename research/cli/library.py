@@ -18,11 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True)
 
     def kind(name: str, text: str) -> argparse.ArgumentParser:
-        made = kinds.add_parser(  # without SUPPRESS, defaults would overwrite options given before the subcommand
+        subparser = kinds.add_parser(  # without SUPPRESS, defaults would overwrite options given before the subcommand
             name, description=text, allow_abbrev=False, argument_default=argparse.SUPPRESS
         )
-        add_shared_options(made)
-        return made
+        add_shared_options(subparser)
+        return subparser
 
     add_parser = kind("add", "Adds files and whole folders.")
     add_parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES))

@@ -155,8 +155,8 @@ def add_output_options(parser: argparse.ArgumentParser, is_table: bool = False) 
 
 def output_suffixes(is_table: bool = False) -> tuple[str, ...]:
     """Return the file suffixes of the formats of a report, or of a table."""
-    own = research.TABLE_FORMATS if is_table else ()
-    return (*(f".{ending}" for ending in (*own, *research.REPORT_FORMATS)), ".zip")
+    table_formats = research.TABLE_FORMATS if is_table else ()
+    return (*(f".{ending}" for ending in (*table_formats, *research.REPORT_FORMATS)), ".zip")
 
 
 def add_save_option(parser: argparse.ArgumentParser) -> None:

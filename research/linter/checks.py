@@ -169,7 +169,7 @@ class LintChecks:
         entries = list(numbers.values())
         titles = [re.sub(r"^[\W\d_]+", "", entry.text).casefold() for entry in entries]
         alphabetical = len(titles) >= 4 and titles == sorted(titles)
-        grouped = any(violations.has_subheadings for violations in self.lists)
+        grouped = any(source_list.has_subheadings for source_list in self.lists)
         first: dict[str, CitationMark] = {}
         for mark in marks:
             if mark.id in numbers and self._report.lines[self._report.line_number(mark.start) - 1].kind != "row":

@@ -64,7 +64,8 @@ _RANGE = re.compile(r"(\d{1,4})\s*(?:–|—|-|to|至|~)\s*\^?(\d{1,4})")
 _KEY_LIST = re.compile(
     r"-?@[\w][\w:.#$%&+?<>~/-]{0,100}(?:[^\[\]@;]{0,100})(?:;\s*[^\[\]@;]{0,60}-?@[\w][\w:.#$%&+?<>~/-]{0,100}[^\[\]@;]{0,100})*"
 )
-# Keys of figures, tables, equations and sections, which Quarto and pandoc-crossref write like sources.
+# Keys of figures, tables, equations and sections, which look like sources in Quarto and
+# pandoc-crossref.
 _CROSS_REFERENCE_PREFIX = r"(?:fig|tbl?|tab|eqn?|sec|lst|alg|thm|lem|cor|pr[po]|cnj|def|exm|exr|sol|rem)[:-]"
 _KEY = re.compile(rf"@(?!{_CROSS_REFERENCE_PREFIX})([\w][\w:.#$%&+?~/-]{{0,100}}(?<![:.,?]))")
 _BARE_KEY = re.compile(rf"(?<![\w@./\[-])@(?!{_CROSS_REFERENCE_PREFIX})([A-Za-z][A-Za-z-]{{1,40}}\d{{2,4}}[a-z]?)\b")
@@ -133,10 +134,10 @@ class CitationMarks:
         self._report, self._lists = report, lists
         self._text = report.prose
         self._definition_ids = {entry.id for entry in lists.definitions}
-        self._entry_labels = {e.id for found in lists.lists for e in found.entries if e.kind == "label"}
+        self._entry_labels = {e.id for source_list in lists.lists for e in source_list.entries if e.kind == "label"}
         self._entry_labels |= lists.keys
         self._entry_numbers = {
-            entry.id for found in lists.lists for entry in found.entries if entry.kind == "number"
+            entry.id for source_list in lists.lists for entry in source_list.entries if entry.kind == "number"
         } | {entry.id for entry in lists.definitions if entry.id.isdecimal()}
         self._footnote_ids = {entry.id for entry in lists.footnotes}
         stems = [_label_stem(label) for label in self._entry_labels if re.search(r"\d", label)]
@@ -144,12 +145,12 @@ class CitationMarks:
         self.malformed: list[MalformedMark] = []
         self.other_numbers: list[tuple[int, int]] = []  # bracketed indices or intervals
         self.links = [link for link in report.links if not self._is_in_list(link.start)]
-        found: list[CitationMark] = []
+        marks: list[CitationMark] = []
         self._covered_spans: list[tuple[int, int]] = []
         for mark in (*self._find_tokens(), *self._find_links(), *self._find_brackets()):
-            found.append(mark)
-        found += self._marks_between(sorted(found, key=lambda mark: mark.start))
-        self._bracket_marks = tuple(found)
+            marks.append(mark)
+        marks += self._marks_between(sorted(marks, key=lambda mark: mark.start))
+        self._bracket_marks = tuple(marks)
         self._covered_spans.sort()
         spans = self._merged_spans()
         for mark in (
@@ -159,10 +160,12 @@ class CitationMarks:
             *self._find_bare_addresses(),
         ):
             if not _is_within(spans, mark.start):
-                found.append(mark)
-        self.marks = sorted(found, key=lambda mark: (mark.start, mark.end))
+                marks.append(mark)
+        self.marks = sorted(marks, key=lambda mark: (mark.start, mark.end))
         self.malformed = [
-            odd for odd in self.malformed if odd.kind != "bare-address" or not _is_within(spans, odd.start)
+            malformed_mark
+            for malformed_mark in self.malformed
+            if malformed_mark.kind != "bare-address" or not _is_within(spans, malformed_mark.start)
         ]
 
     def _marks_between(self, marks: list[CitationMark]) -> Iterator[CitationMark]:
@@ -384,7 +387,7 @@ class CitationMarks:
         if self._entry_numbers and not any(mark.kind == "number" for mark in self._bracket_marks):
             yield from self._find_flattened_superscripts()
         yield from self._find_raised_digits()
-        if any(entry.number_form == "circled" for found in self._lists.lists for entry in found.entries):
+        if any(entry.number_form == "circled" for source_list in self._lists.lists for entry in source_list.entries):
             yield from self._find_circled()
 
     def _find_carets(self) -> Iterator[CitationMark]:

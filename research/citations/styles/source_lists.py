@@ -107,7 +107,7 @@ class SourceLists:
         self.empty_headings: list[int] = []  # headings of lists without entries
         self._find_definitions()
         self._find_headed_lists()
-        if not any(found.entries and not found.is_further_reading for found in self.lists):
+        if not any(source_list.entries and not source_list.is_further_reading for source_list in self.lists):
             self._find_unheaded_lists()
         self.keys = set(_BIBTEX_KEY.findall(report.source))
         self.has_external_bibliography = bool(re.search(r"^(?:bibliography|csl):", report.front_matter, re.M))

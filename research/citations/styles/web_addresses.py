@@ -23,7 +23,7 @@ ADDRESS = re.compile(
     r"|(?<![\w@/.-])www\.[^\s<>\"“”‘’`|（）【】［］「」『』《》，。；：！？、\[\]]{3,2000}",
     re.IGNORECASE,
 )
-# An id of this program's prompts that a model took for an address.
+# An id from this program's prompts that a model used as an address.
 PROMPT_ID = re.compile(r"(?:https?://vertexaisearch\.cloud\.google\.com/)?id/\d{1,3}-\d{1,3}")
 
 _UNOPENABLE = re.compile(rf"(?:{_UNSUPPORTED_SCHEMES}):|{_MISSPELLED_SCHEME}[:/;]", re.IGNORECASE)
@@ -32,7 +32,7 @@ _PLACEHOLDER_WORD = (
     r"|placeholder|todo|tbd|none|null|undefined|n/a)\d{0,3}|\d{1,3}|xx+|\.{3,}|…+"
     r"|(?:此处|插入|填写|链接|网址|来源|原文|待补充?)+\d{0,3})"
 )
-# Words that stand where an address should: (link), (INSERT_URL_HERE), https://[source url]/, https://…
+# Words in place of an address: (link), (INSERT_URL_HERE), https://[source url]/, https://…
 _PLACEHOLDER_ADDRESS = re.compile(
     rf"(?!\d)[\[<{{]?{_PLACEHOLDER_WORD}(?:[-_ ]+{_PLACEHOLDER_WORD})*[\]>}}]?", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ _RESERVED_HOST = re.compile(
     r"(?:.+\.)?(?:example(?:\.(?:com?|net|org|ac|gov|edu))?\.[a-z]{2,6}|example|test|invalid|localhost)"
     r"|(?:www\.)?(?:(?:your|some)-?(?:site|domain|url|website|link|company)|xxx+)\.(?:com|net|org|cn)(?:\.[a-z]{2})?"
 )
-# Templates that nobody filled in: {{slug}}, {article_id}, ${host}, <id>; {8A1F-…} is an id.
+# Unfilled templates: {{slug}}, {article_id}, ${host}, <id>; {8A1F-…} is an id.
 _TEMPLATE = re.compile(
     r"(?:\{|%7B){2}|(?:\{|%7B|<)(?![\da-f-]{8,}(?:\}|%7D))[a-z][a-z_ -]{0,40}\d{0,2}(?:\}|%7D|>)",
     re.IGNORECASE,
