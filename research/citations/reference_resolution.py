@@ -447,8 +447,8 @@ class _Resolver:
         """
         for start, end in self._marks.other_numbers:
             inner = self.text[start + 1 : end - 1]
-            is_index = re.search(r"(?<![\w.])[a-z]$", self.text[max(0, start - 3) : start])
-            is_certain = not is_index or re.match(r"\s*=", self.text[end : end + 9]) or "0" in inner.split(",")
+            is_single_letter = re.search(r"(?<![\w.])[a-z]$", self.text[max(0, start - 3) : start])
+            is_certain = not is_single_letter or re.match(r"\s*=", self.text[end : end + 9]) or "0" in inner.split(",")
             if is_certain and _NUMBER_LIST.fullmatch(inner) and not re.search(r"\d{4}", inner):
                 yield start, end, f"`{self.text[start:end]}`"
         run: list[re.Match[str]] = []
