@@ -1,2 +1,2 @@
-"""Citations: the registry of evidence, the numbers in an answer, and the check of each sentence
-against the passages that it cites."""
+"""Evidence registry, citation numbers, and the check of each sentence against its cited
+passages."""

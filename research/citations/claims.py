@@ -1,7 +1,7 @@
-"""Which sentences of an answer claim something that a source could support.
+"""Detection of the sentences that claim something that a source could support.
 
-Questions, lines that only announce what follows and remarks about the answer itself claim nothing. A
-sentence that cites is always a claim: who cites means to prove.
+Questions, lines that only announce what follows, and remarks about the answer itself claim nothing.
+A sentence with a citation always counts as a claim.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NOT_FOUND = re.compile(
 
 
 def is_claim(text: str) -> bool:
-    """Whether a sentence without a citation claims something about the world."""
+    """Return whether a sentence without a citation claims something about the world."""
     text = text.strip()
-    if any(way.search(text) for way in (_QUESTION, _ANNOUNCEMENT, _NOT_FOUND, _AS_OF)):
+    if any(pattern.search(text) for pattern in (_QUESTION, _ANNOUNCEMENT, _NOT_FOUND, _AS_OF)):
         return False
-    figures = re.search(r"\d", text) is not None
-    if _ABOUT_ANSWER.match(text) and not figures:
+    has_figure = re.search(r"\d", text) is not None
+    if _ABOUT_ANSWER.match(text) and not has_figure:
         return False
-    return figures or len(split_words(text)) >= _MIN_CLAIM_WORDS
+    return has_figure or len(split_words(text)) >= _MIN_CLAIM_WORDS

@@ -1,7 +1,7 @@
-"""The same quantity with different figures in different sources.
+"""Detection of different figures for the same quantity in the sources of one run.
 
-`rivals` finds them. All figures are shown, with who gave them and when. The conflicts that the
-news of a report have within a story are told with that story and not here.
+All figures are listed, with their source and date. Conflicts within a news story are reported with
+that story and left out here.
 """
 
 from __future__ import annotations
@@ -29,26 +29,28 @@ MAX_DISAGREEMENTS = 60
 
 
 def find_disagreements(report: Report, cited: CitedAnswer | None) -> tuple[FigureDisagreement, ...]:
-    """Where sources of a run give figures or dates of one thing that do not agree, cited ones first.
+    """Find figures and dates of one thing that differ between sources of a run, cited ones first.
 
-    Rounding and conversion are agreement. A source that gives several figures of one thing counts with
-    none of them, and copies of one text count once.
+    Rounding and unit conversion count as agreement. If a source gives several figures of one thing,
+    none of them is used; copies of one text count once. At most `MAX_DISAGREEMENTS` are returned.
     """
     registry = _collect_registry(report)
     numbers = {s.evidence.id: s.number for s in cited.sources} if cited else {}
-    told = _story_conflict_sources(cited, registry)
+    story_conflicts = _story_conflict_sources(cited, registry)
     sources = {evidence.id: evidence for evidence in registry}
-    every = (one for evidence in sources.values() for one in islice(_figures_of(evidence), MAX_FIGURES_PER_SOURCE))
-    found = []
-    for group in group_disagreements(every, _is_same_quantity):
-        ids = {one.origin.source_id for one in group}
-        if any(len(ids & known) > 1 for known in told):
+    candidates = (
+        figure for evidence in sources.values() for figure in islice(_figures_of(evidence), MAX_FIGURES_PER_SOURCE)
+    )
+    disagreements = []
+    for group in group_disagreements(candidates, _is_same_quantity):
+        ids = {figure.origin.source_id for figure in group}
+        if any(len(ids & conflict) > 1 for conflict in story_conflicts):
             continue
         unit = group[0].measure.kind.removeprefix("money ")
         figures = _merge_copies(group, numbers)
-        found.append(FigureDisagreement(subject=describe_subject(group), unit=unit, figures=figures))
-    found.sort(key=lambda d: (not any(f.number for f in d.figures), d.subject, d.figures[0].text))
-    return tuple(found[:MAX_DISAGREEMENTS])
+        disagreements.append(FigureDisagreement(subject=describe_subject(group), unit=unit, figures=figures))
+    disagreements.sort(key=lambda d: (not any(f.number for f in d.figures), d.subject, d.figures[0].text))
+    return tuple(disagreements[:MAX_DISAGREEMENTS])
 
 
 def _collect_registry(report: Report) -> EvidenceRegistry:
@@ -59,7 +61,7 @@ def _collect_registry(report: Report) -> EvidenceRegistry:
 
 
 def _story_conflict_sources(cited: CitedAnswer | None, registry: EvidenceRegistry) -> list[set[str]]:
-    """The sources of each conflict that is told with its story."""
+    """Return the ids of the sources of each conflict that is reported with its news story."""
     coverage = cited.answer.coverage if cited else None
     return [
         {item.id for figure in conflict.figures if (item := registry.get(figure.evidence))}
@@ -69,7 +71,7 @@ def _story_conflict_sources(cited: CitedAnswer | None, registry: EvidenceRegistr
 
 def _figures_of(evidence: Evidence) -> Iterator[SourcedFigure]:
     if evidence.kind == "place" and evidence.place is None:
-        return  # ways and distances: one way differs from another, and nobody is wrong
+        return  # routes and distances: two routes may differ, and both figures are right
     place = evidence.place
     names = (place.name, place.name_en) if place else ()
     for passage in evidence.passages:
@@ -88,47 +90,51 @@ def _is_same_quantity(first: SourcedFigure, second: SourcedFigure) -> bool:
 
 
 def _has_other_subject(first: SourcedFigure, second: SourcedFigure) -> bool:
-    """Return whether two texts are about different things, such as two places on a map or two pages
-    with titles of the same sort, and neither sentence names the other's subject."""
+    """Return whether two texts are about different things and neither sentence names the other's
+    subject.
+
+    Texts are about different things if they belong to two places on a map, or to two pages with
+    titles of the same sort.
+    """
     places = first.origin.place_names, second.origin.place_names
     if any(places):
         return all(places) or not (first.mentions_place(places[1]) or second.mentions_place(places[0]))
     if not first.origin.is_sibling(second.origin):
         return False
-    said = first.mention, second.mention
-    titled = first.origin.title_words | second.origin.title_words
+    mentions = first.mention, second.mention
+    title_words = first.origin.title_words | second.origin.title_words
     return not any(
-        name in titled or {*name} <= titled or any(own.sentence_begins_with(name) for own in said)
-        for name in said[0].sentence.names
-        if said[1].sentence.contains_name(name)
+        name in title_words or {*name} <= title_words or any(mention.sentence_begins_with(name) for mention in mentions)
+        for name in mentions[0].sentence.names
+        if mentions[1].sentence.contains_name(name)
     )
 
 
 def _merge_copies(group: Sequence[SourcedFigure], numbers: dict[str, int]) -> tuple[CitedFigure, ...]:
-    """The figures by value, those of copies as one, cited sources before others."""
+    """Order the figures by value and merge those of copied texts; cited sources come first."""
     ordered = sorted(group, key=lambda g: (g.sort_key, numbers.get(g.origin.source_id, 1 << 30), g.position))
     origins: list[list[SourcedFigure]] = []
-    for one in ordered:
-        home = next((o for o in origins if o[0].sort_key == one.sort_key and _is_copy(o[0], one)), None)
-        if home is None:
-            origins.append([one])
+    for figure in ordered:
+        origin = next((o for o in origins if o[0].sort_key == figure.sort_key and _is_copy(o[0], figure)), None)
+        if origin is None:
+            origins.append([figure])
         else:
-            home.append(one)
+            origin.append(figure)
     return tuple(
         CitedFigure(
-            text=own[0].mention.text,
-            clause=own[0].clause,
-            evidence=own[0].origin.source_id,
-            number=numbers.get(own[0].origin.source_id),
-            date=own[0].origin.published,
-            copies=len(own) - 1,
+            text=copies[0].mention.text,
+            clause=copies[0].clause,
+            evidence=copies[0].origin.source_id,
+            number=numbers.get(copies[0].origin.source_id),
+            date=copies[0].origin.published,
+            copies=len(copies) - 1,
         )
-        for own in origins
+        for copies in origins
     )
 
 
 def _is_copy(first: SourcedFigure, second: SourcedFigure) -> bool:
-    """Whether two passages are one text on two sites."""
+    """Return whether two passages are the same text on two sites."""
     if first.folded_text == second.folded_text:
         return True
     return is_near_duplicate(_shingles(first.text), _shingles(second.text))

@@ -1,4 +1,4 @@
-"""An answer while it is being written, numbered like a finished one."""
+"""Citation numbers of an answer that is still being written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from research.core.text.tokenizer import detect_language
 
 
 def number_draft(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> CitedAnswer:
-    """What a model has written so far. `handles` gives for each the ids of source and passage."""
+    """Parse and number the text that a model has written so far.
+
+    `handles` maps each handle to the ids of its source and its passage.
+    """
     cites = {handle: PassageReference(evidence=ids[0], passage=ids[1]) for handle, ids in handles.items()}
     answer = Answer(
         title=report.run.question,

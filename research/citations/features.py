@@ -1,6 +1,7 @@
-"""What is measured of a claim and its passages for the score: few numbers, none of which knows a topic.
+"""Features of a claim and its passages from which the judge computes a score.
 
-What each is worth, and what was tried and is worth nothing, stands in `tests/yardsticks/README.md`.
+They are few numbers, independent of the topic. Their measured worth, and features that were tried
+and rejected, are in `tests/yardsticks/README.md`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from research.citations.tokenization import TokenizedSentence, TokenizedText
 WORD_WINDOW_RATIO, DENSE_WINDOW_RATIO = 2.0, 1.5  # lengths of the claim
 MIN_WINDOW_TOKENS = 4  # tokens
 MAX_MISSING_FIGURES = 2
-NEGATIONS = frozenset("不没未无非别勿")  # in English a negation tells nothing
+NEGATIONS = frozenset("不没未无非别勿")  # in English a negation has no predictive value
 
 
 class TokenWindow(NamedTuple):
-    """The stretch of a passage that has most of a claim: its place among the passages, its first and
-    last token, and the share of the wanted tokens in it."""
+    """The window of a passage that contains most tokens of a claim.
+
+    `passage_index` is the passage's place among the passages, `first_token` and `last_token` are
+    inclusive, and `share` is the share (0 to 1) of the claim's tokens in the window.
+    """
 
     passage_index: int
     first_token: int
@@ -29,8 +33,8 @@ class TokenWindow(NamedTuple):
 
 
 class ClaimFeatures(NamedTuple):
-    """The features of a claim by name, the stretch nearest to it with the sentences that it touches,
-    and the figures that no passage bears out."""
+    """Features of a claim by name, the nearest window with its sentences, and the missing
+    figures."""
 
     feature_values: dict[str, float]
     window: TokenWindow
@@ -39,53 +43,55 @@ class ClaimFeatures(NamedTuple):
 
 
 def find_window(tokens: Collection[str], passages: Sequence[TokenizedText], max_tokens: float) -> TokenWindow:
-    """The stretch of at most `span` tokens that has most of the wanted ones, each counted once."""
-    goal, length = frozenset(tokens), max(MIN_WINDOW_TOKENS, int(max_tokens))
+    """Find the window of at most `max_tokens` tokens with the most distinct `tokens`."""
+    targets, max_length = frozenset(tokens), max(MIN_WINDOW_TOKENS, int(max_tokens))
     best = TokenWindow(0, 0, 0, 0.0)
-    most = 0
-    for place, passage in enumerate(passages):
-        if len(goal & passage.vocabulary) <= most:
+    best_count = 0
+    for passage_index, passage in enumerate(passages):
+        if len(targets & passage.vocabulary) <= best_count:
             continue
-        hits = [(at, token) for at, token in enumerate(passage.tokens) if token in goal]
-        inside: Counter[str] = Counter()
+        hits = [(at, token) for at, token in enumerate(passage.tokens) if token in targets]
+        counts: Counter[str] = Counter()
         begin = 0
         for at, token in hits:
-            inside[token] += 1
-            while hits[begin][0] <= at - length:
-                old = hits[begin][1]
-                inside[old] -= 1
-                if not inside[old]:
-                    del inside[old]
+            counts[token] += 1
+            while hits[begin][0] <= at - max_length:
+                dropped = hits[begin][1]
+                counts[dropped] -= 1
+                if not counts[dropped]:
+                    del counts[dropped]
                 begin += 1
-            if len(inside) > most:
-                most = len(inside)
-                best = TokenWindow(place, hits[begin][0], at, most / len(goal))
+            if len(counts) > best_count:
+                best_count = len(counts)
+                best = TokenWindow(passage_index, hits[begin][0], at, best_count / len(targets))
     return best
 
 
 def measure_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
-    """All features of a claim:
+    """Compute all features of a claim:
 
-    - `words`: the share of its words that carry meaning in a stretch of twice its length;
-    - `dense`: the share of all its words in a stretch hardly longer than itself;
-    - `figures`: how many of its figures no passage bears out, at most 2;
-    - `denies`: whether it has a Chinese negation.
+    - `words`: share of its content words in a window of twice its length;
+    - `dense`: share of all its words in a window of one and a half times its length;
+    - `figures`: number of its figures that no passage supports, at most 2;
+    - `denies`: 1 if it contains a Chinese negation, else 0.
     """
-    near = find_window(claim.content_tokens, passages, WORD_WINDOW_RATIO * len(claim.tokens))
+    window = find_window(claim.content_tokens, passages, WORD_WINDOW_RATIO * len(claim.tokens))
     dense = find_window(frozenset(claim.tokens), passages, DENSE_WINDOW_RATIO * len(claim.tokens))
-    sentences = _sentences_in_window(near, passages)
-    absent = find_missing_figures(claim, passages, [(passages[near.passage_index], one) for one in sentences])
+    sentences = _sentences_in_window(window, passages)
+    missing = find_missing_figures(
+        claim, passages, [(passages[window.passage_index], sentence) for sentence in sentences]
+    )
     values = {
-        "words": near.share,
+        "words": window.share,
         "dense": dense.share,
-        "figures": float(min(MAX_MISSING_FIGURES, len(absent))),
+        "figures": float(min(MAX_MISSING_FIGURES, len(missing))),
         "denies": float(bool(NEGATIONS & claim.vocabulary)),
     }
-    return ClaimFeatures(values, near, sentences, absent)
+    return ClaimFeatures(values, window, sentences, missing)
 
 
 def _sentences_in_window(window: TokenWindow, passages: Sequence[TokenizedText]) -> list[TokenizedSentence]:
-    """The sentences that a stretch touches."""
+    """Return the sentences that a window overlaps."""
     passage = passages[window.passage_index]
     if not passage.tokens:
         return []

@@ -1,8 +1,8 @@
-"""The figures and dates of a claim, each held against those of its passages.
+"""Check of the figures and dates of a claim against those of its passages.
 
-A figure is there if a passage has one that agrees (the same, rounded or converted) or that follows from
-its figures by one step of arithmetic. It differs only if the sentence that says the rest of the claim has
-another figure of the same kind in its place. Else it is missing, and no more is said.
+A figure is present if a passage has one that agrees (equal, rounded or converted) or if it follows
+from the passage's figures by one arithmetic step. It has a replacement only if the sentence with
+the other words of the claim has another figure of the same kind. Otherwise it is just missing.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from research.citations.tokenization import TokenizedSentence, TokenizedText
 from research.core.text.quantities import Measure, dates_conflict, is_derivable, measures_agree
 
-MAX_SEARCHED_SENTENCES = 20  # sentences of all passages, beside the nearest
-# Of the claim's other words, how many the sentence has whose figure, or whose date, is another.
+MAX_SEARCHED_SENTENCES = 20  # sentences of all passages, besides the nearest ones
+# Share of the claim's other words that a sentence needs before its different figure, or date,
+# counts as the replacement.
 MIN_WORD_SHARE, MIN_WORD_SHARE_FOR_DATES = 0.6, 0.7
 TIME_KINDS = frozenset({"date", "clock", "weekday", "quarter", "half", "decade", "century", "until"})
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFigure:
-    """A figure of the claim that no passage bears out; `instead` is what stands in its place."""
+    """A figure of the claim that no passage supports; `replacement` is the figure found in its
+    place."""
 
     measure: Measure
     text: str
@@ -30,53 +32,59 @@ class MissingFigure:
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a date or a time of day."""
+        """True if the figure is a date or a time of day."""
         return self.measure.kind in TIME_KINDS
 
 
 def find_missing_figures(
     claim: TokenizedText, passages: Sequence[TokenizedText], nearest: Sequence[tuple[TokenizedText, TokenizedSentence]]
 ) -> list[MissingFigure]:
-    """The figures of a claim that its passages do not bear out. `nearest` are the sentences that say
-    most of the claim."""
-    wanted = claim.sentences[0].measures
-    if not wanted:
+    """Return the figures of a claim that its passages do not support.
+
+    `nearest` are the passages and sentences with most words of the claim.
+    """
+    claim_measures = claim.sentences[0].measures
+    if not claim_measures:
         return []
-    near = [sentence for _, sentence in nearest]
-    given = [m for sentence in near for m in sentence.measures]
-    found = list(given)
-    if not all(_is_present(m, wanted, given) for m in wanted):
-        found += [m for sentence in _other_sentences(claim, passages, near) for m in sentence.measures]
+    nearest_sentences = [sentence for _, sentence in nearest]
+    nearest_measures = [m for sentence in nearest_sentences for m in sentence.measures]
+    measures = list(nearest_measures)
+    if not all(_is_present(m, claim_measures, nearest_measures) for m in claim_measures):
+        measures += [m for sentence in _other_sentences(claim, passages, nearest_sentences) for m in sentence.measures]
     return [
-        _describe_missing(m, wanted, claim, nearest)
-        for m in wanted
-        if not _is_present(m, wanted, found) and not is_derivable(m, given) and not _has_date_parts(m, found)
+        _describe_missing(m, claim_measures, claim, nearest)
+        for m in claim_measures
+        if not _is_present(m, claim_measures, measures)
+        and not is_derivable(m, nearest_measures)
+        and not _has_date_parts(m, measures)
     ]
 
 
 def _is_present(measure: Measure, claim_measures: Sequence[Measure], found: Sequence[Measure]) -> bool:
-    """Whether a figure of a claim is among those found: as often, if the claim has it more than once."""
-    mine = [
+    """Return whether the found figures contain a figure of a claim at least as often as the
+    claim."""
+    occurrences = [
         m
         for m in claim_measures
         if m.start <= measure.start and m.written_value == measure.written_value and measures_agree(m, measure)
     ]
-    return sum(measures_agree(measure, other) for other in found) >= max(1, len(mine))
+    return sum(measures_agree(measure, other) for other in found) >= max(1, len(occurrences))
 
 
 def _other_sentences(
     claim: TokenizedText, passages: Sequence[TokenizedText], nearest_sentences: Sequence[TokenizedSentence]
 ) -> Iterator[TokenizedSentence]:
-    """The other sentences that may have a figure, those first that share most words with the claim."""
+    """Yield sentences outside the nearest ones, those with most words of the claim first."""
     known = {id(sentence) for sentence in nearest_sentences}
     words = frozenset(claim.content_tokens)
-    rest = [s for passage in passages for s in passage.sentences if id(s) not in known]
-    rest.sort(key=lambda sentence: -len(words & sentence.tokens))
-    yield from rest[:MAX_SEARCHED_SENTENCES]
+    others = [s for passage in passages for s in passage.sentences if id(s) not in known]
+    others.sort(key=lambda sentence: -len(words & sentence.tokens))
+    yield from others[:MAX_SEARCHED_SENTENCES]
 
 
 def _has_date_parts(measure: Measure, found: Sequence[Measure]) -> bool:
-    """Whether a date stands in parts: the year in one place, the month and day in another."""
+    """Return whether a date occurs in parts: its year in one place, its month and day in
+    another."""
     year, month, day = measure.date_parts
     if not measure.is_date or year is None or month is None:
         return False
@@ -92,6 +100,8 @@ def _describe_missing(
     claim: TokenizedText,
     nearest: Sequence[tuple[TokenizedText, TokenizedSentence]],
 ) -> MissingFigure:
+    """Describe a missing figure, with the figure of the nearest sentence that stands in its
+    place."""
     text = claim.text[measure.start : measure.end].strip()
     if measure.is_small_word:
         return MissingFigure(measure, text)
@@ -103,12 +113,12 @@ def _describe_missing(
             if _is_comparable(measure, m, claim.folded, sentence.folded)
             and not any(measures_agree(mine, m) for mine in claim_measures)
         ]
-        enough = (MIN_WORD_SHARE_FOR_DATES if measure.kind in TIME_KINDS else MIN_WORD_SHARE) * len(others)
-        if rivals and sum(word in sentence.tokens for word in others) >= enough:
+        min_count = (MIN_WORD_SHARE_FOR_DATES if measure.kind in TIME_KINDS else MIN_WORD_SHARE) * len(others)
+        if rivals and sum(word in sentence.tokens for word in others) >= min_count:
             rival = min(rivals, key=lambda m: abs(m.start - measure.start))
             start = sentence.start
-            said = passage.text[start + rival.start : start + rival.end].strip()
-            return MissingFigure(measure, text, said)
+            replacement = passage.text[start + rival.start : start + rival.end].strip()
+            return MissingFigure(measure, text, replacement)
     return MissingFigure(measure, text)
 
 
@@ -116,7 +126,7 @@ _NEXT_WORD = re.compile(r"\s?([^\W\d_]+)")
 
 
 def _counted_noun(text: str, measure: Measure) -> str | None:
-    """The word behind a bare figure; None if the figure has a unit or a date, or no word is there."""
+    """Return the word after a bare figure; None if it has a unit, is a date, or no word follows."""
     if text[max(0, measure.start - 1) : measure.start] in tuple("-–—/"):  # the end of 2018-19
         return None
     match = _NEXT_WORD.match(text, measure.end)

@@ -1,7 +1,7 @@
-"""The same quantity with different figures in different texts.
+"""Comparison of figures for the same quantity in different texts.
 
-Precision before recall: `mentions` decides whether two figures are of one thing, and where it is not sure
-nothing is told. It knows no truth: all figures are told.
+Precision comes before recall: `mentions` decides whether two figures are of one thing, and doubtful
+pairs are dropped. No figure is preferred as the true one: all of them are reported.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from research.core.text.quantities import Measure, fold_text
 from research.core.text.tokenizer import STOP_WORDS, has_han, normalise_quote
 
 MAX_TEXT_CHARS = 4_000  # characters of a text
-NEAREST_WORDS = 6  # words around a figure, one of which another has to have around it to be compared
-MAX_FIGURES_PER_WORD = 60  # figures with such a word, of which no more are compared
+NEAREST_WORDS = 6  # words around a figure; compared figures share one
+MAX_FIGURES_PER_WORD = 60  # figures compared for each such word
 MAX_SUBJECT_CHARS = 80  # characters
-MAX_CLAUSE_CHARS = 200  # characters of a sentence that is shown
+MAX_CLAUSE_CHARS = 200  # characters of a displayed sentence
 
 _TRIMMED_CHARS = " ,，:：、-–—.。;；"
 
 
 @dataclass(frozen=True)
 class FigureOrigin:
-    """Where a text is from: figures of one `source` are not compared. `title` is the source's, `heading` that of the
-    part of it that the text is; `place` has the names of the one place of a map that it is about, if it is."""
+    """The text that a figure is from; figures with the same `source_id` are not compared.
+
+    `title` is the title of the source and `heading` that of the passage. `place_names` are the
+    names of the map place that the text describes, if it describes one.
+    """
 
     source_id: str
     title: str = ""
@@ -41,25 +44,31 @@ class FigureOrigin:
 
     @cached_property
     def title_words(self) -> frozenset[str]:
-        """The words of title and heading."""
+        """Words of title and heading, without stop words."""
         return tokenize_text(f"{strip_site_name(self.title)} {self.heading}", True).vocabulary - STOP_WORDS
 
     @cached_property
     def title_tokens(self) -> tuple[str, ...]:
-        """The words of the title in their order."""
+        """Words of the title in order, without stop words."""
         return tuple(word for word in tokenize_text(strip_site_name(self.title), True).tokens if word not in STOP_WORDS)
 
     def is_sibling(self, other: FigureOrigin) -> bool:
-        """Return whether the titles name different things of one sort, with the same ending: Toy
-        Museum, Rail Museum."""
-        mine, its = self.title_tokens, other.title_tokens
-        last = 2 if mine and has_han(mine[-1]) else 1
-        return bool(mine[-last:] == its[-last:] and {*mine} - {*its} and {*its} - {*mine})
+        """Return whether the titles name different things of one sort: Toy Museum, Rail Museum.
+
+        Such titles have the same ending and each a word that the other lacks.
+        """
+        tokens, other_tokens = self.title_tokens, other.title_tokens
+        ending_length = 2 if tokens and has_han(tokens[-1]) else 1
+        return bool(
+            tokens[-ending_length:] == other_tokens[-ending_length:]
+            and {*tokens} - {*other_tokens}
+            and {*other_tokens} - {*tokens}
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class SourcedFigure:
-    """A figure as a text gives it; `order` is its place among others, settled by nothing but itself."""
+    """A figure in a text; `position` orders figures independently of the order of the input."""
 
     origin: FigureOrigin
     text: str
@@ -72,12 +81,12 @@ class SourcedFigure:
 
     @cached_property
     def sort_key(self) -> tuple[float, ...]:
-        """Sorts figures of one thing."""
+        """Key that orders figures of one thing by value, then by date."""
         return self.measure.low, *(part or 0 for part in self.measure.date_parts)
 
     @cached_property
     def context_words(self) -> frozenset[str]:
-        """What stands next to it, and what narrows it."""
+        """The nearest words and the qualifiers of the figure."""
         return frozenset((*self.mention.nearest_words(NEAREST_WORDS), *self.mention.qualifiers))
 
     @cached_property
@@ -85,14 +94,13 @@ class SourcedFigure:
         return fold_text(self.text)
 
     def mentions_place(self, place_names: Sequence[str]) -> bool:
-        """Return whether the sentence, its title or its heading contains one of the names of a
-        place."""
+        """Return whether the sentence, its title or its heading contains one of the names."""
         around = normalise_quote(f"{self.origin.title} {self.origin.heading} {self.mention.sentence.original}")
         return any(name and normalise_quote(name) in around for name in place_names)
 
     @property
     def clause(self) -> str:
-        """A sentence, or as much of a long one as stands around its figure."""
+        """The sentence, cut to `MAX_CLAUSE_CHARS` characters around the figure."""
         shown = self.mention.sentence.original
         start = max(0, self.measure.start - MAX_CLAUSE_CHARS // 2) if len(shown) > MAX_CLAUSE_CHARS else 0
         end = start + MAX_CLAUSE_CHARS
@@ -100,27 +108,27 @@ class SourcedFigure:
         return f"{'…' if start else ''}{text}{'…' if end < len(shown) else ''}"
 
 
-SimilarityFunction = Callable[[SourcedFigure, SourcedFigure], float]  # 0 where two figures are not of one thing
+SimilarityFunction = Callable[[SourcedFigure, SourcedFigure], float]  # 0 if the figures are not of one thing
 
 
 def find_figures(origin: FigureOrigin, text: str, position: tuple[str | int, ...]) -> Iterator[SourcedFigure]:
-    """The figures of a text."""
+    """Yield the figures in the first `MAX_TEXT_CHARS` characters of a text."""
     for n, mention in enumerate(find_mentions(text[:MAX_TEXT_CHARS])):
         yield SourcedFigure(origin, text, mention, (*position, n))
 
 
 def strip_site_name(title: str) -> str:
-    """A title without the name of its site, which mostly follows a dash or a line."""
+    """Remove the name of the site from a title, which usually follows a dash or a bar."""
     return re.split(r"\s[-–—]\s|[|_｜]|——", title)[0]
 
 
 def group_disagreements(
     figures: Iterable[SourcedFigure], similarity: SimilarityFunction
 ) -> Iterator[list[SourcedFigure]]:
-    """Figures of one thing that do not all agree; in an order that is that of nothing but themselves.
+    """Yield groups of figures of one thing that do not all agree.
 
-    Rounding and conversion are agreement. A source that gives several figures of one thing counts with
-    none of them.
+    Rounding and unit conversion count as agreement. If a source gives several figures of one thing,
+    none of them is used. The order depends only on the figures themselves.
     """
     kinds: dict[tuple[str, str], list[SourcedFigure]] = defaultdict(list)
     for one in figures:
@@ -128,75 +136,83 @@ def group_disagreements(
     for same in kinds.values():
         same.sort(key=lambda one: one.position)
         for group in _connected_groups(same, similarity):
-            kept = _one_per_source(group)
-            if any(not is_consistent(a.measure, b.measure) for a, b in combinations(kept, 2)):
-                yield kept
+            candidates = _one_per_source(group)
+            if any(not is_consistent(a.measure, b.measure) for a, b in combinations(candidates, 2)):
+                yield candidates
 
 
 def _connected_groups(figures: Sequence[SourcedFigure], similarity: SimilarityFunction) -> list[list[SourcedFigure]]:
-    """The figures of one kind that differ from another of the same thing, and those that agree with them:
-    connected components. Of several figures of a source only the one that is most alike is of one thing with
-    another's."""
-    home = list(range(len(figures)))
+    """Return the connected components of figures of one kind that contain a disagreement.
+
+    A figure is linked to at most the most similar figure of another source.
+    """
+    parents = list(range(len(figures)))
 
     def root(at: int) -> int:
-        while home[at] != at:
-            home[at] = at = home[home[at]]
+        while parents[at] != at:
+            parents[at] = at = parents[parents[at]]
         return at
 
     scores = {pair: score for pair in _candidate_pairs(figures) if (score := similarity(*(figures[at] for at in pair)))}
     best: dict[tuple[int, str], float] = defaultdict(float)
-    sources = [one.origin.source_id for one in figures]
+    sources = [figure.origin.source_id for figure in figures]
     for (a, b), score in scores.items():
         for key in ((a, sources[b]), (b, sources[a])):
             best[key] = max(best[key], score)
     pairs = [(a, b) for (a, b), score in scores.items() if best[a, sources[b]] == score == best[b, sources[a]]]
-    torn = {at for a, b in pairs if not is_consistent(figures[a].measure, figures[b].measure) for at in (a, b)}
+    conflicting = {at for a, b in pairs if not is_consistent(figures[a].measure, figures[b].measure) for at in (a, b)}
     for a, b in pairs:
-        if a in torn or b in torn:
-            home[root(a)] = root(b)
+        if a in conflicting or b in conflicting:
+            parents[root(a)] = root(b)
     groups: dict[int, list[SourcedFigure]] = defaultdict(list)
-    for at, one in enumerate(figures):
-        groups[root(at)].append(one)
+    for at, figure in enumerate(figures):
+        groups[root(at)].append(figure)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _candidate_pairs(figures: Sequence[SourcedFigure]) -> list[tuple[int, int]]:
-    """The places of figures of different sources that have one of their nearest words in common."""
-    with_word: dict[str, list[int]] = defaultdict(list)
-    for at, one in enumerate(figures):
-        for word in one.context_words:
-            if len(with_word[word]) < MAX_FIGURES_PER_WORD:
-                with_word[word].append(at)
+    """Return the index pairs of figures of different sources that share a context word."""
+    indices_by_word: dict[str, list[int]] = defaultdict(list)
+    for at, figure in enumerate(figures):
+        for word in figure.context_words:
+            if len(indices_by_word[word]) < MAX_FIGURES_PER_WORD:
+                indices_by_word[word].append(at)
     return sorted(
         {
             pair
-            for places in with_word.values()
-            for pair in combinations(places, 2)
+            for indices in indices_by_word.values()
+            for pair in combinations(indices, 2)
             if figures[pair[0]].origin.source_id != figures[pair[1]].origin.source_id
         }
     )
 
 
 def _one_per_source(group: Sequence[SourcedFigure]) -> list[SourcedFigure]:
-    """One figure for each source; none of a source that gives several."""
-    mine: dict[str, list[SourcedFigure]] = defaultdict(list)
-    for one in group:
-        mine[one.origin.source_id].append(one)
-    return [own[0] for own in mine.values() if all(is_consistent(own[0].measure, other.measure) for other in own)]
+    """Keep one figure for each source, and none of a source whose figures contradict each other."""
+    by_source: dict[str, list[SourcedFigure]] = defaultdict(list)
+    for figure in group:
+        by_source[figure.origin.source_id].append(figure)
+    return [
+        members[0]
+        for members in by_source.values()
+        if all(is_consistent(members[0].measure, other.measure) for other in members)
+    ]
 
 
 def describe_subject(group: Sequence[SourcedFigure]) -> str:
-    """What the figures are of: the shortest sentence without its figure, or of a long one what stands
-    around it; under its title, if it names nothing."""
+    """Describe what the figures measure: the shortest sentence without its figure.
+
+    A long sentence is cut around the figure; the title is prepended if the sentence contains no
+    name.
+    """
     first = min(group, key=lambda one: (len(one.mention.sentence.original), one.position))
-    shown, m = first.mention.sentence.original, first.measure
-    start = max(0, m.start - MAX_SUBJECT_CHARS // 2) if len(shown) > MAX_SUBJECT_CHARS else 0
-    before = shown[start : m.start]
-    cut = start and shown[start - 1 : start + 1].isalnum() and shown[start].isascii()
-    if cut and " " in before:  # no part of a word
+    sentence, m = first.mention.sentence.original, first.measure
+    start = max(0, m.start - MAX_SUBJECT_CHARS // 2) if len(sentence) > MAX_SUBJECT_CHARS else 0
+    before = sentence[start : m.start]
+    splits_word = start and sentence[start - 1 : start + 1].isalnum() and sentence[start].isascii()
+    if splits_word and " " in before:  # avoid a partial word
         before = before[before.index(" ") :]
-    parts = (" ".join(part.split()).strip(_TRIMMED_CHARS) for part in (before, shown[m.end :]))
-    told = " … ".join(filter(None, parts))
-    head = "" if first.mention.sentence.names else " ".join(strip_site_name(first.origin.title).split())
-    return " · ".join(filter(None, (head, told)))[:MAX_SUBJECT_CHARS].strip() or first.mention.text
+    parts = (" ".join(part.split()).strip(_TRIMMED_CHARS) for part in (before, sentence[m.end :]))
+    context = " … ".join(filter(None, parts))
+    title = "" if first.mention.sentence.names else " ".join(strip_site_name(first.origin.title).split())
+    return " · ".join(filter(None, (title, context)))[:MAX_SUBJECT_CHARS].strip() or first.mention.text

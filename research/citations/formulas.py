@@ -1,9 +1,9 @@
-"""Formulas in TeX within Markdown: $…$, $$…$$, \\(…\\), \\[…\\] and bare environments such as align,
-told from amounts of money.
+r"""TeX formulas in Markdown: $…$, $$…$$, \(…\), \[…\] and bare environments such as align.
 
-A formula is kept as it was written, so that whoever draws it (KaTeX, MathJax, pandoc, GitHub) can.
-What could act in a page beyond drawing one (a link, a tag, a citation, a macro that loads or defines)
-makes it no formula. Knows how formulas are marked; understands none.
+Amounts of money between dollars are not formulas. A formula is kept as it was written, so that
+KaTeX, MathJax, pandoc or GitHub can draw it. Text that could do more than draw (a link, a tag, a
+citation, a macro that loads or defines something) is not accepted as a formula. TeX itself is not
+interpreted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from research.core.text.tokenizer import HAN_RANGES
 
-# A private character stands for each formula of a text; one that is in the text already becomes U+FFFD.
+# A private character replaces each formula; one already in the text becomes U+FFFD.
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xE100, 0xF8FF
 FORMULA_PLACEHOLDER = f"[{chr(_FIRST_PLACEHOLDER)}-{chr(_LAST_PLACEHOLDER)}]"
 _MAX_CHARS = 3_000  # characters
@@ -31,8 +31,8 @@ _CANDIDATE = re.compile(
 _INNER_ENVIRONMENTS = {
     "align": "aligned",
     "gather": "gathered",
-}  # of an environment that stands between dollars
-# What makes a stretch of text TeX beyond doubt: a command, a spacing, an index or a power.
+}  # equivalents inside dollars
+# Syntax that identifies TeX: a command, a spacing, an index or a power.
 _TEX_SYNTAX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
 _COMMAND = re.compile(r"\\(?:text\w*|math\w*|operatorname|[mhf]box|label|tag|begin|end)\*?\s*\{[^{}]*\}|\\[A-Za-z]+")
 _RELATION = re.compile(r"[=<>≤≥≈≡≠→⇒∝∈×÷±]")
@@ -47,7 +47,7 @@ _FUNCTION = re.compile(
     r"(?:a(?:rc)?)?(?:sin|cos|tan)h?|cot|sec|csc|log|l[ng]|exp|max|min|sup|inf|lim|det|dim|ker|deg|gcd|mod|arg"
     r"|Pr|Var|Cov|Re|Im|tr|rank|sgn"
 )
-# What would act, or pass for a citation, where the formula is drawn or where no formulas are known.
+# Content with an effect beyond drawing, or that a renderer without formulas takes for a citation.
 _UNSAFE = re.compile(
     r"[@＠`†【［\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\U000f0000-\U0010ffff]|\]\(|!\[|\[\[|://|www\.|<br|%%"
     r"|(?<![A-Za-z\\])\[\s*\^?\d{1,3}\s*\]|[A-Za-z](?<!\\sqrt)(?<!arrow)\[\s*\d{1,3}\s*\]"
@@ -55,14 +55,15 @@ _UNSAFE = re.compile(
     r"|global|futurelet|input|write|catcode|csname|loop|ce|pu|bbox|toggle|action|enclose|verb)(?![A-Za-z])",
     re.IGNORECASE,
 )
-# One with a citation in it stays, so that what holds it is no formula and the citation is not lost.
+# A comment with a citation is kept: its text is then no formula, and the citation is not lost.
 _COMMENT = re.compile(r"(?<!\\)%[^\n@＠\U000f0000-\U0010ffff]*(?:\n[ \t>]*|$)")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|nbsp);")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 class Formula(NamedTuple):
-    """TeX, and whether it stands in a line of its own; `source` is how it was written."""
+    """TeX, and whether it is displayed on a line of its own; `source_text` is the original
+    Markdown."""
 
     tex: str
     is_display: bool
@@ -70,47 +71,50 @@ class Formula(NamedTuple):
 
     @property
     def to_node(self) -> dict[str, Any]:
-        """As the node of a tree."""
+        """The formula as a node of an answer tree."""
         return {"t": "math", "display": self.is_display, "c": [self.tex]}
 
 
 class FormulaStore:
-    """The formulas of a text, while a private character stands for each."""
+    """Formulas of a text, each replaced by a private character while the text is processed."""
 
     def __init__(self) -> None:
         self._formulas: list[Formula] = []
 
     def hide(self, text: str) -> str:
-        """The text with its formulas out of the way."""
+        """Replace each formula of a text by a placeholder."""
         text = re.sub(FORMULA_PLACEHOLDER, "\ufffd", text)
-        out, at = "", 0
+        result, at = "", 0
         for match in _find_candidates(text):
             formula = _parse_formula(match) if match.start() >= at else None
             if formula and len(self._formulas) <= _LAST_PLACEHOLDER - _FIRST_PLACEHOLDER:
                 self._formulas.append(formula)
-                out += text[at : match.start()] + chr(_FIRST_PLACEHOLDER + len(self._formulas) - 1)
+                result += text[at : match.start()] + chr(_FIRST_PLACEHOLDER + len(self._formulas) - 1)
                 at = match.end()
-        return out + text[at:]
+        return result + text[at:]
 
     def get(self, placeholder: str) -> Formula | None:
-        """Return the formula that a private character stands for; None for any other text."""
+        """Return the formula of a placeholder; None for any other text."""
         if len(placeholder) == 1 and 0 <= ord(placeholder) - _FIRST_PLACEHOLDER < len(self._formulas):
             return self._formulas[ord(placeholder) - _FIRST_PLACEHOLDER]
         return None
 
     def restore(self, text: str) -> str:
-        """The text with its formulas as they were written."""
+        """Put the formulas back into a text as they were written."""
         return "".join(part if isinstance(part, str) else part.source_text for part in self.split(text))
 
     def split(self, text: str) -> Iterator[str | Formula]:
-        """The text in stretches, formulas apart."""
+        """Yield the text and the formulas of a text with placeholders, in order."""
         for part in re.split(f"({FORMULA_PLACEHOLDER})", text):
             if part:
                 yield self.get(part) or part
 
 
 def inline_markdown(tex: str, *, in_table_cell: bool = False) -> str:
-    """A formula in a line of Markdown; in the `cell` of a table without a bar, which would end it."""
+    r"""Render a formula inside a line of Markdown.
+
+    In a table cell, bars are replaced by \vert, because a bar would end the cell.
+    """
     text = " ".join(tex.split())
     if in_table_cell:
         text = text.replace("\\|", "\\Vert ").replace("|", "\\vert ")
@@ -118,7 +122,7 @@ def inline_markdown(tex: str, *, in_table_cell: bool = False) -> str:
 
 
 def display_markdown(tex: str) -> str:
-    """A formula as a block of Markdown."""
+    """Render a formula as a block of Markdown."""
     lines = [line for line in tex.split("\n") if line.strip()]
     if any(_BLOCK_START.match(line) for line in lines):
         lines = [" ".join(lines)]
@@ -126,8 +130,10 @@ def display_markdown(tex: str) -> str:
 
 
 def needs_space(before: str, after: str, *, formula_follows: bool) -> bool:
-    """Whether a formula that begins `after` (or, unless it `opens`, ends `before`) needs a space beside
-    it. Next to a word GitHub takes its dollar for money; letters may follow, as in $n$th.
+    """Return whether a space must separate a formula from the text beside it.
+
+    If `formula_follows`, the formula begins `after`; otherwise it ends `before`. Next to a word,
+    GitHub takes the dollar for money; letters may follow, as in $n$th.
     """
     if not before or not after:
         return False
@@ -141,7 +147,8 @@ _BLOCK_START = re.compile(r"[-+*#>=|~]|\d+[.)]")  # begins a block of another ki
 
 
 def _find_candidates(text: str) -> Iterator[re.Match[str]]:
-    """All that may be a formula; what is none may hide one that begins within."""
+    """Yield possible formulas; matches may overlap, since a false one may hide one that begins
+    in it."""
     at = 0
     while match := _CANDIDATE.search(text, at):
         yield match
@@ -149,7 +156,7 @@ def _find_candidates(text: str) -> Iterator[re.Match[str]]:
 
 
 def _parse_formula(match: re.Match[str]) -> Formula | None:
-    """What was found, if it is a formula."""
+    """Return the formula of a match; None if it is not one."""
     kind = str(match.lastgroup)
     before = match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
     indent = r"[ \t>]*" if before.lstrip().startswith(">") else r"[ \t]*"
@@ -165,8 +172,11 @@ def _parse_formula(match: re.Match[str]) -> Formula | None:
 
 
 def _is_formula(text: str, *, is_unambiguous: bool, has_dollars: bool) -> bool:
-    """Whether what stands between marks is TeX. `firm` marks are seldom there for another reason,
-    unless they are no `dollars` but escaped brackets."""
+    """Return whether the text between delimiters is TeX.
+
+    `is_unambiguous` delimiters are rarely used for anything else. Without dollars (`has_dollars`),
+    they may be escaped brackets.
+    """
     if not text or _UNSAFE.search(text) or (len(text) - len(text.rstrip("\\"))) % 2:
         return False
     if not (_FIRST_CHAR.match(text) and (_LAST_CHAR.fullmatch(text[-1]) or _LAST_CHAR.fullmatch(text[-2:]))):

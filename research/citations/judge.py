@@ -1,7 +1,8 @@
-"""The ruling on a claim: no model, the same every time.
+"""Judgement of a claim by rules and a logistic regression; no model is called, so it is repeatable.
 
-Word for word is supported, another figure in its place differs, and the rest is a probability by a
-logistic regression whose weights, with what they were fitted on, stand in `data/judge.json`.
+A verbatim claim is supported, and one with another figure in its place differs. For the rest, the
+probability of support comes from a logistic regression. Its weights, and the data that they were
+fitted on, are in `data/judge.json`.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from research.core.records import Record, SupportAssessment, SupportGap
 from research.core.text import segment
 from research.core.text.tokenizer import STOP_WORDS
 
-MAX_MISSING_WORDS = 12  # that a ruling names as missing
-SMALL_MARGIN = 0.15  # above the threshold, within which support is less often right than it is on the whole
-FULL_OVERLAP = 0.9  # of a claim's words in one stretch: what else stands there may take it back
+MAX_MISSING_WORDS = 12  # missing words that a ruling lists
+SMALL_MARGIN = 0.15  # above the threshold; within it, "supported" is right less often than overall
+FULL_OVERLAP = 0.9  # share of a claim's words in one window, from which other words there may retract it
 
 
 class JudgeAccuracy(Record):
-    """How often the judge is right on sets that were left out of the fit; shares from 0 to 1.
+    """Accuracy of the judge on sets that were left out of the fit; shares from 0 to 1.
 
-    `balanced` is its balanced accuracy, `overlap` that of plain word overlap with a threshold learnt on
-    the other sets. "Supported" is found for `recall` of the supported claims and is right in `half` or
-    `most` of its uses, where half or four fifths of the claims are supported. "Unsupported" is found for
-    `doubted` of the unsupported claims; of its uses it is right in `doubted_half` and `doubted_most`.
+    `balanced` is the balanced accuracy, and `overlap` that of plain word overlap with a threshold
+    learnt on the other sets. `recall` is the share of supported claims that are judged supported;
+    `half` and `most` are the precision of that judgement where half, or four fifths, of the claims
+    are supported. `doubted`, `doubted_half` and `doubted_most` are the same for unsupported claims.
     """
 
     balanced: float
@@ -47,8 +48,11 @@ class JudgeAccuracy(Record):
 
 
 class JudgeModel(Record):
-    """A fitted model: what a feature adds to the log odds of support, the probability from which a claim
-    is called supported, and that below which it is called unsupported (0: it never is)."""
+    """A fitted logistic regression.
+
+    `weights` are added to the log odds of support. A claim is supported from the probability
+    `supported` on, and unsupported below `unsupported` (0: never).
+    """
 
     weights: Mapping[str, float]
     bias: float
@@ -59,68 +63,69 @@ class JudgeModel(Record):
 
 @cache
 def load_model(language: str) -> JudgeModel:
-    """The model for claims in Chinese ("zh") or any other language ("en")."""
+    """Load the model for claims in Chinese ("zh") or in any other language ("en")."""
     return JudgeModel.model_validate(json.loads(data.text("judge.json"))["models"][language])
 
 
 def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
-    """The ruling on a claim: supported, unclear, unsupported or differs.
+    """Judge a claim against passages: supported, unclear, unsupported or differs.
 
-    Its score is the probability that the passages support it. Between languages words cannot be held
-    against each other: such a claim is unclear, with its figures compared.
+    The score is the probability that the passages support the claim. If claim and passages are in
+    different languages, words cannot be compared: the claim is unclear, and only figures are
+    compared.
     """
-    mine = tokenize_text(claim, True)
-    for place, passage in enumerate(passages):
+    tokenized = tokenize_text(claim, True)
+    for index, passage in enumerate(passages):
         if span := find_verbatim_sentence(claim, passage):
-            return SupportAssessment(status="supported", passage=place, start=span[0], end=span[1], score=1.0)
+            return SupportAssessment(status="supported", passage=index, start=span[0], end=span[1], score=1.0)
     texts = [tokenize_text(passage) for passage in passages]
-    if not mine.tokens or not any(text.tokens for text in texts):
+    if not tokenized.tokens or not any(text.tokens for text in texts):
         return SupportAssessment(status="unclear", lacks=(SupportGap(kind="words", text=claim.strip()),))
-    found = measure_features(mine, texts)
-    language = "zh" if mine.is_chinese else "en"
-    fitted = load_model(language)
-    chance = support_probability(found.feature_values, language)
-    crossed = all(text.is_chinese != mine.is_chinese for text in texts if text.tokens)
-    lacks = [_figure_gap(figure) for figure in found.missing_figures]
-    if any(figure.replacement for figure in found.missing_figures):
+    features = measure_features(tokenized, texts)
+    language = "zh" if tokenized.is_chinese else "en"
+    model = load_model(language)
+    probability = support_probability(features.feature_values, language)
+    is_cross_language = all(text.is_chinese != tokenized.is_chinese for text in texts if text.tokens)
+    gaps = [_figure_gap(figure) for figure in features.missing_figures]
+    if any(figure.replacement for figure in features.missing_figures):
         status = "differs"
-    elif crossed:
-        status, chance = "unclear", 0.0
-        lacks.append(SupportGap(kind="language", text=""))
-    elif taken := find_retraction(mine, texts, found):
-        status, chance = "unclear", min(chance, fitted.supported - 0.001)
-        lacks.append(SupportGap(kind="words", text=claim.strip(), found=taken))
-    elif chance >= fitted.supported and not lacks:
+    elif is_cross_language:
+        status, probability = "unclear", 0.0
+        gaps.append(SupportGap(kind="language", text=""))
+    elif retraction := find_retraction(tokenized, texts, features):
+        status, probability = "unclear", min(probability, model.supported - 0.001)
+        gaps.append(SupportGap(kind="words", text=claim.strip(), found=retraction))
+    elif probability >= model.supported and not gaps:
         status = "supported"
     else:
-        status = "unsupported" if chance < fitted.unsupported else "unclear"
-        lacks += _missing_words(mine, found)
-    spot = _nearest_sentence(mine, found)
+        status = "unsupported" if probability < model.unsupported else "unclear"
+        gaps += _missing_words(tokenized, features)
+    nearest = _nearest_sentence(tokenized, features)
     return SupportAssessment(
         status=status,
-        lacks=tuple(lacks),
-        passage=found.window.passage_index,
-        start=spot.start if spot else 0,
-        end=spot.end if spot else 0,
-        score=round(chance, 3),
+        lacks=tuple(gaps),
+        passage=features.window.passage_index,
+        start=nearest.start if nearest else 0,
+        end=nearest.end if nearest else 0,
+        score=round(probability, 3),
     )
 
 
 def support_margin(claim: str, ruling: SupportAssessment) -> float:
-    """How far the probability of a ruling lies above the one from which a claim is called supported."""
+    """Return how far the probability of a ruling exceeds the threshold for "supported"."""
     return ruling.score - load_model("zh" if tokenize_text(claim, True).is_chinese else "en").supported
 
 
 def _nearest_sentence(claim: TokenizedText, features: ClaimFeatures) -> TokenizedSentence | None:
-    """Of the sentences that the nearest stretch touches the one that has most of the claim's words."""
+    """Return the sentence in the nearest window that has most words of the claim."""
     words = frozenset(claim.content_tokens)
     return max(features.sentences, key=lambda one: len(words & one.tokens), default=None)
 
 
 def support_probability(values: Mapping[str, float], language: str) -> float:
-    """The probability of support (0 to 1) for measured features."""
-    fitted = load_model(language)
-    odds = fitted.bias + sum(weight * values[name] for name, weight in fitted.weights.items())
+    """Return the probability of support (0 to 1) for measured features."""
+    model = load_model(language)
+    odds = model.bias + sum(weight * values[name] for name, weight in model.weights.items())
     return 1 / (1 + math.exp(-odds))
 
 
@@ -130,32 +135,33 @@ def _figure_gap(figure: MissingFigure) -> SupportGap:
 
 
 def find_retraction(claim: TokenizedText, texts: Sequence[TokenizedText], features: ClaimFeatures) -> str:
-    """A sentence that has nearly all words of a claim and one that takes it back; "" if none does."""
+    """Return a sentence with nearly all words of a claim that also retracts it; "" if there is
+    none."""
     if features.feature_values["dense"] < FULL_OVERLAP:
         return ""
-    own, words = find_cues(claim.folded), frozenset(claim.content_tokens)
+    claim_cues, words = find_cues(claim.folded), frozenset(claim.content_tokens)
     for text in texts:
-        for one in text.sentences:
-            nearly = len(words & one.tokens) >= FULL_OVERLAP * len(words)
-            if nearly and (find_cues(one.folded) - own or cuts_word(claim.text, one.folded)):
-                return text.text[one.start : one.end]
+        for sentence in text.sentences:
+            is_near = len(words & sentence.tokens) >= FULL_OVERLAP * len(words)
+            if is_near and (find_cues(sentence.folded) - claim_cues or cuts_word(claim.text, sentence.folded)):
+                return text.text[sentence.start : sentence.end]
     return ""
 
 
 def _missing_words(claim: TokenizedText, features: ClaimFeatures) -> list[SupportGap]:
-    """The words of a claim that the nearest sentences lack, as stretches of its text."""
-    there = frozenset(token for sentence in features.sentences for token in sentence.tokens)
-    said: list[str] = []
+    """Return the words of a claim that the nearest sentences lack, as excerpts of the claim."""
+    present = frozenset(token for sentence in features.sentences for token in sentence.tokens)
+    excerpts: list[str] = []
     last = at = 0
     for word in segment.cut(claim.folded):
         start, at = at, at + len(word)
         tokens = claim.tokens[bisect_left(claim.token_starts, start) : bisect_left(claim.token_starts, at)]
-        if word in STOP_WORDS or all(t in there or t in STOP_WORDS or t[0].isdigit() for t in tokens):
+        if word in STOP_WORDS or all(t in present or t in STOP_WORDS or t[0].isdigit() for t in tokens):
             continue
-        beside = said and not claim.folded[last:start].strip()
-        if beside:
-            said[-1] += claim.text[last:at]
+        is_adjacent = excerpts and not claim.folded[last:start].strip()
+        if is_adjacent:
+            excerpts[-1] += claim.text[last:at]
         else:
-            said.append(claim.text[start:at])
+            excerpts.append(claim.text[start:at])
         last = at
-    return [SupportGap(kind="words", text=" … ".join(said[:MAX_MISSING_WORDS]))] if said else []
+    return [SupportGap(kind="words", text=" … ".join(excerpts[:MAX_MISSING_WORDS]))] if excerpts else []

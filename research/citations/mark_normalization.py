@@ -1,7 +1,7 @@
 """Conversion of citation marks that only some families of models write into the usual ones.
 
 [cite: 1] and $^{[1]}$ become [1], and a line that names the source of the text above it becomes a
-mark at the end of that text. This module knows no sources.
+mark at the end of that text. Sources are not looked up here.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def _strip_words(match: re.Match[str]) -> str:
         return "[" + ", ".join("@" + key.strip(" @＠") for key in tex.split(",")) + "]"
     inner = match["inner"] or ""
     handles = re.findall(_HANDLE, inner, re.IGNORECASE)
-    behind = re.split(_HANDLE, inner, flags=re.IGNORECASE)[1:]
-    between = all(_IGNORABLE_WORDS.fullmatch(words) for words in behind)
-    return f"[{', '.join(handles)}]" if handles and between else match[0]
+    other_words = re.split(_HANDLE, inner, flags=re.IGNORECASE)[1:]
+    is_ignorable = all(_IGNORABLE_WORDS.fullmatch(words) for words in other_words)
+    return f"[{', '.join(handles)}]" if handles and is_ignorable else match[0]
 
 
 def _bracket_addresses(links: str) -> str:
@@ -89,8 +89,8 @@ def _bracket_addresses(links: str) -> str:
 def _join_credit_lines(lines: list[str], *, has_source_list: bool) -> Iterator[str]:
     """Yield the lines, with each line that only names a source appended to the line above it.
 
-    If `listed`, the marks of the text may point to a list of sources. Then the last line, and a
-    line below a mark, are left alone, because they may belong to that list.
+    If `has_source_list`, the marks of the text may point to a list of sources. Then the last line,
+    and a line below a mark, stay unchanged, because they may belong to that list.
     """
     end = max((at for at, line in enumerate(lines) if line.strip()), default=0) if has_source_list else -1
     last: str | None = None

@@ -1,10 +1,11 @@
-"""A figure or date as a sentence gives it, and whether two of them are of one thing.
+"""Figures and dates in sentences, and the test whether two of them are of one thing.
 
-They are if they are of one kind, their sentences have enough words in common, and nothing sets them apart: another time, another name, a word of
-`data/qualifiers.tsv` on one side alone, other words beside the figure (restored in 1999, opened in 1931) unless `data/columns.tsv` knows that
-they name one attribute. It knows no meaning: what is told in other words is another thing.
-Of pieces of news that are known to tell of one event a word near both figures is enough. What each part is worth was measured
-and stands in `tests/yardsticks/README.md`.
+Two figures are of one thing if they are of one kind, their sentences share enough words, and
+nothing separates them: another time, another name, a qualifier from `data/qualifiers.tsv` on one
+side only, or different words beside the figures (restored in 1999, opened in 1931), unless
+`data/columns.tsv` lists those words as one attribute. Meaning is not understood: a paraphrase
+counts as another thing. For news items about one known event, a shared word near both figures is
+enough. The measured worth of each rule is in `tests/yardsticks/README.md`.
 """
 
 from __future__ import annotations
@@ -28,21 +29,19 @@ from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 MIN_WORD_OVERLAP, MIN_WORD_OVERLAP_FOR_YEARS = (
     0.45,
     0.8,
-)  # of the words of two sentences, common ones; more for two bare years
-MIN_SHARED_WEIGHT = 8  # what both have in common: a Han character is 2, another word 3, a figure 4, a name 2 more
-MIN_SHARED_NAMES = 0.7  # more of the names of one sentence than this share stand in the other
-MIN_TITLE_OVERLAP = 0.6  # of the words of one title that stand in the other, where no name is in common
-MIN_PREDICATE_OVERLAP = (
-    0.6  # of the words behind two subjects in Chinese that are the same, from which the subjects are two things
-)
-PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # qualifiers of what is another figure each year
-MAX_SENTENCE_CHARS = 1_000  # characters of a sentence that is read
-MAX_ADJACENT_WEIGHT = 4  # Han characters next to a figure that tell what it is of, or half as many other words
-FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that tell which of several things is meant
+)  # share of common words in two sentences; higher for bare years
+MIN_SHARED_WEIGHT = 8  # of shared items: Han character 2, other word 3, figure 4, name 2 more
+MIN_SHARED_NAMES = 0.7  # the share of names found in the other sentence must exceed this
+MIN_TITLE_OVERLAP = 0.6  # share of common title words, if no name is shared
+MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects, from which the subjects differ
+PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # their figures differ from year to year
+MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
+MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
+FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
 _FRAME_OR_TIME_KINDS = FRAME_KINDS | TIME_KINDS
 RETRACTING_CUES = frozenset({"denial", "rumour", "condition", "question"})
 
-# Where a stretch of text ends although no sentence does: the joints of search results and of tables.
+# Breaks within a sentence: the joints of search results and of tables.
 _TEXT_BREAK = re.compile(r"\.\.\.+|…+|\s[·•|;]\s|[|\n\r]")
 _OPEN_PARENTHESIS = re.compile(r"[(（\[【][^()（）\[\]【】]*$")
 _WORD_BEFORE = re.compile(rf"([{HAN_RANGES}]|[^\W\d_{HAN_RANGES}]+)[ -]?$")
@@ -55,8 +54,10 @@ _NEXT_WORD = re.compile(r"[ -]?([^\W\d_]+)")
 
 @dataclass(frozen=True, eq=False)
 class FigureSentence:
-    """A sentence that has figures, as it is written and folded, with its content tokens and their places;
-    `counted` are the words within its figures: the visitors of 41,200 visitors."""
+    """A sentence with figures: original and folded text, content tokens with offsets, and measures.
+
+    `counted_words` are the words inside its figures: "visitors" in "41,200 visitors".
+    """
 
     original: str
     folded: str
@@ -70,18 +71,19 @@ class FigureSentence:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its tokens and the words within its figures."""
+        """Tokens of the sentence and the words inside its figures."""
         return self.tokens | {token for token, _ in self.counted_words}
 
     @cached_property
     def linking_words(self) -> tuple[tuple[int, int], ...]:
-        """The places of words that only join a figure to what it is of, or are compared by themselves."""
-        known = ((a, b) for name, a, b in _find_qualifiers(self.folded) if qualifier_group(name) == "real")
-        return (*(match.span() for match in _linking_pattern().finditer(self.folded)), *known)
+        """Ranges of words that only link a figure to its subject, or that are compared
+        separately."""
+        qualifiers = ((a, b) for name, a, b in _find_qualifiers(self.folded) if qualifier_group(name) == "real")
+        return (*(match.span() for match in _linking_pattern().finditer(self.folded)), *qualifiers)
 
     @cached_property
     def informative_words(self) -> tuple[tuple[str, int], ...]:
-        """The words that may tell what its figures are of: neither names nor words that only join the two."""
+        """Words that may describe the figures: neither names nor linking words."""
         names = frozenset[str]().union(*self.latin_name_words)
         return tuple(
             (token, at)
@@ -91,49 +93,49 @@ class FigureSentence:
 
     @cached_property
     def latin_name_words(self) -> tuple[frozenset[str], ...]:
-        """The words of each name in Latin letters. The labels of a record are none."""
+        """Words of each name in Latin letters; the labels of a record are no names."""
         labels = [match.span() for match in _LABEL.finditer(self.original)]
         labels = labels if len(labels) > 1 else []
-        found = (
+        names = (
             frozenset(
                 token for token, at in self.content if start <= at < end and not any(a <= at < b for a, b in labels)
             )
             for start, end in find_latin_names(self.original)
         )
-        return tuple(filter(None, found))
+        return tuple(filter(None, names))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The words of names in Latin letters, and names that the Chinese dictionary knows."""
-        known = (self.folded[start:end] for start, end in find_han_names(self.folded))
-        return frozenset[str]().union(*self.latin_name_words, known)
+        """Words of names in Latin letters, and names in the Chinese dictionary."""
+        han_names = (self.folded[start:end] for start, end in find_han_names(self.folded))
+        return frozenset[str]().union(*self.latin_name_words, han_names)
 
     @cached_property
     def years(self) -> dict[int, str]:
-        """The years that say which of several things is meant, as "the 2021 census" does, by their places."""
+        """Years that identify one of several things, as in "the 2021 census", by offset."""
         return {match.start(1): match[1] for match in _IDENTIFYING_YEAR.finditer(self.folded)}
 
     @cached_property
     def phases(self) -> frozenset[str]:
         """Names of successive phases of a project in a Chinese sentence, such as 二期."""
-        named = (self.folded[a:b] for name, a, b in _find_qualifiers(self.folded) if name == "phase")
-        return frozenset(filter(has_han, named))
+        phases = (self.folded[a:b] for name, a, b in _find_qualifiers(self.folded) if name == "phase")
+        return frozenset(filter(has_han, phases))
 
     @cached_property
     def opening_words(self) -> frozenset[str]:
-        """The words of the phrase, without a figure, with which it opens: In the pilot phase, 200 homes."""
+        """Words of an opening phrase without a figure: "In the pilot phase, 200 homes"."""
         match = _OPENING_PHRASE.match(self.folded)
         end = match.end() if match else 0
-        bare = not any(m.start < end for m in self.measures)
-        return frozenset(token for token, at in self.content if bare and at < end)
+        has_no_figure = not any(m.start < end for m in self.measures)
+        return frozenset(token for token, at in self.content if has_no_figure and at < end)
 
     @cached_property
     def has_chinese(self) -> bool:
-        """Whether it has a Han character."""
+        """True if the sentence contains a Han character."""
         return has_han(self.folded)
 
     def contains_name(self, name: str) -> bool:
-        """Whether a name, or a longer or shorter form of it, stands in the sentence."""
+        """Return whether the sentence contains a name, or a longer or shorter form of it."""
         if not has_han(name):
             return name in self.tokens
         return name in self.folded or any(own in name for own in self.names if has_han(own))
@@ -141,7 +143,7 @@ class FigureSentence:
 
 @dataclass(frozen=True, eq=False)
 class Mention:
-    """A figure in its sentence. `counted` is what it is a number of, where its kind does not say so."""
+    """A figure in its sentence; `counted_noun` names what it counts if its kind does not."""
 
     sentence: FigureSentence
     measure: Measure
@@ -154,7 +156,7 @@ class Mention:
 
     @property
     def comparison_key(self) -> tuple[str, str]:
-        """What only figures that may be of one thing have in common."""
+        """Key that figures must share to be of one thing."""
         return self.measure.kind, self.counted_noun
 
     @cached_property
@@ -164,84 +166,89 @@ class Mention:
 
     @cached_property
     def other_kinds(self) -> frozenset[str]:
-        """Their kinds."""
+        """Kinds of the other figures of the sentence."""
         return frozenset(other.kind for other in self.others)
 
     @cached_property
     def frame_kinds(self) -> frozenset[str]:
-        """Those of them that tell when, or which of several things is meant."""
+        """Kinds of the other figures that give a time or identify one of several things."""
         return self.other_kinds & _FRAME_OR_TIME_KINDS
 
     @cached_property
     def has_date_in_clause(self) -> bool:
-        """Whether a date stands in its clause."""
+        """True if the clause of the figure contains a date."""
         start, end = self.clause
         return any(m.is_date and start <= m.start < end for m in self.others)
 
     @cached_property
     def clause_start_text(self) -> str:
-        """What stands before it in its clause."""
+        """Text of the clause before the figure."""
         return self.sentence.folded[self.clause[0] : self.measure.start]
 
     @cached_property
     def numbered_words(self) -> dict[str, set[float]]:
-        """The words, or Han characters, of the sentence with the bare numbers that stand right behind."""
-        found: dict[str, set[float]] = {}
+        """Words, or Han characters, directly before other bare numbers, with those numbers."""
+        numbers_by_word: dict[str, set[float]] = {}
         for m in self.others:
             match = _WORD_BEFORE.search(self.sentence.folded, 0, m.start) if not m.kind else None
             if match and match[1] not in STOP_WORDS:
-                found.setdefault(match[1], set()).add(m.low)
-        return found
+                numbers_by_word.setdefault(match[1], set()).add(m.low)
+        return numbers_by_word
 
     def sentence_begins_with(self, name: str) -> bool:
         """Return whether the sentence begins with a name, before any figure other than a date."""
-        line = self.sentence
-        first = min((at for _, at in line.content), default=len(line.folded))
-        ahead = any(m.start < first for m in line.measures if not m.is_date)
-        return not ahead and line.folded.startswith(name, first)
+        sentence = self.sentence
+        first = min((at for _, at in sentence.content), default=len(sentence.folded))
+        has_figure_before = any(m.start < first for m in sentence.measures if not m.is_date)
+        return not has_figure_before and sentence.folded.startswith(name, first)
 
     def nearest_words(self, limit: int) -> list[str]:
-        """The content tokens next to the figure, no more than `most`."""
+        """Return at most `limit` content tokens, nearest to the figure first."""
         content = sorted(self.sentence.content, key=lambda one: abs(one[1] - self.measure.start))
         return [token for token, _ in content[:limit]]
 
     @cached_property
     def adjacent_words(self) -> tuple[str, ...]:
-        """The words next to the figure that may tell what it is of, the nearest first."""
-        kept, mass = [], 0
+        """Words next to the figure that may describe it, nearest first."""
+        words, weight = [], 0
         for token in self.clause_words:
-            mass += _token_weight(token)
-            if mass > MAX_ADJACENT_WEIGHT:
+            weight += _token_weight(token)
+            if weight > MAX_ADJACENT_WEIGHT:
                 break
-            kept.append(token)
-        return tuple(kept)
+            words.append(token)
+        return tuple(words)
 
     @cached_property
     def clause_words(self) -> tuple[str, ...]:
-        """All words that may tell what it is of, the nearest first; of its clause if that has any, without what
-        "and" adds."""
+        """All words that may describe the figure, nearest first.
+
+        They are taken from its clause, without a part joined by "and"; if there are none, from the
+        sentence.
+        """
         m = self.measure
-        telling = [
+        candidates = [
             (m.start - at if at < m.start else at - m.end, token, at)
             for token, at in self.sentence.informative_words
             if not m.start <= at < m.end
         ]
         start, end = self.clause
-        past = max((o.end for o in self.others if o.end <= m.start), default=m.start)
-        start = max((link.end() for link in _CONJUNCTION.finditer(self.sentence.folded, past, m.start)), default=start)
+        search_start = max((o.end for o in self.others if o.end <= m.start), default=m.start)
+        start = max(
+            (link.end() for link in _CONJUNCTION.finditer(self.sentence.folded, search_start, m.start)), default=start
+        )
         link = _CONJUNCTION.search(self.sentence.folded, m.end, end)
         end = link.start() if link else end
-        own = [word for word in telling if start <= word[2] < end] or telling
-        return tuple(token for _, token, _ in sorted(own))
+        in_clause = [word for word in candidates if start <= word[2] < end] or candidates
+        return tuple(token for _, token, _ in sorted(in_clause))
 
     def named_attributes(self, words: Sequence[str]) -> frozenset[str]:
-        """Return what the given words of the sentence say about the figure: attributes of its kind,
-        and qualifiers."""
-        places = [at for token, at in (*self.sentence.content, *self.sentence.counted_words) if token in words]
+        """Return the attributes of the figure's kind, and the qualifiers, that the given words
+        name."""
+        offsets = [at for token, at in (*self.sentence.content, *self.sentence.counted_words) if token in words]
         return frozenset(
             name
             for name, start, end in _find_attributes(self.sentence.folded, self.measure.family)
-            if any(start <= at < end for at in places)
+            if any(start <= at < end for at in offsets)
         )
 
     @cached_property
@@ -263,8 +270,9 @@ class Mention:
 
     @cached_property
     def earlier_qualifiers(self) -> frozenset[str]:
-        """The qualifiers of the clauses before its own, up to one that has a figure with a unit."""
-        told = max(
+        """Qualifiers of earlier clauses, back to the nearest clause that has a figure with a
+        unit."""
+        start = max(
             (
                 o.end
                 for o in self.others
@@ -272,11 +280,11 @@ class Mention:
             ),
             default=0,
         )
-        return qualifiers_in(self.sentence.folded[told : self.clause[0]])
+        return qualifiers_in(self.sentence.folded[start : self.clause[0]])
 
     @cached_property
     def clause(self) -> tuple[int, int]:
-        """The places between which no comma stands and the figure does."""
+        """Range of the clause of the figure, between commas."""
         text, m = self.sentence.folded, self.measure
         start = max((comma.end() for comma in CLAUSE_END_PATTERN.finditer(text, 0, m.start)), default=0)
         comma = CLAUSE_END_PATTERN.search(text, m.end)
@@ -285,7 +293,7 @@ class Mention:
 
 @cache
 def _load_qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]]:
-    """Qualifiers with their groups, in Chinese and in English."""
+    """Load the qualifiers with their group, Chinese pattern and English pattern."""
     return {
         name: (group, re.compile(chinese), re.compile(rf"\b(?:{english})\b"))
         for name, group, chinese, english in data.rows("qualifiers.tsv")
@@ -293,7 +301,7 @@ def _load_qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]
 
 
 def qualifier_group(qualifier: str) -> str:
-    """The group of a qualifier."""
+    """Return the group of a qualifier."""
     return _load_qualifiers()[qualifier][0].rstrip("!")
 
 
@@ -305,9 +313,10 @@ def _linking_pattern() -> re.Pattern[str]:
 
 @lru_cache(4_000)
 def _find_attributes(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
-    """The attributes of a family of figures, and the qualifiers, that a folded text names, and where."""
-    named = ((a.name, *place) for a in load_attributes() if a.kind == family for place in a.find_spans(text))
-    return (*named, *_find_qualifiers(text))
+    """Find the attributes of a family of figures, and qualifiers, in a folded text, with their
+    ranges."""
+    attributes = ((a.name, *place) for a in load_attributes() if a.kind == family for place in a.find_spans(text))
+    return (*attributes, *_find_qualifiers(text))
 
 
 @lru_cache(4_000)
@@ -322,14 +331,17 @@ def _find_qualifiers(text: str) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(20_000)
 def qualifiers_in(text: str) -> frozenset[str]:
-    """The qualifiers of a folded text."""
+    """Return the qualifiers of a folded text."""
     return frozenset(name for name, (_, zh, en) in _load_qualifiers().items() if zh.search(text) or en.search(text))
 
 
 @lru_cache(4_000)
 def find_mentions(text: str) -> tuple[Mention, ...]:
-    """The figures and dates of a passage that can be held against others: exact ones that say what they
-    count, not by the way, in sentences that are not taken back."""
+    """Find the figures and dates of a passage that can be compared with others.
+
+    These are exact, have a kind or a counted noun, and stand neither in an open parenthesis nor in
+    a sentence with a retracting cue.
+    """
     return tuple(
         Mention(line, measure, counted)
         for line in _figure_sentences(text)
@@ -350,25 +362,30 @@ def _figure_sentences(text: str) -> Iterator[FigureSentence]:
 
 
 def _figure_sentence(text: TokenizedText, sentence: TokenizedSentence) -> FigureSentence:
-    telling = [
+    content_tokens = [
         (token, at - sentence.start)
         for token, at in zip(text.tokens, text.token_starts, strict=True)
         if sentence.start <= at < sentence.end and token not in STOP_WORDS
     ]
     measures = sentence.measures
-    content = tuple(w for w in telling if not any(m.start <= w[1] < m.end for m in measures))
+    content = tuple(w for w in content_tokens if not any(m.start <= w[1] < m.end for m in measures))
     counted = tuple(
         (token, at)
-        for token, at in telling
+        for token, at in content_tokens
         if not token[0].isdigit() and any(not m.is_date and m.start <= at < m.end for m in measures)
     )
-    shown = text.text[sentence.start : sentence.end]
-    return FigureSentence(shown, sentence.folded, content, counted, sentence.measures)
+    original = text.text[sentence.start : sentence.end]
+    return FigureSentence(original, sentence.folded, content, counted, sentence.measures)
 
 
 def _is_exact(measure: Measure) -> bool:
-    timed = not measure.is_date and measure.kind in TIME_KINDS | FRAME_KINDS
-    return measure.low == measure.high and measure.bound in ("", "about") and not measure.is_small_word and not timed
+    is_time_or_frame = not measure.is_date and measure.kind in TIME_KINDS | FRAME_KINDS
+    return (
+        measure.low == measure.high
+        and measure.bound in ("", "about")
+        and not measure.is_small_word
+        and not is_time_or_frame
+    )
 
 
 def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
@@ -384,22 +401,24 @@ def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
 
 
 def is_consistent(first: Measure, second: Measure) -> bool:
-    """Whether both may be true of one thing."""
+    """Return whether both figures may be true of one thing."""
     if first.is_date and second.is_date:
         return not dates_conflict(first, second)
     return are_compatible(first, second)
 
 
 def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset[str]] = ()) -> bool:
-    """Whether two mentions of one kind are of one thing; `titles` are the words of the titles that
-    they stand under, if both have one."""
-    least = (
+    """Return whether two mentions of one kind are of one thing.
+
+    `titles` are the words of the titles of both texts, if both have a title.
+    """
+    min_overlap = (
         MIN_WORD_OVERLAP_FOR_YEARS
         if _is_bare_year(first.measure) or _is_bare_year(second.measure)
         else MIN_WORD_OVERLAP
     )
     return (
-        _word_overlap(first.sentence, second.sentence) >= least
+        _word_overlap(first.sentence, second.sentence) >= min_overlap
         and len(set(_qualifier_pairs(first, second))) == 1
         and not _has_other_frame(first, second)
         and not _has_other_precision(first, second)
@@ -410,8 +429,10 @@ def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset
 
 
 def is_same_quantity_in_story(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Whether two mentions of one kind are of one thing, where two pieces tell of one event; `texts` are
-    the folded texts of the pieces."""
+    """Return whether two mentions of one kind are of one thing, in two news items about one event.
+
+    `texts` are the folded texts of the items.
+    """
     return (
         not first.measure.is_date
         and not _is_cross_language(first, second)
@@ -423,14 +444,14 @@ def is_same_quantity_in_story(first: Mention, second: Mention, texts: tuple[str,
 
 
 def _is_cross_language(first: Mention, second: Mention) -> bool:
-    """Whether one sentence is in Chinese and one is not, and they do not both tell of the dead or of the hurt."""
+    """Return whether only one sentence is in Chinese, unless both count victims (group "harm")."""
     if first.sentence.has_chinese == second.sentence.has_chinese:
         return False
     return not any(qualifier_group(q) == "harm" for q in first.qualifiers & second.qualifiers)
 
 
 def has_clashing_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two sets of qualifiers have two different ones of a group: adults and children."""
+    """Return whether two sets have different qualifiers of one group: adults and children."""
     groups: dict[str, tuple[set[str], set[str]]] = {}
     for side, names in enumerate((first, second)):
         for name in names:
@@ -439,45 +460,52 @@ def has_clashing_qualifiers(first: frozenset[str], second: frozenset[str]) -> bo
 
 
 def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], frozenset[str]]:
-    """The qualifiers of two figures: what lies in the future counts as a plan beside a plan, and as nothing else; what
-    narrows one narrows the other as well that has it in the clause before."""
+    """Return the comparable qualifiers of two figures.
+
+    "Future" counts as a plan beside a plan, and is dropped otherwise. A qualifier of one figure
+    also applies to the other if it stands in an earlier clause there.
+    """
     return _normalized_qualifiers(first, second), _normalized_qualifiers(second, first)
 
 
 def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
-    planned = "future" in first.qualifiers and "plan" in second.qualifiers
-    own = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
-    return own - {"future", "total"} | frozenset(["plan"] * planned)
+    is_planned = "future" in first.qualifiers and "plan" in second.qualifiers
+    qualifiers = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
+    return qualifiers - {"future", "total"} | frozenset(["plan"] * is_planned)
 
 
 def _has_exclusive_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two sets of qualifiers clash, or have one that sets apart alone."""
-    alone = any(_load_qualifiers()[name][0].endswith("!") for name in first ^ second)
-    return alone or has_clashing_qualifiers(first, second)
+    """Return whether two sets of qualifiers clash, or only one has a qualifier marked exclusive
+    ("!")."""
+    has_exclusive = any(_load_qualifiers()[name][0].endswith("!") for name in first ^ second)
+    return has_exclusive or has_clashing_qualifiers(first, second)
 
 
 def _has_other_time(first: Mention, second: Mention) -> bool:
-    """Whether other days, editions or lines stand with two figures, or a date in the clause of one alone."""
+    """Return whether two figures have different days, editions or lines, or only one has a date."""
     if any(_has_rival_figures(kind, first, second) for kind in first.frame_kinds & second.frame_kinds):
         return True
     return first.has_date_in_clause != second.has_date_in_clause
 
 
 def _has_other_subject(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Whether two clauses in Chinese are the same but for how they begin, and neither beginning has a pair
-    of characters in the other's text: two companies in one form of words."""
+    """Return whether two Chinese clauses differ only in how they begin: two companies in one
+    phrase.
+
+    Neither beginning may share a pair of characters with the other text.
+    """
     if not (first.sentence.has_chinese and second.sentence.has_chinese):
         return False
-    said = first.clause_start_text, second.clause_start_text
-    if not all(map(has_han, said)):
+    beginnings = first.clause_start_text, second.clause_start_text
+    if not all(map(has_han, beginnings)):
         return False
-    blocks = SequenceMatcher(None, said[0], said[1], autojunk=False).get_matching_blocks()
+    blocks = SequenceMatcher(None, beginnings[0], beginnings[1], autojunk=False).get_matching_blocks()
     same = [block for block in blocks if block.size > 1]
     if not same:
         return False
-    heads = said[0][: same[0].a].strip(), said[1][: same[0].b].strip()
-    least = max(len(text) - len(head) for text, head in zip(said, heads, strict=True))
-    if min(map(len, heads)) < 2 or sum(block.size for block in same) < MIN_PREDICATE_OVERLAP * least:
+    heads = beginnings[0][: same[0].a].strip(), beginnings[1][: same[0].b].strip()
+    max_length = max(len(text) - len(head) for text, head in zip(beginnings, heads, strict=True))
+    if min(map(len, heads)) < 2 or sum(block.size for block in same) < MIN_PREDICATE_OVERLAP * max_length:
         return False
     return not any(
         head[i : i + 2] in text for head, text in zip(heads, texts[::-1], strict=True) for i in range(len(head) - 1)
@@ -485,7 +513,7 @@ def _has_other_subject(first: Mention, second: Mention, texts: tuple[str, str]) 
 
 
 def _word_overlap(first: FigureSentence, second: FigureSentence) -> float:
-    """The share of the words of either sentence that the other has: the mean of both."""
+    """Return the mean share of the words of each sentence that the other contains."""
     common = len(first.tokens & second.tokens)
     return (common / len(first.tokens) + common / len(second.tokens)) / 2 if common else 0.0
 
@@ -495,21 +523,25 @@ def _is_bare_year(measure: Measure) -> bool:
 
 
 def _has_other_frame(first: Mention, second: Mention) -> bool:
-    """Whether other figures of the two sentences say that they are of two things: another time or
-    number of an event, another number behind a name, a date or such a number on one side only, and
-    for a date any other figure."""
+    """Return whether other figures of the two sentences show that they are about two things.
+
+    Such figures are a different time or number of an event, a different number behind a name, a
+    date or such a number on one side only, and for a date any other figure.
+    """
     kinds = first.other_kinds if first.measure.is_date else first.frame_kinds
     if any(_has_rival_figures(kind, first, second) for kind in kinds & second.other_kinds):
         return True
     if _lacks_number(first, second) or _lacks_number(second, first) or _has_other_part(first.sentence, second.sentence):
         return True
-    told = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
-    return told[0] != told[1] and not _shares_figure(first, second)
+    frame_kinds = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
+    return frame_kinds[0] != frame_kinds[1] and not _shares_figure(first, second)
 
 
 def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
-    """Return whether two sentences name different years of a thing or different parts of it, or
-    open with phrases that share a word and each have another one."""
+    """Return whether two sentences name different years or different parts of a thing.
+
+    This includes opening phrases that share a word and each have another one.
+    """
     years = {*first.years.values()}, {*second.years.values()}
     if any(a and b and not a & b for a, b in (years, (first.phases, second.phases))):
         return True
@@ -518,7 +550,7 @@ def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
 
 
 def _has_rival_figures(kind: str, first: Mention, second: Mention) -> bool:
-    """Whether both sentences have other figures of a kind, of which none agree."""
+    """Return whether both sentences have other figures of a kind, none of which agree."""
     pairs = [
         (a, b)
         for a in _measures_of_kind(kind, first.others)
@@ -533,8 +565,11 @@ def _shares_date_part(first: Measure, second: Measure) -> bool:
 
 
 def _lacks_number(first: Mention, second: Mention) -> bool:
-    """Whether a word with a number behind it, as a sequel or a model has, stands in the other sentence
-    without that number."""
+    """Return whether a word with a number behind it occurs in the other sentence without that
+    number.
+
+    Such numbers belong to a sequel or a model.
+    """
     text = second.sentence.folded
     return any(
         not numbers & second.numbered_words.get(word, set())
@@ -548,16 +583,16 @@ def _measures_of_kind(kind: str, measures: Iterable[Measure]) -> Iterator[Measur
 
 
 def _shares_figure(first: Mention, second: Mention) -> bool:
-    """Whether the sentences have another figure in common."""
+    """Return whether the sentences share another figure."""
     return any(a.kind and measures_agree(a, b) for a in first.others for b in second.others)
 
 
 def _has_other_precision(first: Mention, second: Mention) -> bool:
-    """Whether one is a day and the other a month or a year, or they differ but either sentence has the
-    other's figure as well."""
+    """Return whether dates differ in precision, or figures differ though a sentence has both of
+    them."""
     a, b = first.measure, second.measure
-    given = [[part is not None for part in m.date_parts] for m in (a, b)]
-    if given[0] != given[1] and not (a.date_parts[2] and b.date_parts[2]):
+    known_parts = [[part is not None for part in m.date_parts] for m in (a, b)]
+    if known_parts[0] != known_parts[1] and not (a.date_parts[2] and b.date_parts[2]):
         return True
     if is_consistent(a, b):
         return False
@@ -585,31 +620,40 @@ def _has_same_attribute(first: Mention, second: Mention) -> bool:
     none if they stand further from it than a word that both share. For dates it is enough that a
     shared word names the event.
     """
-    mine, its = _unshared_words(first.adjacent_words, second), _unshared_words(second.adjacent_words, first)
-    nearest = mine[:1] == first.adjacent_words[:1] and its[:1] == second.adjacent_words[:1]
-    event = first.measure.is_date and first.named_attributes(
+    first_words, second_words = (
+        _unshared_words(first.adjacent_words, second),
+        _unshared_words(second.adjacent_words, first),
+    )
+    are_nearest = first_words[:1] == first.adjacent_words[:1] and second_words[:1] == second.adjacent_words[:1]
+    shares_event = first.measure.is_date and first.named_attributes(
         [word for word in first.adjacent_words if word in second.adjacent_words]
     )
-    open_to_doubt = mine and its and not event
-    if open_to_doubt and not _names_same_attribute(first, second, mine, its, nearest or first.sentence.has_chinese):
+    open_to_doubt = first_words and second_words and not shares_event
+    if open_to_doubt and not _names_same_attribute(
+        first, second, first_words, second_words, are_nearest or first.sentence.has_chinese
+    ):
         return False
-    mine, its = _unshared_words(first.clause_words, second), _unshared_words(second.clause_words, first)
-    single = all(0 < sum(map(_token_weight, words)) <= MAX_ADJACENT_WEIGHT / 2 for words in (mine, its))
-    return not single or _names_same_attribute(first, second, mine, its, True)
+    first_words, second_words = _unshared_words(first.clause_words, second), _unshared_words(second.clause_words, first)
+    are_single_words = all(
+        0 < sum(map(_token_weight, words)) <= MAX_ADJACENT_WEIGHT / 2 for words in (first_words, second_words)
+    )
+    return not are_single_words or _names_same_attribute(first, second, first_words, second_words, True)
 
 
 def _unshared_words(words: Sequence[str], mention: Mention) -> tuple[str, ...]:
-    """The words that the sentence of another figure has not."""
+    """Return the words that are missing in the sentence of another mention."""
     return tuple(word for word in words if word not in mention.sentence.words)
 
 
 def _names_same_attribute(
     first: Mention, second: Mention, words: Sequence[str], other_words: Sequence[str], must_name: bool
 ) -> bool:
-    """Return whether the words of two sentences name the same attribute, or, unless `apart`, both
-    name none."""
-    named = first.named_attributes(words), second.named_attributes(other_words)
-    return bool(named[0] & named[1]) or not (named[0] or named[1] or must_name)
+    """Return whether the words of two sentences name the same attribute.
+
+    Unless `must_name`, it is also enough that neither names one.
+    """
+    attributes = first.named_attributes(words), second.named_attributes(other_words)
+    return bool(attributes[0] & attributes[1]) or not (attributes[0] or attributes[1] or must_name)
 
 
 def _token_weight(token: str) -> int:
@@ -617,18 +661,18 @@ def _token_weight(token: str) -> int:
 
 
 def _shares_enough(first: Mention, second: Mention, titles: Sequence[frozenset[str]]) -> bool:
-    """Whether what two sentences have in common, with their titles, names a thing."""
+    """Return whether the shared words, names, figures and titles suffice to identify one thing."""
     names = sum(map(second.sentence.contains_name, first.sentence.names))
     shared = (
         _total_weight(first.sentence.tokens & second.sentence.tokens) + 2 * names + 4 * _shares_figure(first, second)
     )
     if titles and not names:
         common = titles[0] & titles[1]
-        least = min(map(_total_weight, titles))
-        if _total_weight(common) < MIN_TITLE_OVERLAP * least:
+        min_weight = min(map(_total_weight, titles))
+        if _total_weight(common) < MIN_TITLE_OVERLAP * min_weight:
             return False
-        if _total_weight(common) == least:
-            shared += least
+        if _total_weight(common) == min_weight:
+            shared += min_weight
     return shared >= MIN_SHARED_WEIGHT
 
 

@@ -1,8 +1,8 @@
-"""What a model wrote: its Markdown becomes cited spans, and cited spans become a tree.
+"""Conversion of a model's Markdown to cited spans, and of cited spans to a tree.
 
-Everything a model writes is hostile. A citation counts only if its handle or its address is one that
-was gathered; whatever else looks like a citation or a link goes, and leaves a mark. Knows Markdown,
-spans and numbers; draws nothing, and judges no claim.
+Model output is untrusted. A citation counts only if its handle or address belongs to a gathered
+source. Anything else that looks like a citation or a link is removed, and its span is marked. Trees
+are not rendered here, and claims are not judged.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from research.core.urls import url_identity
 
 Node = str | dict[str, Any]
 
-# Private characters have no meaning of their own: outside text is stripped of them, and here each
-# of the planes 15 and 16 stands for one citation that was taken out of a text.
+# Private characters have no meaning of their own and are removed from outside text. Here each one
+# of planes 15 and 16 is the placeholder of one citation.
 _PRIVATE_CHARS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -43,15 +43,15 @@ _CARRIAGE_RETURN = re.compile(r"\r\n?")
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that UTF-8 can hold: JSON may smuggle in half of a surrogate pair."""
+    """Replace lone surrogates, which JSON may contain, so that the text can be encoded as UTF-8."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def strip_direction_controls(text: str) -> str:
-    """Text without what turns the direction of other text: embeddings, overrides and isolates.
+    """Remove embeddings, overrides and isolates, which change the direction of other text.
 
-    One that nothing closes would reorder what stands behind it: a citation, a price, the next
-    sentence. Letters have their direction without them, and its marks (U+200E, U+200F) stay.
+    An unclosed one would reorder the text behind it: a citation, a price, the next sentence.
+    Letters keep their direction without them. The direction marks U+200E and U+200F stay.
     """
     return _DIRECTION_CONTROLS.sub("", text)
 
@@ -60,12 +60,12 @@ _MARKUP_CHAR = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.
 
 
 def escape_table_cell(text: str) -> str:
-    """Text as it stands in a cell of a Markdown table: one line, of which nothing acts."""
+    """Escape a text for a cell of a Markdown table: one line without active markup."""
     return _MARKUP_CHAR.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def _sanitize(text: str) -> str:
-    """Text that can be stored and sent, that forges no placeholder and turns no other text round."""
+    """Remove characters that cannot be stored, forge a placeholder or change the text direction."""
     return strip_direction_controls(_PRIVATE_CHARS.sub("", replace_surrogates(_CARRIAGE_RETURN.sub("\n", text))))
 
 
@@ -75,22 +75,22 @@ _WIDE_CHAR = re.compile(rf"[{HAN_RANGES}\u3000-\u303f\u3040-\u30ff\uac00-\ud7af\
 
 
 def _neighbours(text: str, start: int, end: int) -> tuple[str, str]:
-    """The characters beside a stretch, as if no citation stood there."""
+    """Return the characters beside a range, ignoring citations there."""
     before = re.sub(f"{_MARK}+$", "", text[max(0, start - 20) : start])[-1:] or " "
     after = re.sub(f"^{_MARK}+", "", text[end : end + 20])[:1] or " "
     return before, after
 
 
 def is_punctuation(char: str) -> bool:
-    """Punctuation as CommonMark has it, symbols included."""
+    """Return whether a character is punctuation in the sense of CommonMark, including symbols."""
     return unicodedata.category(char)[0] in "PS"
 
 
 def _emphasis_flanks(before: str, after: str) -> tuple[bool, bool]:
-    """Whether a run of * or _ may open and whether it may close emphasis, judged by its neighbours.
+    """Return whether a run of * or _ may open, and whether it may close, emphasis.
 
-    CommonMark's rule, made for words between spaces, leaves the stars of **门票：**60元 as they are;
-    here a wide character needs no space beside it.
+    CommonMark's rule expects spaces between words and would leave the stars of **门票：**60元 as they
+    are; here a wide character needs no space beside it.
     """
     wide = bool(_WIDE_CHAR.match(before)), bool(_WIDE_CHAR.match(after))
     marks = is_punctuation(before), is_punctuation(after)
@@ -101,7 +101,7 @@ def _emphasis_flanks(before: str, after: str) -> tuple[bool, bool]:
 
 
 def _emphasis_rule(state: StateInline, silent: bool) -> bool:
-    """The rule for * and _, with our own judgement of what may open and close."""
+    """Parser rule for * and _ that uses `_emphasis_flanks`."""
     marker = state.src[state.pos]
     if silent or marker not in "*_":
         return False
@@ -123,23 +123,24 @@ def _emphasis_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _build_parser() -> MarkdownIt:
-    """Markdown without what acts or hides: no HTML, no image, no link definition.
+    """Build a Markdown parser without active or hidden content: no HTML, images or link
+    definitions.
 
-    Entities are left to `_characters`: one of them could forge a placeholder. A line of dashes is a
-    rule and never makes a heading of the paragraph above it, and code is fenced: neither is what a
-    model means by dashes or by four spaces.
+    Entities are left to `_decode_entities`, because one could forge a placeholder. A line of dashes
+    is a rule and never turns the paragraph above into a heading, and only fenced code is code:
+    models do not mean headings by dashes or code by four spaces.
     """
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    reader.disable(["image", "html_inline", "html_block", "autolink", "reference", "entity"])
-    reader.disable(["lheading", "code"])
-    reader.inline.ruler.at("emphasis", _emphasis_rule)
-    return reader
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.disable(["image", "html_inline", "html_block", "autolink", "reference", "entity"])
+    parser.disable(["lheading", "code"])
+    parser.inline.ruler.at("emphasis", _emphasis_rule)
+    return parser
 
 
 _PARSER = _build_parser()
 _BLOCK_PARSER = _build_parser().disable(["inline", "text_join"])
 for _parser in (_PARSER, _BLOCK_PARSER):
-    _parser.parse("*")  # a reader puts its rules in order at first use, which threads must not share
+    _parser.parse("*")  # a parser compiles its rules at first use, which is not thread-safe
 
 
 NO_TITLES: Mapping[str, PassageReference] = {}
@@ -168,8 +169,8 @@ _LINK_TARGET = re.compile(
     r"\(\s*(?:<(?P<angled>[^<>\n]*)>|(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))"
     r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
 )
-# What brackets hold that is meant as a citation: keys such as @3fa9 or @smith2020, and what models
-# learned elsewhere: numbers, footnotes, 4†source, id/0-1, 来源3.
+# Content of brackets that is meant as a citation: keys such as @3fa9 or @smith2020, and styles that
+# models learned elsewhere: numbers, footnotes, 4†source, id/0-1, 来源3.
 _CITATION_KEY = r"[A-Za-z0-9_.:-]{1,40}"
 _KEY_MARKER = re.compile(rf"\^?@ ?{_CITATION_KEY}(?:{_SEPARATOR}*@ ?{_CITATION_KEY}|{_SEPARATOR}+{_HEX})*")
 _HANDLE_WITH_TITLE = re.compile(rf"(?P<own>@ ?{_HEX})[ ,:-]+(?P<behind>.+)|(?P<before>.+?)[ ,:-]+(?P<other>@ ?{_HEX})")
@@ -180,7 +181,7 @@ _FOREIGN_MARK = re.compile(
     r"|(?:\S*/)?id/[0-9]+-[0-9]+|(?:sources?|refs?|来源|资料|文献) ?:?[0-9]{1,3}",
     re.IGNORECASE,
 )
-# What may stand before a handle within its brackets, and behind it: source: @3fa9, p. 3.
+# Text that may stand before or behind a handle in its brackets: source: @3fa9, p. 3.
 _CREDIT_PREFIX = re.compile(
     rf"^(?:\d{{1,3}}|see|via|handles?|{SOURCE_WORDS}|参见|见|出处|引自) ?:? ?(?=\^?@|[0-9a-f]{{4,8}}(?![\w.]))",
     re.IGNORECASE,
@@ -189,7 +190,7 @@ _LOCATOR_SUFFIX = re.compile(
     r"(?<=[0-9a-f]) ?[,:] ?(?:pp?\. ?[\d, -]+|§ ?[\d.]+|第 ?\d+ ?[页頁章节節条條段])$",
     re.IGNORECASE,
 )
-# Brackets of which nothing is left but citations, and tags that raise these.
+# Brackets that contain only citations, and tags that make these superscripts.
 _EMPTY_BRACKETS = re.compile(
     r"(?:[\[［【〔(（「『《〈{<]|<(?:sup|cite|citation|source)\b[^<>\n]{0,60}>|\^)[ \t]*"
     rf"(?:(?:see|cf\.|via|{SOURCE_WORDS}|参见|见|出处|引自)[ \t]*[:：]?[ \t]*)?"
@@ -199,7 +200,7 @@ _EMPTY_BRACKETS = re.compile(
 _NUMBER_LINK = re.compile(r"\[\s*(?:\\?\[)?(\d{1,3})(?:\\?\])?\s*\]\(")
 _INLINE_NOTE = re.compile(r"\^\[[^\[\]\n]{0,300}\]")  # a note within the text
 _MAX_EMPTY_NESTING = 3  # brackets within brackets
-_MAX_MARK_CHARS = 200  # characters; what brackets hold beyond that is no citation
+_MAX_MARK_CHARS = 200  # longer content of brackets is no citation
 _MAX_BRACKET_DEPTH = 30  # brackets within brackets
 
 
@@ -212,31 +213,30 @@ def parse_model_markdown(
     is_partial: bool = False,
     list_pending: bool = False,
 ) -> tuple[Span, ...]:
-    """A model's Markdown as spans; each ends where its citations stand.
+    """Convert a model's Markdown to spans; each span ends where its citations stand.
 
     `handles` are the names under which the model was shown its sources, `urls` the gathered
-    addresses by their identity, `titles` the gathered titles. Numbers and footnotes mean what a list
-    of sources in the text says of them, and that list is taken out. Whatever else is meant as a
-    citation or a link is taken out and makes its span `unsourced`. Punctuation after a citation goes
-    before it, so that a sentence ends with its citations, and one before a sentence goes to its end.
-    With `partial` the text has no end: what may yet become a citation, a link or a table there is left
-    out. With `awaited` it is still being written, and a number that its list may yet explain is no
-    claim without a source so far.
+    addresses by identity, and `titles` the gathered titles. Numbers and footnotes are resolved by
+    the text's own list of sources, which is removed. Any other citation or link is removed and
+    makes its span `unsourced`. Punctuation behind a citation moves in front of it, and a citation
+    in front of a sentence moves to its end. If `is_partial`, the text may break off: a tail that
+    may still become a citation, a link or a table is removed. If `list_pending`, the text is still
+    being written, and a number that its list may explain later does not make a span `unsourced`.
     """
     text = _limit_nesting(_sanitize(text))
     text = _remove_outer_fence(_trim_unfinished(text) if is_partial else text, is_partial=is_partial).strip("\n")
     text = _TEXT_AFTER_FENCE.sub(r"\1\n\2", text)
-    scan, formulas = _CitationScanner(handles, urls, titles, list_pending=list_pending), FormulaStore()
+    scanner, formulas = _CitationScanner(handles, urls, titles, list_pending=list_pending), FormulaStore()
     text = "".join(block if fenced else formulas.hide(normalize_marks(block)) for fenced, block in split_fences(text))
     blocks = [
-        scan.scan_code(block) if fenced else scan.scan_prose(block)
-        for fenced, block in split_fences(scan.resolve_list(text).strip("\n"))
+        scanner.scan_code(block) if fenced else scanner.scan_prose(block)
+        for fenced, block in split_fences(scanner.resolve_list(text).strip("\n"))
     ]
-    return tuple(scan.build_spans(formulas.restore(place_citations("".join(blocks)).rstrip())))
+    return tuple(scanner.build_spans(formulas.restore(place_citations("".join(blocks)).rstrip())))
 
 
 class _CitationScanner:
-    """Takes the citations out of a text and leaves a placeholder for each."""
+    """Scanner that replaces the citations of a text by placeholders."""
 
     def __init__(
         self,
@@ -249,12 +249,12 @@ class _CitationScanner:
         self._handles = {handle.lower(): cite for handle, cite in handles.items()}
         self._urls, self._titles = urls, titles
         self._list_pending = list_pending
-        self._citations: list[Meaning] = []  # None: it points at nothing that was gathered
+        self._citations: list[Meaning] = []  # None: not a gathered source
         self._resolved_list = ResolvedText("")
-        self._numbers_are_citations = False  # whether the numbers that are links count from 1: they are citations
+        self._numbers_are_citations = False  # whether linked numbers count from 1
 
     def resolve_list(self, text: str) -> str:
-        """The text without a list of sources of its own and the marks that point into it."""
+        """Remove the text's own list of sources and replace the marks that point into it."""
         gathered = KnownSources(self._handles, self._urls, self._titles)
         numbers = {int(number) for number in _NUMBER_LINK.findall(text)}
         self._numbers_are_citations = numbers == set(range(1, len(numbers) + 1))
@@ -271,25 +271,26 @@ class _CitationScanner:
         return out
 
     def build_spans(self, text: str) -> Iterator[Span]:
-        """The text cut where placeholders stand."""
+        """Yield the spans of a text, cut at its placeholders."""
         pieces = re.split(f"({_MARK}+)", text)
         for words, marks in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-            taken = [self._citations[ord(mark) - _FIRST] for mark in marks]
-            cites = tuple(dict.fromkeys(cite for cite in taken if isinstance(cite, PassageReference)))
-            if words or cites or None in taken:
-                yield Span(kind="text", text=words, cites=cites, unsourced=None in taken)
+            meanings = [self._citations[ord(mark) - _FIRST] for mark in marks]
+            cites = tuple(dict.fromkeys(cite for cite in meanings if isinstance(cite, PassageReference)))
+            if words or cites or None in meanings:
+                yield Span(kind="text", text=words, cites=cites, unsourced=None in meanings)
 
     def scan_code(self, text: str) -> str:
-        """Code keeps everything but handles: [1] is an index there."""
+        """Replace handles in code; everything else stays, because [1] is an index there."""
         return _HANDLES_IN_CODE.sub(lambda match: self._add_placeholders(self._cites_of_handles(match[1])), text)
 
     def _cites_of_handles(self, handles: str) -> list[Meaning]:
         return [self._handles.get(handle.lower()) for handle in re.findall(_HEX, handles)]
 
     def scan_prose(self, text: str) -> str:
-        """A stretch without fenced code. Brackets are matched from the inside out."""
+        """Replace the citations in text without fenced code, matching brackets from the inside
+        out."""
         out: list[str] = []
-        opened: list[int] = []  # where in `out` a bracket stands that nothing has closed yet
+        opened: list[int] = []  # indices in `out` of brackets that are still open
         at = 0
         while match := _TOKEN.search(text, at):
             out.append(text[at : match.start()])
@@ -313,12 +314,12 @@ class _CitationScanner:
         return whole
 
     def _replace_unbracketed(self, match: re.Match[str]) -> str:
-        """A handle without brackets counts if it is known; else it is a word like any other."""
+        """Replace a handle without brackets if it is known; otherwise it is an ordinary word."""
         cite = self._handles.get((match[1] or match[2]).lower())
         return self._add_placeholders([cite]) if cite else match[0]
 
     def _replace_token(self, match: re.Match[str]) -> str:
-        """What takes the place of a token that stands for itself."""
+        """Return the replacement of a token that needs no closing bracket."""
         if match["code"]:
             inner = self.scan_code(match["inner"])
             only = not re.sub(rf"{_MARK}|\s", "", inner)
@@ -330,7 +331,7 @@ class _CitationScanner:
         return match[0]
 
     def _replace_address(self, match: re.Match[str], pieces: list[str], text: str) -> int:
-        """Takes out an address, with the brackets that hold nothing else; returns where it ends."""
+        """Replace an address and brackets around only it; return the offset behind it."""
         end, cite = self._match_address(match["bare"])
         end += match.start("bare")
         lead = match["lead"] or ""
@@ -339,56 +340,57 @@ class _CitationScanner:
         return around.end() if around else end
 
     def _match_address(self, text: str) -> tuple[int, PassageReference | None]:
-        """How much of a run of characters is an address, and the source that it means."""
+        """Return the length of the address in a run of characters, and the source it refers to."""
         whole = text if text.lower().startswith("http") else f"https://{text}"
         added = len(whole) - len(text)
         ascii_ = re.match(r"[\x21-\x7e]+", whole)
-        ends = [whole, _trim_address(whole), _trim_address(ascii_[0] if ascii_ else whole)]
-        for address in ends:
+        candidates = [whole, _trim_address(whole), _trim_address(ascii_[0] if ascii_ else whole)]
+        for address in candidates:
             if cite := self._urls.get(url_identity(address)):
                 return len(address) - added, cite
-        return len(ends[-1]) - added, None
+        return len(candidates[-1]) - added, None
 
     def _close_bracket(self, closing: str, pieces: list[str], open_brackets: list[int], text: str, offset: int) -> int:
-        """Decides what a pair of brackets was; returns where reading goes on."""
+        """Interpret a pair of brackets and return the offset at which scanning continues."""
         closes = (
             n
             for n in reversed(range(len(open_brackets)))
             if _CLOSING_BRACKETS[pieces[open_brackets[n]][-1]] == closing[-1]
         )
-        found = next(closes, None)
-        if found is None:
+        index = next(closes, None)
+        if index is None:
             pieces.append(closing)
             return offset
-        start = open_brackets[found]
+        start = open_brackets[index]
         opener, inside = pieces[start], "".join(pieces[start + 1 :])
         target = _LINK_TARGET.match(text, offset) if (opener[-1] + closing) == "[]" else None
         target = None if "\\" in opener else target
-        meant = self._meanings(inside, is_link=target is not None)
+        meanings = self._meanings(inside, is_link=target is not None)
         if target:
             more = re.match(r"[ \t]*[^\W_]", text[target.end() : target.end() + 40])
-            apart = re.search(rf"(?:^|[\s{HAN_RANGES}*_])$", "".join(pieces[max(0, start - 3) : start]))
-            counts = bool(more and apart) and not self._numbers_are_citations
-            new, offset = self._replace_link(opener, inside, meant, target, counts), target.end()
-        elif meant:
-            new = opener[: opener.startswith("!")] + self._add_placeholders(meant)
+            is_separate = re.search(rf"(?:^|[\s{HAN_RANGES}*_])$", "".join(pieces[max(0, start - 3) : start]))
+            may_be_count = bool(more and is_separate) and not self._numbers_are_citations
+            new, offset = self._replace_link(opener, inside, meanings, target, may_be_count), target.end()
+        elif meanings:
+            new = opener[: opener.startswith("!")] + self._add_placeholders(meanings)
             line = text[text.rfind("\n", 0, offset) + 1 : offset]
             if re.fullmatch(r"[ \t]*\[\^?\w+\]", line) and text.startswith(":", offset):
                 offset += 1
         else:
             pieces.append(closing)
-            del open_brackets[found:]
+            del open_brackets[index:]
             return offset
-        del open_brackets[found:], pieces[start:]
+        del open_brackets[index:], pieces[start:]
         pieces.append(new)
         return offset
 
     def _replace_link(
         self, opener: str, bracket_text: str, meanings: list[Meaning], target: re.Match[str], may_be_count: bool
     ) -> str:
-        """A link without its address; an image as the words that describe it.
+        """Return the text of a link without its address, or the description of an image.
 
-        A number as the text of a link is a citation, unless it may be what the sentence `counts`.
+        A number as the text of a link is a citation, unless the sentence may use it to count
+        (`may_be_count`).
         """
         handles = [cite for cite in meanings if isinstance(cite, PassageReference)]
         if opener == "![" and not handles:
@@ -397,15 +399,15 @@ class _CitationScanner:
         cite = self._urls.get(url_identity(address))
         if handles or (meanings and not may_be_count) or _KEY_MARKER.fullmatch(_normalize_mark(bracket_text)):
             return opener[:-1] + self._add_placeholders(handles or [cite])
-        if cite:  # the link names its source: nothing that stood in its text was without one
-            taken = {mark: self._citations[ord(mark) - _FIRST] for mark in re.findall(_MARK, bracket_text)}
-            bracket_text = "".join(char for char in bracket_text if taken.get(char, cite))
+        if cite:  # the address names the source, so unsourced marks in the link text are dropped
+            meaning_by_mark = {mark: self._citations[ord(mark) - _FIRST] for mark in re.findall(_MARK, bracket_text)}
+            bracket_text = "".join(char for char in bracket_text if meaning_by_mark.get(char, cite))
         return bracket_text + self._add_placeholders([cite])
 
     def _meanings(self, bracket_text: str, *, is_link: bool) -> list[Meaning]:
         """Return the sources cited by the content of brackets; an empty list if it is no citation.
 
-        For a `linked` number the result is [None], because the address of the link names the
+        For the number of a link the result is [None], because the address of the link names the
         source.
         """
         content = _LOCATOR_SUFFIX.sub("", _CREDIT_PREFIX.sub("", _normalize_mark(bracket_text)))
@@ -420,12 +422,13 @@ class _CitationScanner:
             return self._cites_of_handles(named["own"] or named["other"]) if words in self._titles else []
         if not _FOREIGN_MARK.fullmatch(content):
             return []
-        found = [None] if is_link else self._resolved_list.meanings_of(content)
-        return ["pending" if self._list_pending and cite is None else cite for cite in found]
+        meanings = [None] if is_link else self._resolved_list.meanings_of(content)
+        return ["pending" if self._list_pending and cite is None else cite for cite in meanings]
 
 
 def _normalize_mark(bracket_text: str) -> str:
-    """What brackets hold, whatever dress it wears: no emphasis, width, entity or hidden character."""
+    """Normalise the content of brackets: no emphasis, width variants, entities or hidden
+    characters."""
     if len(bracket_text) > _MAX_MARK_CHARS or re.search(r"\n[ \t]*[^\s\d@,;，；、]", bracket_text):
         return ""
     text = unicodedata.normalize("NFKC", html.unescape(_PRIVATE_CHARS.sub("", bracket_text)))
@@ -434,7 +437,7 @@ def _normalize_mark(bracket_text: str) -> str:
 
 
 def _trim_address(address: str) -> str:
-    """An address without the punctuation of the sentence that it stands in."""
+    """Remove the punctuation of the sentence from the end of an address."""
     while address:
         unpaired = address[-1] == ")" and address.count(")") > address.count("(")
         if not unpaired and address[-1] not in ".,;:!?'*_~":
@@ -443,7 +446,7 @@ def _trim_address(address: str) -> str:
     return address
 
 
-# A model closes a fence and cites on the same line, which leaves the fence open.
+# A citation on the line of a closing fence would leave the fence open.
 _TEXT_AFTER_FENCE = re.compile(
     r"^([ \t>]*(?:`{3,}|~{3,}))[ \t]*((?:[\[［【(（][@＠^]?[\w@,;†:\- ]{1,60}[\]］】)）][ \t]*)+)$",
     re.MULTILINE,
@@ -455,27 +458,27 @@ _LINE_PREFIX = re.compile(
     r"(?:[ \t>]|[-+*](?=[ \t>]|$)|[0-9]{1,9}[.)](?=[ \t>]|$))*",
     re.MULTILINE,
 )
-_MAX_PREFIX_CHARS = 18  # characters of marks and spaces at the front of a line: each may begin a level
+_MAX_PREFIX_CHARS = 18  # characters of a line prefix, each of which may begin a level
 
 
 def _limit_nesting(text: str) -> str:
-    """A text of which no line is in more quotations and lists than Markdown reads, which are 20.
+    """Limit the nesting of quotations and lists to the 20 levels that the parser reads.
 
-    Beyond them it would lose all the rest of the text. Code is left as it is.
+    Deeper nesting would lose the rest of the text. Code stays unchanged.
     """
-    cut = _LINE_PREFIX.sub(
+    limited = _LINE_PREFIX.sub(
         lambda front: front[0].expandtabs(4)[:_MAX_PREFIX_CHARS] if len(front[0]) > _MAX_PREFIX_CHARS / 4 else front[0],
         text,
     )
-    if cut == text:
+    if limited == text:
         return text
-    fenced = _fenced_lines(cut)
-    pairs = enumerate(zip(text.split("\n"), cut.split("\n"), strict=True))
-    return "\n".join(as_it_was if at in fenced else line for at, (as_it_was, line) in pairs)
+    fenced = _fenced_lines(limited)
+    pairs = enumerate(zip(text.split("\n"), limited.split("\n"), strict=True))
+    return "\n".join(original if at in fenced else line for at, (original, line) in pairs)
 
 
 def _fenced_lines(text: str) -> set[int]:
-    """The lines of fenced code."""
+    """Return the indices of the lines of fenced code."""
     fenced: set[int] = set()
     for token in _BLOCK_PARSER.parse(text):
         if token.type == "fence" and token.map:
@@ -484,7 +487,7 @@ def _fenced_lines(text: str) -> set[int]:
 
 
 def split_fences(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in stretches of whole lines, and whether each is fenced code."""
+    """Split the text into ranges of whole lines, each with a flag that is true for fenced code."""
     lines = text.split("\n")
     fenced = _fenced_lines(text)
     numbered = list(enumerate(lines))
@@ -498,12 +501,12 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(.*)")
 
 
 def _remove_outer_fence(text: str, *, is_partial: bool) -> str:
-    """The text without a fence around all of it."""
+    """Remove a fence around the whole text."""
     opening = _OUTER_FENCE.match(text)
     if not opening:
         return text
     lines = text[opening.end() :].rstrip().split("\n")
-    inner = ""  # the fence that is open within the outer one
+    inner = ""  # the open fence inside the outer one
     for at, line in enumerate(lines):
         fence = _FENCE.match(line)
         if not fence:
@@ -523,11 +526,11 @@ def _remove_outer_fence(text: str, *, is_partial: bool) -> str:
 
 
 def _prefix_pattern(*words: str) -> str:
-    """A pattern of the beginnings of some words."""
+    """Build a pattern for the non-empty prefixes of words."""
     return "|".join("(?:".join(map(re.escape, word)) + ")?" * (len(word) - 1) for word in words)
 
 
-# Words that stand before the number or the title of a source.
+# Words before the number or the title of a source.
 _SOURCE_WORDS = (
     "source", "sources", "reference", "references", "see source", "see @", "citation", "来源", "资料", "资料来源",
     "文献", "参考", "参考资料", "参考文献", "见来源", "参见来源",
@@ -549,19 +552,19 @@ _UNFINISHED_TAIL = re.compile(
 )
 
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
-_TAIL_CHARS = 2_500  # characters; a link that is longer shows while it is written
+_TAIL_CHARS = 2_500  # characters; a longer link is visible while it is written
 
 
 def _trim_unfinished(text: str) -> str:
-    """A text without what at its end may yet turn into something else."""
-    for _ in range(3):  # a link in a list, behind stars: seldom more stand at one end
-        settled, tail = text[:-_TAIL_CHARS], text[-_TAIL_CHARS:]
-        text = settled + _UNFINISHED_TAIL.sub("", tail)
+    """Remove the end of a text that may still become something else, and close open bold text."""
+    for _ in range(3):  # for example a link in a list, behind stars; deeper combinations are rare
+        head, tail = text[:-_TAIL_CHARS], text[-_TAIL_CHARS:]
+        text = head + _UNFINISHED_TAIL.sub("", tail)
     lines = text.rstrip("\n").split("\n")
     rows = 0
     while rows < len(lines) and lines[-1 - rows].lstrip().startswith("|"):
         rows += 1
-    if rows == 1:  # a table shows as one from its second line on
+    if rows == 1:  # a table is recognisable from its second line on
         text = "\n".join(lines[:-1])
     if text.rpartition("\n")[2].count("**") % 2 and not len(_FENCE_LINE.findall(text)) % 2:
         text = text.rstrip() + "**"
@@ -570,7 +573,7 @@ def _trim_unfinished(text: str) -> str:
 
 # --- From spans to a tree -------------------------------------------------------------------------
 
-TAG_BY_TOKEN = {  # the nodes of Markdown's tokens
+TAG_BY_TOKEN = {  # node tags by Markdown token
     "paragraph_open": "p",
     "heading_open": "h",
     "bullet_list_open": "ul",
@@ -586,8 +589,8 @@ TAG_BY_TOKEN = {  # the nodes of Markdown's tokens
     "s_open": "s",
 }
 _EMPHASIS_TAGS = ("em", "strong", "s")
-_MAX_NESTED_NUMBERS = 5  # false numbers within false numbers that are taken out
-_TOP_HEADING_LEVEL = 3  # the level of an answer's highest heading: those above are the page's and the report's
+_MAX_NESTED_NUMBERS = 5  # passes over nested false numbers
+_TOP_HEADING_LEVEL = 3  # levels above belong to the page and the report
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BR_TAG = re.compile(r"<br ?/?>", re.IGNORECASE)
 _CODE_LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]{0,19}(?![^\s{,:])")  # such as python, c++, objective-c
@@ -595,13 +598,13 @@ _BRACKETED_NUMBER = re.compile(rf"[\[［【]\s*{_MARK_NUMBER}(?:\s*[-–—,;，
 
 
 def build_answer_tree(spans: Sequence[NumberedSpan]) -> list[Node]:
-    """A run of text spans as blocks, for pages to draw with a fixed set of tags.
+    """Build the tree of a run of text spans, which pages draw with a fixed set of tags.
 
-    Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre (with
-    `language` if it names one),
-    blockquote and hr; within them are em, strong, s, code, math (TeX; `display` if it stands by
-    itself), br and strings. Each has its content in `c`. Where the citations of a span stand, or the mark that it has none, is a `cite` with the
-    place of the span in `spans`; each is there exactly once.
+    Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre
+    (with `language` if given), blockquote and hr. Inline nodes are em, strong, s, code, math (TeX,
+    with `display`), br and strings. The content is in `c`. Where the citations of a span stand, or
+    the mark that it has none, there is a `cite` whose `span` is the index of the span; each occurs
+    exactly once.
     """
     return _TreeBuilder(spans).build()
 
@@ -613,8 +616,8 @@ class _TreeBuilder:
             block if fenced else self._formulas.hide(block)
             for fenced, block in split_fences(_limit_nesting(_with_placeholders(spans)))
         )
-        self._paragraph_line = 0  # the line at which the paragraph begins that is read
-        # In the order of the text; unlike a dict it is quick to look at after its first have gone.
+        self._paragraph_line = 0  # first line of the current paragraph
+        # Ordered by position; unlike a dict, it stays fast after its first items are removed.
         self._unplaced = OrderedDict(
             (at, line) for line, words in enumerate(self._text.split("\n")) for at in _span_indices(words)
         )
@@ -630,24 +633,25 @@ class _TreeBuilder:
         return nodes
 
     def _trailing_paragraph(self, cites: Iterable[int]) -> list[Node]:
-        """What Markdown has swallowed, as a paragraph behind the block."""
-        found = [node for at in list(cites) for node in self._cite_nodes(at)]
-        return [{"t": "p", "c": found}] if found else []
+        """Return citations that the parser dropped as a paragraph behind the block."""
+        nodes = [node for at in list(cites) for node in self._cite_nodes(at)]
+        return [{"t": "p", "c": nodes}] if nodes else []
 
     def _unplaced_before(self, end_line: int) -> list[int]:
-        """The citations that stand before a line and are not placed yet."""
+        """Return the citations before a line that are not placed yet."""
         return [at for at, line in takewhile(lambda left: left[1] < end_line, self._unplaced.items())]
 
     def _cites_before(self, end_line: int) -> list[Node]:
         return [node for at in self._unplaced_before(end_line) for node in self._cite_nodes(at)]
 
     def _cites_up_to(self, text: str) -> list[int]:
-        """The citations of a text, and those before them that Markdown has swallowed."""
+        """Return the citations of a text, and earlier ones that the parser dropped."""
         last = max(_span_indices(text), default=-1)
         return [*takewhile(lambda at: at <= last, self._unplaced)]
 
     def _cite_nodes(self, span_index: int) -> list[Node]:
-        """The node of a citation, behind those that its paragraph has swallowed before it."""
+        """Return the node of a citation, after the nodes of earlier citations dropped from its
+        paragraph."""
         before = takewhile(lambda left: left[0] < span_index, self._unplaced.items())
         lost = [n for n, line in before if line >= self._paragraph_line]
         return [{"t": "cite", "span": n} for n in [*lost, span_index] if self._unplaced.pop(n, None) is not None]
@@ -655,7 +659,7 @@ class _TreeBuilder:
     def _build_blocks(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
         stack = [root]
-        row = 0  # the line at which the row of a table ends
+        row = 0  # end line of the current table row
         for token in tokens:
             if token.type == "tr_close":  # a cell beyond the last column is not shown
                 cell = stack[-1][-1]
@@ -684,7 +688,7 @@ class _TreeBuilder:
         for token in tokens:
             if token.nesting < 0:
                 stack.pop()
-            elif token.nesting > 0:  # of a link only the text is left
+            elif token.nesting > 0:  # only the text of a link is kept
                 stack.append(open_node(token, stack[-1]))
             elif token.type == "text":
                 stack[-1].extend(self._build_text(token.content))
@@ -714,14 +718,15 @@ class _TreeBuilder:
 
 
 def _code_node(token: Token) -> Node:
-    """A block of code, with its language if it names one."""
+    """Return the node of a code block, with its language if given."""
     node: dict[str, Any] = {"t": "pre", "c": [_PRIVATE_CHARS.sub("", token.content)]}
-    found = _CODE_LANGUAGE.match(token.info.strip())
-    return {**node, "language": found[0].lower()} if found else node
+    language = _CODE_LANGUAGE.match(token.info.strip())
+    return {**node, "language": language[0].lower()} if language else node
 
 
 def _with_placeholders(spans: Sequence[NumberedSpan]) -> str:
-    """The Markdown of the spans as one text. A span for another part begins a paragraph."""
+    """Join the Markdown of the spans, with placeholders; a span of another part begins a
+    paragraph."""
     out = []
     part = spans[0].span.part if spans else ""
     for at, item in enumerate(spans):
@@ -736,7 +741,7 @@ def _span_indices(text: str) -> list[int]:
 
 
 def _outermost_blocks(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    """The tokens of each outermost block."""
+    """Yield the tokens of each outermost block."""
     group: list[Token] = []
     for token in tokens:
         group.append(token)
@@ -746,10 +751,10 @@ def _outermost_blocks(tokens: Iterable[Token]) -> Iterator[list[Token]]:
 
 
 def open_node(token: Token, parent: list[Node]) -> list[Node]:
-    """Puts the node of an opening token into its parent; returns the list for its content.
+    """Add the node of an opening token to its parent; return the list for its content.
 
-    What has no node of its own (the paragraph of a dense list, a link, the head and the body of a
-    table) has its content in the parent.
+    Tokens without a node (the paragraph of a tight list, a link, head and body of a table) put
+    their content into the parent.
     """
     if token.type not in TAG_BY_TOKEN or token.hidden:
         return parent
@@ -770,12 +775,12 @@ def _is_empty(node: Node) -> bool:
 
 
 def _decode_entities(text: str) -> str:
-    """The characters that a text stands for."""
+    """Decode the HTML entities of a text."""
     return _sanitize(_ENTITY.sub(lambda match: html.unescape(match[0]), text))
 
 
 def _merge_strings(nodes: list[Node]) -> list[Node]:
-    """Neighbouring strings as one, in one line."""
+    """Merge adjacent strings and join their lines."""
     out: list[Node] = []
     for is_text, group in groupby(nodes, key=lambda node: isinstance(node, str)):
         if is_text:
@@ -790,24 +795,24 @@ def _merge_strings(nodes: list[Node]) -> list[Node]:
 
 
 def _remove_false_numbers(nodes: list[Node]) -> list[Node]:
-    """Nodes without any number that looks like a citation, even across them, as [*1*] does."""
+    """Remove numbers that look like citations, even across nodes, as in [*1*]."""
     leaves = [*_string_slots(nodes)]
     for _ in range(_MAX_NESTED_NUMBERS):
-        kept = _BRACKETED_NUMBER.sub(
+        cleaned = _BRACKETED_NUMBER.sub(
             lambda found: "\ue000" * len(found[0]), "".join(content[at] for content, at in leaves)
         )
         start = 0
         for content, at in leaves:
             end = start + len(content[at])
-            content[at] = kept[start:end].replace("\ue000", "")
+            content[at] = cleaned[start:end].replace("\ue000", "")
             start = end
-        if "\ue000" not in kept:
+        if "\ue000" not in cleaned:
             break
     return [node for node in nodes if node != ""]
 
 
 def _string_slots(nodes: list[Any]) -> Iterator[tuple[list[Any], int]]:
-    """Where the strings stand, with something in the place of code, breaks and citations."""
+    """Yield the position of each string, with a separator for code, breaks and citations."""
     for at, node in enumerate(nodes):
         if isinstance(node, str):
             yield nodes, at

@@ -1,7 +1,6 @@
-"""From ids to numbers: which source is [1], and whether a quote really stands where it is said to.
+"""Numbering of citations, and the check that cited passages exist and quotes are verbatim.
 
-Numbers are given here and nowhere else. Knows nothing of how an answer was written or how it will
-be drawn, and judges no claim: only that what is cited exists and that what is quoted is verbatim.
+Numbers are assigned here and nowhere else. Whether a passage supports a claim is not judged here.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from research.core.urls import url_identity
 
 
 class NumberedSpan(Record):
-    """A span with its citation numbers; `unsourced` if it points at something that is not there."""
+    """A span with its citation numbers; `unsourced` if it cites something that does not exist."""
 
     span: Span
     numbers: tuple[int, ...] = ()
@@ -24,8 +23,10 @@ class NumberedSpan(Record):
 
 
 class CitedSource(Record):
-    """A numbered source with its cited passages only; `times` counts the spans, and the readings of cells,
-    that cite it."""
+    """A numbered source with its cited passages only.
+
+    `times` counts the spans and the readings of cells that cite it.
+    """
 
     number: int
     evidence: Evidence
@@ -33,8 +34,11 @@ class CitedSource(Record):
 
 
 class NumberedCell(Record):
-    """A cell of a table with the numbers that each of its readings cites; `unsourced` if one points at
-    something that is not there, or at nothing. The cell cites only what is there."""
+    """A cell of a table with the citation numbers of each reading.
+
+    `unsourced` if a reading cites nothing, or something that does not exist. The cell itself keeps
+    only citations that exist.
+    """
 
     cell: Cell
     numbers: tuple[tuple[int, ...], ...] = ()
@@ -42,8 +46,8 @@ class NumberedCell(Record):
 
 
 class CitedAnswer(Record):
-    """An answer with numbers 1 to n, in the order in which the sources are first cited: by its text, then
-    by its cells."""
+    """An answer with sources numbered 1 to n in the order of first citation: text first, then
+    cells."""
 
     answer: Answer
     spans: tuple[NumberedSpan, ...] = ()
@@ -52,14 +56,15 @@ class CitedAnswer(Record):
 
 
 def is_verbatim(quote: str, text: str) -> bool:
-    """Whether `quote` occurs in `text`; white space, line breaks and width (NFKC) do not count."""
+    """Return whether `quote` occurs in `text`, ignoring white space, line breaks and width
+    (NFKC)."""
     folded = normalise_quote(quote)
     return bool(folded) and (folded in normalise_quote(text) or find_quote(quote, text) is not None)
 
 
 @dataclass
 class _SourceUse:
-    """What has been cited of one source so far."""
+    """The citations of one source so far."""
 
     number: int
     evidence: Evidence
@@ -72,12 +77,12 @@ class _SourceUse:
 
 
 def number_citations(answer: Answer, registry: EvidenceRegistry) -> CitedAnswer:
-    """Numbers the citations of an answer.
+    """Number the citations of an answer.
 
-    A cite of something that is not registered gets no number and makes its span `unsourced`, as does
-    a writer's own mark that a claimed source does not exist. Of a quote only the cites count whose
-    passage contains it; a quote that no cited passage contains, or that bears that mark, is
-    `unsourced` and has no number.
+    A citation of an unregistered source gets no number and makes its span `unsourced`, as does the
+    writer's own mark that a claimed source does not exist. For a quote, only citations count whose
+    passage contains it. A quote that no cited passage contains, or that has that mark, is
+    `unsourced` and gets no number.
     """
     uses: dict[str, _SourceUse] = {}
     spans = []
@@ -91,7 +96,7 @@ def number_citations(answer: Answer, registry: EvidenceRegistry) -> CitedAnswer:
 
 
 def _number_cell(cell: Cell, registry: EvidenceRegistry, uses: dict[str, _SourceUse]) -> NumberedCell:
-    """A cell that cites only what is registered, by the ids that it has there."""
+    """Number a cell, keeping only citations of registered passages, by their registered ids."""
     readings, numbers, unsourced = [], [], False
     for reading in cell.readings:
         pairs = _registered_cites(reading.cites, registry)
@@ -102,14 +107,14 @@ def _number_cell(cell: Cell, registry: EvidenceRegistry, uses: dict[str, _Source
         unsourced = unsourced or not pairs or len(pairs) < len(reading.cites)
         readings.append(reading.model_copy(update={"cites": cites}))
         numbers.append(_record_use(((evidence, passage) for _, evidence, passage in pairs), uses))
-    kept = cell.model_copy(update={"readings": tuple(readings)})
-    return NumberedCell(cell=kept, numbers=tuple(numbers), unsourced=unsourced)
+    numbered = cell.model_copy(update={"readings": tuple(readings)})
+    return NumberedCell(cell=numbered, numbers=tuple(numbers), unsourced=unsourced)
 
 
 def _registered_cites(
     cites: Iterable[PassageReference], registry: EvidenceRegistry
 ) -> list[tuple[PassageReference, Evidence, Passage]]:
-    """Those of some cites whose source and passage are there, with both."""
+    """Return the citations whose source and passage are registered, with both."""
     pairs = []
     for cite in cites:
         evidence = registry.get(cite.evidence)
@@ -120,7 +125,7 @@ def _registered_cites(
 
 
 def _resolve_span(span: Span, registry: EvidenceRegistry) -> tuple[list[tuple[Evidence, Passage]], bool]:
-    """The sources and passages a span may cite, and whether it lacks a source."""
+    """Return the sources and passages that a span may cite, and whether it is unsourced."""
     pairs = [(evidence, passage) for _, evidence, passage in _registered_cites(span.cites, registry)]
     if span.kind == "quote":
         pairs = [(item, passage) for item, passage in pairs if is_verbatim(span.text, passage.text)]
@@ -130,7 +135,7 @@ def _resolve_span(span: Span, registry: EvidenceRegistry) -> tuple[list[tuple[Ev
 
 
 def _record_use(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _SourceUse]) -> tuple[int, ...]:
-    """Notes what one span cites and returns its numbers, each once."""
+    """Record the citations of one span and return its numbers, each once."""
     cited: dict[str, _SourceUse] = {}
     for evidence, passage in pairs:
         use = uses.setdefault(evidence.id, _SourceUse(number=len(uses) + 1, evidence=evidence))
@@ -142,7 +147,10 @@ def _record_use(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _Sour
 
 
 def check_numbering(cited: CitedAnswer) -> list[str]:
-    """Checks a numbered answer, trusting nothing of how it was made; [] when it is sound."""
+    """Return the inconsistencies of a numbered answer; [] if there are none.
+
+    Everything is recomputed from the answer itself.
+    """
     return [*_source_problems(cited), *_number_problems(cited), *_quote_problems(cited)]
 
 
@@ -165,11 +173,11 @@ def _number_problems(cited: CitedAnswer) -> Iterator[str]:
         yield "The numbered spans are not the spans of the answer."
     listed = {source.number for source in cited.sources}
     used = [number for item in cited.spans for number in item.numbers]
-    used += [number for item in cited.cells for own in item.numbers for number in own]
-    first = list(dict.fromkeys(used))
-    if first != sorted(first):
-        yield f"The numbers are first cited in the order {first}; expected a rising order."
-    for number in first:
+    used += [number for item in cited.cells for reading_numbers in item.numbers for number in reading_numbers]
+    distinct = list(dict.fromkeys(used))
+    if distinct != sorted(distinct):
+        yield f"The numbers are first cited in the order {distinct}; expected a rising order."
+    for number in distinct:
         if number not in listed:
             yield f"[{number}] is cited but not among the sources."
     for source in cited.sources:
@@ -194,7 +202,7 @@ def _quote_problems(cited: CitedAnswer) -> Iterator[str]:
 
 
 def number_report_answer(report: Report) -> CitedAnswer | None:
-    """A report's answer with its numbers; none while there is no answer."""
+    """Number the answer of a report; None while there is no answer."""
     if report.answer is None:
         return None
     registry = EvidenceRegistry()

@@ -1,7 +1,7 @@
 """Placement of citations in a text: behind the sentence that they support.
 
-Each of the private characters of planes 15 and 16 stands for one citation that was taken out of a
-text. This module knows sentences and the lines of Markdown, but not the meaning of a citation.
+Each private character of planes 15 and 16 is the placeholder of one citation that was removed from
+the text. What a citation refers to is not known here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEADING_MARK_LINE = re.compile(
     rf"^{_LINE_START.pattern}{CITE_PLACEHOLDER}.*$|^.*[.。!！?？…][\"”’」』)）]*[ \t]*{CITE_PLACEHOLDER}+[ \t]*(?:{_REPORTING_VERB.pattern}).*$",
     re.MULTILINE,
 )
-# A word whose object is the citation behind it.
+# A word whose object is the citation that follows it.
 _PREPOSITION = re.compile(
     r"(?:\b(?:and|according to|see|per|cf\.|from|by|in|of|with)|根据|依据|依照|按照|按|据|参见|参阅|见|由|与|和|及)(?:\s*(?:Source|Reference|来源|文献|资料))?\s*$",
     re.I,
@@ -78,38 +78,38 @@ def _move_to_sentence_end(line: str) -> str:
 
     A citation that is the subject of its sentence stays, with the word "Source" put before it.
     """
-    plain, places = "", []  # the line without citations, and the offsets of these in it
+    plain, places = "", []  # the line without citations, and their offsets in it
     for piece in re.split(f"({CITE_PLACEHOLDER}+)", line):
         if re.match(CITE_PLACEHOLDER, piece):
             places.append((len(plain), piece))
         else:
             plain += piece
-    found = [(start, end) for start, end in split_sentences(plain) if re.search(r"\w", plain[start:end])]
-    if not found:
+    sentences = [(start, end) for start, end in split_sentences(plain) if re.search(r"\w", plain[start:end])]
+    if not sentences:
         return line
     front = _LINE_START.match(plain)
-    begin = max(found[0][0], front.end() if front else 0)
+    begin = max(sentences[0][0], front.end() if front else 0)
     leads = places[0][0] <= begin
     closed = places[-1][0] >= len(plain.rstrip(" \t.。!！?？"))
-    put = []
+    moved = []
     for place, marks in places:
         first = place <= begin
-        start, end = next((span for span in found if place <= span[0] or first), (0, 0))
+        start, end = next((span for span in sentences if place <= span[0] or first), (0, 0))
         ahead = end and (first or _SENTENCE_END.search(plain[:place].rstrip()))
         word = max(start, begin) if first else start
         if ahead and _REPORTING_VERB.match(plain, word):
-            put.append((word, f"来源{marks}" if _HAN.match(plain, word) else f"Source{marks} "))
+            moved.append((word, f"来源{marks}" if _HAN.match(plain, word) else f"Source{marks} "))
         elif ahead and leads and (first or not closed) and _SENTENCE_END.search(plain[:end]):
-            put.append((end, marks))
+            moved.append((end, marks))
         else:
-            put.append((place, marks))
-    if put == places:
+            moved.append((place, marks))
+    if moved == places:
         return line
-    out, at = "", 0
-    for place, words in sorted(put, key=lambda one: one[0]):
-        out, at = out + plain[at:place] + words, place
-    out = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", out + plain[at:])
-    return out.lstrip() if places[0][0] == 0 else out
+    result, at = "", 0
+    for place, words in sorted(moved, key=lambda one: one[0]):
+        result, at = result + plain[at:place] + words, place
+    result = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", result + plain[at:])
+    return result.lstrip() if places[0][0] == 0 else result
 
 
 def _move_into_cell(match: re.Match[str]) -> str:

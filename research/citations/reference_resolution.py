@@ -1,12 +1,10 @@
-"""Citations that point into a list of sources within the text itself: numbers, footnotes, labels,
-names.
+"""Resolution of citations that point into the text's own list of sources.
 
-A model that was asked to cite by handles may use another style that it has learned: [1] or ¹ in the
-text and the addresses at the end. Where an entry of its list names a gathered source, the marks
-that point to the entry become citations of that source, and the list is removed, because the
-program adds its own. All other marks are removed as well and leave a sentence without a source.
-This module knows Markdown and the gathered sources; `research.citations.styles` defines marks and
-lists.
+A model that should cite by handles may use another style that it has learned: [1] or ¹ in the text
+and the addresses at the end. If an entry of its list names a gathered source, the marks that point
+to the entry become citations of that source, and the list is removed, because the program adds its
+own. Other marks are removed too and leave a sentence without a source. Marks and lists are parsed
+by `research.citations.styles`.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ PlaceholderFactory = Callable[[Iterable[Meaning]], str]
 
 _HANDLE = re.compile(r"[@＠]\s?([0-9a-f]{4,8})(?![0-9a-z])", re.IGNORECASE)
 _TOOL_TOKEN = re.compile(r"[【\[［]\s*(\d{1,3})(?::\d{1,3})?\s*†")
-# Labels that search tools give to sources for models: S1, web:2, doc_3.
+# Labels of sources in the output of search tools: S1, web:2, doc_3.
 _TOOL_LABEL = r"(?:S|web|doc(?:ument)?|(?:search[ _]?)?result|snippet|passage|chunk|src|source|note|注释?)[ _:#-]?"
 _SOURCE_WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|注释?|{SOURCE_WORDS}) ?[:：]? ?#?"
 _LIST_SEPARATOR = r"\s*(?:[,;、，；&|–~-]|and|和|与|及)\s*"
@@ -90,8 +88,7 @@ _NUMBER_LIST = re.compile(r"[\^\d\s,;、&+–—-]+")
 
 
 class KnownSources(NamedTuple):
-    """Sources that may be cited, by handle, by identity of their address, and by `normalised`
-    title."""
+    """Sources that may be cited, by handle, by address identity, and by normalised title."""
 
     handles: Mapping[str, PassageReference]
     urls: Mapping[str, PassageReference]
@@ -101,15 +98,15 @@ class KnownSources(NamedTuple):
         """Return the sources that an entry of a list refers to by handle or address, or else by
         title."""
         keys = _HANDLE.findall(unicodedata.normalize("NFKC", entry.text))
-        found = [self.handles.get(key.lower()) for key in keys]
-        found += [self.urls.get(address_key(url)) for url in entry.urls]
+        cites = [self.handles.get(key.lower()) for key in keys]
+        cites += [self.urls.get(address_key(url)) for url in entry.urls]
         if not entry.urls:  # some leave out the scheme
             bare = _SCHEMELESS_ADDRESS.findall(entry.text)
-            found += [self.urls.get(address_key(f"https://{address}")) for address in bare]
-        if not any(found) and not entry.urls:
+            cites += [self.urls.get(address_key(f"https://{address}")) for address in bare]
+        if not any(cites) and not entry.urls:
             label = rf"^\D{{0,12}}?0*{re.escape(normalise_query(entry.id))}(?!\d) ?" if entry.id else "^"
-            found = [self.find_by_title(re.sub(label, "", normalise_query(entry.text)))]
-        return tuple(dict.fromkeys(cite for cite in found if cite))
+            cites = [self.find_by_title(re.sub(label, "", normalise_query(entry.text)))]
+        return tuple(dict.fromkeys(cite for cite in cites if cite))
 
     def find_by_title(self, title: str) -> PassageReference | None:
         """Return the source with a title; the given name may end in a date."""
@@ -137,19 +134,19 @@ def resolve_references(
 ) -> ResolvedText:
     """Replace the marks that point into the text's own list of sources, and remove that list.
 
-    `put` makes the placeholder for the meanings of a mark. With `awaited` the text is still being
-    written and its list may follow: lines that look like the beginning of a list are left out, and
-    a mark without a known source is "pending".
+    `make_placeholder` returns the placeholder for the meanings of a mark. If `list_pending`, the
+    text is still being written and its list may follow: lines that look like the beginning of a
+    list are removed, and a mark without a known source is "pending".
     """
     return _Resolver(_split_inline_lists(text), known, make_placeholder, list_pending=list_pending).resolve()
 
 
 def _split_inline_lists(text: str) -> str:
     """Return the text with each entry of a list of sources on a line of its own."""
-    reading = ParsedReport(text)
-    kinds = [line.kind for line in reading.lines]
+    report = ParsedReport(text)
+    kinds = [line.kind for line in report.lines]
     last = max((at for at, kind in enumerate(kinds) if kind != "blank"), default=0)
-    lines = zip(reading.source.split("\n"), kinds, strict=True)
+    lines = zip(report.source.split("\n"), kinds, strict=True)
     return "\n".join(
         line if kind == "code" else _split_entries(line, is_last=at == last) for at, (line, kind) in enumerate(lines)
     )
@@ -189,7 +186,9 @@ class _Resolver:
         self._marks = CitationMarks(self._report, self._lists)
         self._cites_by_entry: dict[int, tuple[PassageReference, ...]] = {}
         self._sources = [
-            found for found in self._lists.lists if not found.is_further_reading and not self._has_only_remarks(found)
+            source_list
+            for source_list in self._lists.lists
+            if not source_list.is_further_reading and not self._has_only_remarks(source_list)
         ]
         self._unknown: Meaning = "pending" if self.list_pending else None
         self._needs_list = False  # whether any mark is of a style that needs a list
@@ -197,22 +196,22 @@ class _Resolver:
 
     def resolve(self) -> ResolvedText:
         changes = [*self._replacements()]
-        gone = self._lines_to_remove()
-        kept = [c for c in changes if self._report.line_number(c[0]) not in gone]
+        removed_lines = self._lines_to_remove()
+        kept_changes = [c for c in changes if self._report.line_number(c[0]) not in removed_lines]
         lines = self._report.lines
-        removed = [(lines[n - 1].start, lines[n - 1].end + 1, "") for n in gone]
-        out, at = [], 0
-        for start, end, new in sorted([*kept, *removed]):
+        removed = [(lines[n - 1].start, lines[n - 1].end + 1, "") for n in removed_lines]
+        pieces, at = [], 0
+        for start, end, new in sorted([*kept_changes, *removed]):
             if start >= at:
-                out += [self.text[at:start], new]
+                pieces += [self.text[at:start], new]
                 at = end
-        text = "".join(out) + self.text[at:]
-        if gone:
+        text = "".join(pieces) + self.text[at:]
+        if removed_lines:
             text = _TRAILING_RULES.sub("", text.rstrip())
         return ResolvedText(text, self._cites_by_number())
 
     def _cites_by_number(self) -> dict[str, tuple[PassageReference, ...]]:
-        entries = [e for found in self._sources for e in found.entries if e.kind == "number"]
+        entries = [e for source_list in self._sources for e in source_list.entries if e.kind == "number"]
         entries += [e for e in (*self._lists.definitions, *self._lists.footnotes) if e.id.isdecimal()]
         out: dict[str, tuple[PassageReference, ...]] = {}
         for entry in entries:
@@ -230,13 +229,13 @@ class _Resolver:
     def _replacements(self) -> Iterator[tuple[int, int, str]]:
         """Yield the start and end of each mark, with the text that replaces it."""
         at = 0
-        found = [
+        replacements = [
             *self._styled_replacements(),
             *self._worded_replacements(),
             *self._html_replacements(),
             *self._non_citation_replacements(),
         ]
-        for start, end, new in sorted(found):
+        for start, end, new in sorted(replacements):
             if start >= at:
                 at = end
                 yield start, end, new
@@ -244,20 +243,20 @@ class _Resolver:
     def _styled_replacements(self) -> Iterator[tuple[int, int, str]]:
         marks = sorted(self._marks.marks, key=lambda mark: (mark.start, mark.end))
         for (start, end), group in groupby(marks, key=lambda mark: (mark.start, mark.end)):
-            own = list(group)
-            found = [meant for mark in own for meant in self._mark_meanings(mark)]
-            if not found:
+            group_marks = list(group)
+            meanings = [meant for mark in group_marks for meant in self._mark_meanings(mark)]
+            if not meanings:
                 continue
-            words = self.text[start:end] if own[0].kind == "author" else ""
-            if self.text[start - 1 : start + 1] in ("\\[", "[i") and own[0].style != "references":
+            words = self.text[start:end] if group_marks[0].kind == "author" else ""
+            if self.text[start - 1 : start + 1] in ("\\[", "[i") and group_marks[0].style != "references":
                 start -= 1
             if self.text[start] == ">" and self.text[end - 1] == "<":  # <sup>1</sup>
                 start, end = start + 1, end - 1
             elif self.text[start - 1 : start] in ("(", "（") and self.text[start].isdecimal():
                 start, end = start - 1, end + 1
-            elif own[0].style == "references":  # [words][1]
+            elif group_marks[0].style == "references":  # [words][1]
                 words = self.text[start + 1 : end].partition("]")[0]
-            yield start, end, words + self.make_placeholder(dict.fromkeys(found))
+            yield start, end, words + self.make_placeholder(dict.fromkeys(meanings))
 
     def _mark_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
         """Return the meanings of a mark; nothing if it is no citation, or if it has an address or a
@@ -290,8 +289,8 @@ class _Resolver:
     def _number_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
         entries = self._entries_with_number(mark.id, mark.start)
         raised = _SUPERSCRIPT.search(self.text[mark.start : mark.end])
-        fallen = mark.style == "superscripts" and not raised and mark.end - mark.start < 4
-        if fallen and not self._is_parenthesized(mark):
+        is_flattened = mark.style == "superscripts" and not raised and mark.end - mark.start < 4
+        if is_flattened and not self._is_parenthesized(mark):
             return ()
         if cites := self._shared_cites(entries):
             return cites
@@ -329,7 +328,7 @@ class _Resolver:
         """For each number, its entries in each list that has it, with the first line of that
         list."""
         apart = [e for e in (*self._lists.definitions, *self._lists.footnotes) if e.id.isdecimal()]
-        lists = [(found.line, found.entries) for found in self._sources]
+        lists = [(source_list.line, source_list.entries) for source_list in self._sources]
         out: dict[str, list[tuple[int, list[ListEntry]]]] = {}
         for line, entries in sorted(lists, key=lambda one: one[0]):
             for entry in entries:
@@ -338,29 +337,29 @@ class _Resolver:
                     if not places or places[-1][0] != line:
                         places.append((line, []))
                     places[-1][1].append(entry)
-        others: dict[str, list[ListEntry]] = {}
+        defined: dict[str, list[ListEntry]] = {}
         for entry in apart:
-            others.setdefault(str(int(entry.id)), []).append(entry)
-        return {**{key: [(0, own)] for key, own in others.items()}, **out}
+            defined.setdefault(str(int(entry.id)), []).append(entry)
+        return {**{key: [(0, entries_of_key)] for key, entries_of_key in defined.items()}, **out}
 
     @cached_property
     def _unnumbered_entries(self) -> list[ListEntry]:
         """Entries of an unnumbered list, if their count equals the highest number cited in the
         text."""
         numbers = [int(m.id) for m in self._marks.marks if m.kind == "number" and not m.needs_entry]
-        for found in self._sources:
-            plain = found.has_heading and all(entry.kind == "plain" for entry in found.entries)
-            if plain and max(numbers, default=0) == len(found.entries):
-                return found.entries if all(map(self._cites_of_entry, found.entries)) else []
+        for source_list in self._sources:
+            is_plain = source_list.has_heading and all(entry.kind == "plain" for entry in source_list.entries)
+            if is_plain and max(numbers, default=0) == len(source_list.entries):
+                return source_list.entries if all(map(self._cites_of_entry, source_list.entries)) else []
         return []
 
     def _shared_cites(self, entries: Iterable[ListEntry]) -> Sequence[PassageReference]:
         """Return the sources of entries that share a number; nothing if the entries have different
         sources."""
-        own = list(entries)
-        self._cited_entries.update(map(id, own))
-        meant = {self._cites_of_entry(entry) for entry in own}
-        cites = meant.pop() if len(meant) == 1 else ()
+        entry_list = list(entries)
+        self._cited_entries.update(map(id, entry_list))
+        distinct = {self._cites_of_entry(entry) for entry in entry_list}
+        cites = distinct.pop() if len(distinct) == 1 else ()
         self._has_citation = self._has_citation or bool(cites)
         return cites
 
@@ -370,7 +369,7 @@ class _Resolver:
     @cached_property
     def _entries_by_label(self) -> dict[str, list[ListEntry]]:
         out: dict[str, list[ListEntry]] = {}
-        for entry in (e for found in self._sources for e in found.entries if e.kind == "label"):
+        for entry in (e for source_list in self._sources for e in source_list.entries if e.kind == "label"):
             out.setdefault(entry.id.casefold(), []).append(entry)
         return out
 
@@ -378,12 +377,12 @@ class _Resolver:
         """Return the source cited by name and year, if exactly one entry of the lists contains
         both."""
         names, _, year = mark.id.rpartition("|")
-        told = re.search(r"((?:[A-Z][\w’'-]+(?: et al\.?|,? (?:and|&) )?){1,3}) ?$", names)
-        names = (told[1] if told else "") if names.startswith("\x00") else names
+        author_match = re.search(r"((?:[A-Z][\w’'-]+(?: et al\.?|,? (?:and|&) )?){1,3}) ?$", names)
+        names = (author_match[1] if author_match else "") if names.startswith("\x00") else names
         words = re.findall(rf"[A-Z][^\W\d_][\w’'-]*|[{HAN_RANGES}]{{2,4}}", names)
         dated = self._entries_by_year.get(year[:4], ()) if words else ()
-        fits = [e for e in dated if year in e.text and all(word in e.text for word in words)]
-        return (self._shared_cites(fits) or [self._unknown]) if len(fits) == 1 else ()
+        matches = [e for e in dated if year in e.text and all(word in e.text for word in words)]
+        return (self._shared_cites(matches) or [self._unknown]) if len(matches) == 1 else ()
 
     @cached_property
     def _entries_by_year(self) -> dict[str, list[ListEntry]]:
@@ -400,9 +399,9 @@ class _Resolver:
         for match in _LABELED_MARK.finditer(plain):
             if self._is_in_list(match.start()):
                 continue
-            found = self._label_meanings(match[0], match.start())
-            if any(found) or not re.match(r"[(（]\s*注", match[0]):  # a note may belong to the text
-                yield *match.span(), self.make_placeholder(dict.fromkeys(found))
+            meanings = self._label_meanings(match[0], match.start())
+            if any(meanings) or not re.match(r"[(（]\s*注", match[0]):  # a note may belong to the text
+                yield *match.span(), self.make_placeholder(dict.fromkeys(meanings))
         for match in _LOCATED_MARK.finditer(plain):
             if self._is_in_list(match.start()):
                 continue
@@ -421,14 +420,14 @@ class _Resolver:
 
     def _label_meanings(self, text: str, offset: int) -> list[Meaning]:
         inner = text.strip("[］［]【】〔〕()（） ")
-        found: list[Meaning] = []
+        meanings: list[Meaning] = []
         for part in re.split(r"[,;、，；&|]|and|和|与|及", inner):
             if cites := self._cites_of_label(part.strip()):
-                found += cites
+                meanings += cites
                 continue
             for number in parse_numbers(part):
-                found += self._shared_cites(self._entries_with_number(number, offset)) or [self._unknown]
-        return found
+                meanings += self._shared_cites(self._entries_with_number(number, offset)) or [self._unknown]
+        return meanings
 
     def _html_replacements(self) -> Iterator[tuple[int, int, str]]:
         """Yield the replacements of HTML links: their words with a citation."""
@@ -448,18 +447,18 @@ class _Resolver:
         """
         for start, end in self._marks.other_numbers:
             inner = self.text[start + 1 : end - 1]
-            alone = re.search(r"(?<![\w.])[a-z]$", self.text[max(0, start - 3) : start])
-            sure = not alone or re.match(r"\s*=", self.text[end : end + 9]) or "0" in inner.split(",")
-            if sure and _NUMBER_LIST.fullmatch(inner) and not re.search(r"\d{4}", inner):
+            is_single_letter = re.search(r"(?<![\w.])[a-z]$", self.text[max(0, start - 3) : start])
+            is_certain = not is_single_letter or re.match(r"\s*=", self.text[end : end + 9]) or "0" in inner.split(",")
+            if is_certain and _NUMBER_LIST.fullmatch(inner) and not re.search(r"\d{4}", inner):
                 yield start, end, f"`{self.text[start:end]}`"
         run: list[re.Match[str]] = []
         for match in [*_NUMBERED_PARAGRAPH.finditer(self._report.prose), None]:
             if match and run and int(match[2]) == int(run[-1][2]) + 1:
                 run.append(match)
                 continue
-            for one in run if len(run) > 1 else ():
-                if not any(map(self._names_source, self._entries_with_number(one[2], one.start()))):
-                    yield one.start(1), one.end(1), f"({one[2]})"
+            for paragraph in run if len(run) > 1 else ():
+                if not any(map(self._names_source, self._entries_with_number(paragraph[2], paragraph.start()))):
+                    yield paragraph.start(1), paragraph.end(1), f"({paragraph[2]})"
             run = [match] if match else []
 
     def _names_source(self, entry: ListEntry) -> bool:
@@ -475,16 +474,16 @@ class _Resolver:
         """Return the numbers of the lines to remove: lists of sources without other content, and
         their headings."""
         cites = self._has_citation or self._cites_outside_lists()
-        gone: set[int] = set()
+        removed: set[int] = set()
         for entry in (*self._lists.definitions, *self._lists.footnotes):
             cited = id(entry) in self._cited_entries and self._is_source_entry(entry, in_headed_list=False)
             if cited or (cites and self._cites_of_entry(entry)):
-                gone |= self._entry_lines(entry)
-        for found in self._sources:
-            gone |= self._list_lines(found, text_cites=cites)
+                removed |= self._entry_lines(entry)
+        for source_list in self._sources:
+            removed |= self._list_lines(source_list, text_cites=cites)
         if self.list_pending:
-            gone |= self._unfinished_list_lines(gone)
-        return gone | self._introduction_lines(gone)
+            removed |= self._unfinished_list_lines(removed)
+        return removed | self._introduction_lines(removed)
 
     def _cites_outside_lists(self) -> bool:
         """Return whether the text outside its lists cites a gathered source by a handle or an
@@ -501,8 +500,8 @@ class _Resolver:
     def _is_source_entry(self, entry: ListEntry, *, in_headed_list: bool) -> bool:
         """Return whether an entry names a source.
 
-        An entry `within` a list under a heading counts without naming one, if it is cited or the
-        text has marks that point to a list.
+        An entry in a list under a heading (`in_headed_list`) counts without naming one, if it is
+        cited or the text has marks that point to a list.
         """
         return self._names_source(entry) or (in_headed_list and (id(entry) in self._cited_entries or self._needs_list))
 
@@ -519,12 +518,12 @@ class _Resolver:
             sources = source_list.entries
         else:
             return set()
-        gone: set[int] = set().union(*map(self._entry_lines, sources))
-        if len(sources) == len(source_list.entries) and gone:  # remove headings and table rules as well
-            lines = self._report.lines[source_list.line - 1 : max(gone)]
-            gone |= {line.number for line in lines if line.kind in ("heading", "row", "rule")}
-            gone.add(source_list.line)
-        return gone
+        removed: set[int] = set().union(*map(self._entry_lines, sources))
+        if len(sources) == len(source_list.entries) and removed:  # remove headings and table rules as well
+            lines = self._report.lines[source_list.line - 1 : max(removed)]
+            removed |= {line.number for line in lines if line.kind in ("heading", "row", "rule")}
+            removed.add(source_list.line)
+        return removed
 
     def _is_headed_notes(self, source_list: SourceList) -> bool:
         """Return whether the heading of a list announces notes, which may hold parts of the answer
@@ -601,8 +600,8 @@ class _Resolver:
         """Return whether a line begins with one of the marks cited in the text."""
         label = re.match(r"\s*[\[［【(^]?\^?\s*((?:\w{1,8}?[ _:-]?)?\d{1,3}|[¹²³⁴⁵⁶⁷⁸⁹]+)[\]］】)^:：]", text)
         raised = re.match(r"\s*([¹²³⁴⁵⁶⁷⁸⁹]+)", text)
-        found = label or raised
-        digits = re.search(r"\d+$", normalise_query(found[1])) if found else None
+        match = label or raised
+        digits = re.search(r"\d+$", normalise_query(match[1])) if match else None
         return bool(digits and any(re.search(rf"(?<!\d){digits[0]}$", each) for each in cited))
 
 

@@ -1,7 +1,7 @@
-"""Which sources there are: one address is one source, however often it was found.
+"""Registry of sources: evidence with the same address is merged into one source.
 
-Knows how evidence is united; `research.core.urls` how addresses are compared. Knows nothing of numbers:
-`research.citations.numbering` gives those.
+Addresses are compared by `research.core.urls`; citation numbers are assigned in
+`research.citations.numbering`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from research.core.urls import canonical_url, url_identity
 
 
 def evidence_id(kind: EvidenceKind, url: str, locator: str) -> str:
-    """The id of a source: by its address if it has a usable one, else by kind and locator."""
+    """Return the id of a source: from its address if that is usable, else from kind and locator."""
     identity = url_identity(url)
     return "e" + (fingerprint(identity) if identity else fingerprint(kind, locator))
 
 
 class EvidenceRegistry:
-    """Every source once, in the order it was first seen.
+    """All sources, each once, in the order of first registration.
 
-    Ids are worked out anew, so that a wrong id can neither split one source nor merge two. The id
-    that a piece of evidence came with still finds it, unless that id was given to two sources:
-    then it proves nothing and finds nothing.
+    Ids are recomputed, so that a wrong id can neither split one source nor merge two. Evidence is
+    also found by its original id, unless two sources came with that id: then it finds nothing.
     """
 
     def __init__(self) -> None:
         self._items: dict[str, Evidence] = {}
         self._aliases: dict[str, str] = {}
-        self._passages: dict[str, dict[str, Passage]] = {}  # of those that were asked for
+        self._passages: dict[str, dict[str, Passage]] = {}  # built when a passage is looked up
 
     def add(self, evidence: Evidence) -> Evidence:
-        """Registers evidence, or unites it with what is known of its source; returns the result."""
-        # Without an address and a locator nothing but the title tells two sources apart.
+        """Register evidence, merging it with what is known of its source, and return the result."""
+        # Without address and locator, only the title distinguishes two sources.
         locator = evidence.locator or evidence.url or evidence.title
         key = evidence_id(evidence.kind, evidence.url, locator)
         self._aliases[evidence.id] = key if self._aliases.get(evidence.id, key) == key else ""
@@ -59,11 +58,11 @@ class EvidenceRegistry:
         return self._items[key]
 
     def get(self, evidence_id: str) -> Evidence | None:
-        """The source with this id, or the one whose evidence came with it."""
+        """Return the source with this id, or with evidence that originally had it."""
         return self._items.get(evidence_id) or self._items.get(self._aliases.get(evidence_id, ""))
 
     def passage(self, evidence_id: str, passage_id: str) -> Passage | None:
-        """A registered passage of a registered source."""
+        """Return a registered passage; None if the source or the passage is unknown."""
         item = self.get(evidence_id)
         if item is None:
             return None
@@ -82,7 +81,7 @@ class EvidenceRegistry:
 
 
 def _unique_passages(passages: Iterable[Passage]) -> tuple[Passage, ...]:
-    """Passages once each by id, in first-seen order."""
+    """Return the passages once each by id, in the order of first occurrence."""
     by_id: dict[str, Passage] = {}
     for passage in passages:
         by_id.setdefault(passage.id, passage)
@@ -90,7 +89,7 @@ def _unique_passages(passages: Iterable[Passage]) -> tuple[Passage, ...]:
 
 
 def _merge_evidence(first: Evidence, later: Evidence) -> Evidence:
-    """Two pieces of evidence of one source as one: what was known first stands, gaps are filled."""
+    """Merge two pieces of evidence of one source: earlier values are kept, gaps are filled."""
     dated = later if first.published is None else first
     return first.model_copy(
         update={
@@ -113,7 +112,7 @@ def _merge_evidence(first: Evidence, later: Evidence) -> Evidence:
 
 
 def cites_by_address(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
-    """What to cite for each gathered address (its `url_identity`): a source's first passage."""
+    """Map the identity of each gathered address to a citation of its source's first passage."""
     out: dict[str, PassageReference] = {}
     for item in evidence:
         identity = url_identity(item.url)
@@ -125,12 +124,12 @@ def cites_by_address(evidence: Iterable[Evidence]) -> dict[str, PassageReference
 
 
 def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
-    """Map each `normalised` title of a gathered source, alone and with its publisher, to the
+    """Map the normalised title of each gathered source, with and without its publisher, to a
     citation of the source's first passage.
 
     A title that two sources share is left out.
     """
-    found: dict[str, set[PassageReference]] = {}
+    cites_by_name: dict[str, set[PassageReference]] = {}
     for item in evidence:
         if not item.passages or not normalise_query(item.title):
             continue
@@ -141,12 +140,12 @@ def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
             f"{item.title} {item.publisher}",
             f"{item.publisher} {item.title}",
         ):
-            found.setdefault(normalise_query(name), set()).add(cite)
-    return {name: next(iter(cites)) for name, cites in found.items() if len(cites) == 1}
+            cites_by_name.setdefault(normalise_query(name), set()).add(cite)
+    return {name: next(iter(cites)) for name, cites in cites_by_name.items() if len(cites) == 1}
 
 
 def collect_evidence(findings: Iterable[Finding]) -> EvidenceRegistry:
-    """A registry of everything that the findings brought back."""
+    """Register all evidence of the findings."""
     registry = EvidenceRegistry()
     for finding in findings:
         for item in finding.evidence:

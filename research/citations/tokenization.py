@@ -1,7 +1,7 @@
-"""A text as the judge reads it: sentences, and tokens with their places.
+"""Tokenization of texts for the judge: sentences, and tokens with their offsets.
 
-A Han character is a token, any other word is one by its English stem, a number by its digits. So nothing
-depends on where a dictionary cuts Chinese.
+Each Han character is a token; other words are reduced to their English stem, numbers to their
+digits. So nothing depends on how a dictionary segments Chinese.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from research.core.text.sentences import find_sentence_ends, replace_soft_breaks
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han, stem
 
 MAX_CHARS = 60_000  # characters of a passage that are read
-MAX_FIGURES = 60  # of a sentence
+MAX_FIGURES = 60  # figures of a sentence
 MAX_WORD_CHARS = 60  # characters; what is longer is no word, and is not stemmed
 _TOKEN = re.compile(rf"[{HAN_RANGES}]|\d+(?:[.,]\d+)*|n['’]t\b|[^\W\d_{HAN_RANGES}]+(?=n['’]t\b)|[^\W\d_{HAN_RANGES}]+")
 
 
 @dataclass(frozen=True)
 class TokenizedSentence:
-    """A sentence of a text, from `start` to `end`, with its tokens; `text` is folded (`plain`)."""
+    """A sentence of a text from `start` to `end`, with its folded text and its tokens."""
 
     start: int
     end: int
@@ -33,7 +33,8 @@ class TokenizedSentence:
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """Its figures and dates, no more than `MOST_FIGURES`; their places count from its start."""
+        """Figures and dates of the sentence, at most `MAX_FIGURES`; offsets count from its
+        start."""
         return _find_measures(self.folded)
 
 
@@ -44,7 +45,7 @@ def _find_measures(text: str) -> tuple[Measure, ...]:
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """`tokens` with the places where they begin (`starts`), and `sentences`."""
+    """A text with its tokens, the offset of each token, and its sentences."""
 
     text: str
     folded: str
@@ -58,28 +59,28 @@ class TokenizedText:
 
     @cached_property
     def content_tokens(self) -> tuple[str, ...]:
-        """The distinct tokens that carry meaning of their own; all, if none does."""
-        telling = dict.fromkeys(token for token in self.tokens if token not in STOP_WORDS)
-        return tuple(telling) or tuple(dict.fromkeys(self.tokens))
+        """Distinct tokens that are no stop words; all tokens if there are none."""
+        content = dict.fromkeys(token for token in self.tokens if token not in STOP_WORDS)
+        return tuple(content) or tuple(dict.fromkeys(self.tokens))
 
     @cached_property
     def is_chinese(self) -> bool:
-        """Whether Han characters are most of what it says: two of them make a word."""
+        """True if the text is mainly Chinese, counting two Han characters as a word."""
         han = sum(has_han(token) for token in self.tokens)
         return han > 2 * sum(token.isalpha() and not has_han(token) for token in self.tokens)
 
     @cached_property
     def _sentence_starts(self) -> list[int]:
-        return [one.start for one in self.sentences]
+        return [sentence.start for sentence in self.sentences]
 
     def sentence_index(self, offset: int) -> int:
-        """The index of the sentence that a character belongs to."""
+        """Return the index of the sentence that contains a character offset."""
         return max(0, bisect_right(self._sentence_starts, offset) - 1)
 
 
 @lru_cache(4_096)
 def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
-    """A text, of which no more than `LONGEST` characters; as one sentence if `whole`, which a claim is."""
+    """Tokenize at most `MAX_CHARS` characters of a text; a claim is treated `as_one_sentence`."""
     text = text[:MAX_CHARS]
     folded = fold_text(replace_soft_breaks(text))
     matches = [*_TOKEN.finditer(folded)]
@@ -107,7 +108,7 @@ def _normalize_token(word: str) -> str:
 
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     at = 0
-    lines = (found.end() for found in re.finditer("\n", text))
+    lines = (match.end() for match in re.finditer("\n", text))
     for end in sorted({*find_sentence_ends(text), *lines, len(text)}):
         core = text[at:end].strip()
         if core:

@@ -1,8 +1,7 @@
-"""An answer's tree cut into sentences, and marks put where a sentence ends.
+"""Division of an answer's tree into sentences, and insertion of marks at their ends.
 
-Knows the tree and where sentences end; judges none of them. A row of a table is one sentence,
-unless its cells are quotations, and so is an item of a list without a full stop. Headings, code and formulas that stand by themselves say
-nothing that could be checked.
+A table row is one sentence, unless its cells are quotations; so is a list item without a full stop.
+Headings, code and display formulas contain nothing that could be checked and are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from research.citations.model_markdown import Node
 from research.core.text.sentences import split_sentences
 
-_ONLY_QUOTATIONS = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # behind a sentence or not
+_ONLY_QUOTATIONS = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # with or without a sentence before them
 _QUOTATION_OR_TEXT = re.compile(r"“[^“”]+”|[^\s“”][^“”]*")
 _INLINE_TAGS = frozenset({"em", "strong", "s", "a"})
 _UNCHECKED_TAGS = frozenset({"pre", "hr", "h"})
@@ -24,30 +23,31 @@ _CONTAINER_TAGS = frozenset({"ul", "ol", "li", "blockquote", "table"})
 
 
 class TreeSentence(NamedTuple):
-    """A sentence of a tree: its plain text and the citations in it, by the places that they name."""
+    """Plain text of a sentence in a tree, and the span indices of its citations."""
 
     text: str
     span_indices: tuple[int, ...]
 
 
 def find_sentences(nodes: Sequence[Node]) -> list[TreeSentence]:
-    """The sentences of a tree in the order in which they stand."""
-    found: list[TreeSentence] = []
-    _TreeWalker(found.append, frozenset()).walk_blocks(nodes)
-    return found
+    """Return the sentences of a tree in order."""
+    sentences: list[TreeSentence] = []
+    _TreeWalker(sentences.append, frozenset()).walk_blocks(nodes)
+    return sentences
 
 
 def insert_marks(nodes: Sequence[Node], sentence_indices: Iterable[int], first_index: int = 0) -> list[Node]:
-    """The tree with a node `mark` (its `sentence` counts from `first`) behind each chosen sentence.
+    """Return the tree with a node `mark` behind each chosen sentence.
 
-    `chosen` are places in `pieces` of the same tree, counted from `first` as well.
+    Sentence indices, and `sentence` of the marks, count from `first_index` in the order of
+    `find_sentences` on the same tree.
     """
-    wanted = frozenset(at - first_index for at in sentence_indices)
-    return _TreeWalker(lambda piece: None, wanted, first_index).walk_blocks(nodes)
+    marked = frozenset(at - first_index for at in sentence_indices)
+    return _TreeWalker(lambda piece: None, marked, first_index).walk_blocks(nodes)
 
 
 class _TreeWalker:
-    """One way through a tree, so that what is counted and what is marked cannot differ."""
+    """One traversal for both counting and marking, so that the two cannot differ."""
 
     def __init__(
         self, on_sentence: Callable[[TreeSentence], None], marked_indices: frozenset[int], first_index: int = 0
@@ -80,25 +80,29 @@ class _TreeWalker:
         return {**node, "c": self.walk_blocks(node["c"])}
 
     def _walk_row(self, cells: Sequence[Any]) -> list[Node]:
-        """A row below the head is one sentence, whose mark stands in its last cell; but cells that are
-        quotations have their own, and what stands beside these claims nothing without a citation."""
-        out: list[Node] = [dict(cell) for cell in cells]
+        """Walk a table row.
+
+        A row below the head is one sentence with its mark in the last cell. Cells that are
+        quotations are sentences of their own; the rest of such a row claims nothing without a
+        citation.
+        """
+        result: list[Node] = [dict(cell) for cell in cells]
         if all(cell["t"] == "th" for cell in cells):
-            return out
+            return result
         flat = [_flatten(cell["c"]) for cell in cells]
-        quotes = [at for at, (text, found) in enumerate(flat) if found and _ONLY_QUOTATIONS.fullmatch(text)]
+        quotes = [at for at, (text, cites) in enumerate(flat) if cites and _ONLY_QUOTATIONS.fullmatch(text)]
         for at in quotes:
-            out[at] = {**cells[at], "c": self._walk_sentences(cells[at]["c"], _QUOTATION_OR_TEXT)}
+            result[at] = {**cells[at], "c": self._walk_sentences(cells[at]["c"], _QUOTATION_OR_TEXT)}
             flat[at] = ("", [])
-        said = " · ".join(text for text, _ in flat if text)
-        places = tuple(dict.fromkeys(place for _, found in flat for _, place in found))
-        if not said or (quotes and not places):
-            return out
-        mark = self._add_sentence(TreeSentence(said, places))
+        text_of_row = " · ".join(text for text, _ in flat if text)
+        citations = tuple(dict.fromkeys(place for _, cites in flat for _, place in cites))
+        if not text_of_row or (quotes and not citations):
+            return result
+        mark = self._add_sentence(TreeSentence(text_of_row, citations))
         if mark:
             last = next(at for at in reversed(range(len(flat))) if flat[at][0] or flat[at][1])
-            out[last] = {**cells[last], "c": [*cells[last]["c"], *mark]}
-        return out
+            result[last] = {**cells[last], "c": [*cells[last]["c"], *mark]}
+        return result
 
     def _add_sentence(self, sentence: TreeSentence) -> list[Node]:
         at = self._count
@@ -107,21 +111,21 @@ class _TreeWalker:
         return [{"t": "mark", "sentence": self._first_index + at}] if at in self._marked_indices else []
 
     def _walk_sentences(self, nodes: Sequence[Node], splitter: re.Pattern[str] | None = None) -> list[Node]:
-        text, places = _flatten(nodes)
-        if not text.strip() and not places:
+        text, citations = _flatten(nodes)
+        if not text.strip() and not citations:
             return list(nodes)
         parts = [match.span() for match in splitter.finditer(text)] if splitter else [*split_sentences(text)]
         spans = parts or [(0, len(text))]
-        groups = _citations_by_sentence(spans, places)
-        due: list[tuple[int, Node]] = []
+        groups = _citations_by_sentence(spans, citations)
+        marks: list[tuple[int, Node]] = []
         for (start, end), cites in zip(spans, groups, strict=True):
             for mark in self._add_sentence(TreeSentence(text[start:end].strip(), cites)):
-                due.append((end, mark))
-        return _MarkInserter(due).insert(nodes) if due else list(nodes)
+                marks.append((end, mark))
+        return _MarkInserter(marks).insert(nodes) if marks else list(nodes)
 
 
 def _flatten(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
-    """The text of inline nodes, and for each citation where it stands and what it names."""
+    """Return the text of inline nodes, and the offset and span index of each citation."""
     text = ""
     places: list[tuple[int, int]] = []
     for node in nodes:
@@ -130,7 +134,7 @@ def _flatten(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
         elif node["t"] == "cite":
             places.append((len(text), node["span"]))
         elif node["t"] == "br" or node.get("display"):
-            text += "\n\n"  # a break that the writer meant; a formula by itself says as little as code
+            text += "\n\n"  # a deliberate break; a display formula is as uncheckable as code
         elif node["t"] == "math":
             text += " ".join(node["c"][0].split())
         elif node["t"] != "mark":
@@ -143,7 +147,7 @@ def _flatten(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
 def _citations_by_sentence(
     spans: Sequence[tuple[int, int]], citations: Sequence[tuple[int, int]]
 ) -> list[tuple[int, ...]]:
-    """The citations of each sentence: those within it and those right behind its end."""
+    """Return the citations of each sentence: those inside it and those right behind its end."""
     groups: list[dict[int, None]] = [{} for _ in spans]
     starts = [start for start, _ in spans]
     for at, place in citations:
@@ -152,10 +156,10 @@ def _citations_by_sentence(
 
 
 class _MarkInserter:
-    """Puts nodes into inline content at places of its text, behind the citations that stand there."""
+    """Inserts nodes into inline content at text offsets, behind citations at the same offset."""
 
     def __init__(self, marks: Iterable[tuple[int, Node]]) -> None:
-        self._pending = deque(marks)  # in the order of their places
+        self._pending = deque(marks)  # ordered by offset
         self._offset = 0
 
     def insert(self, nodes: Sequence[Node]) -> list[Node]:

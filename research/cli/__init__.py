@@ -1,8 +1,8 @@
-"""The program in a terminal: one module a command, loaded when it is called.
+"""Command line program: one module per command, imported when the command is called.
 
-Uses only the public names of `research`, each of which is loaded when it is first asked for, so that
-neither the help nor a command without a data folder waits for the engine. A command is a module here
-with a line `ABOUT`, the `arguments` of its parser, and `act`, which returns the exit code.
+Uses only the public names of `research`, each of which is imported on first use, so that the help
+and commands without a data folder do not wait for the engine. A command is a module of this package
+with a `DESCRIPTION`, `add_arguments` for its parser, and `execute`, which returns the exit code.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ COMMANDS = (
     "db",
     "evaluate",
 )
-_COMMANDS_WITHOUT_DATA = ("serve", "mcp", "stories", "evaluate")  # that open no data folder at once
-_OPTION_COMMANDS = {"--show", "--follow", "--resume"}  # commands that may be written so
-_PROGRAM_OPTIONS = {"-h", "--help", "--version"}  # of the program, where no command is named
+_COMMANDS_WITHOUT_DATA = ("serve", "mcp", "stories", "evaluate")  # open no data folder at the start
+_OPTION_COMMANDS = {"--show", "--follow", "--resume"}  # commands that may be written as options
+_PROGRAM_OPTIONS = {"-h", "--help", "--version"}  # options of the program, without a command
 _OPTIONS_WITH_VALUE = {  # options with a value, which may stand before the command
     *("-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source"),
     *(
@@ -58,7 +58,7 @@ _OPTIONS_WITH_VALUE = {  # options with a value, which may stand before the comm
 
 
 class Command(Protocol):
-    """A module of this folder that is a command."""
+    """A module of this package that implements a command."""
 
     DESCRIPTION: str
 
@@ -72,29 +72,35 @@ def load_command(name: str) -> Command:
 
 
 def parse_arguments(argv: list[str]) -> argparse.Namespace:
-    """The options of a command, and its `act`; whatever is no command is a question."""
+    """Parse the options of a command and set `act` to its function.
+
+    Without a known command, the words are a question for `ask`.
+    """
     argv = [word.removeprefix("--") if word in _OPTION_COMMANDS else word for word in argv[:1]] + argv[1:]
-    at = 0
-    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
-        at += 2 if argv[at] in _OPTIONS_WITH_VALUE else 1
+    index = 0
+    while index < len(argv) and argv[index].startswith("-") and argv[index] not in ("-", "--"):
+        index += 2 if argv[index] in _OPTIONS_WITH_VALUE else 1
     name, words = "ask", argv
-    if at < len(argv) and argv[at] in COMMANDS:
-        name, words = argv[at], [*argv[:at], *argv[at + 1 :]]
-    elif at >= len(argv) and _PROGRAM_OPTIONS & set(argv):
+    if index < len(argv) and argv[index] in COMMANDS:
+        name, words = argv[index], [*argv[:index], *argv[index + 1 :]]
+    elif index >= len(argv) and _PROGRAM_OPTIONS & set(argv):
         return options.build_parser().parse_args(argv)
-    chosen = load_command(name)
+    command = load_command(name)
     parser = argparse.ArgumentParser(
-        prog=f"{options.program_name()} {name}", description=chosen.DESCRIPTION, allow_abbrev=False
+        prog=f"{options.program_name()} {name}", description=command.DESCRIPTION, allow_abbrev=False
     )
-    chosen.add_arguments(parser)
+    command.add_arguments(parser)
     options.add_shared_options(parser)
-    parser.set_defaults(act=chosen.execute, folder=name not in _COMMANDS_WITHOUT_DATA)
+    parser.set_defaults(act=command.execute, folder=name not in _COMMANDS_WITHOUT_DATA)
     return parser.parse_args(words)
 
 
 def run() -> int:
-    """The program as a process of its own. It is over before there is much to collect: a collector
-    that comes as often as usual, and looks through everything at the end, takes half a second."""
+    """Run the program as its own process.
+
+    The process is too short for garbage to accumulate: default thresholds of the garbage collector,
+    and its full pass at exit, would take half a second.
+    """
     gc.set_threshold(50_000, 20, 100)
     code = main()
     gc.freeze()
@@ -102,7 +108,7 @@ def run() -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command and returns the exit code."""
+    """Run a command and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""A question, answered with the report."""
+"""Command `ask`: answer a question with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the connections to models and web searches, or compares the models with a provider's list."""
+"""Command `check`: test the connections, or compare the known models with a provider's list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DESCRIPTION = (
     "Sends a small request to every model and every web search. With --models it asks none of them: it "
     "compares the names and prices of models that Sightline knows with a list of what is offered."
 )
-_MAX_LIST_BYTES = 5_000_000  # bytes of a list
+_MAX_LIST_BYTES = 5_000_000  # maximum size of a list in bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,33 +39,33 @@ def execute(args: argparse.Namespace) -> int:
         print_output(escape_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
     for check in () if args.json else checks:
         failure = check.failure
-        said = f"{failure.reason}: {failure.message}" if failure else f"ok, {check.seconds:.2f} s"
+        result = f"{failure.reason}: {failure.message}" if failure else f"ok, {check.seconds:.2f} s"
         warning = f" ({check.warning})" if check.warning else ""
-        print_output(f"{clean_line(check.name):10} {clean_line(check.model):36} {clean_line(said + warning)}\n")
+        print_output(f"{clean_line(check.name):10} {clean_line(check.model):36} {clean_line(result + warning)}\n")
     if not checks:
         raise CommandError(EXIT_NOTHING_FOUND, "No model or web search is configured: answers quote the library.")
     return EXIT_FAILED if any(check.failure for check in checks) else EXIT_ANSWERED
 
 
 def _compare_models(file: str, as_data: bool) -> int:
-    """Print each model that is named, and whether it is listed; one that is not fails the command."""
+    """Print whether each known model is listed; the exit code is 1 if one is not."""
     try:
-        found = research.application.compare_models(_read_list(Path(file)) if file else None)
+        comparison = research.application.compare_models(_read_list(Path(file)) if file else None)
     except ValueError as error:
         raise CommandError(EXIT_USAGE, f"{file} cannot be used as a list: {error}.") from error
-    if found.failure:
-        raise CommandError(EXIT_FAILED, f"Gemini's list cannot be read: {found.failure.message}.")
+    if comparison.failure:
+        raise CommandError(EXIT_FAILED, f"Gemini's list cannot be read: {comparison.failure.message}.")
     if as_data:
-        print_output(escape_json(found.model_dump_json(indent=2)) + "\n")
+        print_output(escape_json(comparison.model_dump_json(indent=2)) + "\n")
     else:
-        for table, day in found.dates.items():
+        for table, day in comparison.dates.items():
             print_output(f"{table:10} as of {day}\n")
-        for name in found.names:
+        for name in comparison.names:
             listed = "listed" if name.listed else "NOT LISTED"
             print_output(f"{listed:10} {clean_line(name.name):30} {clean_line(', '.join(name.uses))}\n")
-        for unpriced in found.unpriced:
+        for unpriced in comparison.unpriced:
             print_output(f"no price   {clean_line(unpriced)}\n")
-    return EXIT_ANSWERED if all(name.listed for name in found.names) else EXIT_FAILED
+    return EXIT_ANSWERED if all(name.listed for name in comparison.names) else EXIT_FAILED
 
 
 def _read_list(path: Path) -> str:

@@ -1,4 +1,5 @@
-"""A question to a database, or a statement; to files too, which are loaded first."""
+"""Command `db`: query a database, or files that are loaded first, with a question or a
+statement."""
 
 from __future__ import annotations
 
@@ -46,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Asks the database, or runs a statement; what is refused ends with 2. Files without a question are
-    loaded, and told."""
+    """Query the database and return the exit code, 2 for a refused query.
+
+    Files without a question are loaded and described.
+    """
     question = " ".join(args.question).strip()
     if args.list:
         return _list_databases(print_json=args.json)
@@ -56,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
     if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise CommandError(EXIT_USAGE, "db takes a question, or --sql with a statement.")
     database = args.database
-    if database and database not in {one.name for one in research.databases() if not one.wrong}:
+    if database and database not in {info.name for info in research.databases() if not info.wrong}:
         raise CommandError(EXIT_USAGE, f"There is no database {clean_line(database)}; --list lists them.")
     if args.file:
         database = _load_files(args, is_output=not (question or args.sql)).database
@@ -67,75 +70,77 @@ def execute(args: argparse.Namespace) -> int:
     _print_unreadable(database)
     if args.output and args.sql:
         return _export_rows(args.sql, args.output, database)
-    found = (
+    answer = (
         research.query_database(args.sql, database=database)
         if args.sql
         else research.ask_database(question, database=database)
     )
-    if args.output and found.status in ("answered", "partial"):
-        _print_aside(clean_line(found.answer) + "\n")
-        return _export_rows(found, args.output, database)
+    if args.output and answer.status in ("answered", "partial"):
+        _print_aside(clean_line(answer.answer) + "\n")
+        return _export_rows(answer, args.output, database)
     if args.json:
-        print_output(escape_json(found.model_dump_json()))
-    elif found.status in ("answered", "partial", "empty"):
-        print_output(_answer_text(found))
-    if found.status in ("answered", "partial"):
+        print_output(escape_json(answer.model_dump_json()))
+    elif answer.status in ("answered", "partial", "empty"):
+        print_output(_answer_text(answer))
+    if answer.status in ("answered", "partial"):
         return EXIT_ANSWERED
-    if found.status == "empty":
-        return print_message(EXIT_NOTHING_FOUND, found.answer) if args.sql is None else EXIT_ANSWERED
-    return print_message(EXIT_FAILED if found.status == "failed" else EXIT_USAGE, found.answer)
+    if answer.status == "empty":
+        return print_message(EXIT_NOTHING_FOUND, answer.answer) if args.sql is None else EXIT_ANSWERED
+    return print_message(EXIT_FAILED if answer.status == "failed" else EXIT_USAGE, answer.answer)
 
 
 def _print_unreadable(database: str) -> None:
-    """Name the tables that are left out because the database cannot read them, with the reasons."""
-    tongue = terminal_language()
-    found = research.database_schema(database).unreadable
-    named = [research.message("mark.aside", tongue, text=name, more=reason) for name, reason in found.items()]  # fmt: skip
-    if named:
-        names = research.message("mark.list", tongue).join(named)
-        _print_aside(clean_line(research.message("database.unreadable", tongue, names=names)) + "\n")
+    """Print the tables that the database cannot read, with the reasons."""
+    language = terminal_language()
+    reasons = research.database_schema(database).unreadable
+    entries = [research.message("mark.aside", language, text=name, more=reason) for name, reason in reasons.items()]  # fmt: skip
+    if entries:
+        names = research.message("mark.list", language).join(entries)
+        _print_aside(clean_line(research.message("database.unreadable", language, names=names)) + "\n")
 
 
 def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> int:
-    """Writes all rows into a file, and says how many there are."""
+    """Write all rows to a file and print their number."""
     try:
-        made = research.export_rows(statement, path.expanduser(), _show_row_count, database=database)
+        export = research.export_rows(statement, path.expanduser(), _show_row_count, database=database)
     except OSError as error:
         raise CommandError(EXIT_FAILED, f"{clean_line(str(path))} cannot be written: {error.strerror}.") from None
-    if made.error:
-        return print_message(EXIT_USAGE, made.error)
+    if export.error:
+        return print_message(EXIT_USAGE, export.error)
     if sys.stderr.isatty():
         _print_aside("\r")
-    more = "; there are more" if made.has_more else ""
-    _print_aside(f"{made.row_count} rows in {clean_line(str(path))}{more}\n")
+    more = "; there are more" if export.has_more else ""
+    _print_aside(f"{export.row_count} rows in {clean_line(str(path))}{more}\n")
     return EXIT_ANSWERED
 
 
 def _show_row_count(rows: int) -> None:
-    """How many rows there are so far, on a screen that a person looks at."""
+    """Show the number of rows so far, on a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{rows:,}")
         sys.stderr.flush()
 
 
 def _list_databases(*, print_json: bool) -> int:
-    """The databases: name, what it is, and what is wrong with those that cannot be asked."""
-    found, tongue = research.databases(), terminal_language()
+    """Print the databases: name, description, and the problem of those that cannot be queried."""
+    databases, language = research.databases(), terminal_language()
     if print_json:
-        made = [one.model_dump(mode="json") for one in found]
-        print_output(escape_json(dumps(made, ensure_ascii=False, indent=2)) + "\n")
+        records = [database.model_dump(mode="json") for database in databases]
+        print_output(escape_json(dumps(records, ensure_ascii=False, indent=2)) + "\n")
         return EXIT_ANSWERED
-    for one in found:
-        about = one.title or one.description.get(tongue, "")
-        if one.kind == "shipped":
-            about = research.message("database.shipped", tongue)
-        usual = research.message("database.usual", tongue) if one.default else ""
-        print_output("\t".join(map(clean_line, filter(None, [one.name, about, usual, one.wrong]))) + "\n")
+    for database in databases:
+        about = database.title or database.description.get(language, "")
+        if database.kind == "shipped":
+            about = research.message("database.shipped", language)
+        default_note = research.message("database.usual", language) if database.default else ""
+        print_output(
+            "\t".join(map(clean_line, filter(None, [database.name, about, default_note, database.wrong]))) + "\n"
+        )
     return EXIT_ANSWERED
 
 
 def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
-    """The files that were named, loaded."""
+    """Load the files given on the command line."""
     corrected = {}
     for pair in args.column:
         heading, _, kind = pair.rpartition("=")
@@ -143,25 +148,25 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             raise CommandError(EXIT_USAGE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}.")  # fmt: skip
         corrected[heading] = ("", kind)
     correction = research.Correction(header=args.header, columns=corrected)
-    tongue = terminal_language()
+    language = terminal_language()
     sources = []
     try:
-        for given in args.file:
-            path = given.expanduser()
+        for argument in args.file:
+            path = argument.expanduser()
             if not path.is_file():
-                raise CommandError(EXIT_USAGE, f"There is no file {clean_line(str(given))}.")
-            first = research.detect_tables(path)
-            sheets = {table.sheet: correction for table in first}
+                raise CommandError(EXIT_USAGE, f"There is no file {clean_line(str(argument))}.")
+            detected = research.detect_tables(path)
+            sheets = {table.sheet: correction for table in detected}
             sources.append((path, research.detect_tables(path, "", sheets)))
         upload = research.load_files(sources, _show_progress)
     except research.UnreadableTableError as error:
-        raise CommandError(EXIT_USAGE, error.message_in(tongue)) from None
+        raise CommandError(EXIT_USAGE, error.message_in(language)) from None
     for table in upload.tables:
-        columns = ", ".join(f"{c.name} {research.message(f'type.{c.type}', tongue)}" for c in table.columns)  # fmt: skip
-        line = research.message("loaded.table", tongue, table=table.name, rows=table.rows or 0, file=table.file, columns=columns)  # fmt: skip
+        columns = ", ".join(f"{c.name} {research.message(f'type.{c.type}', language)}" for c in table.columns)  # fmt: skip
+        line = research.message("loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns)  # fmt: skip
         (print_output if is_output else _print_aside)(clean_line(line) + "\n")
         if table.kept:
-            _print_aside(clean_line(research.message("loaded.kept", tongue, columns=", ".join(table.kept))) + "\n")  # fmt: skip
+            _print_aside(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")  # fmt: skip
     return upload
 
 
@@ -170,14 +175,14 @@ def _print_aside(text: str) -> None:
 
 
 def _show_progress(fraction: float) -> None:
-    """How much is loaded, on a screen that a person looks at."""
+    """Show the loaded fraction (0 to 1), on a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{fraction:4.0%}" + ("\n" if fraction == 1 else ""))
         sys.stderr.flush()
 
 
 def _answer_text(answer: DatabaseAnswer) -> str:
-    """An answer of the database as text: what it says, its rows, its statement."""
+    """Format an answer of the database: its text, rows and statement."""
     lines = [answer.answer, ""] if answer.question != answer.sql and answer.answer else []
     lines.append("\t".join(answer.columns))
     lines += ["\t".join(_cell_text(value) for value in row.values()) for row in answer.rows]

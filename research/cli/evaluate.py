@@ -1,4 +1,4 @@
-"""The citations of reports, checked."""
+"""Command `evaluate`: check the citations of reports."""
 
 from __future__ import annotations
 
@@ -42,37 +42,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="at most 10 MB each")
 
 
-_MAX_REPORT_BYTES = 10_000_000  # bytes of a report
-_MIN_TABLE_WIDTH = 110  # columns: a table is never squeezed below them
+_MAX_REPORT_BYTES = 10_000_000  # maximum size of a report in bytes
+_MIN_TABLE_WIDTH = 110  # minimum width of a table in columns
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Checks reports; every file is judged before the exit code is."""
-    spoken = args.lang or terminal_language()
-    found: list[tuple[str, ReportEvaluation]] = []
-    unread = []
+    """Check reports; every file is read before the exit code is decided."""
+    language = args.lang or terminal_language()
+    evaluations: list[tuple[str, ReportEvaluation]] = []
+    read_errors = []
     if args.json and args.sarif:
         raise CommandError(EXIT_USAGE, "evaluate writes --json or --sarif, not both.")
     for path in args.files:
         try:
-            found.append((str(path), research.evaluate_report(_read_report(path), spoken)))
+            evaluations.append((str(path), research.evaluate_report(_read_report(path), language)))
         except research.UnreadableReportError as error:
-            unread.append(f"{path}: {error}")
+            read_errors.append(f"{path}: {error}")
         except CommandError as error:
-            unread.append(str(error))
+            read_errors.append(str(error))
     if args.json:
-        rows = [{"file": name, **_to_json(one)} for name, one in found]
+        rows = [{"file": name, **_to_json(evaluation)} for name, evaluation in evaluations]
         print_output(escape_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
     elif args.sarif:
-        log = research.build_sarif(found, unread, spoken)
+        log = research.build_sarif(evaluations, read_errors, language)
         print_output(escape_json(json.dumps(log, ensure_ascii=False, indent=2)) + "\n")
-    elif found:
-        _print_reports(found, spoken)
-    for complaint in unread:
-        print_message(EXIT_USAGE, complaint)
-    defects = sum(one.lint.errors + one.lint.warnings for _, one in found)
-    return EXIT_USAGE if unread else EXIT_FAILED if defects else EXIT_ANSWERED
+    elif evaluations:
+        _print_reports(evaluations, language)
+    for read_error in read_errors:
+        print_message(EXIT_USAGE, read_error)
+    defects = sum(evaluation.lint.errors + evaluation.lint.warnings for _, evaluation in evaluations)
+    return EXIT_USAGE if read_errors else EXIT_FAILED if defects else EXIT_ANSWERED
 
 
 def _text(key: str, language: Language, **values: object) -> str:
@@ -85,7 +85,7 @@ def _read_report(path: Path) -> str:
             data = file.read(_MAX_REPORT_BYTES + 1)
     except OSError as error:
         raise CommandError(EXIT_USAGE, f"{path} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:  # a name with a character that no file's name has
+    except ValueError as error:  # the name contains a character that is invalid in file names
         raise CommandError(EXIT_USAGE, f"{path} cannot be read: {error}.") from error
     if len(data) > _MAX_REPORT_BYTES:
         raise CommandError(EXIT_USAGE, f"{path} is larger than {_MAX_REPORT_BYTES // 1_000_000} MB.")
@@ -102,7 +102,7 @@ def _to_json(evaluation: ReportEvaluation) -> dict[str, Any]:
 
 
 def _print_reports(evaluations: list[tuple[str, ReportEvaluation]], language: Language) -> None:
-    """A table of the reports, then what was found in each."""
+    """Print a table of the reports, then the flaws of each."""
     console = PipeSafeConsole(file=sys.stdout, highlight=False, markup=False, emoji=False)
     console.width = max(console.width, _MIN_TABLE_WIDTH)
     names = ("file", "style", "citations", "sources", "sentences", "cited", "errors", "warnings")
@@ -115,15 +115,15 @@ def _print_reports(evaluations: list[tuple[str, ReportEvaluation]], language: La
             overflow="fold",
             no_wrap=name not in ("file", "style"),
         )
-    for file, one in evaluations:
-        lint = one.lint
+    for file, evaluation in evaluations:
+        lint = evaluation.lint
         share = f"{100 * lint.cited / lint.sentences:.0f} %" if lint.sentences else "–"
         counts = (lint.citations, lint.sources, lint.sentences, share, lint.errors, lint.warnings)
         style = ", ".join(lint.styles) or _text("none", language)
         table.add_row(*(Text(clean_line(str(value))) for value in (file, style, *counts)))
     console.print(table)
-    for file, one in evaluations:
-        _print_flaws(console, file, one, language)
+    for file, evaluation in evaluations:
+        _print_flaws(console, file, evaluation, language)
 
 
 def _print_flaws(console: Console, file: str, evaluation: ReportEvaluation, language: Language) -> None:
@@ -133,8 +133,8 @@ def _print_flaws(console: Console, file: str, evaluation: ReportEvaluation, lang
         counts = (f"{_text(name, language)} {count}" for name, count in evaluation.statuses.items())
         console.print(Text(f"  {_text('statuses', language)}: {', '.join(counts)}"), soft_wrap=True)
     for flaw in evaluation.lint.flaws:
-        where = f"{_text('line', language, n=flaw.line)}  " if flaw.line else ""
-        line = Text(f"  {where}")
+        location = f"{_text('line', language, n=flaw.line)}  " if flaw.line else ""
+        line = Text(f"  {location}")
         line.append(f"{_text(flaw.severity, language)} {flaw.kind}", _SEVERITY_STYLES[flaw.severity])
         line.append(f"  {clean_line(flaw.message)}")
         console.print(line, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What happens in a run, in words: a line or more for each event."""
+"""Terminal lines that describe the events of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _search_lines(event: Event) -> StyledLines:
 
 
 def _explain_reason(data: Mapping[str, Any]) -> str:
-    """Why a search has brought nothing, as a sentence; one of a later version keeps its own word."""
+    """Explain why a search found nothing; an unknown reason of a later version is returned as it
+    is."""
     from research import Failure, explain_failure
 
     try:
@@ -53,9 +54,9 @@ def _finding_lines(event: Event) -> StyledLines:
     titles = "; ".join(dict.fromkeys(data["titles"]))
     if data["provider"]:
         titles = f"{data['provider']}: {titles}"
-    kept = ", reused" if data["reused"] else f", {data['seconds']:.2f} s"
-    many = "passage" if count == 1 else "passages"
-    return [(f"  {query} → {count} {many}{kept}: {shorten(titles)}", "green")]
+    suffix = ", reused" if data["reused"] else f", {data['seconds']:.2f} s"
+    noun = "passage" if count == 1 else "passages"
+    return [(f"  {query} → {count} {noun}{suffix}: {shorten(titles)}", "green")]
 
 
 def _reflection_lines(event: Event) -> StyledLines:
@@ -133,10 +134,10 @@ def _unreadable_lines(event: Event) -> StyledLines:
 
 def _tool_lines(event: Event) -> StyledLines:
     data = event.data
-    if "arguments" not in data:  # a step of the database
+    if "arguments" not in data:  # a step of the database agent
         return [(f"  {data['name']} {shorten(clean_line(data['sql'] or data['text']))}", "dim")]
-    said = " ".join(str(value) for value in data["arguments"].values())
-    return [(f"  {data['tool']} {shorten(clean_line(said))}", "dim")]
+    arguments = " ".join(str(value) for value in data["arguments"].values())
+    return [(f"  {data['tool']} {shorten(clean_line(arguments))}", "dim")]
 
 
 def _status_lines(event: Event) -> StyledLines:

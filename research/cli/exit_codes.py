@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes, and the exception that ends it with one of them."""
+"""Exit codes of the commands, and the exception that ends a command with one of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ EXIT_ANSWERED, EXIT_FAILED, EXIT_USAGE, EXIT_NOTHING_FOUND, EXIT_UNCHANGED, EXIT
 
 
 class CommandError(Exception):
-    """Ends the program with a message and an exit code."""
+    """Error that ends the program with a message and an exit code."""
 
     def __init__(self, code: int, message: str) -> None:
         self.code = code

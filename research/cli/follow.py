@@ -1,4 +1,4 @@
-"""A run that is under way in another process, watched until it is over."""
+"""Command `follow`: watch a run in another process until it ends."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Ctrl-C ends the watching and not the run."""
+    """Follow a run; Ctrl-C ends the watching but not the run."""
     check_output(args.output)
     run = find_run(args.run)
     try:
         with ProgressDisplay() as screen:
             print_progress(run, 0, screen)
     except KeyboardInterrupt:
-        again = f"{program_name()} follow {run.id}"
-        raise CommandError(EXIT_STOPPED, f"The run continues. Follow it again with: {again}") from None
+        command = f"{program_name()} follow {run.id}"
+        raise CommandError(EXIT_STOPPED, f"The run continues. Follow it again with: {command}") from None
     return write_result(run.id, args)

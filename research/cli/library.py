@@ -1,4 +1,4 @@
-"""The documents of the library."""
+"""Command `library`: manage the documents of the library."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True)
 
     def kind(name: str, text: str) -> argparse.ArgumentParser:
-        made = kinds.add_parser(  # what is not given here must not undo what came before
+        subparser = kinds.add_parser(  # without SUPPRESS, defaults would overwrite options given before the subcommand
             name, description=text, allow_abbrev=False, argument_default=argparse.SUPPRESS
         )
-        add_shared_options(made)
-        return made
+        add_shared_options(subparser)
+        return subparser
 
-    adding = kind("add", "Adds files and whole folders.")
-    adding.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES))
-    adding.add_argument(
+    add_parser = kind("add", "Adds files and whole folders.")
+    add_parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES))
+    add_parser.add_argument(
         "--notebook",
         metavar="NAME",
         default="",
         help="put them into a notebook, which is created if it is new",
     )
     kind("list", "Lists the documents.")
-    removing = kind("remove", "Removes documents.")
-    removing.add_argument("ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it")
-    switching = kind("sample", "Turns the sample documents on or off.")
-    switching.add_argument("state", choices=("on", "off"))
+    remove_parser = kind("remove", "Removes documents.")
+    remove_parser.add_argument("ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it")
+    sample_parser = kind("sample", "Turns the sample documents on or off.")
+    sample_parser.add_argument("state", choices=("on", "off"))
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -46,19 +46,19 @@ def execute(args: argparse.Namespace) -> int:
 
 def _add_documents(args: argparse.Namespace) -> int:
     outcomes = 0
-    failed = pictures = 0
-    there: list[str] = []
+    failed = scanned_count = 0
+    names: list[str] = []
     for outcome in research.application.get_application().library.add_paths(path.expanduser() for path in args.paths):
         outcomes += 1
         failed += not outcome.is_ok
-        there += [outcome.name] if outcome.is_ok else []
-        told = [f"{outcome.passage_count} passages"] if outcome.passage_count else []
+        names += [outcome.name] if outcome.is_ok else []
+        details = [f"{outcome.passage_count} passages"] if outcome.passage_count else []
         if outcome.pages:
-            pictures += 1
-            told.append(f"pages {research.page_ranges(outcome.pages)} hold pictures without text")
+            scanned_count += 1
+            details.append(f"pages {research.page_ranges(outcome.pages)} hold pictures without text")
         elif outcome.detail:
-            told.append(outcome.detail)
-        detail = "; ".join(told)
+            details.append(outcome.detail)
+        detail = "; ".join(details)
         print_output(
             f"{outcome.outcome:<13}  {clean_line(outcome.name)}{'  ' + clean_line(detail) if detail else ''}\n"
         )
@@ -66,23 +66,23 @@ def _add_documents(args: argparse.Namespace) -> int:
         raise CommandError(
             EXIT_NOTHING_FOUND, f"There are no files to add; accepted types: {' '.join(research.SUFFIXES)}."
         )
-    if pictures:
+    if scanned_count:
         _read_scans()
-    if args.notebook and not research.application.add_to_notebook(args.notebook, there):
+    if args.notebook and not research.application.add_to_notebook(args.notebook, names):
         raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: not a valid name.")
     return EXIT_FAILED if failed else EXIT_ANSWERED
 
 
 def _read_scans() -> None:
-    """Reads the scanned pages that wait, and tells how far it is; what is left is read later."""
+    """Read the waiting scanned pages and print the progress; the remaining ones are read later."""
     library = research.application.get_application().library
     last = ""
     while not library.scan_reader.wait(0.2):
-        at, page = library.scan_reader.document_id, library.scan_reader.page
-        here = next((scan for scan in library.list_scans() if scan.document_id == at), None)
-        if here and page and (now := f"{here.name} {page}") != last:
-            last = now
-            print_output(f"page {page:>4} of {here.page_count:>4}  {clean_line(here.name)}\n")
+        document_id, page = library.scan_reader.document_id, library.scan_reader.page
+        current = next((scan for scan in library.list_scans() if scan.document_id == document_id), None)
+        if current and page and (position := f"{current.name} {page}") != last:
+            last = position
+            print_output(f"page {page:>4} of {current.page_count:>4}  {clean_line(current.name)}\n")
     if library.scan_reader.error:
         raise library.scan_reader.error
     for scan in library.list_scans():
@@ -102,9 +102,9 @@ def _list_documents(_: argparse.Namespace) -> int:
 
 
 def _pad(text: str, columns: int) -> str:
-    """Text filled up to a width at which Han characters count double."""
-    taken = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-    return text + " " * (columns - taken)
+    """Pad a text to a width in terminal columns; Han characters take two."""
+    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return text + " " * (columns - width)
 
 
 def _remove_documents(args: argparse.Namespace) -> int:
@@ -128,7 +128,7 @@ def _remove_documents(args: argparse.Namespace) -> int:
 def _set_sample(args: argparse.Namespace) -> int:
     library = research.application.get_application().library
     library.set_sample_enabled(args.state == "on")
-    found = library.count_documents()
-    count = found.own_count + found.sample_count
+    counts = library.count_documents()
+    count = counts.own_count + counts.sample_count
     print_output(f"The sample is {args.state}; the library has {count} documents.\n")
     return EXIT_ANSWERED

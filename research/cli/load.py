@@ -1,4 +1,4 @@
-"""A report, resumed from its saved state."""
+"""Command `load`: resume a report from its saved state."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def execute(args: argparse.Namespace) -> int:
         run = research.application.restore_report(args.file, save_folder=read_save_folder(args))
     except OSError as error:
         raise CommandError(EXIT_FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
-    seen = research.application.events(run.id)
-    return follow_and_write(research.application.resume_run(run.id) or run, seen[-1].seq, args)
+    events = research.application.events(run.id)
+    return follow_and_write(research.application.resume_run(run.id) or run, events[-1].seq, args)

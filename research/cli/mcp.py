@@ -1,4 +1,4 @@
-"""The server for clients of the Model Context Protocol."""
+"""Command `mcp`: serve clients of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Serves in this process until its client goes, or until it is stopped."""
+    """Serve in this process until the client disconnects or the process is stopped."""
     if not args.http:
         if args.host or args.port or args.allow_host:
             raise CommandError(EXIT_USAGE, "--host, --port and --allow-host go with --http.")
         research.serve_mcp_stdio(args.data_dir)
         return EXIT_ANSWERED
-    host, number = args.host or DEFAULT_HOST, args.port or DEFAULT_PORT
+    host, port = args.host or DEFAULT_HOST, args.port or DEFAULT_PORT
     try:
         research.serve_mcp_http(
-            host, number, data_dir=args.data_dir, host_names=args.allow_host,
+            host, port, data_dir=args.data_dir, host_names=args.allow_host,
             on_ready=lambda address: print_message(EXIT_ANSWERED, f"Serving MCP clients at {address}"),
         )  # fmt: skip
     except OSError as error:
-        why = error.strerror or error
-        raise CommandError(EXIT_FAILED, f"Cannot listen on {host}:{number}: {why}.") from error
+        reason = error.strerror or error
+        raise CommandError(EXIT_FAILED, f"Cannot listen on {host}:{port}: {reason}.") from error
     return EXIT_ANSWERED

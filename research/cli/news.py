@@ -1,4 +1,4 @@
-"""A report on a topic in the news; with --changed, a topic that is watched."""
+"""Command `news`: report on a topic in the news; with --changed, watch the topic."""
 
 from __future__ import annotations
 
@@ -51,38 +51,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     options = read_options(args, research.application.get_services().report_options())
-    given = {"sections": args.sections, "reflections": args.reflections}
-    chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
+    limits = {"sections": args.sections, "reflections": args.reflections}
+    run_options = options.model_copy(update={k: v for k, v in limits.items() if v is not None})
     topic = read_question(args)
     watch = research.application.find_watch(topic) if args.changed else None
     if watch:
         return _update_report(watch, args)
-    if not args.sources and "news" not in chosen.sources:
+    if not args.sources and "news" not in run_options.sources:
         needed = research.application.readiness()["news"].detail
         print_message(
             EXIT_ANSWERED,
             f"News search needs one of {needed}. The report uses the library instead.",
         )
-    run = research.application.start_report(topic, options=chosen, save_folder=read_save_folder(args))
+    run = research.application.start_report(topic, options=run_options, save_folder=read_save_folder(args))
     code = follow_and_write(run, 0, args)
-    if args.changed and (done := research.application.get_run(run.id)) and done.status == "done":
+    if args.changed and (finished := research.application.get_run(run.id)) and finished.status == "done":
         research.application.watch_topic(run.id)
     return code
 
 
 def _update_report(watch: WatchedTopic, args: argparse.Namespace) -> int:
-    """Brings the report of a topic up to date, and writes it if anything has changed."""
+    """Update the report of a watched topic, and write it if anything has changed."""
     run = research.application.start_update(watch.id)
-    seen = research.application.events(run.id)
-    follow_or_stop(run, seen[-1].seq if seen else 0)
+    events = research.application.events(run.id)
+    follow_or_stop(run, events[-1].seq if events else 0)
     report = research.application.report(run.id)
     coverage = report.answer.coverage if report and report.answer else None
     if report is None or report.run.status != "done" or (coverage and coverage.changes):
         return write_result(run.id, args)
-    looked = [finding for finding in report.findings if not finding.reused]
-    failed = [finding for finding in looked if finding.reason not in (None, "empty")]
-    if failed and len(failed) == len(looked):
+    searches = [finding for finding in report.findings if not finding.reused]
+    failed = [finding for finding in searches if finding.reason not in (None, "empty")]
+    if failed and len(failed) == len(searches):
         return print_message(EXIT_FAILED, f"Every search failed: {failed[0].message or failed[0].reason}")
-    lost = f" {len(failed)} of {len(looked)} searches failed." if failed else ""
+    failure_note = f" {len(failed)} of {len(searches)} searches failed." if failed else ""
     since = f"{watch.updated.astimezone():%Y-%m-%d %H:%M}" if watch.updated else "the last report"
-    return print_message(EXIT_UNCHANGED, f"Nothing has changed since {since}.{lost}")
+    return print_message(EXIT_UNCHANGED, f"Nothing has changed since {since}.{failure_note}")

@@ -1,4 +1,4 @@
-"""How the commands are called: the help of the whole program, and the options that several share."""
+"""Help of the program, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ exit codes:
 
 
 def program_name() -> str:
-    """The program as it was called: messages and examples name what can be typed again."""
+    """Return the program name as it was called, for messages and examples that can be copied."""
     return "sightline" if Path(sys.argv[0]).stem == "sightline" else "python -m research"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the program without a command: what --help shows."""
+    """Build the parser of the program without a command, which prints the help."""
     name = program_name()
     parser = argparse.ArgumentParser(
         prog=name,
@@ -94,13 +94,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def add_shared_options(parser: argparse.ArgumentParser) -> None:
-    """What every command takes."""
+    """Add the options of every command."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the data folder (default: SIGHTLINE_DATA_DIR)")
     parser.add_argument("--log", action="store_true", help="show the log on standard error")
 
 
 def add_question_options(parser: argparse.ArgumentParser) -> None:
-    """A question, and how far its run may go."""
+    """Add a question and the options that limit its run."""
     parser.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
     parser.add_argument("--queries", type=parse_count, metavar="N", help="queries per round, 1 to 10")
     parser.add_argument("--loops", type=parse_round_count, metavar="N", help="maximum search rounds, 0 to 10")
@@ -125,7 +125,7 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
-    """What a run may use at most."""
+    """Add the options for the limits of a run."""
     for name, unit, text in (
         ("searches", "N", "maximum searches"),
         ("tokens", "N", "maximum tokens"),
@@ -136,7 +136,7 @@ def add_limit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser, is_table: bool = False) -> None:
-    """Where the report goes, and how it cites."""
+    """Add the options for the output file and the form of the citations."""
     parser.add_argument(
         "-o",
         "--output",
@@ -154,9 +154,9 @@ def add_output_options(parser: argparse.ArgumentParser, is_table: bool = False) 
 
 
 def output_suffixes(is_table: bool = False) -> tuple[str, ...]:
-    """The suffixes of the formats that a report can be written in, or a table."""
-    own = research.TABLE_FORMATS if is_table else ()
-    return (*(f".{ending}" for ending in (*own, *research.REPORT_FORMATS)), ".zip")
+    """Return the file suffixes of the formats of a report, or of a table."""
+    table_formats = research.TABLE_FORMATS if is_table else ()
+    return (*(f".{ending}" for ending in (*table_formats, *research.REPORT_FORMATS)), ".zip")
 
 
 def add_save_option(parser: argparse.ArgumentParser) -> None:

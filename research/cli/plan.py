@@ -1,4 +1,4 @@
-"""What would be searched, and what that would take."""
+"""Command `plan`: show the searches of a question and their estimated cost."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     options = read_options(args)
     plan = research.application.preview_plan(read_question(args), options=options)
-    likely = research.application.estimate_usage(options, plan=plan)
+    estimate = research.application.estimate_usage(options, plan=plan)
     if args.json:
-        made = plan.model_dump(mode="json") | {"estimate": likely.model_dump(mode="json")}
-        print_output(escape_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")
+        record = plan.model_dump(mode="json") | {"estimate": estimate.model_dump(mode="json")}
+        print_output(escape_json(json.dumps(record, ensure_ascii=False, indent=2)) + "\n")
         return EXIT_ANSWERED
     lines = []
     for part in plan.parts:
@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
         lines += [task_line(task) for task in plan.tasks if task.part == part.id]
     lines += [task_line(task) for task in plan.tasks if not task.part]
     lines += [clean_line(note) for note in plan.notes]
-    lines.append(_estimate_line(likely))
+    lines.append(_estimate_line(estimate))
     print_output("\n".join(lines) + "\n")
     return EXIT_ANSWERED
 

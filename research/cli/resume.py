@@ -1,4 +1,4 @@
-"""A run that goes on where it ended."""
+"""Command `resume`: continue a run where it ended."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = find_run(args.run)
-    seen = research.application.events(run.id)
+    events = research.application.events(run.id)
     report = research.application.report(run.id)
     if report and report.is_awaiting_clarification:
         run = research.application.answer_clarification(run.id, args.answer or "") or run
     elif run.status == "waiting":
         run = research.application.approve_run(run.id) or run
     if args.more and run.status == "done":
-        run, seen = research.application.extend_run(run.id) or run, []
+        run, events = research.application.extend_run(run.id) or run, []
     if run.is_resumable:
         run = research.application.resume_run(run.id, write_only=args.write) or run
-    return follow_and_write(run, seen[-1].seq if seen else 0, args)
+    return follow_and_write(run, events[-1].seq if events else 0, args)

@@ -1,4 +1,4 @@
-"""A run from its start to its written report: what every command that makes one shares."""
+"""Functions of all commands that start a run, follow it and write its report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_question(args: argparse.Namespace) -> str:
-    """The words as one question, read as UTF-8 where the locale could not."""
+    """Join the words of a question, decoding as UTF-8 what the locale could not decode."""
     text = " ".join(args.question)
     if re.search("[\udc80-\udcff]", text):
         return os.fsencode(text).decode("utf-8", "replace")
@@ -41,9 +41,9 @@ def read_options(args: argparse.Namespace, default_options: RunOptions | None = 
     default_options, sources = default_options or services.default_options(), None
     if args.sources is not None:
         sources = parse_sources(args.sources)
-    if args.notebook and args.notebook not in (kept := research.application.notebooks()):
-        there = f"there are: {', '.join(kept)}" if kept else "there are none"
-        raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: no such notebook; {there}.")
+    if args.notebook and args.notebook not in (notebooks := research.application.notebooks()):
+        available = f"there are: {', '.join(notebooks)}" if notebooks else "there are none"
+        raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: no such notebook; {available}.")
     if args.notebook and "library" not in (sources or default_options.sources):
         raise CommandError(EXIT_USAGE, "--notebook: the library is not among the sources; add it to --sources.")
     if args.model and services.models_for(default_options) is None:
@@ -66,7 +66,7 @@ def read_options(args: argparse.Namespace, default_options: RunOptions | None = 
 
 
 def parse_sources(names: str) -> tuple[str, ...]:
-    """The sources of a list like `web,library`."""
+    """Parse a list of sources such as `web,library`."""
     known = research.application.get_services().sources
     sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
     if not sources or not set(sources) <= set(known):
@@ -75,7 +75,7 @@ def parse_sources(names: str) -> tuple[str, ...]:
 
 
 def read_limits(args: argparse.Namespace) -> dict[str, float | None]:
-    """What a run may use at most, as the options say it; None where they do not."""
+    """Return the limits of a run from its options; None without a limit option."""
     return {
         "searches": _to_int(args.max_searches),
         "tokens": _to_int(args.max_tokens),
@@ -85,12 +85,12 @@ def read_limits(args: argparse.Namespace) -> dict[str, float | None]:
 
 
 def _to_int(value: float | None) -> int | None:
-    """A number of things; a part of one is none."""
+    """Truncate a number to a whole number."""
     return None if value is None else int(value)
 
 
 def read_save_folder(args: argparse.Namespace) -> Path | None:
-    """Where the report is to be saved, if that was asked for."""
+    """Return the folder in which to save the report; None without --save."""
     if args.save is None:
         return None
     return (
@@ -99,24 +99,28 @@ def read_save_folder(args: argparse.Namespace) -> Path | None:
 
 
 def follow_and_write(run: Run, after: int, args: argparse.Namespace) -> int:
-    """Follows a run until it is over, then writes its report."""
+    """Follow a run until it ends, then write its report and return the exit code."""
     follow_or_stop(run, after)
     return write_result(run.id, args)
 
 
 def find_run(id_prefix: str) -> Run:
-    """The run whose id begins so."""
-    found = [
+    """Return the only run whose id begins with a prefix.
+
+    Raises:
+        CommandError: no run or several runs match.
+    """
+    matches = [
         run for run in research.application.recent_runs(limit=10_000) if id_prefix and run.id.startswith(id_prefix)
     ]
-    if len(found) != 1:
-        what = "No run id starts" if not found else f"{len(found)} run ids start"
-        raise CommandError(EXIT_USAGE, f"{what} with {id_prefix!r}; `{program_name()} runs` lists them.")
-    return found[0]
+    if len(matches) != 1:
+        problem = "No run id starts" if not matches else f"{len(matches)} run ids start"
+        raise CommandError(EXIT_USAGE, f"{problem} with {id_prefix!r}; `{program_name()} runs` lists them.")
+    return matches[0]
 
 
 def follow_or_stop(run: Run, after: int) -> None:
-    """Follows a run until it is over; Ctrl-C stops it."""
+    """Follow a run until it ends; Ctrl-C stops it."""
     try:
         with ProgressDisplay() as screen:
             print_progress(run, after, screen)
@@ -127,7 +131,7 @@ def follow_or_stop(run: Run, after: int) -> None:
 
 
 def write_result(run_id: str, args: argparse.Namespace) -> int:
-    """Writes the report of a run that is over."""
+    """Write the report of a run that has ended, and return the exit code."""
     report = research.application.report(run_id)
     if getattr(args, "save", None) is not None:
         _print_saved_path(run_id)
@@ -137,9 +141,9 @@ def write_result(run_id: str, args: argparse.Namespace) -> int:
 
 
 def _print_saved_path(run_id: str) -> None:
-    path, why = research.application.saved_report(run_id)
-    if path or why:
-        print_message(EXIT_ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {why}.")
+    path, reason = research.application.saved_report(run_id)
+    if path or reason:
+        print_message(EXIT_ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {reason}.")
 
 
 def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
@@ -147,19 +151,19 @@ def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
     display.print_line(f"Run {run.id}")
     for event in research.application.follow_run(run.id, after):
         start = start or event.time
-        tell = LINES_BY_EVENT.get(event.kind)
-        for text, style in tell(event) if tell else ():
+        describe = LINES_BY_EVENT.get(event.kind)
+        for text, style in describe(event) if describe else ():
             display.print_step((event.time - start).total_seconds(), text, style)
 
 
 def _support_summary(answer: CitedAnswer) -> str:
-    """How many sentences of an answer have what behind them; empty if it claims nothing."""
+    """Summarise how many sentences of an answer have which support; "" if it claims nothing."""
     counts = research.check_support(answer).counts
-    told = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("differing from the source", counts.differs), ("without a source", counts.none))  # fmt: skip
+    problems = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("differing from the source", counts.differs), ("without a source", counts.none))  # fmt: skip
     sentences = "sentence" if counts.total == 1 else "sentences"
-    facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
-    facts += [f"{n} {what}" for what, n in told if n]
-    return f"{', '.join(facts)}." if counts.total else ""
+    parts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
+    parts += [f"{n} {label}" for label, n in problems if n]
+    return f"{', '.join(parts)}." if counts.total else ""
 
 
 def write_finished(report: Report, args: argparse.Namespace) -> int:
@@ -168,12 +172,14 @@ def write_finished(report: Report, args: argparse.Namespace) -> int:
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
         message = f"Stopped; what was found is kept. Resume with: {program_name()} resume {run.id}{folder}"
         raise CommandError(EXIT_STOPPED, message)
-    if report.is_awaiting_clarification and (asked := report.clarification):
-        print_output("".join(f"{line}\n" for line in (asked.question, *(f"- {c}" for c in asked.choices))))
-        how = f'{program_name()} resume {run.id} --answer "…"'
+    if report.is_awaiting_clarification and (clarification := report.clarification):
+        print_output(
+            "".join(f"{line}\n" for line in (clarification.question, *(f"- {c}" for c in clarification.choices)))
+        )
+        command = f'{program_name()} resume {run.id} --answer "…"'
         raise CommandError(
             EXIT_STOPPED,
-            f"Which do you mean? Answer with: {how} (without --answer, the run continues as asked)",
+            f"Which do you mean? Answer with: {command} (without --answer, the run continues as asked)",
         )
     if run.status == "waiting":
         tasks = [task_line(task) for task in report.plan.tasks] if report.plan else []
@@ -182,20 +188,20 @@ def write_finished(report: Report, args: argparse.Namespace) -> int:
             EXIT_STOPPED, f"The plan is waiting for approval. Approve it with: {program_name()} resume {run.id}"
         )
     write_report(report, answer, args)
-    if answer and (counted := _support_summary(answer)):
-        ProgressDisplay().print_line(counted)
+    if answer and (summary := _support_summary(answer)):
+        ProgressDisplay().print_line(summary)
     if run.status == "failed" or answer is None:
-        again = f" Resume with: {program_name()} resume {run.id}" if run.is_resumable else ""
+        hint = f" Resume with: {program_name()} resume {run.id}" if run.is_resumable else ""
         failure = research.parse_failure(run.error)
-        why = research.explain_failure(failure, "en") if failure else run.error
-        why = f"{(why or 'it has no answer').rstrip('.')}."
-        details = f" ({clean_line(failure.message)})" if failure and failure.message not in why else ""
-        raise CommandError(EXIT_FAILED, f"The run has {run.status}: {why}{details}{again}")
+        reason = research.explain_failure(failure, "en") if failure else run.error
+        reason = f"{(reason or 'it has no answer').rstrip('.')}."
+        details = f" ({clean_line(failure.message)})" if failure and failure.message not in reason else ""
+        raise CommandError(EXIT_FAILED, f"The run has {run.status}: {reason}{details}{hint}")
     if not answer.sources and answer.answer.failures:
-        lost = len(answer.answer.failures)
+        failure_count = len(answer.answer.failures)
         return print_message(
             EXIT_FAILED,
-            f"Nothing is cited, and {lost} {'search' if lost == 1 else 'searches'} failed; the report says why.",
+            f"Nothing is cited, and {failure_count} {'search' if failure_count == 1 else 'searches'} failed; the report says why.",
         )
     if not answer.sources and report.findings:
         return print_message(EXIT_NOTHING_FOUND, "Nothing was found in the sources.")
@@ -205,7 +211,7 @@ def write_finished(report: Report, args: argparse.Namespace) -> int:
 
 
 def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Namespace) -> None:
-    """The report as it is, to where the options say."""
+    """Write the report to the file or the standard output, as the options specify."""
     if args.output:
         _write_file(args.output, _chosen_format(args), report, answer, args.citations or "links")
         return
@@ -228,7 +234,11 @@ def task_line(task: Task) -> str:
 
 
 def check_output(path: Path | None, is_table: bool = False) -> None:
-    """That a report, or a table, can be written to a file of that name."""
+    """Check that a report, or a table, can be written to a file.
+
+    Raises:
+        CommandError: the folder is missing or the suffix is unknown.
+    """
     if path is None:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -241,7 +251,7 @@ def check_output(path: Path | None, is_table: bool = False) -> None:
 
 
 def _output_format(path: Path, is_table: bool = False) -> str:
-    """The format that a file's name asks for: Markdown without a suffix, "" for one that is unknown."""
+    """Return the format of a file name: Markdown without a suffix, "" for an unknown one."""
     name = path.name.lower()
     if path.suffix.lower() in ("", ".txt", ".markdown"):
         return "md"
@@ -256,7 +266,7 @@ def _chosen_format(args: argparse.Namespace) -> str:
 def _write_file(
     path: Path, file_format: str, report: Report, answer: CitedAnswer | None, citations: CitationFormat
 ) -> None:
-    """Writes a report to a file; if that cannot be, prints it as Markdown."""
+    """Write a report to a file; if that fails, print it as Markdown."""
     try:
         if file_format == "md":
             data = research.report_markdown(report, answer, citation_format=citations).encode()
@@ -270,7 +280,7 @@ def _write_file(
     except OSError as error:
         print_output(research.report_markdown(report, answer))
         raise CommandError(EXIT_FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
-    except Exception as error:  # whatever is wrong with the format, the report is paid for
+    except Exception as error:  # the report has cost money: print it even if the format fails
         logging.getLogger(__name__).exception("the %s file could not be made", file_format)
         print_output(research.report_markdown(report, answer))
         raise CommandError(EXIT_FAILED, f"{path} could not be created ({type(error).__name__}).") from error

@@ -1,4 +1,4 @@
-"""The runs of the data folder."""
+"""Command `runs`: list the runs of the data folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DESCRIPTION = "Lists the runs, newest first."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None of its own."""
+    """Add nothing: the command has no arguments of its own."""
 
 
 def execute(_: argparse.Namespace) -> int:

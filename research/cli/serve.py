@@ -1,4 +1,4 @@
-"""The pages, served for the browser."""
+"""Command `serve`: serve the pages for the browser."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from research.cli.exit_codes import EXIT_FAILED, CommandError
 from research.cli.options import parse_port
 
 DESCRIPTION = "Serves the pages, as `python -m streamlit run app.py` does in the project folder."
-LOCAL_HOST_NAMES = ("127.0.0.1", "localhost")  # by which this machine always knows itself
-LAUNCHER_PATHS = (  # of the launcher: in an installed package, in the project's folder
+LOCAL_HOST_NAMES = ("127.0.0.1", "localhost")  # host names of this machine that are always accepted
+LAUNCHER_PATHS = (  # in an installed package, and in the project folder
     Path(__file__).parents[1] / "desk" / "app.py",
     Path(__file__).parents[2] / "app.py",
 )
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Serves in this process until it is stopped."""
-    app = next((place for place in LAUNCHER_PATHS if place.exists()), None)
+    """Serve in this process until it is stopped."""
+    app = next((path for path in LAUNCHER_PATHS if path.exists()), None)
     if app is None:
         raise CommandError(EXIT_FAILED, f"The pages are not installed: there is no {LAUNCHER_PATHS[0]}.")
     if args.data_dir:
@@ -45,4 +45,4 @@ def execute(args: argparse.Namespace) -> int:
     ]
     sys.argv = ["streamlit", "run", str(app), *options]
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
-    return 0  # for the module ends the process itself
+    return 0  # not reached: streamlit ends the process itself

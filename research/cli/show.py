@@ -1,4 +1,4 @@
-"""The report of a run as it is stored; nothing is searched or asked."""
+"""Command `show`: print the stored report of a run without searching or calling a model."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def execute(args: argparse.Namespace) -> int:
     if report.run.status == "done":
         return write_finished(report, args)
     write_report(report, research.number_report_answer(report), args)
-    again = "resume" if report.run.is_resumable or report.run.status == "waiting" else "follow"
-    told = f"This run is {report.run.status}. To continue: {program_name()} {again} {run.id}"
-    return print_message(EXIT_ANSWERED, told)
+    command = "resume" if report.run.is_resumable or report.run.status == "waiting" else "follow"
+    message = f"This run is {report.run.status}. To continue: {program_name()} {command} {run.id}"
+    return print_message(EXIT_ANSWERED, message)

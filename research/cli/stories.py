@@ -1,4 +1,4 @@
-"""Items of news, grouped into stories."""
+"""Command `stories`: group news items into stories."""
 
 from __future__ import annotations
 

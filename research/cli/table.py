@@ -1,4 +1,4 @@
-"""A table: things by what is asked of each, every cell cited."""
+"""Command `table`: fill in a table of rows and questions, every cell cited."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output, is_table=True)
     try:
-        grid, given = research.load_table_spec(args.spec)
+        grid, spec_options = research.load_table_spec(args.spec)
     except (OSError, research.TableSpecError) as error:
         raise CommandError(EXIT_USAGE, str(error)) from error
-    options = _read_options(args, given)
+    options = _read_options(args, spec_options)
     if args.plan:
-        likely = research.application.estimate_usage(options, plan=research.Plan(grid=grid))
-        cost = "" if not likely.tokens else f", about {likely.tokens:,} tokens"
+        estimate = research.application.estimate_usage(options, plan=research.Plan(grid=grid))
+        cost = "" if not estimate.tokens else f", about {estimate.tokens:,} tokens"
         cells = len(grid.rows) * len(grid.columns)
-        print_output(f"{cells} cells, at most {likely.searches} searches{cost}\n")
+        print_output(f"{cells} cells, at most {estimate.searches} searches{cost}\n")
         return EXIT_ANSWERED
     based_on = find_run(args.based_on).id if args.based_on else ""
     run = research.application.start_table(grid=grid, options=options, based_on=based_on)
@@ -50,9 +50,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _read_options(args: argparse.Namespace, spec_options: dict[str, Any]) -> research.RunOptions:
-    own = args.sources if args.sources is not None else ",".join(spec_options.pop("sources", ()))
+    sources = args.sources if args.sources is not None else ",".join(spec_options.pop("sources", ()))
     update = spec_options | {k: v for k, v in limits_of(args).items() if v is not None}
-    if own:
-        update["sources"] = parse_sources(own)
-    usual = research.application.get_services().default_options()
-    return research.RunOptions.model_validate(usual.model_dump() | update)
+    if sources:
+        update["sources"] = parse_sources(sources)
+    defaults = research.application.get_services().default_options()
+    return research.RunOptions.model_validate(defaults.model_dump() | update)

@@ -1,6 +1,6 @@
-"""What reaches the terminal: the report on standard output, all else on standard error.
+"""Terminal output: the report on standard output, everything else on standard error.
 
-Everything that comes from outside is stripped of control characters before a terminal sees it.
+Control characters are removed from all outside text before it reaches a terminal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONTROL_CHARS = re.compile(
 
 
 def clean_line(text: str) -> str:
-    """Outside text for one line: no escape sequence, no change of direction, no line break."""
+    """Clean outside text for one line: no escape sequences, direction controls or line breaks."""
     return " ".join(_CONTROL_CHARS.sub(" ", text).split())
 
 
@@ -34,7 +34,7 @@ def shorten(text: str, max_chars: int = 100) -> str:
 
 
 class PipeSafeConsole(Console):
-    """A console that falls silent when nobody listens any more."""
+    """Console that becomes quiet when the reader of its output has gone."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -42,7 +42,7 @@ class PipeSafeConsole(Console):
 
 
 class ProgressDisplay:
-    """Standard error: a line for each thing that happens and, on a terminal, a running clock."""
+    """Progress on standard error: one line per event and, on a terminal, a running clock."""
 
     def __init__(self) -> None:
         self._console = PipeSafeConsole(stderr=True, highlight=False, soft_wrap=True)
@@ -60,7 +60,7 @@ class ProgressDisplay:
         self._console.print(Text(clean_line(text), style))
 
     def print_step(self, seconds: float, text: str, style: str = "") -> None:
-        """A line with the seconds since the start; its indent is kept."""
+        """Print a line with the seconds since the start, keeping its indent."""
         indent = " " * (len(text) - len(text.lstrip(" ")))
         self._console.print(Text(f"{seconds:6.1f} s  {indent}") + Text(clean_line(text), style))
 
@@ -78,12 +78,13 @@ def print_message(code: int, message: object) -> int:
 
 
 def _discard_output(stream: Any) -> None:
-    """After a broken pipe: what is still buffered must not raise again when Python exits."""
+    """Redirect a broken pipe to nowhere, so that flushing its buffer at exit does not raise
+    again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def clean_text(text: str) -> str:
-    """Text of several lines without control characters; line breaks and tabs are kept."""
+    """Remove control characters from a text of several lines, keeping line breaks and tabs."""
     return "\n".join(_CONTROL_CHARS.sub("", line) for line in text.split("\n"))
 
 
@@ -101,11 +102,11 @@ def print_output(text: str) -> None:
 
 
 def escape_json(text: str) -> str:
-    """JSON that says the same without any character that a terminal could obey."""
+    """Escape control characters in JSON without changing its meaning."""
     lines = text.split("\n")
     return "\n".join(_CONTROL_CHARS.sub(lambda m: f"\\u{ord(m[0]):04x}", line) for line in lines)
 
 
 def terminal_language() -> Language:
-    """The language of the terminal."""
+    """Return the language of the terminal's locale: "zh" or "en"."""
     return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"

@@ -1,9 +1,9 @@
-"""The citations of any Markdown report: which style they are written in, and what is wrong with them.
+"""Linter for the citations of any Markdown report.
 
-It reads numbered sources, footnotes, links, names with years, superscripts, Chinese brackets, keys and
-links that are defined apart. Whether a source says what it is cited for is not known here: only that
-what is cited is there, once, in order and under an address that can be opened. Every step takes time
-in proportion to the length of the text.
+It recognises numbered sources, footnotes, links, names with years, superscripts, Chinese brackets,
+keys and reference links. It does not check whether a source supports its claim, only that each
+cited source exists, once, in order and with a usable address. Each step takes time proportional to
+the length of the text.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from research.linter.checks import LintChecks
 from research.linter.flaw_kinds import SEVERITY_BY_KIND, Severity, flaw_message
 
 _MAX_EXCERPT_CHARS = 100  # characters
-# The end of a paragraph, or of a line before an item.
+# The end of a paragraph, or of a line before a list item.
 _BLOCK_END = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+•|#]|\d{1,3}[.)]))")
 _WORD = re.compile(rf"[^\W\d_]{{2,}}|[{HAN_RANGES}]")
 
 
 class CitationFlaw(Record):
-    """Something wrong with a citation. `kind` is one of `words.KINDS`; lines count from 1."""
+    """A flaw of a citation. `kind` is a key of `SEVERITY_BY_KIND`; `line` counts from 1, 0
+    without one."""
 
     line: int
     kind: str
@@ -38,10 +39,10 @@ class CitationFlaw(Record):
 
 
 class LintResult(Record):
-    """What the citations of a report are like.
+    """Citations, sources and flaws of a report.
 
-    `styles` are those in use, the most used first; `cited` is how many of the `sentences` have a
-    citation. Infos are no defects.
+    `styles` are the citation styles, most used first; `cited` is the number of `sentences` with a
+    citation. Flaws of severity "info" are no defects.
     """
 
     styles: tuple[str, ...] = ()
@@ -61,24 +62,24 @@ class LintResult(Record):
 
 
 def lint_markdown(text: str, language: Language = "en") -> LintResult:
-    """Checks the citations of a Markdown report; the messages are in `language`. Never raises."""
-    reading = ParsedReport(text)
-    lists = SourceLists(reading)
-    marks = CitationMarks(reading, lists)
-    checks = LintChecks(reading, lists, marks)
+    """Check the citations of a Markdown report; messages are in `language`. Never raises."""
+    report = ParsedReport(text)
+    lists = SourceLists(report)
+    marks = CitationMarks(report, lists)
+    checks = LintChecks(report, lists, marks)
     flaws: dict[tuple[int, str, str], CitationFlaw] = {}
-    for kind, at, what, other in checks.find_flaws():
-        line = reading.line_number(at)
+    for kind, offset, subject, conflicting in checks.find_flaws():
+        line = report.line_number(offset)
         flaw = CitationFlaw(
             line=line,
             kind=kind,
             severity=SEVERITY_BY_KIND[kind],
-            excerpt=_excerpt(reading, line),
-            message=flaw_message(kind, what, other, language),
+            excerpt=_excerpt(report, line),
+            message=flaw_message(kind, subject, conflicting, language),
         )
-        flaws.setdefault((line, kind, what), flaw)
+        flaws.setdefault((line, kind, subject), flaw)
     counted = [mark for mark in checks.counted_marks if mark.id or mark.url or mark.kind == "note"]
-    sentences, cited = _count_sentences(reading, lists, checks.counted_marks)
+    sentences, cited = _count_sentences(report, lists, checks.counted_marks)
     return LintResult(
         styles=tuple(style for style, _ in Counter(mark.style for mark in counted).most_common()),
         citations=len(counted),
@@ -96,7 +97,7 @@ def _excerpt(report: ParsedReport, line_number: int) -> str:
 
 
 def _count_sentences(report: ParsedReport, source_lists: SourceLists, marks: list[CitationMark]) -> tuple[int, int]:
-    """How many sentences the text has, and how many of them have a citation."""
+    """Count the sentences of the text, and those with a citation."""
     text = list(report.prose)
     for line in report.lines:
         if line.number in source_lists.list_lines or line.kind in ("heading", "row", "rule", "code"):
@@ -104,21 +105,21 @@ def _count_sentences(report: ParsedReport, source_lists: SourceLists, marks: lis
     for mark in marks:
         if mark.kind != "link":
             text[mark.start : mark.end] = " " * (mark.end - mark.start)
-    plain = "".join(text)
-    stops = sorted({*find_sentence_ends(plain), *(match.end() for match in _BLOCK_END.finditer(plain))})
-    starts = [0, *stops]
-    begins = [
-        found.start() if (found := _WORD.search(plain, start, end)) else None
-        for start, end in zip(starts, [*stops, len(plain)], strict=True)
+    prose = "".join(text)
+    ends = sorted({*find_sentence_ends(prose), *(match.end() for match in _BLOCK_END.finditer(prose))})
+    starts = [0, *ends]
+    first_words = [
+        word.start() if (word := _WORD.search(prose, start, end)) else None
+        for start, end in zip(starts, [*ends, len(prose)], strict=True)
     ]
     cited: set[int] = set()
     for mark in marks:
         line = report.lines[report.line_number(mark.start) - 1]
         if line.number in source_lists.list_lines or line.kind in ("heading", "row"):
             continue
-        at = bisect_right(starts, mark.start) - 1
-        if at > 0 and mark.kind != "link" and (begins[at] or mark.start) >= mark.start:
-            at -= 1
-        if begins[at] is not None:
-            cited.add(at)
-    return sum(at is not None for at in begins), len(cited)
+        index = bisect_right(starts, mark.start) - 1
+        if index > 0 and mark.kind != "link" and (first_words[index] or mark.start) >= mark.start:
+            index -= 1
+        if first_words[index] is not None:
+            cited.add(index)
+    return sum(index is not None for index in first_words), len(cited)

@@ -1,7 +1,7 @@
-"""What is wrong with the citations of a report.
+"""Checks for flaws in the citations of a report.
 
-Each check yields flaws as (kind, place in the text, what, other); how they are worded is not known
-here. A check that cannot tell a defect from a habit of somebody's style stays silent.
+Each check yields (kind, offset in the text, subject, conflicting item); messages are worded in
+`flaw_kinds`. A check that cannot distinguish a defect from a writer's style yields nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SOURCE_LABEL = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)|n\. ?d\.|无日期")
-# Authors before a year in brackets, and what is only said of authors behind it.
+# Authors before a year in brackets, and verbs behind it that only have authors as subjects.
 _AUTHORS = re.compile(r"(?<![\w.-])[A-Z][^\W\d_][\w’'-]*(?P<more> et al\.?|,? (?:and|&) [A-Z][^\W\d_][\w’'-]*)?$")
 _REPORTING_VERB = re.compile(
     r"\s+(?:find|found|argue|report|show|conclude|suggest|note|observe|estimate|claim|demonstrate|describe|propose|point)(?:s|ed|d)?\b"
@@ -59,12 +59,12 @@ class LintChecks:
     def __init__(self, report: ParsedReport, source_lists: SourceLists, citation_marks: CitationMarks) -> None:
         self._report, self._source_lists = report, source_lists
         self._citation_marks = citation_marks
-        self.lists = [found for found in source_lists.lists if not found.is_further_reading]
+        self.lists = [source_list for source_list in source_lists.lists if not source_list.is_further_reading]
         self._number_scopes = _build_number_scopes(self.lists)
-        self.entries = [entry for found in self.lists for entry in found.entries]
+        self.entries = [entry for source_list in self.lists for entry in source_list.entries]
         self._scope_end_lines = [scope[0] for scope in self._number_scopes]
-        apart = {str(int(e.id)): e for e in source_lists.definitions if e.id.isdecimal()}
-        self._entries_by_number = [apart | scope[1] for scope in self._number_scopes] or [apart]
+        definitions = {str(int(e.id)): e for e in source_lists.definitions if e.id.isdecimal()}
+        self._entries_by_number = [definitions | scope[1] for scope in self._number_scopes] or [definitions]
         self._known_keys = {e.id for e in self.entries if e.kind == "label"} | source_lists.keys
         self._footnote_ids = {entry.id for entry in source_lists.footnotes}
         self._entries_by_year = self._index_by_year()
@@ -95,7 +95,8 @@ class LintChecks:
     # Numbers
 
     def _scope_index(self, offset: int) -> int:
-        """Which of the lists of numbers counts for a place: the next one below it."""
+        """Return the index of the number scope for an offset: the next list below it, or else
+        the last."""
         line = self._report.line_number(offset)
         return min(bisect_left(self._scope_end_lines, line), max(len(self._scope_end_lines) - 1, 0))
 
@@ -108,12 +109,12 @@ class LintChecks:
             yield from self._reference_flaws(cited, self._entries_by_number[scope])
         listed = [entry for entry in self.entries if entry.kind == "number"]
         for scope, (_, numbers, _) in enumerate(self._number_scopes):
-            mine = {mark.id for mark in by_scope.get(scope, ())}
-            yield from self._sequence_flaws(scope, mine)
-            firm = any(not mark.needs_entry for mark in by_scope.get(scope, ()))
-            if firm and mine & set(numbers):
+            used = {mark.id for mark in by_scope.get(scope, ())}
+            yield from self._sequence_flaws(scope, used)
+            is_certain = any(not mark.needs_entry for mark in by_scope.get(scope, ()))
+            if is_certain and used & set(numbers):
                 for number, entry in numbers.items():
-                    if number not in mine and not self._is_linked(entry):
+                    if number not in used and not self._is_linked(entry):
                         yield "unused", entry.start, f"[{number}]", ""
         if listed and not self.counted_marks:
             yield "uncited-list", self._line_start(self.lists[0].line), "", ""
@@ -130,27 +131,27 @@ class LintChecks:
             if entry is None and mark.id not in self._footnote_ids:
                 yield "dangling", mark.start, f"[{mark.id}]", ""
             elif entry and mark.url and entry.urls:
-                meant = {address_key(url) for url in entry.urls} - {""}
-                own = address_key(mark.url)
-                if own and meant and own not in meant:
+                listed = {address_key(url) for url in entry.urls} - {""}
+                linked = address_key(mark.url)
+                if linked and listed and linked not in listed:
                     yield "mismatch", mark.start, f"[{mark.id}]", entry.urls[0]
-        rising = self._order_violations(marks, numbers)
-        for one, other in rising:
-            yield "order", other.start, f"[{other.id}]", f"[{one.id}]"
+        violations = self._order_violations(marks, numbers)
+        for higher, mark_after in violations:
+            yield "order", mark_after.start, f"[{mark_after.id}]", f"[{higher.id}]"
 
     def _unlisted_number_flaws(self, marks: list[CitationMark]) -> Iterator[FlawTuple]:
-        """Numbers without any list: each must be a link, and always the same one."""
+        """Check numbers without any list: each must be a link, always to the same address."""
         bare = [mark for mark in marks if not mark.url and mark.id not in self._footnote_ids]
         linked: dict[str, str] = {}
-        names: dict[str, str] = {}
+        number_by_key: dict[str, str] = {}
         for mark in marks:
-            own = address_key(mark.url) if mark.url else ""
-            if not own:
+            key = address_key(mark.url) if mark.url else ""
+            if not key:
                 continue
-            if linked.setdefault(mark.id, own) != own:
+            if linked.setdefault(mark.id, key) != key:
                 yield "mismatch", mark.start, f"[{mark.id}]", linked[mark.id]
-            elif names.setdefault(own, mark.id) != mark.id:
-                yield "same-url", mark.start, f"[{mark.id}]", f"[{names[own]}]"
+            elif number_by_key.setdefault(key, mark.id) != mark.id:
+                yield "same-url", mark.start, f"[{mark.id}]", f"[{number_by_key[key]}]"
         if bare and linked:
             for mark in bare:
                 if mark.id not in linked:
@@ -161,32 +162,35 @@ class LintChecks:
     def _order_violations(
         self, marks: list[CitationMark], numbers: dict[str, ListEntry]
     ) -> list[tuple[CitationMark, CitationMark]]:
-        """Where a number is first cited after a higher one, unless the list has an order of its own."""
+        """Find the first number that is first cited after a higher one.
+
+        Lists that are sorted alphabetically or grouped under subheadings are exempt.
+        """
         entries = list(numbers.values())
         titles = [re.sub(r"^[\W\d_]+", "", entry.text).casefold() for entry in entries]
         alphabetical = len(titles) >= 4 and titles == sorted(titles)
-        grouped = any(found.has_subheadings for found in self.lists)
+        grouped = any(source_list.has_subheadings for source_list in self.lists)
         first: dict[str, CitationMark] = {}
         for mark in marks:
             if mark.id in numbers and self._report.lines[self._report.line_number(mark.start) - 1].kind != "row":
                 first.setdefault(mark.id, mark)
-        found = []
+        violations = []
         highest: CitationMark | None = None
         for mark in first.values():
             if highest is not None and int(mark.id) < int(highest.id):
-                found.append((highest, mark))
+                violations.append((highest, mark))
             elif highest is None or int(mark.id) > int(highest.id):
                 highest = mark
-        return [] if alphabetical or grouped else found[:1]
+        return [] if alphabetical or grouped else violations[:1]
 
     def _sequence_flaws(self, scope: int, used: set[str]) -> Iterator[FlawTuple]:
-        """The numbers of a list: each once, rising, without gaps."""
+        """Check that the numbers of a list are unique, rising and without gaps."""
         seen: dict[int, ListEntry] = {}
         highest = 0
         entries = self._number_scopes[scope][2]
         values = [int(entry.id) for entry in entries]
         if len(values) > 1 and len(set(values)) == 1 and all(entry.number_form == "dotted" for entry in entries):
-            return  # 1. 1. 1. is drawn as 1. 2. 3.
+            return  # Markdown renders 1. 1. 1. as 1. 2. 3.
         for entry, value in zip(entries, values, strict=True):
             if value in seen:
                 first = seen[value]
@@ -198,20 +202,20 @@ class LintChecks:
             highest = max(highest, value)
         missing_before: dict[int, list[int]] = {}
         lowest = min([1, *seen])
-        for one, other in pairwise([lowest - 1, *sorted(seen)]):
-            if 1 < other - one <= 1000:
-                gone = [n for n in range(one + 1, other) if str(n) not in used]
-                if gone:
-                    missing_before[other] = gone
-        for value, gone in missing_before.items():
-            yield "gap", seen[value].start, ", ".join(f"[{number}]" for number in gone[:5]), ""
+        for lower, upper in pairwise([lowest - 1, *sorted(seen)]):
+            if 1 < upper - lower <= 1000:
+                missing = [n for n in range(lower + 1, upper) if str(n) not in used]
+                if missing:
+                    missing_before[upper] = missing
+        for value, missing in missing_before.items():
+            yield "gap", seen[value].start, ", ".join(f"[{number}]" for number in missing[:5]), ""
 
     # Footnotes, keys, definitions
 
     def _footnote_flaws(self) -> Iterator[FlawTuple]:
         notes = {entry.id: entry for entry in reversed(self._source_lists.footnotes)}
         cited = [mark for mark in self.counted_marks if mark.kind == "footnote"]
-        inner = {
+        nested = {
             key.strip()
             for entry in self._source_lists.footnotes
             for key in re.findall(r"(?<!^)\[\^([^\[\]\n]{1,80})\](?!:)", entry.text)
@@ -222,7 +226,7 @@ class LintChecks:
         for mark in cited:
             if mark.id not in notes:
                 yield "dangling", mark.start, f"[^{mark.id}]", ""
-        used = {mark.id for mark in self.counted_marks if mark.kind in ("footnote", "number")} | inner
+        used = {mark.id for mark in self.counted_marks if mark.kind in ("footnote", "number")} | nested
         yield from _duplicate_id_flaws(self._source_lists.footnotes, "[^{}]")
         for key, entry in notes.items():
             if key not in used:
@@ -254,7 +258,7 @@ class LintChecks:
                     yield "unused", entry.start, f"[{entry.id}]", ""
 
     def _definition_flaws(self) -> Iterator[FlawTuple]:
-        """Addresses of links that are defined apart from them: [id]: https://…"""
+        """Check definitions of reference links: [id]: https://…"""
         definitions = self._source_lists.definitions
         known = {entry.id: entry for entry in reversed(definitions)}
         used = {mark.id for mark in self._citation_marks.marks if mark.id}
@@ -263,15 +267,15 @@ class LintChecks:
                 yield "dangling", mark.start, f"[{mark.id}]", ""
         yield from _duplicate_id_flaws(definitions, "[{}]")
         text = self._report.prose
-        within = {
+        bracketed = {
             " ".join(text[pair.start + 1 : pair.end - 1].split()).casefold()
             for pair in self._report.brackets
             if pair.end - pair.start <= 200 and text[pair.end : pair.end + 1] != ":"
         }
-        shown = {entry.id for entry in self.entries}
+        listed = {entry.id for entry in self.entries}
         for key, entry in known.items():
-            plain = str(int(key)) if key.isdecimal() else key
-            if not any(name in group for name in (key, plain) for group in (used, shown, within)):
+            number = str(int(key)) if key.isdecimal() else key
+            if not any(name in group for name in (key, number) for group in (used, listed, bracketed)):
                 yield "unused", entry.start, f"[{key}]", ""
         numbered = [entry for entry in definitions if entry.id.isdecimal()]
         if numbered and not any(entry.kind == "number" for entry in self.entries):
@@ -280,7 +284,7 @@ class LintChecks:
     # Names and years
 
     def _entries_for_author(self, mark: CitationMark) -> list[ListEntry]:
-        """The sources without a number that a name and a year may mean."""
+        """Return the sources that a name and a year may refer to."""
         names, _, year = mark.id.rpartition("|")
         return [entry for entry in self._entries_for_year(year) if _is_by_author(names, entry.text)]
 
@@ -289,33 +293,33 @@ class LintChecks:
         return exact if exact or len(year) != 5 else self._entries_by_year.get(year[:4], [])
 
     def _index_by_year(self) -> dict[str, list[ListEntry]]:
-        found: dict[str, list[ListEntry]] = {}
+        entries_by_year: dict[str, list[ListEntry]] = {}
         for entry in self.entries:
             if entry.kind in ("plain", "number"):
                 for year in set(_YEAR.findall(entry.text)):
-                    found.setdefault(year, []).append(entry)
+                    entries_by_year.setdefault(year, []).append(entry)
                     if len(year) == 5:
-                        found.setdefault(year[:4], []).append(entry)
-        return found
+                        entries_by_year.setdefault(year[:4], []).append(entry)
+        return entries_by_year
 
     def _author_flaws(self) -> Iterator[FlawTuple]:
         listed = [entry for entry in self.entries if entry.kind == "plain"]
         marks = [mark for mark in self._citation_marks.marks if mark.kind == "author"]
-        strong = [mark for mark in marks if not mark.needs_entry]
+        distinctive = [mark for mark in marks if not mark.needs_entry]
         dated = [entry for entry in listed if _YEAR.search(entry.text)]
-        other = [mark for mark in self.counted_marks if mark.kind in ("number", "footnote", "key", "link")]
-        if not self.lists and not self._source_lists.footnotes and not other and len(strong) >= 3:
-            yield "no-list", strong[0].start, strong[0].id.replace("|", ", "), ""
+        other_marks = [mark for mark in self.counted_marks if mark.kind in ("number", "footnote", "key", "link")]
+        if not self.lists and not self._source_lists.footnotes and not other_marks and len(distinctive) >= 3:
+            yield "no-list", distinctive[0].start, distinctive[0].id.replace("|", ", "), ""
         matched = {id(entry) for mark in marks for entry in self._entries_for_author(mark)}
-        hits = [mark for mark in strong if self._entries_for_author(mark)]
-        if not hits or not dated or (len(hits) < 2 and len(matched) < len(listed)):
+        listed_marks = [mark for mark in distinctive if self._entries_for_author(mark)]
+        if not listed_marks or not dated or (len(listed_marks) < 2 and len(matched) < len(listed)):
             return
         for mark in marks:
             if self._entries_for_author(mark):
                 continue
             if mark.id.startswith("\x00"):
-                if told := self._author_and_year(mark):
-                    yield "dangling", mark.start, told, ""
+                if author := self._author_and_year(mark):
+                    yield "dangling", mark.start, author, ""
             elif not mark.needs_entry:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
         for entry in dated:
@@ -323,7 +327,8 @@ class LintChecks:
                 yield "unused", entry.start, _entry_excerpt(entry), ""
 
     def _author_and_year(self, mark: CitationMark) -> str:
-        """Whom a year in brackets names as an author: "Smith et al. (2019)", "Smith (2019) found"."""
+        """Return the author before a year in brackets: "Smith et al. (2019)", "Smith (2019)
+        found"; or ""."""
         before, _, year = mark.id.rpartition("|")
         names = _AUTHORS.search(before)
         if names and (names["more"] or _REPORTING_VERB.match(self._report.prose, mark.end)):
@@ -338,18 +343,24 @@ class LintChecks:
         yield from self._duplicate_address_flaws(self._source_lists.footnotes, "[^{}]")
         labels = [entry for entry in self.entries if entry.kind == "label"]
         yield from self._duplicate_address_flaws(labels, "[{}]")
-        apart = {str(int(e.id)) for e in self._source_lists.definitions if e.id.isdecimal()}
-        for found in self.lists:
-            entries = [entry for entry in found.entries if entry.kind in ("number", "label")]
+        defined = {str(int(e.id)) for e in self._source_lists.definitions if e.id.isdecimal()}
+        for source_list in self.lists:
+            entries = [entry for entry in source_list.entries if entry.kind in ("number", "label")]
             addressed = sum(bool(entry.urls) for entry in entries)
             for entry in entries:
-                bare = not entry.urls and entry.id not in apart
-                if bare and addressed * 2 > len(entries) - 1 and addressed and not _PRINT_SOURCE.search(entry.text):
+                has_no_address = not entry.urls and entry.id not in defined
+                if (
+                    has_no_address
+                    and addressed * 2 > len(entries) - 1
+                    and addressed
+                    and not _PRINT_SOURCE.search(entry.text)
+                ):
                     yield "no-address", entry.start, f"[{entry.id}]", ""
         yield from self._unlinked_source_flaws()
 
     def _unlinked_source_flaws(self) -> Iterator[FlawTuple]:
-        """Of a list that repeats the links of the text, the sources that are linked nowhere."""
+        """Check a list that repeats the links of the text for sources, and links, that lack a
+        counterpart."""
         if any(mark.kind not in ("link", "note") for mark in self.counted_marks):
             return
         listed = [entry for entry in self.entries if entry.kind == "plain" and entry.urls]
@@ -358,11 +369,11 @@ class LintChecks:
             for entry in listed:
                 if not self._is_linked(entry):
                     yield "unused", entry.start, _entry_excerpt(entry), ""
-        there = {address_key(url) for entry in self.entries for url in entry.urls}
+        listed_keys = {address_key(url) for entry in self.entries for url in entry.urls}
         if used and used * 2 >= len(listed):
             for mark in self.counted_marks:
-                own = address_key(mark.url) if mark.kind == "link" else ""
-                if own and own not in there:
+                key = address_key(mark.url) if mark.kind == "link" else ""
+                if key and key not in listed_keys:
                     yield "unlisted", mark.start, mark.url, ""
 
     def _duplicate_address_flaws(self, entries: Iterable[ListEntry], label_format: str) -> Iterator[FlawTuple]:
@@ -377,23 +388,28 @@ class LintChecks:
 
     def _address_flaws(self) -> Iterator[FlawTuple]:
         listed = [*self.entries, *self._source_lists.footnotes, *self._source_lists.definitions]
-        listed += [entry for found in self._source_lists.lists if found.is_further_reading for entry in found.entries]
-        places = [
+        listed += [
+            entry
+            for source_list in self._source_lists.lists
+            if source_list.is_further_reading
+            for entry in source_list.entries
+        ]
+        addresses = [
             (url, max(entry.start, self._report.source.find(url, entry.start, entry.end)))
             for entry in listed
             for url in entry.urls
         ]
-        places += [(link.url, link.start) for link in self._citation_marks.links]
-        places += [(mark.url, mark.start) for mark in self._citation_marks.marks if mark.url]
+        addresses += [(link.url, link.start) for link in self._citation_marks.links]
+        addresses += [(mark.url, mark.start) for mark in self._citation_marks.marks if mark.url]
         seen: set[tuple[int, str]] = set()
-        for url, at in places:
-            if (place := (self._report.line_number(at), url)) not in seen:
-                seen.add(place)
-                yield from _address_flaws(url, at)
+        for url, offset in addresses:
+            if (location := (self._report.line_number(offset), url)) not in seen:
+                seen.add(location)
+                yield from _address_flaws(url, offset)
 
     def _malformed_flaws(self) -> Iterator[FlawTuple]:
-        for odd in self._citation_marks.malformed:
-            yield odd.kind, odd.start, self._report.source[odd.start : odd.end], ""
+        for mark in self._citation_marks.malformed:
+            yield mark.kind, mark.start, self._report.source[mark.start : mark.end], ""
 
     # The text
 
@@ -401,14 +417,15 @@ class LintChecks:
         return self._report.line_starts[line_number - 1]
 
     def _uncited_paragraph_flaws(self) -> Iterator[FlawTuple]:
-        """Long paragraphs full of figures without a citation, where a reader expects one."""
+        """Check for long paragraphs full of figures without a citation where a reader expects
+        one."""
         cited_lines = Counter(self._report.line_number(mark.start) for mark in self._citation_marks.marks)
-        for odd in self._citation_marks.malformed:
-            cited_lines[self._report.line_number(odd.start)] += 1
-        for block, heads, below in _iter_paragraphs(self._report, self._source_lists.list_lines):
-            if any(cited_lines[line.number] for line in block) or not heads:
+        for malformed_mark in self._citation_marks.malformed:
+            cited_lines[self._report.line_number(malformed_mark.start)] += 1
+        for block, headings, below in _iter_paragraphs(self._report, self._source_lists.list_lines):
+            if any(cited_lines[line.number] for line in block) or not headings:
                 continue
-            if any(_EXEMPT_HEADING.search(head) for head in heads[1:] or heads):
+            if any(_EXEMPT_HEADING.search(heading) for heading in headings[1:] or headings):
                 continue
             text = " ".join(self._report.line_text(line).strip() for line in block)
             if text.rstrip().endswith((":", "：")) or _OWN_STATEMENT.search(text) or _SOURCE_LABEL.match(text):
@@ -423,10 +440,10 @@ class LintChecks:
             ):
                 continue
             han = len(re.findall(f"[{HAN_RANGES}]", text))
-            long = han >= 60 or len(text) - han >= 240
+            is_long = han >= 60 or len(text) - han >= 240
             figures = _FIGURE.findall(text)
-            more = [figure for figure in figures if not re.fullmatch(r"(?:1\d|20)\d\d", figure)]
-            if long and len(figures) >= 3 and len(more) >= 2:
+            without_years = [figure for figure in figures if not re.fullmatch(r"(?:1\d|20)\d\d", figure)]
+            if is_long and len(figures) >= 3 and len(without_years) >= 2:
                 yield "uncited", block[0].start, "", ""
 
     def _text_without_brackets(self, line: MarkdownLine) -> str:
@@ -438,34 +455,37 @@ class LintChecks:
             if mark.kind not in ("number", "footnote", "key"):
                 continue
             line = self._report.lines[self._report.line_number(mark.start) - 1]
-            what = self._report.source[mark.start : mark.end]
+            excerpt = self._report.source[mark.start : mark.end]
             if line.kind == "heading":
-                yield "in-heading", mark.start, what, ""
+                yield "in-heading", mark.start, excerpt, ""
             elif line.kind != "row":
                 before = self._report.prose[max(line.start, mark.start - 21) : mark.start]
-                first = re.fullmatch(r"[\s>*_+\d.)-]{0,20}", before)
+                is_first = re.fullmatch(r"[\s>*_+\d.)-]{0,20}", before)
                 above = self._report.lines[line.number - 2].kind if line.number > 1 else "blank"
-                behind = self._report.prose[mark.end : mark.end + 40].strip(" \n[]0123456789,.;。")
-                if first and above in ("blank", "heading", "rule") and behind:
-                    yield "leading", mark.start, what, ""
+                following = self._report.prose[mark.end : mark.end + 40].strip(" \n[]0123456789,.;。")
+                if is_first and above in ("blank", "heading", "rule") and following:
+                    yield "leading", mark.start, excerpt, ""
 
 
 def _build_number_scopes(source_lists: list[SourceList]) -> list[tuple[int, dict[str, ListEntry], list[ListEntry]]]:
-    """For each list its last line, its numbers, its entries. Lists that go on counting are one."""
+    """Return for each numbered list its last line, entries by number, and entries.
+
+    Lists that continue the numbering of the list above are merged with it.
+    """
     scopes: list[tuple[int, dict[str, ListEntry], list[ListEntry]]] = []
-    for found in source_lists:
-        numbered = [entry for entry in found.entries if entry.kind == "number"]
+    for source_list in source_lists:
+        numbered = [entry for entry in source_list.entries if entry.kind == "number"]
         if not numbered:
             continue
-        own: dict[str, ListEntry] = {}
+        by_number: dict[str, ListEntry] = {}
         for entry in numbered:
-            own.setdefault(entry.id, entry)
-        restarts = scopes and len(set(own) & set(scopes[-1][1])) * 2 >= min(len(own), len(scopes[-1][1]))
+            by_number.setdefault(entry.id, entry)
+        restarts = scopes and len(set(by_number) & set(scopes[-1][1])) * 2 >= min(len(by_number), len(scopes[-1][1]))
         if scopes and not restarts:
             _, numbers, entries = scopes.pop()
-            scopes.append((numbered[-1].line, numbers | own, [*entries, *numbered]))
+            scopes.append((numbered[-1].line, numbers | by_number, [*entries, *numbered]))
         else:
-            scopes.append((numbered[-1].line, own, numbered))
+            scopes.append((numbered[-1].line, by_number, numbered))
     return scopes
 
 
@@ -487,7 +507,10 @@ def _entry_excerpt(entry: ListEntry) -> str:
 
 
 def _is_by_author(names: str, text: str) -> bool:
-    """Whether an entry is by the first of some names; after \\x00 stands a stretch of text instead."""
+    r"""Return whether an entry is by the first of the given names.
+
+    If `names` begins with \x00, the text before the year follows instead of names.
+    """
     folded = text.casefold()
     if names.startswith("\x00"):
         han = re.findall(f"[{HAN_RANGES}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
@@ -521,8 +544,8 @@ def _address_flaws(url: str, offset: int) -> Iterator[FlawTuple]:
 def _iter_paragraphs(
     report: ParsedReport, list_lines: set[int]
 ) -> Iterator[tuple[list[MarkdownLine], list[str], list[MarkdownLine]]]:
-    """Each paragraph of text, the headings that it stands under, and the two lines below it."""
-    heads: list[tuple[int, str]] = []
+    """Yield each paragraph with the headings above it and the next two lines that are not blank."""
+    headings: list[tuple[int, str]] = []
     block: list[MarkdownLine] = []
     lines = report.lines
     for line in [*lines, MarkdownLine(len(lines) + 1, 0, 0, "blank")]:
@@ -531,10 +554,10 @@ def _iter_paragraphs(
             continue
         if block:
             last = block[-1].number
-            below = [near for near in lines[last : last + 4] if near.kind != "blank"][:2]
-            yield block, [title for _, title in heads], below
+            below = [following for following in lines[last : last + 4] if following.kind != "blank"][:2]
+            yield block, [title for _, title in headings], below
             block = []
         if line.kind == "heading":
-            while heads and heads[-1][0] >= line.level:
-                heads.pop()
-            heads.append((line.level, report.heading_text(line)))
+            while headings and headings[-1][0] >= line.level:
+                headings.pop()
+            headings.append((line.level, report.heading_text(line)))

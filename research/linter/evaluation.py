@@ -1,7 +1,7 @@
-"""A report from a file, judged: any Markdown by its citations, our own JSON also by its passages.
+"""Evaluation of report files: any Markdown by its citations, our own JSON also by its passages.
 
-Of Markdown only the citations can be checked. The JSON of a report (schema `sightline-report`) holds
-the passages as well, so there each sentence is compared with what it cites.
+Markdown contains no passages, so only its citations are checked. The JSON of a report (schema
+`sightline-report`) does, so each sentence is also compared with the passages it cites.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SCHEMA = "sightline-report/"
 
 
 class UnreadableReportError(ValueError):
-    """A file that says it is a report of ours and is not; the message says where it goes wrong."""
+    """A file with the schema of our reports but invalid fields; the message names the first one."""
 
 
 class ReportEvaluation(Record):
-    """What a report's citations are like, and of our own JSON how many sentences have which status."""
+    """Lint result of a report and, for our own JSON, the number of sentences per status."""
 
     lint: LintResult
     statuses: dict[str, int] | None = None
@@ -107,10 +107,10 @@ class _ExportedReport(BaseModel):
 
 
 def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
-    """Checks a report, Markdown of anybody or JSON of ours; the messages are in `language`.
+    """Check a report, either any Markdown or our own JSON; messages are in `language`.
 
     Raises:
-        UnreadableReport: it is JSON of ours by its schema, and not by its fields.
+        UnreadableReportError: the text has our schema, but a field is invalid.
     """
     data = _parse_own_json(text)
     if data is None:
@@ -119,10 +119,10 @@ def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
         cited = _ExportedReport.model_validate(data).to_cited_answer()
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UnreadableReportError(f"{where}: {first['msg']}") from error
+        location = ".".join(str(part) for part in first["loc"])
+        raise UnreadableReportError(f"{location}: {first['msg']}") from error
     problems = check_numbering(cited)
-    counts = {} if problems else check_support(cited).counts._asdict()  # which trusts the numbers
+    counts = {} if problems else check_support(cited).counts._asdict()  # check_support assumes consistent numbers
     total = counts.pop("total", 0)
     flaws = tuple(
         CitationFlaw(
@@ -134,7 +134,7 @@ def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
         )
         for problem in problems
     )
-    found = LintResult(
+    lint = LintResult(
         styles=("numbered",) if cited.sources else (),
         citations=sum(len(item.numbers) for item in cited.spans),
         sources=len(cited.sources),
@@ -142,16 +142,16 @@ def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
         cited=total - counts.get("none", 0),
         flaws=flaws,
     )
-    return ReportEvaluation(lint=found, statuses=counts or None)
+    return ReportEvaluation(lint=lint, statuses=counts or None)
 
 
 def _parse_own_json(text: str) -> dict[str, Any] | None:
-    """The content of a JSON report of ours; none if the text is anything else."""
+    """Parse the JSON of one of our reports; None for any other text."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{") or _SCHEMA not in text:
         return None
     try:
         data = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return None
-    ours = isinstance(data, dict) and str(data.get("schema", "")).startswith(_SCHEMA)
-    return data if ours else None
+    is_ours = isinstance(data, dict) and str(data.get("schema", "")).startswith(_SCHEMA)
+    return data if is_ours else None

@@ -1,4 +1,4 @@
-"""The kinds of flaws, how bad each is and what is said of it. Knows words only."""
+"""Kinds of flaws, with severity and message."""
 
 from __future__ import annotations
 
@@ -34,5 +34,10 @@ SEVERITY_BY_KIND: dict[str, Severity] = {
 
 
 def flaw_message(kind: str, subject: str, conflicting: str, language: Language) -> str:
-    """The sentence about a flaw: what it is about, and what that clashes with."""
+    """Return the message about a flaw.
+
+    Arguments:
+        subject: the item with the flaw, such as "[3]".
+        conflicting: the item that it conflicts with, or "".
+    """
     return i18n.message(f"flaw.{kind}", language, what=subject, other=conflicting)

@@ -1,7 +1,7 @@
-"""What was found in reports as SARIF 2.1.0, which code hosts and editors show at the lines concerned.
+"""Lint results as SARIF 2.1.0, which code hosts and editors show at the affected lines.
 
 The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Lines count from 1; a
-finding about a whole file has none. Knows no files but by name.
+finding about a whole file has no line. No file is read or written here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ def build_sarif(
     read_errors: Sequence[str] = (),
     language: Language = "en",
 ) -> dict[str, Any]:
-    """One run of the linter as a SARIF log: `found` are names of files with their evaluations,
-    `unread` what is said of files that could not be read."""
+    """Build the SARIF log of one run of the linter.
+
+    Arguments:
+        evaluations: pairs of file name and evaluation.
+        read_errors: messages about files that could not be read.
+    """
     run: dict[str, Any] = {
         "tool": {
             "driver": {"name": "Sightline", "rules": [_rule_descriptor(kind, language) for kind in SEVERITY_BY_KIND]}
@@ -37,10 +41,12 @@ def build_sarif(
         "invocations": [
             {
                 "executionSuccessful": not read_errors,
-                "toolExecutionNotifications": [{"level": "error", "message": {"text": said}} for said in read_errors],
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": message}} for message in read_errors
+                ],
             }
         ],
-        "results": [_sarif_result(name, flaw) for name, one in evaluations for flaw in one.lint.flaws],
+        "results": [_sarif_result(name, flaw) for name, evaluation in evaluations for flaw in evaluation.lint.flaws],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -54,24 +60,24 @@ def _rule_descriptor(kind: str, language: Language) -> dict[str, Any]:
 
 
 def _sarif_result(file_name: str, flaw: CitationFlaw) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _file_uri(file_name)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": _file_uri(file_name)}}
     if flaw.line:
-        place["region"] = {"startLine": flaw.line}
+        location["region"] = {"startLine": flaw.line}
         if flaw.excerpt:
-            place["region"]["snippet"] = {"text": flaw.excerpt}
-    said = "\n".join((flaw.kind, flaw.message, flaw.excerpt))
+            location["region"]["snippet"] = {"text": flaw.excerpt}
+    content = "\n".join((flaw.kind, flaw.message, flaw.excerpt))
     return {
         "ruleId": flaw.kind,
         "ruleIndex": _RULE_INDEX[flaw.kind],
         "level": _SARIF_LEVELS[flaw.severity],
         "message": {"text": flaw.message},
-        "locations": [{"physicalLocation": place}],
-        # of what is said and not of where: the same finding stays the same when lines are added above
-        "partialFingerprints": {"finding/v1": hashlib.sha256(said.encode()).hexdigest()[:32]},
+        "locations": [{"physicalLocation": location}],
+        # The line is left out, so that a finding keeps its identity when lines are added above.
+        "partialFingerprints": {"finding/v1": hashlib.sha256(content.encode()).hexdigest()[:32]},
     }
 
 
 def _file_uri(file_name: str) -> str:
-    """A name of a file as a URI: relative to where the program was started, unless it is absolute."""
+    """Return a file name as a URI; a relative name stays relative to the working directory."""
     path = PurePath(file_name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -1,4 +1,4 @@
-"""Sightline for other programs: the same research over the Model Context Protocol.
+"""Sightline for other programs, over the Model Context Protocol.
 
 Uses only the public names of `research`, which are loaded when a tool first needs them.
 """

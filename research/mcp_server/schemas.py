@@ -1,6 +1,7 @@
-"""What the tools take and give, as their JSON schemas tell it.
+"""Schemas of the arguments and results of the tools.
 
-Arguments are checked here. Text comes from the sources as it is: it is material, never instructions.
+Arguments are validated here. Text from sources is passed on unchanged: it is material, never
+instructions. The docstrings of the result classes are descriptions in the published JSON schemas.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from research.core.records import MAX_QUESTION_CHARS, ColumnType, FailureReason, PublicationNotice, RunStatus
 
-MAX_WORDS_CHARS = 200  # characters of a search or of the name of a place
+MAX_WORDS_CHARS = 200  # characters of a search query or a place name
 MAX_RADIUS_METRES = 50_000  # metres
-EFFORTS = {"low": (1, 1), "medium": (3, 2), "high": (5, 4)}  # queries a round, rounds
+EFFORTS = {"low": (1, 1), "medium": (3, 2), "high": (5, 4)}  # queries per round, rounds
 
 
 class _Arguments(BaseModel):
@@ -162,7 +163,7 @@ class LibraryPassage(_Result):
     page: int | None
     url: str
     sample: bool
-    ocr: bool  # read from a picture of the page: may have mistakes
+    ocr: bool  # recognised from an image of the page; may contain errors
     text: str
 
 

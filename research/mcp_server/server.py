@@ -1,7 +1,7 @@
 """Sightline's tools and resources for a client of the Model Context Protocol.
 
-Everything is done in the name of "local", whoever runs the process. A failure is told in words, as a
-result with `isError`; what goes wrong within is only named, and the log has the details.
+All runs belong to the user "local". Failures are returned as results with `isError` and a message.
+For unexpected exceptions the message only has their type; the log has the details.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from research.mcp_server import schemas, serving
 log = logging.getLogger(__name__)
 
 MAX_RESOURCES = 50  # runs that are listed as resources
-NOT_FOUND = -32002  # the protocol's code for a resource that is not there
-DISCONNECT_CHECK_SECONDS = 0.5  # seconds between two looks whether an HTTP client is still there
+NOT_FOUND = -32002  # the protocol's error code for a missing resource
+DISCONNECT_CHECK_SECONDS = 0.5  # seconds between checks for a disconnected HTTP client
 STOP_TIMEOUT_SECONDS = 10.0  # seconds that a run may take to stop
 MAX_QUERY_CHARS = 160  # characters of a query in a line of progress
 RUN_URI_PREFIX = "sightline://runs/"
@@ -62,12 +62,12 @@ _T = TypeVar("_T")
 
 
 class ToolCallError(Exception):
-    """A call that cannot be answered, in words for whoever made it."""
+    """A call that cannot be answered; the message is for the caller."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: how it is described, what it takes and gives, and what it does."""
+    """A tool: description, types of arguments and result, and handler."""
 
     title: str
     description: str
@@ -75,7 +75,7 @@ class Tool:
     result_type: type[BaseModel]
     handler: Callable[[Any], Awaitable[types.CallToolResult]]
     is_read_only: bool = True
-    uses_internet: bool = False  # whether it may ask somebody on the internet
+    uses_internet: bool = False  # whether it may send requests to the internet
 
     def definition(self, name: str) -> types.Tool:
         hints = types.ToolAnnotations(
@@ -96,28 +96,28 @@ class Tool:
 
 
 class SightlineServer(Server[Any, Any]):
-    """The server. It opens the data folder with the first call that needs it."""
+    """The MCP server; it opens the data folder on the first call that needs it."""
 
     def __init__(self, data_dir: Path | None = None) -> None:
         super().__init__("sightline", version=research.__version__, instructions=INSTRUCTIONS)
         self._data_dir, self._is_open = data_dir, False
-        self._own_runs: set[str] = set()  # runs that were begun here
-        self._caller_counts: Counter[str] = Counter()  # how many calls wait for a run
-        self._follow_limiter = anyio.CapacityLimiter(100)  # threads that wait for events
+        self._own_runs: set[str] = set()  # runs started or resumed here
+        self._caller_counts: Counter[str] = Counter()  # waiting calls per run
+        self._follow_limiter = anyio.CapacityLimiter(100)  # threads waiting for events
         self._tools = self._make_tools()
         self._register_handlers()
 
     async def run(self, read_stream: Any, write_stream: Any, *args: Any, **more: Any) -> None:
-        """Serves a session, as the SDK does, but for requests that nobody knows."""
+        """Serve a session like the SDK, but reject requests with unknown methods."""
         async with reject_unknown_requests(read_stream, write_stream) as received:
             await super().run(received, write_stream, *args, **more)
 
     def close(self) -> None:
-        """Releases the data folder, if it was opened."""
+        """Release the data folder if it is open."""
         if self._is_open:
             research.application.close()
 
-    # What there is
+    # Tools and resources
 
     def _make_tools(self) -> dict[str, Tool]:
         return {
@@ -204,7 +204,7 @@ class SightlineServer(Server[Any, Any]):
             return _error_result(_error_message(error, name))
 
     async def _run_in_thread(self, function: Callable[..., _T], *args: Any) -> _T:
-        """Does in a thread what waits: nothing of the engine is called on this loop."""
+        """Call a blocking function in a thread; the event loop never calls the engine directly."""
         return await to_thread.run_sync(partial(self._with_application, function, *args))
 
     def _with_application(self, function: Callable[..., _T], *args: Any) -> _T:
@@ -225,22 +225,25 @@ class SightlineServer(Server[Any, Any]):
         return await self._run_in_thread(_table_result, run.id)
 
     async def _wait_for_run(self, run: Run, after: int) -> None:
-        """Tells what a run does until it is over; one that nobody waits for any more is stopped."""
+        """Report the progress of a run until it ends; stop it if no caller is left.
+
+        Only runs that were started or resumed by this server are stopped.
+        """
         self._caller_counts[run.id] += 1
-        left = False
+        is_abandoned = False
         try:
-            left = await self._follow_run(run.id, after)
+            is_abandoned = await self._follow_run(run.id, after)
         except anyio.get_cancelled_exc_class():
-            left = True
+            is_abandoned = True
             raise
         finally:
             self._caller_counts[run.id] -= 1
-            if left and not +self._caller_counts[run.id] and run.id in self._own_runs:
+            if is_abandoned and not +self._caller_counts[run.id] and run.id in self._own_runs:
                 with anyio.move_on_after(STOP_TIMEOUT_SECONDS, shield=True):
                     await to_thread.run_sync(_stop_and_wait, run.id, abandon_on_cancel=True)
 
     def _start_run(self, arguments: schemas.ResearchArguments | schemas.TableArguments) -> tuple[Run, int]:
-        """The run of a call, and after which of its events it is followed."""
+        """Start or resume the run of a call; return it and the last event that already happened."""
         known = research.application.get_run(arguments.run_id) if arguments.run_id else None
         if known is None:
             run = _start_run(arguments)
@@ -255,15 +258,16 @@ class SightlineServer(Server[Any, Any]):
         return known, after
 
     async def _follow_run(self, run_id: str, after: int) -> bool:
-        """Tells what a run does until it is over. Whether its client went away before."""
-        request = self.request_context.request  # of HTTP
-        gone = False
+        """Report the progress of a run until it ends; return whether the client disconnected
+        before."""
+        request = self.request_context.request  # None on stdio
+        is_disconnected = False
 
         async def watch() -> None:
-            nonlocal gone
-            while request and not gone:
+            nonlocal is_disconnected
+            while request and not is_disconnected:
                 await anyio.sleep(DISCONNECT_CHECK_SECONDS)
-                gone = await request.is_disconnected()
+                is_disconnected = await request.is_disconnected()
             group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:
@@ -271,31 +275,33 @@ class SightlineServer(Server[Any, Any]):
                 group.start_soon(watch)
             await self._send_progress(research.application.follow_run(run_id, after))
             group.cancel_scope.cancel()
-        return gone
+        return is_disconnected
 
     async def _send_progress(self, events: Iterator[Event]) -> None:
-        here = self.request_context
-        token, count = here.meta.progressToken if here.meta else None, 0
-        following = partial(next, events, None)
+        context = self.request_context
+        token, count = context.meta.progressToken if context.meta else None, 0
+        next_event = partial(next, events, None)
         while True:
-            event = await to_thread.run_sync(following, abandon_on_cancel=True, limiter=self._follow_limiter)
+            event = await to_thread.run_sync(next_event, abandon_on_cancel=True, limiter=self._follow_limiter)
             if event is None:
                 return
             line = _progress_line(event)
             if line and token is not None:
                 count += 1
-                await here.session.send_progress_notification(
-                    token, count, message=_replace_surrogates(line), related_request_id=str(here.request_id)
+                await context.session.send_progress_notification(
+                    token, count, message=_replace_surrogates(line), related_request_id=str(context.request_id)
                 )
 
     async def _read_report(self, arguments: schemas.ReportArguments) -> types.CallToolResult:
         return await self._run_in_thread(_run_result, arguments.run_id)
 
     async def _list_runs(self, arguments: schemas.ListRunsArguments) -> types.CallToolResult:
-        found = await self._run_in_thread(partial(research.application.recent_runs, limit=arguments.limit))
-        briefs = schemas.RunList(runs=[_run_summary(run) for run in found])
-        lines = [f"- {one.run} ({one.status}, {one.created}): {one.question}" for one in briefs.runs]
-        return _tool_result("\n".join(lines) or "There are no runs yet.", briefs)
+        runs = await self._run_in_thread(partial(research.application.recent_runs, limit=arguments.limit))
+        run_list = schemas.RunList(runs=[_run_summary(run) for run in runs])
+        lines = [
+            f"- {summary.run} ({summary.status}, {summary.created}): {summary.question}" for summary in run_list.runs
+        ]
+        return _tool_result("\n".join(lines) or "There are no runs yet.", run_list)
 
     def _list_resources(self) -> list[types.Resource]:
         return [
@@ -326,56 +332,56 @@ class SightlineServer(Server[Any, Any]):
             )
 
         hits = await self._run_in_thread(search)
-        found = [
+        passages = [
             schemas.LibraryPassage(
                 document=hit.document_id, title=hit.title, name=hit.name, heading=hit.heading,
                 page=hit.page, url=hit.url, sample=hit.is_sample, ocr=hit.is_ocr, text=hit.text,
             )
             for hit in hits
         ]  # fmt: skip
-        told = [f"{hit.title} — {hit.heading}\n{hit.text}" for hit in hits]
-        text = "\n\n".join(told) or "Nothing in the library has these words."
-        return _tool_result(text, schemas.LibraryResult(passages=found))
+        excerpts = [f"{hit.title} — {hit.heading}\n{hit.text}" for hit in hits]
+        text = "\n\n".join(excerpts) or "Nothing in the library has these words."
+        return _tool_result(text, schemas.LibraryResult(passages=passages))
 
     async def _find_places(self, arguments: schemas.PlacesArguments) -> types.CallToolResult:
         if arguments.query and not (arguments.near or arguments.keywords):
-            look = partial(research.application.find_places, arguments.query)
+            find = partial(research.application.find_places, arguments.query)
         elif arguments.near and arguments.keywords and not arguments.query:
-            look = partial(research.application.search_around, arguments.near, arguments.keywords, arguments.radius)
+            find = partial(research.application.search_around, arguments.near, arguments.keywords, arguments.radius)
         else:
             raise ToolCallError("Give either query, or near and keywords.")
-        found: Finding = await self._run_in_thread(look)
-        if found.reason not in (None, "empty"):
-            raise ToolCallError(f"{found.reason}: {found.message}" if found.message else found.reason)
-        spots = [spot for item in found.evidence if (spot := _to_place(item))]
-        facts = [item.passages[0].text for item in found.evidence if not item.place]
-        note = "\n".join(filter(None, [found.message, *facts]))
-        lines = [_place_line(spot) for spot in spots]
+        finding: Finding = await self._run_in_thread(find)
+        if finding.reason not in (None, "empty"):
+            raise ToolCallError(f"{finding.reason}: {finding.message}" if finding.message else finding.reason)
+        places = [place for item in finding.evidence if (place := _to_place(item))]
+        facts = [item.passages[0].text for item in finding.evidence if not item.place]
+        note = "\n".join(filter(None, [finding.message, *facts]))
+        lines = [_place_line(place) for place in places]
         text = "\n".join(filter(None, [note, *lines])) or "Nothing was found."
-        return _tool_result(text, schemas.PlacesResult(places=spots, provider=found.provider, note=note))
+        return _tool_result(text, schemas.PlacesResult(places=places, provider=finding.provider, note=note))
 
     async def _ask_database(self, arguments: schemas.DatabaseArguments) -> types.CallToolResult:
-        put = partial(research.ask_database, arguments.question, database=arguments.database)
-        found = await self._run_in_thread(put)
-        if found.status in ("refused", "failed"):
-            raise ToolCallError(found.answer or f"The database has {found.status}.")
-        rows = found.model_dump(mode="json", include={"rows"})["rows"]
+        query = partial(research.ask_database, arguments.question, database=arguments.database)
+        result = await self._run_in_thread(query)
+        if result.status in ("refused", "failed"):
+            raise ToolCallError(result.answer or f"The database has {result.status}.")
+        rows = result.model_dump(mode="json", include={"rows"})["rows"]
         table = schemas.DatabaseResult(
-            status=found.status,
-            answer=found.answer,
-            sql=found.sql,
-            columns=list(found.columns),
-            rows=[[row[name] for name in found.columns] for row in rows[: arguments.limit]],
-            count=found.count,
-            more=found.truncated or found.count > arguments.limit,
-            coverage="; ".join(map(_coverage_text, found.coverage)),
+            status=result.status,
+            answer=result.answer,
+            sql=result.sql,
+            columns=list(result.columns),
+            rows=[[row[name] for name in result.columns] for row in rows[: arguments.limit]],
+            count=result.count,
+            more=result.truncated or result.count > arguments.limit,
+            coverage="; ".join(map(_coverage_text, result.coverage)),
         )
-        shown = ["\t".join(table.columns)] + ["\t".join(map(_cell_text, row)) for row in table.rows]
-        parts = [table.answer, table.coverage, table.sql, "\n".join(shown) if table.columns else ""]
+        lines = ["\t".join(table.columns)] + ["\t".join(map(_cell_text, row)) for row in table.rows]
+        parts = [table.answer, table.coverage, table.sql, "\n".join(lines) if table.columns else ""]
         return _tool_result("\n\n".join(filter(None, parts)), table)
 
 
-# What is made of what was found
+# Arguments and results
 
 
 def _start_run(arguments: schemas.ResearchArguments | schemas.TableArguments) -> Run:
@@ -394,7 +400,7 @@ def _to_grid(arguments: schemas.TableArguments) -> Grid:
 
 
 def _is_same_question(run: Run, arguments: schemas.ResearchArguments | schemas.TableArguments) -> bool:
-    """Whether a run is of what a call asks."""
+    """Return whether a run has the question or the table of a call."""
     if isinstance(arguments, schemas.ResearchArguments):
         return not run.options.table and run.question == arguments.question
     report = research.application.report(run.id)
@@ -403,21 +409,23 @@ def _is_same_question(run: Run, arguments: schemas.ResearchArguments | schemas.T
 
 
 def _run_options(arguments: schemas.ResearchArguments | schemas.TableArguments) -> RunOptions:
-    """The limits of a run: as its owner usually has them, but for what the call says. Nobody is there
-    to approve a plan or to be asked back."""
-    here = research.application.get_services()
+    """Return the options of a run: the default options with those of the call.
+
+    Approval of the plan and clarifying questions are off, because no person is present.
+    """
+    services = research.application.get_services()
     queries, loops, notebook = None, None, None
     if isinstance(arguments, schemas.ResearchArguments):
         notebook = arguments.notebook
         queries, loops = schemas.EFFORTS.get(arguments.effort or "", (None, None))
         queries = arguments.queries or queries
         loops = loops if arguments.loops is None else arguments.loops
-    if unknown := sorted(set(arguments.sources or ()) - set(here.sources)):
-        there = ", ".join(here.sources)
-        raise ToolCallError(f"There is no source {unknown[0]!r}; there are: {there}.")
+    if unknown := sorted(set(arguments.sources or ()) - set(services.sources)):
+        available = ", ".join(services.sources)
+        raise ToolCallError(f"There is no source {unknown[0]!r}; there are: {available}.")
     if notebook:
         _notebook_documents(notebook)
-        if "library" not in (arguments.sources or here.default_options().sources):
+        if "library" not in (arguments.sources or services.default_options().sources):
             raise ToolCallError("The library is not among the sources, so no notebook can be quoted.")
     chosen = {
         "notebook": notebook,
@@ -428,33 +436,33 @@ def _run_options(arguments: schemas.ResearchArguments | schemas.TableArguments) 
         "clarify": False,
     }
     update = {name: value for name, value in chosen.items() if value is not None}
-    return here.default_options().model_copy(update=update)
+    return services.default_options().model_copy(update=update)
 
 
 def _notebook_documents(notebook: str) -> Sequence[str]:
-    """The documents of a notebook, by their names."""
+    """Return the names of the documents of a notebook."""
     known = research.application.notebooks()
     if notebook not in known:
-        there = ", ".join(known) or "there are none"
-        raise ToolCallError(f"There is no notebook {notebook!r}; there are: {there}.")
+        available = ", ".join(known) or "there are none"
+        raise ToolCallError(f"There is no notebook {notebook!r}; there are: {available}.")
     return known[notebook]
 
 
 def _stop_and_wait(run_id: str) -> None:
-    """Stops a run and waits until it has stopped."""
+    """Stop a run and wait until it has ended."""
     research.application.stop_run(run_id)
     for _ in research.application.follow_run(run_id):
         pass
 
 
 def _report_without_remarks(run_id: str) -> Report | None:
-    """A report without what its reader has noted: that is for people, and who asks here is a model."""
+    """Return a report without its reader's remarks, which are for people and not for models."""
     report = research.application.report(run_id)
     return report and report.model_copy(update={"remarks": ()})
 
 
 def _run_result(run_id: str) -> types.CallToolResult:
-    """The report of a run, as text and as data."""
+    """Return the report of a run as text and data."""
     report = _report_without_remarks(run_id)
     if report is None:
         raise ToolCallError(f"There is no run {run_id!r}; list_runs names those that there are.")
@@ -472,23 +480,23 @@ def _run_result(run_id: str) -> types.CallToolResult:
         for passage in source["passages"]
     ]
     names = set(schemas.FailedStep.model_fields)
-    lost = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
-    found = schemas.RunResult(
+    failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
+    result = schemas.RunResult(
         run=run.id, status=run.status, question=run.question, answer=data["answer"],
-        citations=cites, failures=lost,
+        citations=cites, failures=failures,
     )  # fmt: skip
-    return _status_result(report, found)
+    return _status_result(report, result)
 
 
 def _table_result(run_id: str) -> types.CallToolResult:
-    """A table, as text and as data."""
-    told = _run_result(run_id).structuredContent or {}
+    """Return a table as text and data."""
+    fields = _run_result(run_id).structuredContent or {}
     report = _report_without_remarks(run_id)
     assert report is not None
     table = None
     if research.has_cited_table(report):
         table = json.loads(research.export_report(report, research.number_report_answer(report), "table.json"))
-    return _status_result(report, schemas.TableResult(**told, table=table))
+    return _status_result(report, schemas.TableResult(**fields, table=table))
 
 
 def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
@@ -519,17 +527,17 @@ def _to_place(evidence: Evidence) -> schemas.FoundPlace | None:
 
 
 def _place_line(place: schemas.FoundPlace) -> str:
-    away = f"{place.distance} m" if place.distance is not None else ""
-    rated = f"{place.rating:g} of 5" if place.rating is not None else ""
-    told = filter(None, (place.address, away, rated, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
-    return f"- {place.name}: {'; '.join(told)}{' (sample)' if place.sample else ''}"
+    distance = f"{place.distance} m" if place.distance is not None else ""
+    rating = f"{place.rating:g} of 5" if place.rating is not None else ""
+    facts = filter(None, (place.address, distance, rating, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
+    return f"- {place.name}: {'; '.join(facts)}{' (sample)' if place.sample else ''}"
 
 
 def _coverage_text(coverage: ColumnCoverage) -> str:
-    columns, which = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
+    columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
     if coverage.known is None:
-        return f"{columns}: in how many rows{which} it is known could not be counted"
-    return f"{columns}: known in {coverage.known} of {coverage.rows} rows{which}"
+        return f"{columns}: in how many rows{scope} it is known could not be counted"
+    return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"
 
 
 def _cell_text(value: object) -> str:
@@ -537,7 +545,7 @@ def _cell_text(value: object) -> str:
 
 
 def _progress_line(event: Event) -> str:
-    """What an event tells whoever waits; "" for one that tells nothing."""
+    """Return a line of progress for an event; "" for events without one."""
     data = event.data
     match event.kind:
         case "plan":
@@ -568,7 +576,7 @@ def _progress_line(event: Event) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Text that can be sent: half a surrogate pair, which a page may have, is no text."""
+    """Replace lone surrogates, which pages may contain, so that the text can be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -584,11 +592,11 @@ def _error_result(message: str) -> types.CallToolResult:
 
 
 def _error_message(error: Exception, tool: str) -> str:
-    """What is said of a failure, without any key."""
+    """Return the message about an exception, without secrets."""
     if isinstance(error, ValidationError):
-        wrong = error.errors(include_url=False, include_input=False)
-        told = (f"{'.'.join(map(str, one['loc'])) or 'the call'}: {one['msg']}" for one in wrong)
-        return mask_secrets("; ".join(told))
+        problems = error.errors(include_url=False, include_input=False)
+        messages = (f"{'.'.join(map(str, problem['loc'])) or 'the call'}: {problem['msg']}" for problem in problems)
+        return mask_secrets("; ".join(messages))
     known = (ToolCallError, ServiceError, research.RateLimitError, research.QuestionError, research.SettingError,
              research.StoreError)  # fmt: skip
     if isinstance(error, known):
@@ -601,7 +609,7 @@ def _error_message(error: Exception, tool: str) -> str:
 
 
 def serve_mcp_stdio(data_dir: Path | None = None) -> None:
-    """Serves one client on stdin and stdout until it goes.
+    """Serve one client on stdin and stdout until it disconnects.
 
     Raises:
         SettingError: a setting is not usable.
@@ -624,16 +632,19 @@ def serve_mcp_http(
     host_names: Sequence[str] = (),
     on_ready: Callable[[str], object] = lambda address: None,
 ) -> None:
-    """Serves clients that know the token by Streamable HTTP, until the process is told to end.
-    `names` are further names by which the server may be asked; `ready` gets its address.
+    """Serve clients that send the token over Streamable HTTP, until the process is terminated.
+
+    Arguments:
+        host_names: further host names to accept in requests.
+        on_ready: called with the address of the server.
 
     Raises:
         SettingError: a setting is not usable, or there is no token.
-        OSError: nobody can listen there.
+        OSError: the address cannot be bound.
     """
-    found = settings.load_settings(data_dir=data_dir)
-    register_secrets(found.secrets)
-    token = found.mcp_token.get_secret_value()
+    loaded = settings.load_settings(data_dir=data_dir)
+    register_secrets(loaded.secrets)
+    token = loaded.mcp_token.get_secret_value()
     if not token:
         raise settings.SettingError(
             "SIGHTLINE_MCP_TOKEN is not set: over HTTP, only clients that send a token are served. "

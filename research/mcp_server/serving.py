@@ -1,7 +1,4 @@
-"""How a client reaches the server: on stdin and stdout, or by HTTP with a token.
-
-Knows no tool.
-"""
+"""Transports of the MCP server: stdin and stdout, or HTTP with a token."""
 
 from __future__ import annotations
 
@@ -28,28 +25,31 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HTTP_PATH = "/mcp"
-SESSION_IDLE_SECONDS = 30 * 60  # seconds without a request or an open stream, after which a session ends
-MAX_SESSIONS = 200  # at once
+SESSION_IDLE_SECONDS = 30 * 60  # seconds without a request or an open stream
+MAX_SESSIONS = 200  # concurrent sessions
 MAX_BODY_BYTES = 4 * 1024 * 1024  # bytes of a request
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")  # by which this machine always knows itself
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")  # host names of this machine that are always accepted
 
 
 async def serve_stdio(server: Server[Any, Any]) -> None:
-    """Serves one client until it goes, or until the process is told to end."""
+    """Serve one client until it disconnects or the process is terminated."""
     with _redirect_stdio() as (source, sink), _cancel_on_sigterm():
         streams: Any = stdio_server(cast(Any, _read_lines(source)), cast(Any, _OutputStream(sink)))
-        async with streams as (received, sent):
-            await server.run(received, sent, server.create_initialization_options())
+        async with streams as (received, sending):
+            await server.run(received, sending, server.create_initialization_options())
 
 
 @contextmanager
 def _redirect_stdio() -> Iterator[tuple[TextIO, int]]:
-    """What stdin and stdout were, for the protocol alone: whoever else reads finds nothing there, and
-    what is printed goes to stderr."""
-    source, sink, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    """Reserve stdin and stdout for the protocol.
+
+    Other code then reads nothing from stdin, and its output goes to stderr. Yields a text stream
+    for input and a file descriptor for output.
+    """
+    source, sink, null_input = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_input, 0)
     os.dup2(2, 1)
-    os.close(nothing)
+    os.close(null_input)
     try:
         yield open(source, encoding="utf-8", errors="replace", closefd=False), sink  # noqa: SIM115
     finally:
@@ -58,7 +58,7 @@ def _redirect_stdio() -> Iterator[tuple[TextIO, int]]:
 
 
 async def _read_lines(source: TextIO) -> AsyncIterator[str]:
-    """The lines as they come, read in a thread that no end of the process waits for."""
+    """Yield input lines as they arrive, read in a daemon thread that does not delay the exit."""
     loop, lines = asyncio.get_running_loop(), asyncio.Queue[str | None]()
 
     def read() -> None:
@@ -73,7 +73,7 @@ async def _read_lines(source: TextIO) -> AsyncIterator[str]:
 
 
 class _OutputStream:
-    """What is written goes out whole. That nobody listens any more is told by the end of stdin."""
+    """Unbuffered output stream. Broken pipes are ignored, because the end of stdin reports them."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -82,7 +82,7 @@ class _OutputStream:
         await anyio.to_thread.run_sync(self._write, text.encode())
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, because nothing is buffered."""
 
     def _write(self, data: bytes) -> None:
         with suppress(OSError):
@@ -92,7 +92,8 @@ class _OutputStream:
 
 @contextmanager
 def _cancel_on_sigterm() -> Iterator[None]:
-    """A request to terminate ends the task instead of the process, where signals can be heard."""
+    """Cancel the current task on SIGTERM instead of ending the process, where signals are
+    supported."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None
     try:
@@ -117,12 +118,16 @@ async def serve_http(
     session_idle_seconds: float = SESSION_IDLE_SECONDS,
     max_sessions: int = MAX_SESSIONS,
 ) -> None:
-    """Serves clients by Streamable HTTP until the process is told to end. `names` are those, beside
-    the address and the names of this machine to itself, that the server may be asked by; `ready` gets
-    the address. A session ends after `idle` seconds, and there are so many `sessions` at once.
+    """Serve clients over Streamable HTTP until the process is terminated.
+
+    Arguments:
+        host_names: host names to accept besides the address and the loopback names.
+        on_ready: called with the address of the server.
+        session_idle_seconds: seconds without a request or stream after which a session ends.
+        max_sessions: sessions at once.
 
     Raises:
-        OSError: nobody can listen there.
+        OSError: the address cannot be bound.
     """
     import uvicorn
     from mcp.server.streamable_http_manager import (
@@ -132,10 +137,10 @@ async def serve_http(
     from mcp.server.transport_security import TransportSecuritySettings
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.create_server((host, port), family=family)
-    port = listening.getsockname()[1]
-    shown = f"[{host}]" if ":" in host else host
-    hosts = [f"{name}:{port}" for name in dict.fromkeys((*LOOPBACK_NAMES, shown, *host_names))]
+    listener = socket.create_server((host, port), family=family)
+    port = listener.getsockname()[1]
+    display_host = f"[{host}]" if ":" in host else host
+    hosts = [f"{name}:{port}" for name in dict.fromkeys((*LOOPBACK_NAMES, display_host, *host_names))]
     hosts += host_names  # behind a proxy, on the usual port
     security = TransportSecuritySettings(
         allowed_hosts=hosts,
@@ -158,21 +163,21 @@ async def serve_http(
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    with listening:
+    with listener:
         async with manager.run():
-            on_ready(f"http://{shown}:{port}{HTTP_PATH}")
-            await uvicorn.Server(config).serve(sockets=[listening])
+            on_ready(f"http://{display_host}:{port}{HTTP_PATH}")
+            await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def _require_token(inner_app: ASGIApp, token: str) -> ASGIApp:
-    """An application that only whoever knows the token reaches."""
+    """Wrap an application so that only requests with the token reach it."""
     from starlette.responses import PlainTextResponse
 
-    wanted = token.encode()
+    expected = token.encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), wanted):
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), expected):
             refusal = PlainTextResponse(
                 "Send the header Authorization: Bearer with the token.\n",
                 status_code=401,
@@ -188,8 +193,10 @@ def _require_token(inner_app: ASGIApp, token: str) -> ASGIApp:
 
 
 def _require_json(inner_app: ASGIApp) -> ASGIApp:
-    """An application that only requests reach whose body is JSON that the SDK can read. It is given
-    the body in one piece."""
+    """Wrap an application so that POST requests reach it only with JSON that the SDK can parse.
+
+    The body is passed on in one piece.
+    """
     from starlette.responses import Response
 
     error = types.ErrorData(code=types.PARSE_ERROR, message="The body is not JSON, or is nested too deeply")
@@ -215,8 +222,10 @@ def _require_json(inner_app: ASGIApp) -> ASGIApp:
 
 
 def _is_json(body: bytes) -> bool:
-    """Return whether both readers of the SDK can read a body: pydantic's, which bounds the depth, and
-    Python's, which bounds the digits of a number."""
+    """Return whether both JSON parsers of the SDK accept a body.
+
+    Pydantic's parser limits the depth, and Python's the digits of a number.
+    """
     try:
         from_json(body)
         json.loads(body)

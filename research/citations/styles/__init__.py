@@ -1,1 +1,1 @@
-"""Citations in any style of other people: their marks in a Markdown text and its own list of sources."""
+"""Parsers for citation marks in any style and for lists of sources in Markdown reports."""

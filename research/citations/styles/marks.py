@@ -1,7 +1,6 @@
-"""The citations in the text of a report, in whatever style they are written.
+"""Parser of the citations in the text of a report, in any style.
 
-Finds what is meant as a citation and what only pretends to be one. Whether a source stands behind
-it is not known here.
+Malformed citations are recorded too. Whether a cited source exists is not checked here.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ MarkStyle = Literal[
 
 @dataclass(frozen=True)
 class CitationMark:
-    """A citation: what it points to, where it stands, and how it is written.
+    """A citation: its target, its range in the text, and its style.
 
-    `soft` ones count only if what they point to is there: x² is no citation.
+    A mark that `needs_entry` counts only if its target exists: x² is no citation.
     """
 
     kind: MarkKind
@@ -45,7 +44,7 @@ class CitationMark:
 
 @dataclass(frozen=True)
 class MalformedMark:
-    """What is no citation but stands in the place of one."""
+    """Text in the place of a citation that is not a valid one."""
 
     kind: Literal["placeholder", "broken-link", "bare-address"]
     start: int
@@ -65,7 +64,8 @@ _RANGE = re.compile(r"(\d{1,4})\s*(?:–|—|-|to|至|~)\s*\^?(\d{1,4})")
 _KEY_LIST = re.compile(
     r"-?@[\w][\w:.#$%&+?<>~/-]{0,100}(?:[^\[\]@;]{0,100})(?:;\s*[^\[\]@;]{0,60}-?@[\w][\w:.#$%&+?<>~/-]{0,100}[^\[\]@;]{0,100})*"
 )
-# Keys of figures, tables, equations and sections, which Quarto and pandoc-crossref write like sources.
+# Keys of figures, tables, equations and sections, which look like sources in Quarto and
+# pandoc-crossref.
 _CROSS_REFERENCE_PREFIX = r"(?:fig|tbl?|tab|eqn?|sec|lst|alg|thm|lem|cor|pr[po]|cnj|def|exm|exr|sol|rem)[:-]"
 _KEY = re.compile(rf"@(?!{_CROSS_REFERENCE_PREFIX})([\w][\w:.#$%&+?~/-]{{0,100}}(?<![:.,?]))")
 _BARE_KEY = re.compile(rf"(?<![\w@./\[-])@(?!{_CROSS_REFERENCE_PREFIX})([A-Za-z][A-Za-z-]{{1,40}}\d{{2,4}}[a-z]?)\b")
@@ -86,7 +86,7 @@ _UNCLOSED_LINK = re.compile(r"\[[^\[\]()\n]{1,200}\((?:https?://|www\.)[^\s()]{1
 _UNCLOSED_TARGET = re.compile(r"\(\s*<?(?:https?:/|www\.)")
 _SPACED_TARGET = re.compile(r"[ \t]{1,3}\((?:https?://|www\.)[^\s()]{1,2000}\)")
 _CARET_NUMBER = re.compile(r"\^\s*[\[(]?\s*(\d{1,3}(?:\s*[,，–-]\s*\d{1,3}){0,20})\s*[\])]?\s*\^")
-# Superscripts that have lost their height: "in 2021.4 By then", or the last cell of a row.
+# Superscripts that became plain digits: "in 2021.4 By then", or the last cell of a row.
 _FLATTENED_SUPERSCRIPT = re.compile(
     rf"(?<=[^\W\d][.,;!?”\"’)。，；！？）])(\d{{1,2}}(?:,\d{{1,2}}){{0,9}})(?=\s|$)|(?<=\d{{4}}[.,;])(\d{{1,2}})(?=\s[A-Z])|(?<=[\s.。，,{HAN_RANGES}])[(（](\d{{1,2}}(?:[,，、–-] ?\d{{1,2}}){{0,9}})[)）](?=[\s.,;。，；]|$)|\|[ \t]*(\d{{1,2}}(?:, ?\d{{1,2}}){{0,9}})[ \t]*\|?[ \t]*$",
     re.MULTILINE,
@@ -97,7 +97,7 @@ _SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "01234
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # A circled number behind a word and before a stop; elsewhere it may count the items of a sentence.
 _CIRCLED_BEFORE_STOP = re.compile(rf"[\w”’」』》)）%][{_CIRCLED}]+(?:[，。；！？、,.;!?]|\s*$)", re.MULTILINE)
-# What has an exponent: a unit, a symbol, a function, a number.
+# Text that may have an exponent: a unit, a symbol, a function, a number.
 _BEFORE_EXPONENT = re.compile(
     r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|kg|lb|k?Wh?|kPa|Pa|Hz|mol|eV|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
     r"|[\d₀-₉|‖}米里方尺℃°\u0370-\u03ff]$"
@@ -110,7 +110,7 @@ _MEMBERSHIP_SIGN = re.compile(r"[∈∉⊂⊆]\s*$")
 _BEFORE_ARRAY = re.compile(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$")
 # A unit or a product behind a figure or a sign: 5 mW², E=mc².
 _UNIT_SYMBOL = re.compile(r"(?:\d ?|[=+*/·×] ?|\()[A-Za-zµμ]{2,3}$")
-# What stands before an index where nobody marked the code as such: x, user_names, rows.
+# Text before an index in code that is not marked as code: x, user_names, rows.
 _BEFORE_INDEX = re.compile(
     r"(?:(?<![\w.])[a-z]|[A-Za-z0-9]_\w*[A-Za-z0-9]|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|self\.\w+))$",
     re.ASCII,
@@ -127,29 +127,30 @@ _NOT_AUTHOR = re.compile(rf"(?:{data.words('reports')['before a year']})\b\.?", 
 
 
 class CitationMarks:
-    """The citations of a report's text, in order, and what stands where one should."""
+    """Citations of a report's text in order, malformed marks, and bracketed numbers of other
+    kinds."""
 
     def __init__(self, report: ParsedReport, lists: SourceLists) -> None:
         self._report, self._lists = report, lists
         self._text = report.prose
         self._definition_ids = {entry.id for entry in lists.definitions}
-        self._entry_labels = {e.id for found in lists.lists for e in found.entries if e.kind == "label"}
+        self._entry_labels = {e.id for source_list in lists.lists for e in source_list.entries if e.kind == "label"}
         self._entry_labels |= lists.keys
         self._entry_numbers = {
-            entry.id for found in lists.lists for entry in found.entries if entry.kind == "number"
+            entry.id for source_list in lists.lists for entry in source_list.entries if entry.kind == "number"
         } | {entry.id for entry in lists.definitions if entry.id.isdecimal()}
         self._footnote_ids = {entry.id for entry in lists.footnotes}
         stems = [_label_stem(label) for label in self._entry_labels if re.search(r"\d", label)]
         self._label_stems = {stem for stem, times in Counter(stems).items() if stem and times >= 2}
         self.malformed: list[MalformedMark] = []
-        self.other_numbers: list[tuple[int, int]] = []  # numbers in brackets that are indices or intervals
+        self.other_numbers: list[tuple[int, int]] = []  # bracketed indices or intervals
         self.links = [link for link in report.links if not self._is_in_list(link.start)]
-        found: list[CitationMark] = []
+        marks: list[CitationMark] = []
         self._covered_spans: list[tuple[int, int]] = []
         for mark in (*self._find_tokens(), *self._find_links(), *self._find_brackets()):
-            found.append(mark)
-        found += self._marks_between(sorted(found, key=lambda mark: mark.start))
-        self._bracket_marks = tuple(found)
+            marks.append(mark)
+        marks += self._marks_between(sorted(marks, key=lambda mark: mark.start))
+        self._bracket_marks = tuple(marks)
         self._covered_spans.sort()
         spans = self._merged_spans()
         for mark in (
@@ -159,32 +160,34 @@ class CitationMarks:
             *self._find_bare_addresses(),
         ):
             if not _is_within(spans, mark.start):
-                found.append(mark)
-        self.marks = sorted(found, key=lambda mark: (mark.start, mark.end))
+                marks.append(mark)
+        self.marks = sorted(marks, key=lambda mark: (mark.start, mark.end))
         self.malformed = [
-            odd for odd in self.malformed if odd.kind != "bare-address" or not _is_within(spans, odd.start)
+            malformed_mark
+            for malformed_mark in self.malformed
+            if malformed_mark.kind != "bare-address" or not _is_within(spans, malformed_mark.start)
         ]
 
     def _marks_between(self, marks: list[CitationMark]) -> Iterator[CitationMark]:
-        """The sources that a range from one bracket to another leaves out: [3]–[5] cites [4] too."""
-        for one, other in pairwise(mark for mark in marks if mark.kind == "number"):
-            gap = self._text[one.end : other.start]
+        """Yield the sources inside a range from one bracket to another: [3]–[5] also cites [4]."""
+        for first, second in pairwise(mark for mark in marks if mark.kind == "number"):
+            gap = self._text[first.end : second.start]
             if len(gap) <= 4 and re.fullmatch(r"[-~]| ?[–—] ?| ?(?:to|至|到) ?", gap):
-                for number in range(int(one.id) + 1, min(int(other.id), int(one.id) + 50)):
+                for number in range(int(first.id) + 1, min(int(second.id), int(first.id) + 50)):
                     if str(number) in self._entry_numbers:
-                        yield CitationMark("number", str(number), one.end, other.start, one.style)
+                        yield CitationMark("number", str(number), first.end, second.start, first.style)
 
     def _is_in_list(self, offset: int) -> bool:
         return self._report.line_number(offset) in self._lists.list_lines
 
     def _merged_spans(self) -> list[tuple[int, int]]:
-        out: list[tuple[int, int]] = []
+        merged: list[tuple[int, int]] = []
         for start, end in self._covered_spans:
-            if out and start < out[-1][1]:
-                out[-1] = (out[-1][0], max(end, out[-1][1]))
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
             else:
-                out.append((start, end))
-        return out
+                merged.append((start, end))
+        return merged
 
     # What only looks like a citation
 
@@ -204,7 +207,7 @@ class CitationMarks:
         tokens = self._token_spans
         for link in self.links:
             if ends and link.start < ends[-1]:
-                continue  # within another
+                continue  # inside another link
             words = self._text[slice(*link.text_span)]
             if _is_within(tokens, link.start):
                 continue
@@ -243,7 +246,7 @@ class CitationMarks:
                 continue
             marks, end = self._parse_bracket(pair, pairs)
             if not marks and self._covered_spans[-1:] == [(pair.start, end)]:
-                skip = max(skip, end)  # a broken link is no citation, nor what stands within it
+                skip = max(skip, end)  # neither a broken link nor its content is a citation
             if marks:
                 self._covered_spans.append((pair.start, end))
                 skip = max(skip, end)
@@ -265,12 +268,12 @@ class CitationMarks:
         if "@" in inside and _KEY_LIST.search(inside) and not re.search(r"\w@\w+\.\w", inside):
             return [CitationMark("key", key, start, end, "keys") for key in _KEY.findall(inside)], end
         if len(inside) <= 200 and (_NUMBER_LIST.fullmatch(_CITE_PREFIX.sub("", inside)) and "\n\n" not in inside):
-            if found := self._parse_number(bracket, inside, behind):
-                return found, end
+            if marks := self._parse_number(bracket, inside, behind):
+                return marks, end
             return [], end
         second = pairs.get(end) if bracket.opener == "[" and behind.startswith("[") else None
-        if second and (found := self._parse_reference_link(bracket, second, inside)):
-            return found, second.end
+        if second and (marks := self._parse_reference_link(bracket, second, inside)):
+            return marks, second.end
         key = " ".join(inside.split()).casefold()
         if key in self._definition_ids and bracket.opener == "[":
             return [CitationMark("link", key, start, end, "references")], end
@@ -280,20 +283,20 @@ class CitationMarks:
         if key.isdecimal() and not self._footnote_ids and self._entry_numbers:
             return [CitationMark("number", str(int(key)), start, end, "numbered")]
         if re.search(r"\s", key) and key not in self._footnote_ids:
-            return [CitationMark("note", "", start, end, "footnotes")]  # a note within the text
+            return [CitationMark("note", "", start, end, "footnotes")]  # an inline note
         return [CitationMark("footnote", key, start, end, "footnotes")]
 
     def _parse_number(self, bracket: BracketPair, bracket_text: str, following: str) -> list[CitationMark]:
         numbers = parse_numbers(bracket_text)
         line = self._text[max(0, bracket.start - 40) : bracket.start].rpartition("\n")[2]
-        named = re.match(r"\s*[^\W\d]", bracket_text) is not None
+        has_label = re.match(r"\s*[^\W\d]", bracket_text) is not None
         known = [number for number in numbers if number in self._entry_numbers]
-        if not numbers or (bracket.opener != "[" and not line.strip() and not named and not known):
+        if not numbers or (bracket.opener != "[" and not line.strip() and not has_label and not known):
             return []
-        matrix = "," in bracket_text and ";" in bracket_text
-        member = _MEMBERSHIP_SIGN.search(line) is not None and len(numbers) > 1
-        if not named and (
-            matrix or member or (len(known) < len(numbers) and self._is_not_citation(bracket, numbers, following))
+        is_matrix = "," in bracket_text and ";" in bracket_text
+        is_set = _MEMBERSHIP_SIGN.search(line) is not None and len(numbers) > 1
+        if not has_label and (
+            is_matrix or is_set or (len(known) < len(numbers) and self._is_not_citation(bracket, numbers, following))
         ):
             self.other_numbers.append((bracket.start, bracket.end))
             return []
@@ -301,18 +304,18 @@ class CitationMarks:
         return [CitationMark("number", number, bracket.start, bracket.end, style) for number in dict.fromkeys(numbers)]
 
     def _is_not_citation(self, bracket: BracketPair, numbers: list[str], following: str) -> bool:
-        """Whether numbers that not all have a source are an index, an interval or a year."""
+        """Return whether numbers, some without a source, are an index, an interval or a year."""
         line = self._text[max(0, bracket.start - 40) : bracket.start].rpartition("\n")[2]
         if "0" in numbers or any(len(n) == 4 and n not in self._entry_numbers for n in numbers):
             return True
         if _BEFORE_INTERVAL.search(line) and (len(numbers) > 1 or _BEFORE_ARRAY.search(line)):
             return True
-        array = re.sub(r"(?:\[\d+\])+$", "", line)
-        indexed = bracket.opener == "[" and _BEFORE_INDEX.search(array)
+        without_indices = re.sub(r"(?:\[\d+\])+$", "", line)
+        indexed = bracket.opener == "[" and _BEFORE_INDEX.search(without_indices)
         return bool(indexed or re.match(r"[ \t]*[-+*/]?=[ \t]*\S", following))
 
     def _parse_reference_link(self, bracket: BracketPair, second: BracketPair, bracket_text: str) -> list[CitationMark]:
-        """A link of the form [text][id]."""
+        """Parse a link of the form [text][id]."""
         other = self._text[second.start + 1 : second.end - 1]
         key = " ".join((other.strip() or bracket_text).split()).casefold()
         if key in self._definition_ids:
@@ -356,7 +359,7 @@ class CitationMarks:
         return []
 
     def _is_like_label(self, label: str) -> bool:
-        """Whether a label is made like those of the list: S7 like S1 and S2."""
+        """Return whether a label resembles those of the list: S7 resembles S1 and S2."""
         return bool(re.search(r"\d", label)) and _label_stem(label) in self._label_stems
 
     def _is_broken_link(self, bracket: BracketPair, bracket_text: str) -> bool:
@@ -373,7 +376,7 @@ class CitationMarks:
         )
 
     def _is_unclosed_link(self, bracket: BracketPair) -> bool:
-        """Whether the address behind a bracket is never closed: [text](https://a.org."""
+        """Return whether the address behind a bracket is never closed: [text](https://a.org."""
         opened = bracket.opener == "[" and _UNCLOSED_TARGET.match(self._text, bracket.end)
         return bool(opened) and not self._report.match_target(bracket.end)
 
@@ -384,23 +387,23 @@ class CitationMarks:
         if self._entry_numbers and not any(mark.kind == "number" for mark in self._bracket_marks):
             yield from self._find_flattened_superscripts()
         yield from self._find_raised_digits()
-        if any(entry.number_form == "circled" for found in self._lists.lists for entry in found.entries):
+        if any(entry.number_form == "circled" for source_list in self._lists.lists for entry in source_list.entries):
             yield from self._find_circled()
 
     def _find_carets(self) -> Iterator[CitationMark]:
-        """Numbers raised by carets or tags."""
+        """Yield numbers raised by carets or tags."""
         for match in _CARET_NUMBER.finditer(self._text):
-            tag = self._report.source[match.end() - 1] == "<"
-            end = match.end() + (len("</sup>") - 1 if tag else 0)
-            boxed = "[" in match[0]
+            is_tag = self._report.source[match.end() - 1] == "<"
+            end = match.end() + (len("</sup>") - 1 if is_tag else 0)
+            has_bracket = "[" in match[0]
             if not self._is_in_list(match.start()):
                 for number in parse_numbers(match[1]):
-                    if boxed or not self._is_exponent(number, match.start(), end):
-                        soft = not self._entry_numbers and not boxed
-                        yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=soft)
+                    if has_bracket or not self._is_exponent(number, match.start(), end):
+                        needs_entry = not self._entry_numbers and not has_bracket
+                        yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
 
     def _find_flattened_superscripts(self) -> Iterator[CitationMark]:
-        """Superscripts that have lost their height."""
+        """Yield numbers that were superscripts before the formatting was lost."""
         for match in _FLATTENED_SUPERSCRIPT.finditer(self._text):
             if not self._is_in_list(match.start()):
                 group = match.lastindex or 0
@@ -408,7 +411,7 @@ class CitationMarks:
                     yield CitationMark("number", number, *match.span(group), "superscripts", needs_entry=True)
 
     def _find_raised_digits(self) -> Iterator[CitationMark]:
-        """Raised digits, but for powers."""
+        """Yield superscript digits that are no exponents."""
         for match in _SUPERSCRIPT.finditer(self._text):
             if unit := _UNIT_POWER_STOP.match(match[0]):
                 if self._ends_sentence(match.start(), match.end()):
@@ -422,28 +425,29 @@ class CitationMarks:
                 continue
             for number in parse_numbers(match[0].translate(_SUPERSCRIPT_DIGITS)):
                 if not self._is_exponent(number, *match.span()):
-                    soft = not self._entry_numbers
-                    yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=soft)
+                    needs_entry = not self._entry_numbers
+                    yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
 
     def _find_circled(self) -> Iterator[CitationMark]:
         for match in re.finditer(f"[{_CIRCLED}]", self._text):
             if not self._is_in_list(match.start()):
                 number = str(_CIRCLED.index(match[0]) + 1)
-                soft = not _CIRCLED_BEFORE_STOP.match(self._text, max(0, match.start() - 1))
-                yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=soft)
+                needs_entry = not _CIRCLED_BEFORE_STOP.match(self._text, max(0, match.start() - 1))
+                yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
 
     def _ends_sentence(self, start: int, end: int) -> bool:
-        """Whether a power is that of a unit and its stop that of a sentence: 393 m³.¹ The."""
+        """Return whether a unit's power precedes the full stop of a sentence: 393 m³.¹ The."""
         unit = _BEFORE_EXPONENT.search(self._text[max(0, start - 12) : start])
         return unit is not None and re.match(rf"\s*$|\s+[A-Z{HAN_RANGES}]", self._text[end : end + 3]) is not None
 
     def _is_exponent(self, number: str, start: int, end: int) -> bool:
-        """Whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺, ¹³C."""
+        """Return whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺,
+        ¹³C."""
         text = self._text
         before = text[max(0, start - 12) : start].rstrip(" ")
         behind = text[end : end + 1]
         known = number in self._entry_numbers
-        # No power is written ¹.
+        # ¹ is never an exponent.
         first = number == "1" and (re.search(f"[{HAN_RANGES}]$", before) or (known and not before[-1:].isdecimal()))
         if (_BEFORE_EXPONENT.search(before) and not first) or before.endswith(("⁻", "⁺", "^")):
             return True
@@ -460,14 +464,14 @@ class CitationMarks:
             for part in re.split("[;；]", match[1]):
                 cite = match_author_year(" ".join(part.split()))
                 if cite:
-                    strong = bool(re.search(r"et al|&|\band\b|等", cite["names"]) or cite["comma"].strip())
+                    is_distinctive = bool(re.search(r"et al|&|\band\b|等", cite["names"]) or cite["comma"].strip())
                     for year in (cite["year"], *re.findall(_YEARS, cite["more"])):
                         yield CitationMark(
                             "author",
                             f"{cite['names'].strip()}|{year}",
                             *match.span(),
                             "author-year",
-                            needs_entry=not strong,
+                            needs_entry=not is_distinctive,
                         )
         for match in _YEAR_IN_PARENTHESES.finditer(self._text):
             if not self._is_in_list(match.start()):
@@ -502,7 +506,7 @@ class CitationMarks:
 
 
 def match_author_year(text: str) -> re.Match[str] | None:
-    """A name and a year: (Smith & Lee, 2020) names a source, (March 2020) names none."""
+    """Match names and a year: (Smith & Lee, 2020) names a source, (March 2020) does not."""
     cite = _AUTHOR_YEAR.fullmatch(text.strip())
     if not cite:
         return None
@@ -512,12 +516,12 @@ def match_author_year(text: str) -> re.Match[str] | None:
     words = re.findall(r"[^\W\d_][\w’'-]*", names)
     if not words or len(words) > 14:
         return None
-    fit = all(word[0].isupper() or word.lower() in _NAME_PARTICLES or not word.isascii() for word in words)
-    return cite if fit else None
+    are_names = all(word[0].isupper() or word.lower() in _NAME_PARTICLES or not word.isascii() for word in words)
+    return cite if are_names else None
 
 
 def parse_numbers(text: str) -> list[str]:
-    """The numbers that a citation names; 1-3 names three."""
+    """Return the numbers in a citation; 1-3 stands for three numbers."""
     text = re.sub(rf"{_LOCATOR}\s*$", "", unicodedata.normalize("NFKC", text), flags=re.IGNORECASE)
     out: list[str] = []
     at = 0
@@ -539,7 +543,7 @@ def _label_stem(label: str) -> str:
 
 
 def _is_within(spans: list[tuple[int, int]], offset: int) -> bool:
-    """Whether a place lies in one of some stretches, which are in order and apart."""
+    """Return whether an offset lies in one of the sorted, disjoint spans."""
     low, high = 0, len(spans)
     while low < high:
         middle = (low + high) // 2

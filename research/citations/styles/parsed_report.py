@@ -1,8 +1,8 @@
-"""A Markdown report as lines, brackets and links, each with its place in the text.
+"""Parser of a Markdown report into lines, brackets and links with their offsets.
 
-What is no prose (code, formulas, comments, tags, pictures) is blanked and everything else keeps its
-place, so that a place in the blanked text is one in the text. Every step takes time in proportion to
-the length of the text. Knows Markdown; knows nothing of citations.
+Everything but prose (code, formulas, comments, tags, images) is replaced by spaces of the same
+length, so that offsets in `prose` are offsets in the source. Each step takes time proportional to
+the length of the text. Citations are not interpreted here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IMAGE = re.compile(
 )
 _BRACKETS = re.compile(r"[\[\]［］【】〔〕]|\n[ \t>]*\n")
 _OPENING_BRACKETS = {"]": "[", "］": "［", "】": "【", "〕": "〔"}
-_ADDRESS_CHAR = r"(?:[^\s()\\]|\\\S)"  # of an address; its round brackets are escaped or in pairs
+_ADDRESS_CHAR = r"(?:[^\s()\\]|\\\S)"  # of an address, in which round brackets are escaped or paired
 _LINK_TARGET = re.compile(
     rf"\(\s{{0,3}}(?:<([^<>\n]{{0,2000}})>|(?!<)((?:{_ADDRESS_CHAR}|\((?:{_ADDRESS_CHAR}|\({_ADDRESS_CHAR}{{0,300}}\)){{0,300}}\)){{0,2000}}))"
     r"(?:\s{1,3}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|“[^”\n]{0,300}”))?\s{0,3}\)"
@@ -45,18 +45,18 @@ _HTML_HEADING = re.compile(r"[ \t]*<(?:h([1-6])|summary)\b[^<>]{0,200}>(.{0,300}
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•·‣▪][ \t]+|\d{1,4}(?:[.)][ \t]+|、)|[（(]\d{1,3}[）)])")
-_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}  # as long as before
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}  # keeps the length, unlike str.lower
 _MAX_BRACKET_DEPTH = 60
 
 
 def _blank_out(text: str) -> str:
-    """Spaces in place of everything but line breaks."""
+    """Replace everything but line breaks by spaces."""
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 @dataclass(frozen=True)
 class MarkdownLine:
-    """A line: where it starts, what kind it is, and under which headings it stands."""
+    """A line with its range, its kind and, for a heading, its level."""
 
     number: int
     start: int
@@ -67,7 +67,7 @@ class MarkdownLine:
 
 @dataclass(frozen=True)
 class BracketPair:
-    """What a pair of brackets holds, from the opening bracket to behind the closing one."""
+    """A pair of brackets, from the opening bracket to behind the closing one."""
 
     start: int
     end: int
@@ -77,7 +77,7 @@ class BracketPair:
 
 @dataclass(frozen=True)
 class MarkdownLink:
-    """A link with its text and address; `words` is where its text stands."""
+    """A link with its address; `text_span` is the range of its text."""
 
     start: int
     end: int
@@ -86,7 +86,7 @@ class MarkdownLink:
 
 
 class ParsedReport:
-    """A report, taken apart. `plain` is the text with everything blanked that is no prose."""
+    """A parsed report; `prose` is the text with everything but prose blanked."""
 
     def __init__(self, text: str) -> None:
         self.source = re.sub(r"\r\n?", "\n", text).replace("\x00", " ")
@@ -101,14 +101,14 @@ class ParsedReport:
         self.brackets = self._parse_brackets()
 
     def line_number(self, offset: int) -> int:
-        """The number of the line in which a place lies, from 1."""
+        """Return the number of the line that contains an offset, counted from 1."""
         return bisect_right(self.line_starts, offset)
 
     def line_text(self, line: MarkdownLine) -> str:
         return self.prose[line.start : line.end]
 
     def match_target(self, offset: int) -> re.Match[str] | None:
-        """The address in round brackets that begins at a place."""
+        """Match an address in round brackets at an offset."""
         return _LINK_TARGET.match(self.prose, offset)
 
     # What is no prose
@@ -127,7 +127,7 @@ class ParsedReport:
     def _blank_code(self, text: str) -> str:
         lines = text.split("\n")
         first = next((at for at, line in enumerate(lines) if line.strip()), 0)
-        fence, listed, before, out = "", False, True, []
+        fence, in_list, after_blank, lines_out = "", False, True, []
         for at, line in enumerate(lines):
             match = _FENCE.match(line)
             code = bool(fence)
@@ -138,17 +138,17 @@ class ParsedReport:
                 wraps = at == first and match[2].strip().lower() in ("markdown", "md")
                 fence, code = ("" if wraps else match[1]), True
             elif line.strip() and not line.startswith((" ", "\t")):
-                listed = _LIST_LINE.match(line) is not None
-            elif line.startswith(("    ", "\t")) and before and not listed and line.strip():
+                in_list = _LIST_LINE.match(line) is not None
+            elif line.startswith(("    ", "\t")) and after_blank and not in_list and line.strip():
                 code = True
             if code:
                 self._code_lines.add(at)
-            before = not line.strip() or (code and not fence)
-            out.append(" " * len(line) if code else line)
-        return "\n".join(out)
+            after_blank = not line.strip() or (code and not fence)
+            lines_out.append(" " * len(line) if code else line)
+        return "\n".join(lines_out)
 
     def _blank_tags(self, text: str) -> str:
-        """Tags go; a superscript is left as ^1^, and links are remembered."""
+        """Blank tags, writing superscripts as ^1^ and recording links."""
         opened: list[re.Match[str]] = []
 
         def tag(match: re.Match[str]) -> str:
@@ -174,13 +174,13 @@ class ParsedReport:
         for at, (start, end) in enumerate(zip(self.line_starts, ends, strict=True)):
             kind, level = self._line_kind(at, start, end)
             if kind == "rule" and lines and lines[-1].kind == "text" and (
-                found := _UNDERLINE.match(self.prose[start:end])
+                underline := _UNDERLINE.match(self.prose[start:end])
             ):  # fmt: skip
-                last = lines[-1]
-                alone = at < 2 or lines[-2].kind != "text" if len(lines) > 1 else True
-                if alone:
-                    depth = 1 if "=" in found[1] else 2
-                    lines[-1] = MarkdownLine(last.number, last.start, last.end, "heading", depth)
+                previous = lines[-1]
+                is_single_line = at < 2 or lines[-2].kind != "text" if len(lines) > 1 else True
+                if is_single_line:
+                    depth = 1 if "=" in underline[1] else 2
+                    lines[-1] = MarkdownLine(previous.number, previous.start, previous.end, "heading", depth)
             lines.append(MarkdownLine(at + 1, start, end, kind, level))
         return lines
 
@@ -201,15 +201,15 @@ class ParsedReport:
         return ("item" if _ITEM.match(line) else "text"), 0
 
     def heading_text(self, line: MarkdownLine) -> str:
-        """The words of a heading without its marks."""
+        """Return the words of a heading without its marks."""
         words = self.prose[line.start : line.end]
-        found = _HEADING.match(words)
-        return (found[2] if found else words).strip().rstrip("#").strip()
+        match = _HEADING.match(words)
+        return (match[2] if match else words).strip().rstrip("#").strip()
 
     # Its brackets and links
 
     def _parse_brackets(self) -> list[BracketPair]:
-        found: list[BracketPair] = []
+        pairs: list[BracketPair] = []
         stack: list[tuple[int, str]] = []
         for match in _BRACKETS.finditer(self.prose):
             mark = match[0]
@@ -223,17 +223,17 @@ class ParsedReport:
                     start = stack[places[-1]][0]
                     del stack[places[-1] :]
                     parent = stack[-1][0] if stack else -1
-                    found.append(BracketPair(start, match.end(), _OPENING_BRACKETS[mark], parent))
+                    pairs.append(BracketPair(start, match.end(), _OPENING_BRACKETS[mark], parent))
             else:
                 stack.append((match.start(), mark))
                 del stack[:-_MAX_BRACKET_DEPTH]
         self.unclosed_brackets += [at for at, opener in stack if opener == "["]
-        return sorted(found, key=lambda pair: pair.start)
+        return sorted(pairs, key=lambda pair: pair.start)
 
     @cached_property
     def links(self) -> list[MarkdownLink]:
-        """Links with an address in round brackets, and those of HTML, in order."""
-        found = list(self.html_links)
+        """Links with an address in round brackets, and HTML links, in order."""
+        links = list(self.html_links)
         for pair in self.brackets:
             if pair.opener == "[" and self.prose[pair.end : pair.end + 1] == "(":
                 target = self.match_target(pair.end)
@@ -241,25 +241,26 @@ class ParsedReport:
                     url = (target[1] if target[1] is not None else target[2]).strip()
                     url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
                     words = (pair.start + 1, pair.end - 1)
-                    found.append(MarkdownLink(pair.start, target.end(), words, url))
-        return sorted(found, key=lambda link: link.start)
+                    links.append(MarkdownLink(pair.start, target.end(), words, url))
+        return sorted(links, key=lambda link: link.start)
 
 
 def _blank_formula(match: re.Match[str]) -> str:
-    """Blanks a formula; dollars around an amount and escaped round brackets are none."""
+    """Blank a formula; dollars around an amount and escaped round brackets are no formula."""
     inner = match[0][2:-2] if match[0][0] == "\\" else match[0].strip("$")
     return _blank_out(match[0]) if _FORMULA_CHAR.search(inner) else match[0]
 
 
 def _unescape_bracket(match: re.Match[str]) -> str:
-    """A bracket that was escaped: a citation, or a formula."""
+    """Replace an escaped bracket by a citation if it holds numbers; otherwise blank it as a
+    formula."""
     if _NUMBER_LIST.fullmatch(match[1]):
         return f" [{match[1]} ]"
     return _blank_out(match[0])
 
 
 def _blank_inline_code(text: str) -> str:
-    """The text without code between backticks."""
+    """Blank code between backticks."""
     runs = list(_BACKTICKS.finditer(text))
     following: dict[str, list[int]] = {}
     section = 0
@@ -286,7 +287,7 @@ def _blank_inline_code(text: str) -> str:
 
 
 def _blank_comments(text: str) -> str:
-    """The text without comments and what browsers do not show as text."""
+    """Blank comments and elements that browsers do not show as text."""
     out, at = [], 0
     lower = text.translate(_ASCII_LOWER)
     open_ended: set[str] = set()

@@ -1,7 +1,7 @@
-"""The lists of sources of a report: where they stand, and what each entry says.
+"""Parser of the lists of sources in a report and of their entries.
 
-Knows the usual headings in English and Chinese and the usual ways to number an entry. A list
-without a heading is known by lines that begin with a number in brackets.
+The usual English and Chinese headings, and the usual ways of numbering entries, are recognised. A
+list without a heading is recognised by lines that begin with a number in brackets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DECORATION = re.compile(
 _LABEL_LINE = re.compile(r"[ \t>]*(?:\*\*|__)?[^\n|]{1,60}?(?:[:：]\s*(?:\*\*|__)?|(?:\*\*|__)\s*[:：]?)\s*$")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
-# What may stand before the number of a source.
+# Words that may stand before the number of a source.
 SOURCE_WORDS = r"sources?|refs?\.?|references?|cite|citations?|来源|资料|文献|参考"
 _LINE_PREFIX = r"[ \t>|]*(?:[-*+•·‣▪][ \t]+)?(?:\*\*|__)?[ \t]*"
 _NUMBERED_ENTRY = re.compile(
@@ -54,7 +54,7 @@ _LABELED_ENTRY = re.compile(
 _DEFINITION_LINE = re.compile(r" {0,3}\[(\^?)([^\[\]\n]{1,100})\]:[ \t]*(.*)")
 _ADDRESS_START = re.compile(r"<?(?:[a-z][a-z0-9+.-]{1,20}:|www\.|/|#|\.{1,2}/)[^\s<>]*>?", re.IGNORECASE)
 _DEFINITION_TARGET = re.compile(r"\s*(?:<[^<>\n]*>|\S+)(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*")
-# The end of an entry whose title stands before its address, and numbers that may mean such entries.
+# The end of an entry with its title before its address, and numbers that may cite such entries.
 _ENDS_WITH_ADDRESS = re.compile(r"\w.*(?:\s[\[<(]?|\]\()(?:https?://|www\.)\S+\s*$")
 _CITATION = re.compile(
     rf"[\[［【](?:[\^S]|(?:web|doc|{SOURCE_WORDS})[ _:：-]?)?\d{{1,3}}(?:\s*[,;、，；–-]\s*\d{{1,3}}){{0,20}}(?:[\]］】]|(?::\d{{1,3}})?†)|<sup\b|[¹²³]|[(（](?:{SOURCE_WORDS}) ?[:：]? ?\d",
@@ -69,7 +69,7 @@ _FRONT_MATTER_KEY = re.compile(r"^[ \t]*(?:-[ \t]*)?id:[ \t]*[\"']?([^\s\"']{1,1
 
 @dataclass
 class ListEntry:
-    """A source as it is listed. `id` is its number, label or key; "" if it has none."""
+    """An entry of a list of sources; `id` is its number, label or key, or ""."""
 
     kind: EntryKind
     id: str
@@ -83,7 +83,7 @@ class ListEntry:
 
 @dataclass
 class SourceList:
-    """A list of sources: the entries, and the lines from the heading to the end."""
+    """A list of sources; `line` is the number of its first line."""
 
     line: int
     entries: list[ListEntry] = field(default_factory=list)
@@ -93,7 +93,7 @@ class SourceList:
 
 
 class SourceLists:
-    """All that a report lists or defines. `taken` are the lines that are no text of the report."""
+    """All lists and definitions of a report; `list_lines` are their line numbers."""
 
     def __init__(self, report: ParsedReport) -> None:
         self._report = report
@@ -104,10 +104,10 @@ class SourceLists:
         self.footnotes: list[ListEntry] = []
         self.definitions: list[ListEntry] = []
         self.lists: list[SourceList] = []
-        self.empty_headings: list[int] = []  # headings with nothing below
+        self.empty_headings: list[int] = []  # headings of lists without entries
         self._find_definitions()
         self._find_headed_lists()
-        if not any(found.entries and not found.is_further_reading for found in self.lists):
+        if not any(source_list.entries and not source_list.is_further_reading for source_list in self.lists):
             self._find_unheaded_lists()
         self.keys = set(_BIBTEX_KEY.findall(report.source))
         self.has_external_bibliography = bool(re.search(r"^(?:bibliography|csl):", report.front_matter, re.M))
@@ -203,15 +203,18 @@ class SourceLists:
         self._keep_list(current)
 
     def _keep_list(self, source_list: SourceList | None) -> None:
-        """A list is one if something is in it; below a weak heading, something with a number."""
+        """Keep a list that has entries; under a weak heading, an entry must be numbered.
+
+        Under any heading, a list of plain entries without an address, a year or a title is dropped.
+        """
         if source_list is None:
             return
-        strong = source_list.has_heading or any(entry.kind == "number" for entry in source_list.entries)
+        is_list = source_list.has_heading or any(entry.kind == "number" for entry in source_list.entries)
         plain = [entry for entry in source_list.entries if entry.kind == "plain"]
-        wordy = source_list.has_heading and plain and len(plain) == len(source_list.entries) and not any(
+        is_prose = source_list.has_heading and plain and len(plain) == len(source_list.entries) and not any(
             entry.urls or re.search(r"\b(?:1[5-9]|20)\d\d|n\.d\.|《|“|\"|\*|\.(?:pdf|docx?|xlsx|csv|md)\b|[@＠][0-9a-f]{4}", entry.text) for entry in plain
         )  # fmt: skip
-        if source_list.entries and strong and not wordy:
+        if source_list.entries and is_list and not is_prose:
             self.lists.append(source_list)
             last = source_list.entries[-1].end
             self.list_lines.update(range(source_list.line, self._report.line_number(last) + 1))
@@ -219,7 +222,7 @@ class SourceLists:
             self.empty_headings.append(source_list.line)
 
     def _heading_kind(self, line: MarkdownLine) -> str | None:
-        """Whether a line is the heading of a list: a name, a weak name, or one of more to read."""
+        """Return the kind of list that a line announces as its heading, or None."""
         text = self._report.line_text(line)
         if line.kind != "heading" and not self._is_label(line):
             return "name" if self._is_title(line) else None
@@ -254,8 +257,8 @@ class SourceLists:
             number = int(source_list.entries[-1].id) + 1 if count else 1
             entry = self._make_entry("number", str(number), line, "tagged")
         if entry is None and (line.kind == "row" or _BULLET.match(text)):
-            deep = len(text) - len(text.lstrip()) >= 2 and source_list.entries
-            if deep and line.kind != "row":
+            is_nested = len(text) - len(text.lstrip()) >= 2 and source_list.entries
+            if is_nested and line.kind != "row":
                 self._extend_entry(source_list.entries[-1], line)
                 return
             entry = self._make_entry("plain", "", line, number_form="bullet")
@@ -263,9 +266,11 @@ class SourceLists:
             source_list.entries.append(entry)
             return
         above = self._report.lines[line.number - 2] if line.number > 1 else None
-        goes_on = source_list.entries and ((above and above.kind not in ("blank", "rule")) or self._is_indented(line))
+        continues_entry = source_list.entries and (
+            (above and above.kind not in ("blank", "rule")) or self._is_indented(line)
+        )
         address = ADDRESS.match(text.strip())
-        if goes_on or (address and source_list.entries and not source_list.entries[-1].urls):
+        if continues_entry or (address and source_list.entries and not source_list.entries[-1].urls):
             if source_list.entries[-1].kind == "plain" and source_list.entries[-1].urls and address:
                 source_list.entries.append(self._make_entry("plain", "", line, number_form="text"))
             else:
@@ -274,7 +279,7 @@ class SourceLists:
             source_list.entries.append(self._make_entry("plain", "", line, number_form="text"))
 
     def _is_table_head(self, line: MarkdownLine) -> bool:
-        """Whether a row is the head of its table: the line below is one of dashes."""
+        """Return whether a row is the head of its table: the line below consists of dashes."""
         below = self._report.lines[line.number] if line.number < len(self._report.lines) else None
         return below is not None and re.fullmatch(r"[\s|:-]*-[\s|:-]*", self._report.line_text(below)) is not None
 
@@ -301,19 +306,19 @@ class SourceLists:
     def _find_unheaded_lists(self) -> None:
         runs: list[list[tuple[MarkdownLine, ListEntry]]] = [[]]
         ruled = False
-        cites = _CITATION.search(self._report.source) is not None
+        has_citations = _CITATION.search(self._report.source) is not None
         for line in self._report.lines:
             if line.kind in ("blank", "code") or line.number in self.list_lines:
                 continue
             entry = None
             if line.kind in ("text", "item", "quote"):
                 entry = self._parse_numbered(line) or self._parse_labeled(line)
-            if entry and self._is_standalone_entry(entry, ruled, cites):
+            if entry and self._is_standalone_entry(entry, ruled, has_citations):
                 first = runs[-1][0][1] if runs[-1] else None
                 if first and _entry_number(entry) <= _entry_number(first) and (
                     len(runs[-1]) > 1 or (entry.urls and not first.urls)
                 ):  # fmt: skip
-                    runs.append([])  # it begins anew: a list below numbered paragraphs
+                    runs.append([])  # numbering restarts: a list below numbered paragraphs
                 runs[-1].append((line, entry))
             elif runs[-1] and line.kind == "text" and self._report.lines[line.number - 2].kind != "blank":
                 self._extend_entry(runs[-1][-1][1], line)
@@ -321,17 +326,20 @@ class SourceLists:
                 runs.append([])
             ruled = line.kind == "rule" or (ruled and bool(runs[-1]))
         text_ends = [line.number for line in self._report.lines if line.kind not in ("blank", "rule")]
-        bare = not any(entry.urls for run in runs for _, entry in run)
+        has_no_address = not any(entry.urls for run in runs for _, entry in run)
         for run in runs:
             numbers = [_entry_number(entry) for _, entry in run]
             addressed = sum(bool(entry.urls) for _, entry in run)
             rising = len(run) >= 2 and numbers[0] <= 2 and len(set(numbers)) > 1
-            last = bool(run) and self._report.line_number(run[-1][1].end) >= text_ends[-1] - 3
-            if run and ((addressed * 2 >= len(run) and (last or rising)) or (rising and last and (addressed or bare))):
-                found = SourceList(run[0][0].number, [entry for _, entry in run])
-                self.lists.append(found)
+            is_last = bool(run) and self._report.line_number(run[-1][1].end) >= text_ends[-1] - 3
+            if run and (
+                (addressed * 2 >= len(run) and (is_last or rising))
+                or (rising and is_last and (addressed or has_no_address))
+            ):
+                source_list = SourceList(run[0][0].number, [entry for _, entry in run])
+                self.lists.append(source_list)
                 end = self._report.line_number(run[-1][1].end)
-                self.list_lines.update(range(found.line, end + 1))
+                self.list_lines.update(range(source_list.line, end + 1))
 
     def _is_standalone_entry(self, entry: ListEntry, follows_rule: bool, text_has_citations: bool) -> bool:
         """Return whether a line counts as an entry of a list of sources without a heading above
@@ -345,14 +353,14 @@ class SourceLists:
 
 
 def _entry_number(entry: ListEntry) -> int:
-    """The number of an entry, or of its label; 0 without one."""
+    """Return the number in an entry's id; 0 without one."""
     digits = re.search(r"\d+$", entry.id)
     return int(digits[0]) if digits else 0
 
 
 @cache
 def _load_headings() -> dict[str, str]:
-    """The usual headings of lists, and what kind of list each announces (`data/source_lists.tsv`)."""
+    """Load the usual headings of lists, with the kind of list (`data/source_lists.tsv`)."""
     return {heading: kind for kind, heading in data.rows("source_lists.tsv")}
 
 
@@ -364,7 +372,7 @@ def is_heading_prefix(words: str) -> bool:
 
 
 def _strip_decoration(words: str) -> str:
-    """A heading without its number, its marks and what is drawn beside it."""
+    """Remove numbering, marks and symbols from a heading."""
     words = re.sub(r"[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]", "", words)
     words = re.sub(r"\{[^{}]{0,80}\}\s*$", "", words)
     return _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")

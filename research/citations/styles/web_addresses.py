@@ -1,6 +1,6 @@
-"""The web addresses of a report: where one stands in a text, and whether it can be opened.
+"""Detection of web addresses in a report, and of addresses that cannot be opened.
 
-Only the address itself is looked at: nothing is fetched, so whether a page is there is not known.
+Only the address itself is checked. Nothing is fetched, so a missing page is not noticed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from research.core.urls import TRACKING_NAMES, TRACKING_PREFIXES, canonical_url,
 
 AddressProblem = Literal["placeholder", "bad-address", "tracking"]
 
-# Schemes that no reader can follow to a source: of the machine where the report was made, of
-# scripts, and of a protocol that browsers have given up.
+# Schemes that no reader can follow to a source: local files, scripts, and FTP, which browsers have
+# dropped.
 _UNSUPPORTED_SCHEMES = r"ftp|file(?=:/)|javascript|vbscript|data|blob|about|chrome"
 _MISSPELLED_SCHEME = r"(?!https?:)(?:h+|(?=t))[tx]{1,3}p{1,2}s{0,2}"
 ADDRESS = re.compile(
@@ -23,7 +23,7 @@ ADDRESS = re.compile(
     r"|(?<![\w@/.-])www\.[^\s<>\"“”‘’`|（）【】［］「」『』《》，。；：！？、\[\]]{3,2000}",
     re.IGNORECASE,
 )
-# An id of this program's prompts that a model took for an address.
+# An id from this program's prompts that a model used as an address.
 PROMPT_ID = re.compile(r"(?:https?://vertexaisearch\.cloud\.google\.com/)?id/\d{1,3}-\d{1,3}")
 
 _UNOPENABLE = re.compile(rf"(?:{_UNSUPPORTED_SCHEMES}):|{_MISSPELLED_SCHEME}[:/;]", re.IGNORECASE)
@@ -32,7 +32,7 @@ _PLACEHOLDER_WORD = (
     r"|placeholder|todo|tbd|none|null|undefined|n/a)\d{0,3}|\d{1,3}|xx+|\.{3,}|…+"
     r"|(?:此处|插入|填写|链接|网址|来源|原文|待补充?)+\d{0,3})"
 )
-# Words that stand where an address should: (link), (INSERT_URL_HERE), https://[source url]/, https://…
+# Words in place of an address: (link), (INSERT_URL_HERE), https://[source url]/, https://…
 _PLACEHOLDER_ADDRESS = re.compile(
     rf"(?!\d)[\[<{{]?{_PLACEHOLDER_WORD}(?:[-_ ]+{_PLACEHOLDER_WORD})*[\]>}}]?", re.IGNORECASE
 )
@@ -40,12 +40,12 @@ _PLACEHOLDER_HOST = re.compile(
     rf"(?:www\.)?(?=[^.]*(?:insert|your|here|goes|placeholder|todo|tbd)){_PLACEHOLDER_WORD}(?:-{_PLACEHOLDER_WORD})+\.(?:com?|net|org|cn)",
     re.IGNORECASE,
 )
-# Hosts that nobody has: the names that RFC 2606 and 6761 keep free, and what is written in their place.
+# Hosts that cannot exist: names reserved by RFC 2606 and RFC 6761, and similar placeholders.
 _RESERVED_HOST = re.compile(
     r"(?:.+\.)?(?:example(?:\.(?:com?|net|org|ac|gov|edu))?\.[a-z]{2,6}|example|test|invalid|localhost)"
     r"|(?:www\.)?(?:(?:your|some)-?(?:site|domain|url|website|link|company)|xxx+)\.(?:com|net|org|cn)(?:\.[a-z]{2})?"
 )
-# Templates that nobody filled in: {{slug}}, {article_id}, ${host}, <id>; {8A1F-…} is an id.
+# Unfilled templates: {{slug}}, {article_id}, ${host}, <id>; {8A1F-…} is an id.
 _TEMPLATE = re.compile(
     r"(?:\{|%7B){2}|(?:\{|%7B|<)(?![\da-f-]{8,}(?:\}|%7D))[a-z][a-z_ -]{0,40}\d{0,2}(?:\}|%7D|>)",
     re.IGNORECASE,
@@ -64,27 +64,27 @@ _REDIRECTOR = re.compile(
 
 
 def trim_punctuation(address: str) -> str:
-    """An address without the punctuation of the sentence that it stands in; the dots of /... stay."""
+    """Remove the punctuation of the sentence from the end of an address; the dots of /... stay."""
     bare = address
     while bare:
         unpaired = bare[-1] == ")" and bare.count(")") > bare.count("(")
         if not unpaired and bare[-1] not in ".,;:!?'*_~|":
             break
         bare = bare[:-1]
-    cut = bare.endswith("/") and address.startswith(("..", "…"), len(bare))
-    return address if bare.endswith("//") or cut else bare
+    is_truncated = bare.endswith("/") and address.startswith(("..", "…"), len(bare))
+    return address if bare.endswith("//") or is_truncated else bare
 
 
 def address_key(url: str) -> str:
-    """The key under which two addresses are one source; "" if the address is unusable."""
+    """Return a key that is equal for addresses of one source; "" if the address is unusable."""
     return url_identity(_with_scheme(url))
 
 
 def find_problem(url: str) -> AddressProblem | None:
-    """What keeps a reader from following an address: nobody's, unusable, or a detour.
+    """Return why a reader cannot follow an address: a placeholder, unusable, or a tracking detour.
 
-    Places within a site (/a, #b, page.html) and schemes that a program of the reader's may know
-    (doi:, zotero:) are left alone.
+    Relative addresses (/a, #b, page.html) and schemes that need a local program (doi:, zotero:) are
+    accepted.
     """
     if not url:
         return "bad-address"
@@ -107,10 +107,10 @@ def _with_scheme(url: str) -> str:
 def _find_web_problem(url: str) -> AddressProblem | None:
     canonical = canonical_url(url)
     host = urlsplit(canonical).hostname or "" if canonical else ""
-    place, _, query = url.partition("#")[0].partition("?")
+    path, _, query = url.partition("#")[0].partition("?")
     if not canonical or ("." not in host and ":" not in host):
         return "bad-address"
-    if re.search(r"\s", place) or _TRUNCATED.search(place.partition("://")[2]) or _TRUNCATED.search(query):
+    if re.search(r"\s", path) or _TRUNCATED.search(path.partition("://")[2]) or _TRUNCATED.search(query):
         return "bad-address"
     if _RESERVED_HOST.fullmatch(host) or _PLACEHOLDER_HOST.fullmatch(host):
         return "placeholder"
