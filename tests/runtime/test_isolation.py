@@ -68,7 +68,9 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("start_table", "based_on"): lambda key: kin(
         application.start_table(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
     ),
-    ("preview_plan", "follows"): lambda key: application.preview_plan("And that?", options=LIBRARY, follows=key, owner=BOB),
+    ("preview_plan", "follows"): lambda key: application.preview_plan(
+        "And that?", options=LIBRARY, follows=key, owner=BOB
+    ),
     ("follow_run", "run_id"): lambda key: [*application.follow_run(key, owner=BOB)],
     ("events", "run_id"): lambda key: application.events(key, owner=BOB),
     ("last_event_number", "run_id"): lambda key: application.last_event_number(key, owner=BOB),
@@ -93,7 +95,9 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("start_update", "watch_id"): lambda key: refused(lambda: application.start_update(key, owner=BOB)),
     ("saved_report", "run_id"): lambda key: application.saved_report(key, owner=BOB),
     ("turns", "conversation"): lambda key: application.turns(key, owner=BOB),
-    ("update_conversation", "conversation"): lambda key: application.update_conversation(key, title="Bob's", pinned=True, owner=BOB),
+    ("update_conversation", "conversation"): lambda key: application.update_conversation(
+        key, title="Bob's", pinned=True, owner=BOB
+    ),
     ("set_tags", "conversation"): lambda key: application.set_tags(key, ["Bob's"], owner=BOB),
     ("move_to_bin", "conversation"): lambda key: application.move_to_bin(key, owner=BOB),
     ("restore_from_bin", "conversation"): lambda key: application.restore_from_bin(key, owner=BOB),
