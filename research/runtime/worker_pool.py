@@ -29,7 +29,7 @@ MAX_RUNS_PER_PROCESS = 20  # runs under way for each process, above which anothe
 IDLE_TIMEOUT_SECONDS = 600.0  # seconds without a run after which a worker that was begun for many is let go
 MAX_FAILED_STARTS = 3  # workers that end before they are ready; after that there are no more
 STOP_TIMEOUT_SECONDS = 12.0  # seconds that a worker has to interrupt what it is at
-FACTORY = "research.runtime.worker_process:desk"  # what opens the runs of a worker
+FACTORY = "research.runtime.worker_process:open_application"  # what opens the runs of a worker
 _ROOT = str(Path(__file__).resolve().parents[2])
 # With -P nothing is imported from the folder that the server was started in.
 _CHILD_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.runtime.worker_process import main; main()"

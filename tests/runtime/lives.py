@@ -117,8 +117,8 @@ def live_with_workers(env: Mapping[str, str], folder: Path, log: Path, run_id: s
 
 def hired(desk: Application, count: int) -> list[WorkerProcess]:
     """The workers of a desk, once so many are ready."""
-    pool = desk.runs._pool  # type: ignore[attr-defined]
-    until(lambda: len(pool.engines()) >= count, 120)
+    pool = desk.runs._worker_pool  # type: ignore[attr-defined]
+    until(lambda: len(pool.run_counts()) >= count, 120)
     return [worker for worker in pool._workers if worker.engine]
 
 
