@@ -93,7 +93,7 @@ class DatabaseEntry(Record):
 
 
 def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
-    """List the databases that an owner can query: configured, shipped, and the owner's uploads."""
+    """List the databases of an owner: configured, shipped, uploaded, then unusable ones."""
     app = engine.get_application()
     settings = app.settings
     listed = [
@@ -369,7 +369,7 @@ def detect_tables(
     for a file without sheets.
 
     Raises:
-        UnreadableError: the file has no table or is too large.
+        UnreadableTableError: the file has no table or is too large.
     """
     return table_files.recognise_tables(path, name or path.name, corrections)
 
@@ -385,7 +385,7 @@ def load_files(
     `on_progress` receives the fraction done, 0 to 1.
 
     Raises:
-        UnreadableError: a file is broken or too large.
+        UnreadableTableError: a file is broken or too large.
     """
     return engine.get_application().services.uploads.add(owner, sources, on_progress)
 

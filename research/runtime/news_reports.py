@@ -34,16 +34,16 @@ def news_report(
 
     Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`,
     or in the folder given as `save`. Where `OUTPUT_DIR` is off, True saves in the current folder.
-    `runs.saved(report.run.id)` returns the path of the file, or why it could not be saved, which
-    raises no exception.
+    `application.saved_report(report.run.id)` returns the path of the file, or why it could not be
+    saved, which raises no exception.
 
-    `report_markdown(report, cited(report))` and `report_json(report, cited(report))` render the
-    returned `Report`. `report.run.status` is "done", or "failed" with the reason in
-    `report.run.error`, or "waiting" if plans have to be approved: `application.approve` continues
-    it.
+    `report_markdown` and `report_json` render the returned `Report` with the citations of
+    `number_report_answer(report)`. `report.run.status` is "done", or "failed" with the reason in
+    `report.run.error`, or "waiting" if plans have to be approved: `application.approve_run`
+    continues it.
 
     Ctrl-C, and any exception of `progress`, stops the run and is raised again; the findings are
-    kept, and `application.resume` continues from them.
+    kept, and `application.resume_run` continues from them.
 
     Raises:
         QuestionError: the topic cannot be researched.
