@@ -1,1 +1,1 @@
-"""What belongs to a person: preferences, keys, usage, one export of everything, and its deletion."""
+"""The data of an owner: preferences, keys, usage, data export and deletion."""

@@ -1,7 +1,8 @@
-"""Everything of one owner in one ZIP file, made in the background on disk.
+"""Exports of all data of an owner as a ZIP file, written in the background.
 
-No name in it comes from outside, and no key is in it. A run that cannot be written is counted; the
-others are there. The file goes when it is discarded, when another one is made, or at the end.
+File names in it never come from outside, and it contains no keys. Runs that cannot be exported are
+counted and skipped. The file is deleted when it is discarded, when a new export starts, or when the
+process ends.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ log = logging.getLogger(__name__)
 ListTables = Callable[[str], Sequence[Mapping[str, Any]]]
 ListDescriptions = Callable[[str], Mapping[str, str]]
 MAX_RUNS = 1_000_000_000  # runs at most
-PAUSE_SECONDS = 0.002  # seconds between two runs in which others have their turn
-MAX_FILE_AGE_SECONDS = 24 * 3600  # seconds after which a file that a dead process has left is deleted
-MAX_EXPORTS = 2  # exports that are made at the same time in a process
+PAUSE_SECONDS = 0.002  # seconds between two runs in which other threads can work
+MAX_FILE_AGE_SECONDS = 24 * 3600  # seconds after which a file left by a dead process is deleted
+MAX_EXPORTS = 2  # exports at the same time in a process
 _SECRET_NAME = re.compile(r"key|secret|token|passw|credential", re.I)
 _RUN_OF_OWNER = tables.run.c.owner == bindparam("owner")
 _LIST_CONVERSATIONS = select(tables.conversation).where(
@@ -58,8 +59,7 @@ _LIST_CONFIRMED_STATEMENTS = select(
 
 
 class DataExport(Record):
-    """How far the export of everything has come. `file` is there once it is ready, `problem` says why
-    it never will be."""
+    """The progress of an export. `path` is set once it is ready, `error` if it has failed."""
 
     id: str
     status: Literal["making", "ready", "failed"] = "making"
@@ -78,8 +78,12 @@ class DataExports:
     def __init__(
         self, folder: Path, store: Store, library: Library, list_tables: ListTables, list_descriptions: ListDescriptions
     ) -> None:
-        """`loaded` tells what tables an owner has loaded from files: they are listed, for their files
-        are the owner's already; `described` what an owner has said that databases mean."""
+        """Set up exports to `folder`.
+
+        `list_tables` returns the tables that an owner has loaded from files; they are only listed,
+        because the owner has the files. `list_descriptions` returns the owner's descriptions of
+        databases.
+        """
         self._folder, self._store, self._library = folder, store, library
         self._list_tables, self._list_descriptions = list_tables, list_descriptions
         self._lock = threading.Lock()
@@ -88,35 +92,35 @@ class DataExports:
         self._threads: dict[str, threading.Thread] = {}
 
     def start(self, owner: str, language: str, *, include_library: bool) -> DataExport:
-        """Begins to make the file, unless that is under way. An earlier one is discarded."""
+        """Start an export unless one is being written. An earlier file is discarded."""
         with self._lock:
-            known = self._exports.get(owner)
-            if known and known.status == "making":
-                return known
-            self._delete_files(known)
-            made = DataExport(id=uuid.uuid4().hex, started_at=datetime.now(UTC))
-            self._exports[owner] = made
+            current = self._exports.get(owner)
+            if current and current.status == "making":
+                return current
+            self._delete_files(current)
+            export = DataExport(id=uuid.uuid4().hex, started_at=datetime.now(UTC))
+            self._exports[owner] = export
             thread = threading.Thread(
-                target=self._run_export, args=(owner, made, language, include_library),
+                target=self._run_export, args=(owner, export, language, include_library),
                 name="sightline-export", daemon=True,
             )  # fmt: skip
-            self._threads = {key: one for key, one in self._threads.items() if one.is_alive()}
-            self._threads[made.id] = thread
+            self._threads = {key: worker for key, worker in self._threads.items() if worker.is_alive()}
+            self._threads[export.id] = thread
             thread.start()
-            return made
+            return export
 
     def get(self, owner: str) -> DataExport | None:
-        """How far it is; None if there is none."""
+        """Return the export of an owner, None if there is none."""
         with self._lock:
             return self._exports.get(owner)
 
     def discard(self, owner: str) -> None:
-        """Deletes the file, or gives up making it."""
+        """Delete the file of an export, or cancel its writing."""
         with self._lock:
             self._delete_files(self._exports.pop(owner, None))
 
     def close(self) -> None:
-        """Gives up what is being made, and deletes every file."""
+        """Cancel all exports and delete every file."""
         with self._lock:
             owners, threads = list(self._exports), list(self._threads.values())
         for owner in owners:
@@ -130,7 +134,7 @@ class DataExports:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
             with suppress(OSError):
-                self._folder.rmdir()  # if it is empty
+                self._folder.rmdir()  # only if it is empty
 
     def _path(self, export: DataExport) -> Path:
         return self._folder / f"{export.id}.zip"
@@ -150,107 +154,107 @@ class DataExports:
                         part.unlink(missing_ok=True)
                     return
                 with self._lock:
-                    now = self._exports.get(owner)
-                    if now is None or now.id != export.id:
+                    current = self._exports.get(owner)
+                    if current is None or current.id != export.id:
                         part.unlink(missing_ok=True)
                         return
                     part.replace(path)
                     update = {"status": "ready", "path": path, "size_bytes": path.stat().st_size}
-                    self._exports[owner] = now.model_copy(update=update)
-        except Exception as error:  # noqa: BLE001 - it is told on the page; there is no file
+                    self._exports[owner] = current.model_copy(update=update)
+        except Exception as error:  # noqa: BLE001 - shown on the page; there is no file
             log.warning("an export could not be made: %s", error)
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-            why = (error.strerror or "") if isinstance(error, OSError) else ""
+            problem = (error.strerror or "") if isinstance(error, OSError) else ""
             if isinstance(error, StoreError):
-                why = error.problem
-            self._update(owner, export, status="failed", error=why or type(error).__name__)
+                problem = error.problem
+            self._update(owner, export, status="failed", error=problem or type(error).__name__)
 
     def _delete_old_files(self) -> None:
-        """Deletes what processes that are gone have left."""
+        """Delete the files that dead processes have left."""
         for path in self._folder.iterdir():
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > MAX_FILE_AGE_SECONDS:
                     path.unlink()
 
     def _update(self, owner: str, export: DataExport, **update: object) -> bool:
-        """Notes how far it is; whether it is still wanted."""
+        """Update the progress of an export. Return whether it is still current."""
         with self._lock:
-            now = self._exports.get(owner)
-            if now is None or now.id != export.id:
+            current = self._exports.get(owner)
+            if current is None or current.id != export.id:
                 return False
-            self._exports[owner] = now.model_copy(update=update)
+            self._exports[owner] = current.model_copy(update=update)
             return True
 
     def _write_zip(self, path: Path, owner: str, export: DataExport, language: str, include_library: bool) -> bool:
-        """Writes the file; whether it is wanted to the end."""
+        """Write the ZIP file. Return whether the export was current to the end."""
         runs = self._store.runs(owner, MAX_RUNS)
         entries = [e for e in self._library.list_all() if not e.is_sample] if include_library else []
-        total, lost = len(runs) + len(entries), 0
+        total, failed = len(runs) + len(entries), 0
         with ZipFile(path, "w", ZIP_DEFLATED, allowZip64=True) as archive:
             archive.writestr("personal.json", _encode_json(self._personal_data(owner)))
             for n, run in enumerate(runs, 1):
-                if not self._update(owner, export, done_count=n - 1, total_count=total, failed_count=lost):
+                if not self._update(owner, export, done_count=n - 1, total_count=total, failed_count=failed):
                     return False
                 try:
                     files = list(self._run_files(run, n))
                 except (StoreError, OSError):
                     raise
-                except Exception:  # counted and told; the others are there
+                except Exception:  # counted and listed in the README; the other runs are exported
                     log.warning("run %s could not be exported", run.id, exc_info=True)
-                    lost += 1
+                    failed += 1
                     continue
                 for name, data in files:
                     archive.writestr(name, data)
                 time.sleep(PAUSE_SECONDS)
-            listed = []
+            index = []
             for n, entry in enumerate(entries, 1):
-                if not self._update(owner, export, done_count=len(runs) + n - 1, total_count=total, failed_count=lost):
+                if not self._update(owner, export, done_count=len(runs) + n - 1, total_count=total, failed_count=failed):
                     return False
                 name = f"library/{n:05}.txt"
                 archive.writestr(name, self._library.document_text(entry.id).encode("utf-8", "replace"))
-                listed.append(_library_entry(entry, name))
+                index.append(_library_entry(entry, name))
             if include_library:
-                archive.writestr("library/index.json", _encode_json(listed))
-            say = translator("zh" if language == "zh" else "en", "takeout.")
-            told = [
-                say("title", when=f"{export.started_at:%Y-%m-%d %H:%M}"),
-                say("runs", n=len(runs) - lost),
-                say("personal"),
-                say("library", n=len(entries)) if include_library else "",
-                say("no keys"),
-                say("lost", n=lost) if lost else "",
+                archive.writestr("library/index.json", _encode_json(index))
+            translate = translator("zh" if language == "zh" else "en", "takeout.")
+            lines = [
+                translate("title", when=f"{export.started_at:%Y-%m-%d %H:%M}"),
+                translate("runs", n=len(runs) - failed),
+                translate("personal"),
+                translate("library", n=len(entries)) if include_library else "",
+                translate("no keys"),
+                translate("lost", n=failed) if failed else "",
             ]
-            archive.writestr("README.txt", "".join(f"{line}\n" for line in told if line))
-        return self._update(owner, export, done_count=total, total_count=total, failed_count=lost)
+            archive.writestr("README.txt", "".join(f"{line}\n" for line in lines if line))
+        return self._update(owner, export, done_count=total, total_count=total, failed_count=failed)
 
     def _run_files(self, run: Run, number: int) -> Iterator[tuple[str, bytes]]:
         from research.export.markdown import report_markdown
         from research.export.report_json import report_json
 
         report = self._store.report(run)
-        marked = number_report_answer(report) if report.answer else None
+        cited = number_report_answer(report) if report.answer else None
         name = f"runs/{run.created.astimezone(UTC):%Y-%m-%d}-{number:05}"
-        yield f"{name}.json", _encode_text(report_json(report, marked))
-        yield f"{name}.md", _encode_text(report_markdown(report, marked, citation_format="links"))
+        yield f"{name}.json", _encode_text(report_json(report, cited))
+        yield f"{name}.md", _encode_text(report_markdown(report, cited, citation_format="links"))
 
     def _personal_data(self, owner: str) -> dict[str, Any]:
-        """What somebody has set and named, without any key."""
+        """Collect what an owner has set and named, without any key."""
         read = self._store.database.read
         columns = [column.name for column in tables.conversation.c]
         watches = self._store.watches(owner)
         return {
             "conversations": [dict(zip(columns, row, strict=True)) for row in read(_LIST_CONVERSATIONS, owner=owner)],
             "tags": [
-                {"conversation": talk, "name": name} for talk, name in read(_LIST_TAGS, owner=owner)
+                {"conversation": conversation, "name": name} for conversation, name in read(_LIST_TAGS, owner=owner)
             ],
             "watches": [
                 {"run": run.id, "topic": run.question, "since": since.isoformat()}
                 for run, since in watches
             ],
             "statements": [
-                {"question": question, "sql": sql, "confirmed": made}
-                for question, sql, made in read(_LIST_CONFIRMED_STATEMENTS, owner=owner)
+                {"question": question, "sql": sql, "confirmed": confirmed_at}
+                for question, sql, confirmed_at in read(_LIST_CONFIRMED_STATEMENTS, owner=owner)
             ],
             "notebooks": self._store.notebooks(owner),
             "notes": [dict(zip(_REMARK_COLUMNS, row, strict=True)) for row in read(_LIST_REMARKS, owner=owner)],
@@ -261,7 +265,7 @@ class DataExports:
 
 
 def remove_secrets(value: Any) -> Any:
-    """JSON without what is called a key or looks like one."""
+    """Return JSON data without entries named like a key, with secrets in texts masked."""
     if isinstance(value, Mapping):
         return {name: remove_secrets(item) for name, item in value.items() if not _SECRET_NAME.search(str(name))}
     if isinstance(value, list):

@@ -1,7 +1,8 @@
-"""Everything of one owner is deleted, and the bytes of it are gone from the files.
+"""Deletion of all data of an owner, including the bytes left in the files.
 
-Deleted rows leave their bytes in the free room of a file's pages, so each file is written anew
-afterwards. Every table says whose its rows are by its columns; those that belong to nobody are named.
+Deleted rows leave their bytes in the free space of database pages, so each file is rewritten
+afterwards. The columns of each table determine the owner of its rows; tables without owners are
+listed in `OWNERLESS_TABLES`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from research.storage.store import Store
 
 log = logging.getLogger(__name__)
 
-STOP_TIMEOUT_SECONDS = 60.0  # seconds that runs under way have to stop
-MAX_PARALLEL_DELETIONS = 16  # checkpoints that are deleted at the same time, on a server
-# Answers of services without a name; what a key has used today; ended sign-ins, which must stay ended.
+STOP_TIMEOUT_SECONDS = 60.0  # seconds for runs under way to stop
+MAX_PARALLEL_DELETIONS = 16  # checkpoint deletions at the same time on a server
+# Answers of services without a name, today's usage of keys, and sign-outs, which must stay.
 OWNERLESS_TABLES = {"lookup", "account", "sign_out"}
 _RUN_IS_ACTIVE = tables.run.c.status.in_([literal_column("'queued'"), literal_column("'running'")])
 _RUN_OF_OWNER = tables.run.c.owner == bindparam("owner")
@@ -45,31 +46,33 @@ _DELETE_CACHED_ANSWERS = delete(tables.cached_answer)
 
 
 class RunControl(Protocol):
-    """What works on the runs of a store."""
+    """The part of a run manager that deletion uses."""
 
     @property
     def store(self) -> Store: ...
 
     def stop(self, run_id: str, *, owner: str) -> Any:
-        """Asks a run to stop."""
+        """Request that a run stops."""
 
     def run_on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Waits for something that is done on the loop of the runs."""
+        """Run a coroutine on the loop of the runs and wait for it."""
 
     async def delete_checkpoints(self, run_id: str) -> None:
-        """Deletes the checkpoints of a run."""
+        """Delete the checkpoints of a run."""
 
     async def reclaim_checkpoint_space(self) -> None:
-        """Gives the room of deleted checkpoints back."""
+        """Return the disk space of deleted checkpoints."""
 
 
 class RunNotStoppedError(RuntimeError):
-    """A run could not be stopped in time. Nothing was deleted."""
+    """A run did not stop in time. Nothing was deleted."""
 
 
 class DeletionSummary(Record):
-    """What was deleted. `erased` is False where the bytes of it may still be in a file that another
-    program was using."""
+    """The numbers of deleted records.
+
+    `is_erased` is False where their bytes may remain in a file that another program was using.
+    """
 
     runs: int = 0
     conversations: int = 0
@@ -81,24 +84,24 @@ class DeletionSummary(Record):
     preferences: int = 0
     cached_answers: int = 0
     documents: int = 0
-    uploads: int = 0  # sets of tables that were loaded
-    reports: int = 0  # files of reports in the data folder
+    uploads: int = 0  # uploaded sets of tables
+    reports: int = 0  # report files in the data folder
     is_erased: bool = True
 
 
 def _delete_rows(table: Table) -> Any:
-    """Deletes the rows of a table that are an owner's."""
+    """Build the statement that deletes an owner's rows of a table."""
     if table.name == "conversation":
         return delete(table).where(table.c.id.in_(_LIST_CONVERSATION_IDS))
     if "owner" in table.c:
         return delete(table).where(table.c.owner == bindparam("owner"))
     if "run" in table.c:
         return delete(table).where(table.c.run.in_(_LIST_RUN_IDS))
-    own = table.c.conversation.in_(_LIST_CONVERSATION_IDS)
-    return delete(table).where(or_(own, table.c.conversation == bindparam("places")))
+    in_own_conversation = table.c.conversation.in_(_LIST_CONVERSATION_IDS)
+    return delete(table).where(or_(in_own_conversation, table.c.conversation == bindparam("places")))
 
 
-# The runs go last: by them the others are known.
+# Runs are deleted last, because the other statements look them up.
 DELETE_STATEMENTS = {
     table.name: _delete_rows(table)
     for table in sorted(tables.metadata.tables.values(), key=lambda table: table.name == "run")
@@ -109,45 +112,46 @@ DELETE_STATEMENTS = {
 def delete_owner_data(
     runs: RunControl, owner: str, *, include_caches: bool = False, library: Library | None = None
 ) -> DeletionSummary:
-    """Stops what an owner has under way and deletes all that is the owner's; with `caches`, the
-    answers of services that are kept for everybody too, and of a `library` all documents but the
-    samples.
+    """Stop the runs of an owner and delete all of the owner's data.
+
+    With `include_caches`, cached service answers of all owners are deleted too; of a `library`, all
+    documents but the samples.
 
     Raises:
-        StillRunning: a run does not stop.
+        RunNotStoppedError: a run does not stop.
         StoreError: the store cannot be used.
     """
-    ids, wiped = _delete_when_idle(runs, owner, include_caches=include_caches)
+    ids, summary = _delete_when_idle(runs, owner, include_caches=include_caches)
     runs.run_on_loop(_delete_checkpoints(runs, ids))
     documents = library.clear() if library else 0
-    erased = _rewrite_databases(runs)
+    is_erased = _rewrite_databases(runs)
     if library:
-        erased = rewrite_file(library.path) and erased
-    return wiped.model_copy(update={"documents": documents, "is_erased": erased})
+        is_erased = rewrite_file(library.path) and is_erased
+    return summary.model_copy(update={"documents": documents, "is_erased": is_erased})
 
 
 def _delete_when_idle(runs: RunControl, owner: str, *, include_caches: bool) -> tuple[list[str], DeletionSummary]:
-    """Deletes the rows at a moment at which none of the owner's runs is under way."""
+    """Delete the rows in a transaction during which none of the owner's runs is under way."""
     database = runs.store.database
     deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
     while True:
         _stop_runs(runs, owner, deadline)
-        with database.transaction() as work:
-            if work.fetch_all(_LIST_ACTIVE_RUN_IDS, owner=owner):  # one has begun meanwhile
+        with database.transaction() as transaction:
+            if transaction.fetch_all(_LIST_ACTIVE_RUN_IDS, owner=owner):  # a run has started meanwhile
                 continue
-            ids = [str(row[0]) for row in work.fetch_all(_LIST_RUN_IDS, owner=owner)]
-            talks = int(work.fetch_all(_COUNT_CONVERSATIONS, owner=owner)[0][0])
-            books = int(work.fetch_all(_COUNT_NOTEBOOKS, owner=owner)[0][0])
+            ids = [str(row[0]) for row in transaction.fetch_all(_LIST_RUN_IDS, owner=owner)]
+            conversations = int(transaction.fetch_all(_COUNT_CONVERSATIONS, owner=owner)[0][0])
+            notebooks = int(transaction.fetch_all(_COUNT_NOTEBOOKS, owner=owner)[0][0])
             places = runs.store.lookup_registry(owner)
-            gone = {
-                name: work.execute(statement, **_statement_values(name, owner, places))
+            counts = {
+                name: transaction.execute(statement, **_statement_values(name, owner, places))
                 for name, statement in DELETE_STATEMENTS.items()
             }
-            lookups = work.execute(_DELETE_CACHED_ANSWERS) if include_caches else 0
+            lookups = transaction.execute(_DELETE_CACHED_ANSWERS) if include_caches else 0
         return ids, DeletionSummary(
-            runs=gone["run"], conversations=talks, evidence=gone["evidence"],
-            watches=gone["watch"], statements=gone["pair"], preferences=gone["preference"],
-            cached_answers=lookups, notes=gone["remark"], notebooks=books,
+            runs=counts["run"], conversations=conversations, evidence=counts["evidence"],
+            watches=counts["watch"], statements=counts["pair"], preferences=counts["preference"],
+            cached_answers=lookups, notes=counts["remark"], notebooks=notebooks,
         )  # fmt: skip
 
 
@@ -158,43 +162,47 @@ def _statement_values(name: str, owner: str, registry: str) -> dict[str, object]
 
 
 def _stop_runs(runs: RunControl, owner: str, deadline: float) -> None:
-    """Stops the runs under way and waits for their end."""
-    while under_way := runs.store.database.read(_LIST_ACTIVE_RUN_IDS, owner=owner):
-        for (run_id,) in under_way:
+    """Stop the runs under way and wait until they have ended.
+
+    Raises:
+        RunNotStoppedError: the deadline has passed.
+    """
+    while active := runs.store.database.read(_LIST_ACTIVE_RUN_IDS, owner=owner):
+        for (run_id,) in active:
             runs.stop(str(run_id), owner=owner)
         if time.monotonic() > deadline:
-            raise RunNotStoppedError(f"{len(under_way)} runs do not stop")
+            raise RunNotStoppedError(f"{len(active)} runs do not stop")
         time.sleep(0.05)
 
 
 async def _delete_checkpoints(runs: RunControl, ids: Sequence[str]) -> None:
-    turn = asyncio.Semaphore(MAX_PARALLEL_DELETIONS)
+    slots = asyncio.Semaphore(MAX_PARALLEL_DELETIONS)
 
-    async def clean(run_id: str) -> None:
-        async with turn:
+    async def delete_one(run_id: str) -> None:
+        async with slots:
             await runs.delete_checkpoints(run_id)
 
-    await asyncio.gather(*map(clean, ids))
+    await asyncio.gather(*map(delete_one, ids))
 
 
-# Bytes
+# Bytes in the files
 
 
 def _rewrite_databases(runs: RunControl) -> bool:
-    """Writes the store and the checkpoints anew; whether that could be done."""
+    """Rewrite the store and the checkpoints. Return whether that succeeded."""
     database = runs.store.database
     runs.run_on_loop(runs.reclaim_checkpoint_space())
     if isinstance(database, SQLiteDatabase):
         checkpoints = database.path.with_name("checkpoints.db")
         files = [database.path, *([checkpoints] if checkpoints.is_file() else [])]
-        done = [rewrite_file(file) for file in files]
-        return all(done)
+        results = [rewrite_file(file) for file in files]
+        return all(results)
     assert isinstance(database, PostgresDatabase)
     return _rewrite_tables(database)
 
 
 def rewrite_file(path: Path) -> bool:
-    """Writes a SQLite file anew, without anything that was deleted; whether that could be done."""
+    """Rewrite a SQLite file without its deleted content. Return whether that succeeded."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     try:
@@ -211,14 +219,17 @@ def rewrite_file(path: Path) -> bool:
 
 
 def _rewrite_tables(database: PostgresDatabase) -> bool:
-    """The same with the tables of a server, which others may have to wait for."""
+    """Rewrite the tables on a PostgreSQL server. Return whether that succeeded.
+
+    Each table is locked meanwhile, so others may have to wait.
+    """
     errors: tuple[type[Exception], ...] = (StoreError, *database.driver_errors)
     try:
         with closing(database.connect()) as connection:
             connection.execute("set lock_timeout = '10s'")
             for name in (*tables.metadata.tables, *CHECKPOINT_TABLES):
                 if connection.execute("select to_regclass(%s)", (name,)).fetchone()[0]:
-                    connection.execute(f"vacuum (full) {name}")  # a name of ours
+                    connection.execute(f"vacuum (full) {name}")  # the name is a constant of ours
     except errors as error:
         log.warning("the tables could not be written anew: %s", type(error).__name__)
         return False

@@ -1,7 +1,8 @@
-"""Keys that people have brought along: in the memory of the process, each for its owner alone.
+"""API keys of owners, in the memory of the process.
 
-One that somebody wants to be remembered on this machine is also in a file that only the owner of the
-process can read. Nothing here is ever shown, and every key that arrives is kept out of messages and logs.
+Keys to be remembered on this machine are also in a file that only the user of the process can read.
+Keys are never displayed, and every one is registered as a secret, so that messages and logs mask
+it.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from research.storage.sqlite_files import write_private_file
 log = logging.getLogger(__name__)
 
 FILE_NAME = "keys.json"
-LOCAL_OWNER = "local"  # who there is without a login
+LOCAL_OWNER = "local"  # the owner without a login
 
 
 def may_set_key(name: str, owner: str) -> bool:
-    """Whether somebody may bring this along. An address is where the server itself sends requests:
-    where people sign in, whoever runs it decides on that."""
+    """Return whether an owner may set this key or address.
+
+    The server itself sends requests to an address, so with logins only its operator sets addresses.
+    """
     return name in KEYS and (name not in ADDRESSES or owner == LOCAL_OWNER)
 
 
 class KeyStore:
-    """Who has brought which keys."""
+    """The keys of all owners."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
@@ -40,47 +43,47 @@ class KeyStore:
         self._file_version: tuple[int, int] | None = None
         self._refused: dict[str, set[tuple[str, str]]] = {}
         self._lock = threading.Lock()
-        self.on_change: Callable[[str], None] = lambda owner: None  # called with whose have changed
+        self.on_change: Callable[[str], None] = lambda owner: None  # called with the owner whose keys have changed
 
     def session_keys(self, owner: str) -> dict[str, str]:
-        """The keys of an owner that are in memory alone."""
+        """Return the keys of an owner that are only in memory."""
         with self._lock:
             return dict(self._session_keys.get(owner, {}))
 
     def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Takes these for all that an owner has in memory: they are those of another process."""
+        """Replace all session keys of an owner by those of another process."""
         register_secrets(keys.values())
         with self._lock:
             self._session_keys[owner] = dict(keys)
 
     def get_keys(self, owner: str) -> dict[str, str]:
-        """The keys of an owner, by name."""
+        """Return the keys of an owner, by name."""
         with self._lock:
             self._read_file()
-            found = {**self._saved_keys.get(owner, {}), **self._session_keys.get(owner, {})}
-        return {name: value for name, value in found.items() if may_set_key(name, owner)}
+            keys = {**self._saved_keys.get(owner, {}), **self._session_keys.get(owner, {})}
+        return {name: value for name, value in keys.items() if may_set_key(name, owner)}
 
     def key_locations(self, owner: str) -> dict[str, str]:
-        """Where each key of an owner is: `session` or `machine`."""
+        """Return the location of each key of an owner: `session` or `machine`."""
         with self._lock:
             self._read_file()
-            kept = dict.fromkeys(self._saved_keys.get(owner, {}), "machine")
-            return kept | dict.fromkeys(self._session_keys.get(owner, {}), "session")
+            saved = dict.fromkeys(self._saved_keys.get(owner, {}), "machine")
+            return saved | dict.fromkeys(self._session_keys.get(owner, {}), "session")
 
     def record_test(self, owner: str, name: str, value: str, *, is_refused: bool) -> None:
-        """Remember, as long as the process lives, whether a service refused this key in a test."""
-        mark = (name, fingerprint(value, digits=32))
+        """Remember, until the process ends, whether a service refused this key in a test."""
+        digest = (name, fingerprint(value, digits=32))
         with self._lock:
-            marks = self._refused.setdefault(owner, set())
-            marks.add(mark) if is_refused else marks.discard(mark)
+            refused = self._refused.setdefault(owner, set())
+            refused.add(digest) if is_refused else refused.discard(digest)
 
     def is_refused(self, owner: str, name: str, value: str) -> bool:
-        """Tell whether the last test of this key of an owner ended in a refusal."""
+        """Return whether the last test of this key was refused."""
         with self._lock:
             return (name, fingerprint(value, digits=32)) in self._refused.get(owner, set())
 
     def add_keys(self, owner: str, keys: Mapping[str, str], *, remember: bool) -> None:
-        """Takes keys in, in the place of those of the same names.
+        """Add keys, replacing those of the same names.
 
         Raises:
             OSError: the file cannot be written; nothing has changed.
@@ -88,9 +91,9 @@ class KeyStore:
         register_secrets(keys.values())
         with self._lock:
             self._read_file()
-            mine = self._saved_keys.get(owner, {})
-            rest = {name: value for name, value in mine.items() if name not in keys}
-            self._save_to_file(owner, {**rest, **keys} if remember else rest)
+            saved = self._saved_keys.get(owner, {})
+            other_keys = {name: value for name, value in saved.items() if name not in keys}
+            self._save_to_file(owner, {**other_keys, **keys} if remember else other_keys)
             session = self._session_keys.setdefault(owner, {})
             for name, value in keys.items():
                 session.pop(name, None)
@@ -99,54 +102,56 @@ class KeyStore:
         self.on_change(owner)
 
     def delete_key(self, owner: str, name: str) -> None:
-        """Forgets a key, here and in the file.
+        """Delete a key from memory and from the file.
 
         Raises:
-            OSError: the file cannot be written; there the key still is.
+            OSError: the file cannot be written and still holds the key.
         """
         with self._lock:
-            gone = self._session_keys.get(owner, {}).pop(name, None)
-        if gone is not None:
+            removed = self._session_keys.get(owner, {}).pop(name, None)
+        if removed is not None:
             self.on_change(owner)
         with self._lock:
             self._read_file()
-            mine = self._saved_keys.get(owner, {})
-            self._save_to_file(owner, {known: value for known, value in mine.items() if known != name})
+            saved = self._saved_keys.get(owner, {})
+            self._save_to_file(owner, {other_name: value for other_name, value in saved.items() if other_name != name})
 
-    # The file
+    # File
 
     def _read_file(self) -> None:
-        """What the file holds now; another process may have changed it."""
+        """Read the file again if another process has changed it."""
         try:
-            told = self._path.stat()
+            file_status = self._path.stat()
         except OSError:
             self._saved_keys, self._file_version = {}, None
             return
-        if (told.st_mtime_ns, told.st_ino) == self._file_version:
+        if (file_status.st_mtime_ns, file_status.st_ino) == self._file_version:
             return
         try:
             self._path.chmod(0o600)
-            found = json.loads(self._path.read_text(encoding="utf-8"))
+            content = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             log.warning("the remembered keys cannot be read: %s", type(error).__name__)
-            found = {}
-        self._saved_keys = {owner: _only_texts(keys) for owner, keys in _as_dict(found).items()}
-        self._file_version = told.st_mtime_ns, told.st_ino
+            content = {}
+        self._saved_keys = {owner: _only_texts(keys) for owner, keys in _as_dict(content).items()}
+        self._file_version = file_status.st_mtime_ns, file_status.st_ino
         for keys in self._saved_keys.values():
             register_secrets(keys.values())
 
     def _save_to_file(self, owner: str, keys: dict[str, str]) -> None:
-        """Puts the keys of an owner into the file: the whole of it, or nothing."""
+        """Replace the keys of an owner in the file atomically."""
         if keys == self._saved_keys.get(owner, {}):
             return
-        kept = {known: values for known, values in self._saved_keys.items() if known != owner}
+        all_keys = {
+            other_owner: other_keys for other_owner, other_keys in self._saved_keys.items() if other_owner != owner
+        }
         if keys:
-            kept[owner] = keys
-        if kept:
-            write_private_file(self._path, json.dumps(kept, indent=1))
+            all_keys[owner] = keys
+        if all_keys:
+            write_private_file(self._path, json.dumps(all_keys, indent=1))
         else:
             self._path.unlink(missing_ok=True)
-        self._saved_keys, self._file_version = kept, None
+        self._saved_keys, self._file_version = all_keys, None
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

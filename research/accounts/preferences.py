@@ -1,7 +1,7 @@
-"""What a person has chosen otherwise than the environment says, and which keys they have brought.
+"""Settings that owners choose for themselves, and their keys.
 
-Choices are kept in the store under the name of the setting, as text, and hold to the rules of the
-environment. Of a key nothing leaves this module but where it is.
+Choices are stored as text under the names of their settings and validated like those of the
+environment. Of a key, this module returns only its location.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from research.storage.store import Store
 
 log = logging.getLogger(__name__)
 
-MIN_KEY_CHARS = 8  # characters of a key: less would be hidden wherever it occurs by chance
+MIN_KEY_CHARS = 8  # characters of a key; shorter ones would be masked wherever they occur by chance
 MAX_KEY_CHARS = 400
 MODEL_SETTINGS = (
     "QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL", "CHECK_MODEL",
@@ -28,52 +28,50 @@ KeyLocation = Literal["session", "machine", "environment", "none"]
 
 
 class SettingChoice(Record):
-    """A setting as a person has it. All values are texts, as in the environment."""
+    """A setting as it applies to an owner. Values are text, as in the environment."""
 
     name: str
     value: str
-    default: str  # what it is for those who have chosen nothing
+    default: str  # the value for owners who have chosen nothing
     is_chosen: bool = False
-    is_usable: bool = True  # of what is chosen
+    is_usable: bool = True  # False if the chosen value is invalid
 
 
 class KeyStatus(Record):
-    """Where a key is: brought along for this session or remembered on this machine, set in the
-    environment, or nowhere."""
+    """The location of a key: session, machine (remembered), environment or none."""
 
     name: str
     location: KeyLocation
-    is_refused: bool = False  # by its service, when it was last tested
+    is_refused: bool = False  # by its service, in the last test
 
 
 class Preferences:
-    """What each owner has chosen, and what their runs are set to by that."""
+    """The choices of owners, and the settings that result from them."""
 
     def __init__(self, defaults: Settings, store: Store, keys: KeyStore | None = None) -> None:
-        """`base` are the settings of those who have chosen nothing. Without `keys`, nobody's own are
-        used."""
+        """Use `defaults` where an owner has chosen nothing, and keys only if a store is given."""
         self.defaults, self.store, self.keys = defaults, store, keys
 
     @property
     def can_use_keys(self) -> bool:
-        """Whether keys of people can be used: not where the runs are worked on elsewhere."""
+        """True if owners' keys can be used, which requires that runs are executed here."""
         return self.keys is not None and not self.defaults.runs_url
 
     def chosen_values(self, owner: str) -> dict[str, str]:
-        """What an owner has chosen, by the name of the setting.
+        """Return the choices of an owner, by setting.
 
         Raises:
             StoreError: the store cannot be used.
         """
-        known = self.store.preferences(owner)
-        return {n: v for n, v in known.items() if n in CHOICES and isinstance(v, str)}
+        stored = self.store.preferences(owner)
+        return {n: v for n, v in stored.items() if n in CHOICES and isinstance(v, str)}
 
     def owner_keys(self, owner: str) -> dict[str, str]:
-        """The keys that an owner has brought along."""
+        """Return the keys of an owner."""
         return self.keys.get_keys(owner) if self.keys and self.can_use_keys else {}
 
     def settings_for(self, owner: str) -> Settings:
-        """The settings for an owner. A choice that is not usable any more counts as none."""
+        """Return the settings for an owner, ignoring choices that are no longer valid."""
         return self._apply_usable({**self.chosen_values(owner), **self.owner_keys(owner)})
 
     def _apply_usable(self, values: Mapping[str, str]) -> Settings:
@@ -83,72 +81,77 @@ class Preferences:
             return validate_choices(self.defaults, values)
         except SettingError:
             pass
-        kept: dict[str, str] = {}
+        usable: dict[str, str] = {}
         for name, value in values.items():
             try:
-                validate_choices(self.defaults, kept | {name: value})
+                validate_choices(self.defaults, usable | {name: value})
             except SettingError as error:
                 log.warning("what somebody has chosen is left out: %s", error)
             else:
-                kept[name] = value
-        return validate_choices(self.defaults, kept)
+                usable[name] = value
+        return validate_choices(self.defaults, usable)
 
     def choices(self, owner: str) -> Sequence[SettingChoice]:
-        """Everything that an owner can choose."""
-        base, mine, chosen = self.defaults, self.settings_for(owner), self.chosen_values(owner)
-        out = []
+        """Return every setting that an owner can choose."""
+        base, own_settings, chosen = self.defaults, self.settings_for(owner), self.chosen_values(owner)
+        rows = []
         for name, field in CHOICES.items():
-            value, usual = _setting_text(getattr(mine, field)), _setting_text(getattr(base, field))
-            picked = name in chosen
-            usable = not picked or not _values_problem(base, {name: chosen[name]})
-            out.append(SettingChoice(name=name, value=value, default=usual, is_chosen=picked, is_usable=usable))
-        return out
+            value, default = _setting_text(getattr(own_settings, field)), _setting_text(getattr(base, field))
+            is_chosen = name in chosen
+            is_usable = not is_chosen or not _values_problem(base, {name: chosen[name]})
+            rows.append(
+                SettingChoice(name=name, value=value, default=default, is_chosen=is_chosen, is_usable=is_usable)
+            )
+        return rows
 
     def save_choices(self, values: Mapping[str, str], owner: str) -> dict[str, str]:
-        """Keeps what an owner has chosen; a blank value, or that of the environment, is none. If any is
-        not usable, nothing is kept.
+        """Save choices of an owner and return problems by name; with any problem, nothing is saved.
 
-        Returns what is wrong, by name.
+        A blank value, or the default one, deletes the choice.
         """
         base = self.defaults
-        given = {name: value.strip() for name, value in values.items()}
-        wrong = {name: why for name, value in given.items() if (why := _choice_problem(base, name, value))}
-        if wrong:
-            return wrong
-        for name, value in given.items():
-            own = value and _setting_text(getattr(validate_choices(base, {name: value}), CHOICES[name]))
-            usual = _setting_text(getattr(base, CHOICES[name]))
-            self.store.set_preference(owner, name, None if not own or own == usual else own)
+        stripped = {name: value.strip() for name, value in values.items()}
+        problems = {
+            name: problem for name, value in stripped.items() if (problem := _choice_problem(base, name, value))
+        }
+        if problems:
+            return problems
+        for name, value in stripped.items():
+            chosen = value and _setting_text(getattr(validate_choices(base, {name: value}), CHOICES[name]))
+            default = _setting_text(getattr(base, CHOICES[name]))
+            self.store.set_preference(owner, name, None if not chosen or chosen == default else chosen)
         return {}
 
     def reset_choices(self, owner: str) -> None:
-        """Forgets all that an owner has chosen of the settings; keys stay."""
+        """Delete all choices of an owner; keys stay."""
         for name in self.chosen_values(owner):
             self.store.set_preference(owner, name, None)
 
     def key_statuses(self, owner: str) -> Sequence[KeyStatus]:
-        """Where each key is that an owner may bring along; none where keys cannot be used."""
+        """Return the status of each key that an owner may set; none where keys cannot be used."""
         if not self.can_use_keys or self.keys is None:
             return []
-        places, base, mine = self.keys.key_locations(owner), self.defaults, self.settings_for(owner)
-        out = []
+        locations, base, own_settings = self.keys.key_locations(owner), self.defaults, self.settings_for(owner)
+        statuses = []
         for name in KEYS:
             if not may_set_key(name, owner):
                 continue
-            place: KeyLocation = "environment" if base.provider_value(name) else "none"
-            if name in places:
-                place = "machine" if places[name] == "machine" else "session"
-            refused = place != "none" and self.keys.is_refused(owner, name, mine.provider_value(name))
-            out.append(KeyStatus(name=name, location=place, is_refused=refused))
-        return out
+            location: KeyLocation = "environment" if base.provider_value(name) else "none"
+            if name in locations:
+                location = "machine" if locations[name] == "machine" else "session"
+            is_refused = location != "none" and self.keys.is_refused(owner, name, own_settings.provider_value(name))
+            statuses.append(KeyStatus(name=name, location=location, is_refused=is_refused))
+        return statuses
 
     def settings_with_keys(self, values: Mapping[str, str], owner: str) -> tuple[Settings, dict[str, str]]:
-        """Build the settings that an owner would have with these keys; nothing is kept. Return them
-        with what is wrong, by name; a wrong key is left out."""
-        given, wrong = self._validate_keys(values, owner)
-        register_secrets(given.values())
-        wanted = {**self.chosen_values(owner), **self.owner_keys(owner), **given}
-        return self._apply_usable(wanted), wrong
+        """Return the settings that an owner would have with these keys, and problems by name.
+
+        Nothing is saved. Keys with problems are left out.
+        """
+        valid_keys, problems = self._validate_keys(values, owner)
+        register_secrets(valid_keys.values())
+        choices = {**self.chosen_values(owner), **self.owner_keys(owner), **valid_keys}
+        return self._apply_usable(choices), problems
 
     def record_key_test(self, name: str, settings: Settings, owner: str, *, is_refused: bool) -> None:
         """Remember whether the key that was tested with these settings was refused."""
@@ -156,40 +159,41 @@ class Preferences:
             self.keys.record_test(owner, name, value, is_refused=is_refused)
 
     def add_keys(self, values: Mapping[str, str], owner: str, *, remember: bool) -> dict[str, str]:
-        """Takes in keys of an owner's; blank ones are left out. If any is not usable, none is taken.
+        """Add keys of an owner, ignoring blank ones; with any problem, none is added.
 
-        Returns what is wrong, by name, without repeating it. A refused value is not kept as a secret: a
-        mistyped "answer" would be hidden in every message of the process.
+        Returns problems by name, without the values. A rejected value is not registered as a
+        secret: a mistyped "answer" would be masked in every message of the process.
 
         Raises:
-            OSError: they cannot be remembered; none was taken.
+            OSError: the keys cannot be remembered; none was added.
         """
-        given, wrong = self._validate_keys(values, owner)
-        if not wrong and given and self.keys is not None:
-            self.keys.add_keys(owner, given, remember=remember)
-        return wrong
+        valid_keys, problems = self._validate_keys(values, owner)
+        if not problems and valid_keys and self.keys is not None:
+            self.keys.add_keys(owner, valid_keys, remember=remember)
+        return problems
 
     def _validate_keys(self, values: Mapping[str, str], owner: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Separate the keys that can be used from those that cannot, with the reason; blank ones are
-        left out."""
-        given = {name: value.strip() for name, value in values.items() if value.strip()}
-        wrong = {name: why for name, value in given.items() if (why := self._key_problem(name, value, owner))}
-        return {name: value for name, value in given.items() if name not in wrong}, wrong
+        """Return the usable keys and the problems of the others, ignoring blank ones."""
+        stripped = {name: value.strip() for name, value in values.items() if value.strip()}
+        problems = {
+            name: problem for name, value in stripped.items() if (problem := self._key_problem(name, value, owner))
+        }
+        return {name: value for name, value in stripped.items() if name not in problems}, problems
 
     def delete_key(self, name: str, owner: str) -> None:
-        """Forgets a key that an owner has brought along.
+        """Delete a key of an owner.
 
         Raises:
-            OSError: the file of the remembered ones cannot be written.
+            OSError: the file of remembered keys cannot be written.
         """
         if self.keys is not None:
             self.keys.delete_key(owner, name)
 
     def delete_all(self, owner: str) -> None:
-        """Forgets all that an owner has chosen, and the keys.
+        """Delete all choices and keys of an owner.
 
         Raises:
-            OSError: the file of the remembered keys cannot be written.
+            OSError: the file of remembered keys cannot be written.
         """
         self.reset_choices(owner)
         for name in KEYS:
@@ -200,33 +204,33 @@ class Preferences:
             return f"{name} cannot be set here."
         if not MIN_KEY_CHARS <= len(value) <= MAX_KEY_CHARS:
             return f"{name} has {len(value)} characters, which no key has. Copy the key again."
-        if _values_problem(self.defaults, {name: value}):  # what it says may repeat the value
+        if _values_problem(self.defaults, {name: value}):  # the original message may contain the value
             return f"{name} is not usable: it has characters that do not belong there, or is no address."
         return ""
 
 
 def validate_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """The settings with these choices, all of which can be worked with.
+    """Return the settings with these choices applied.
 
     Raises:
-        SettingError: one of them cannot.
+        SettingError: a choice is invalid.
     """
-    made = apply_choices(settings, choices)
+    chosen_settings = apply_choices(settings, choices)
     for name in MODEL_SETTINGS:
         if choices.get(name, "").strip():
-            parse_spec(choices[name], name, made.providers)
-    report_spec(made)
-    return made
+            parse_spec(choices[name], name, chosen_settings.providers)
+    report_spec(chosen_settings)
+    return chosen_settings
 
 
 def _choice_problem(settings: Settings, name: str, value: str) -> str:
-    if name not in CHOICES:  # a key least of all: what is chosen is stored
+    if name not in CHOICES:  # in particular no key, because choices are stored
         return f"{name} cannot be chosen by a person."
     return _values_problem(settings, {name: value})
 
 
 def _values_problem(settings: Settings, values: Mapping[str, str]) -> str:
-    """Why these values cannot be used; "" if they can."""
+    """Return why these values are invalid, "" if they are valid."""
     try:
         validate_choices(settings, values)
     except SettingError as error:

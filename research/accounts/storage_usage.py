@@ -1,6 +1,6 @@
-"""What a desk holds and where: its files or tables, how large they are, how much is in them.
+"""Disk usage: location, size and number of records of each storage area.
 
-A place is a path, or the address of a server without a name and a password.
+A location is a path, or the address of a server without user name and password.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ _COUNT_CACHED_ANSWERS = select(
 
 
 class StorageUsage(Record):
-    """A part of what is stored. `size` are bytes, `count` runs, documents, answers or files; each is
-    None where it cannot be told. Its `part` is the holding that it lies in, if it has no place of
-    its own."""
+    """The usage of one storage area.
+
+    `size_bytes` and `count` (runs, documents, answers or files) are None where unknown. `part_of`
+    is the area that contains this one, if it has no location of its own.
+    """
 
     name: StorageArea
     location: str = ""
@@ -40,30 +42,33 @@ class StorageUsage(Record):
 
 
 def measure_storage(settings: Settings, store: Store, documents: int, *, is_remote: bool) -> list[StorageUsage]:
-    """Everything that is stored for a desk; `remote` runs have their checkpoints elsewhere."""
+    """Measure all storage areas.
+
+    The checkpoints of remote runs are stored elsewhere and left out.
+    """
     runs = store.database.read(_COUNT_RUNS)[0][0]
     lookups, length = store.database.read(_COUNT_CACHED_ANSWERS)[0]
-    out = [_measure_runs(store, int(runs))]
+    areas = [_measure_runs(store, int(runs))]
     if not is_remote:
-        out.append(_measure_checkpoints(store))
-    out.append(StorageUsage(name="lookups", size_bytes=int(length), count=int(lookups), part_of="runs"))
+        areas.append(_measure_checkpoints(store))
+    areas.append(StorageUsage(name="lookups", size_bytes=int(length), count=int(lookups), part_of="runs"))
     library = settings.data_dir / "library.db"
-    out.append(StorageUsage(name="library", location=str(library), size_bytes=_file_bytes(library), count=documents))
-    sights = sorted(settings.data_dir.glob("sights-*.db"))
-    if sights or settings.default_database == SHIPPED_DATABASE:
-        size = sum(_file_bytes(file) for file in sights)
-        place = str(sights[-1]) if sights else ""
-        out.append(StorageUsage(name="database", location=place, size_bytes=size))
-    loaded = list((settings.data_dir / "tables").glob("*/*.duckdb"))
-    if loaded:
-        size = sum(file.stat().st_size for file in loaded)
-        place = str(settings.data_dir / "tables")
-        out.append(StorageUsage(name="tables", location=place, size_bytes=size, count=len(loaded)))
+    areas.append(StorageUsage(name="library", location=str(library), size_bytes=_file_bytes(library), count=documents))
+    sight_files = sorted(settings.data_dir.glob("sights-*.db"))
+    if sight_files or settings.default_database == SHIPPED_DATABASE:
+        size = sum(_file_bytes(file) for file in sight_files)
+        location = str(sight_files[-1]) if sight_files else ""
+        areas.append(StorageUsage(name="database", location=location, size_bytes=size))
+    table_files = list((settings.data_dir / "tables").glob("*/*.duckdb"))
+    if table_files:
+        size = sum(file.stat().st_size for file in table_files)
+        location = str(settings.data_dir / "tables")
+        areas.append(StorageUsage(name="tables", location=location, size_bytes=size, count=len(table_files)))
     if folder := settings.reports_folder:
         files = [file for file in folder.rglob("*") if file.is_file()]
         size = sum(file.stat().st_size for file in files)
-        out.append(StorageUsage(name="reports", location=str(folder), size_bytes=size, count=len(files)))
-    return out
+        areas.append(StorageUsage(name="reports", location=str(folder), size_bytes=size, count=len(files)))
+    return areas
 
 
 def _measure_runs(store: Store, count: int) -> StorageUsage:
@@ -87,14 +92,14 @@ def _measure_checkpoints(store: Store) -> StorageUsage:
 
 
 def _table_bytes(database: PostgresDatabase, names: Sequence[str]) -> int | None:
-    """The bytes of tables with their indexes."""
+    """Return the size of tables with their indexes in bytes; None if none of them exists."""
     sizes: list[Any] = [func.pg_total_relation_size(func.to_regclass(name)) for name in names]
     (row,) = database.read(select(*sizes))
-    known = [int(size) for size in row if size is not None]
-    return sum(known) if known else None
+    existing = [int(size) for size in row if size is not None]
+    return sum(existing) if existing else None
 
 
 def _file_bytes(file: Path) -> int:
-    """The bytes of a SQLite file with the journals that go with it."""
+    """Return the size of a SQLite file with its journals in bytes."""
     parts = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
     return sum(part.stat().st_size for part in parts if part.is_file())

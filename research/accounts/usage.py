@@ -1,5 +1,4 @@
-"""What an owner's runs have used, by day, stage and model: from the records of their paid calls alone,
-without loading a run."""
+"""Usage of an owner's runs by day, stage and model, read from usage events without loading runs."""
 
 from __future__ import annotations
 
@@ -31,9 +30,11 @@ _COUNT_DEFAULTS = {"calls": 1, "input": 0, "output": 0, "searches": 0}
 
 
 class DayUsage(Record):
-    """What one stage has used of one model on one day. `cost` is an estimate in US dollars of the
-    calls whose price is known; `unpriced` counts the others, `estimated` the calls whose tokens their
-    server did not count."""
+    """The usage of one model in one stage on one day.
+
+    `cost` is an estimate in US dollars for the calls with a known price; `unpriced` counts the
+    others, `estimated` the calls whose tokens the server did not count.
+    """
 
     day: date
     stage: Stage
@@ -51,8 +52,8 @@ _USAGE_FIELDS = tuple(DayUsage.model_fields)
 
 
 def usage_by_day(store: Store, owner: str, since: datetime, time_zone: tzinfo = UTC) -> list[DayUsage]:
-    """The days of a time zone, the earliest first; those on which nothing was used are left out."""
-    sums: dict[tuple[str, object, object], list[float]] = {}  # by the minute: a day begins with one
+    """Return the usage by day of a time zone, earliest first, without days of no usage."""
+    sums: dict[tuple[str, object, object], list[float]] = {}  # keys are minutes: days start with one
     rows = store.database.read(_LIST_USAGE, owner=owner, since=since.astimezone(UTC).isoformat())
     for time, data in rows:
         try:
@@ -65,15 +66,15 @@ def usage_by_day(store: Store, owner: str, since: datetime, time_zone: tzinfo = 
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             log.warning("a row of the store cannot be read: %s", type(error).__name__)
             continue
-        known = sums.get(key)
-        sums[key] = counts if known is None else [*map(add, known, counts)]
+        sum_so_far = sums.get(key)
+        sums[key] = counts if sum_so_far is None else [*map(add, sum_so_far, counts)]
     days: dict[tuple[date, str, str], list[float]] = {}
     for (minute, stage, model), counts in sums.items():
-        if stage not in _STAGES:  # of another version
+        if stage not in _STAGES:  # written by another version
             continue
         day = datetime.fromisoformat(minute).replace(tzinfo=UTC).astimezone(time_zone).date()
-        at = day, str(stage), str(model)
-        days[at] = [*map(add, days[at], counts)] if at in days else counts
+        day_key = day, str(stage), str(model)
+        days[day_key] = [*map(add, days[day_key], counts)] if day_key in days else counts
     return [
         DayUsage.model_validate(dict(zip(_USAGE_FIELDS, (*key, *counts), strict=True)))
         for key, counts in sorted(days.items())

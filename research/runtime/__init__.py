@@ -1,1 +1,1 @@
-"""How runs execute: in this process, in worker processes, or on an Agent Server."""
+"""Execution of runs: in this process, in worker processes, or on an Agent Server."""

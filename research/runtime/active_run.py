@@ -1,4 +1,4 @@
-"""A run under way in this process: its account, and what it says, written down as it is said."""
+"""The execution of one run in this process: its budget, its events and their storage."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FLUSH_SECONDS = 0.02  # seconds that events are collected before they are written together
-TEXT_FLUSH_SECONDS = 0.1  # the same for a text that is being written
-MAX_EARLIER_REPORTS = 10  # reports of one topic that are looked at for what is known
-STATE_EVENTS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the state
-RETRY_SECONDS = 0.5  # seconds until events that could not be written are tried once more
+FLUSH_SECONDS = 0.02  # seconds over which events are collected into one write
+TEXT_FLUSH_SECONDS = 0.1  # the same for events of streamed text
+MAX_EARLIER_REPORTS = 10  # earlier reports of a topic that are read for what is already known
+STATE_EVENTS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the saved state
+RETRY_SECONDS = 0.5  # seconds until a failed write is retried
 
 
 class MissingKeyError(RuntimeError):
-    """A run was begun with a key of its owner's that is not there any more."""
+    """A resumed run needs an API key of its owner that is no longer set."""
 
 
 @dataclass(frozen=True)
 class RunResources:
-    """What the runs of a process work with."""
+    """The settings, store, reasoner and sources that the runs of a process share."""
 
     settings: Settings
     store: Store
@@ -72,9 +72,11 @@ class RunResources:
         uses_models: bool,
         key_names: Sequence[str] = (),
     ) -> RunResources:
-        """Means of somebody's own, with the store, the files and the traces of these. `asks` says
-        whether there is a model to ask, `keys` names those that it needs and that its owner has
-        brought along."""
+        """Return resources with other settings, sharing the store, files and traces of these.
+
+        `uses_models` tells whether a model can be called; `key_names` are the settings of those API
+        keys of the owner that the models need.
+        """
         resources = RunResources(
             settings, self.store, reasoner, sources, self.traces, checker, uses_models, tuple(key_names)
         )
@@ -83,42 +85,44 @@ class RunResources:
         return resources
 
     def missing_keys(self, names: Sequence[str]) -> list[str]:
-        """Those of some keys, by name, that are neither set nor brought along now."""
+        """Return those of the named API keys that are not set."""
         return [name for name in names if name in KEYS and not self.settings.provider_value(name)]
 
     def sources_for(self, owner: str, options: RunOptions) -> dict[str, Retriever]:
-        """The sources for a run of an owner: where one stands for several things, the chosen one."""
-        found: dict[str, Retriever] = {}
+        """Return the sources for a run of an owner, each with the selection in the options."""
+        sources: dict[str, Retriever] = {}
         for name, source in self.sources.items():
-            own = source.for_owner(owner) if isinstance(source, SupportsOwners) else source
-            chosen = options.selection_for(name)
-            found[name] = own.select(chosen) if chosen and isinstance(own, SupportsSelection) else own
-        return found
+            owned = source.for_owner(owner) if isinstance(source, SupportsOwners) else source
+            selection = options.selection_for(name)
+            sources[name] = owned.select(selection) if selection and isinstance(owned, SupportsSelection) else owned
+        return sources
 
     def reasoner_of(self, owner: str) -> Reasoner:
-        """The reasoner for the runs of an owner."""
+        """Return the reasoner for the runs of an owner."""
         reasoner = self.reasoner
         return reasoner.of(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
 
     def describe_failure(self, error: BaseException) -> str:
-        """What is said of the failure of a run."""
-        known = self._expected_error(error)
-        return str(known) if known else f"{type(error).__name__}; the log has the details"
+        """Return the message to show for a failed run."""
+        expected = self._expected_error(error)
+        return str(expected) if expected else f"{type(error).__name__}; the log has the details"
 
     def log_failure(self, run_id: str, error: BaseException) -> str:
-        """Logs the failure of a run, one that was to be expected in a line and a mistake with its
-        traceback. Returns what is said of it."""
-        known = self._expected_error(error)
-        # What the system says may also come of a mistake of ours.
-        unsure = known is not error and isinstance(known, StoreError) and known.problem == "unusable"
-        if known and not unsure:
-            log.warning("run %s failed: %s", run_id, known)
+        """Log the failure of a run and return the message to show.
+
+        An expected failure is logged in one line, a bug with its traceback.
+        """
+        expected = self._expected_error(error)
+        # An "unusable" store may also be a bug of this program, so its traceback is logged.
+        may_be_bug = expected is not error and isinstance(expected, StoreError) and expected.problem == "unusable"
+        if expected and not may_be_bug:
+            log.warning("run %s failed: %s", run_id, expected)
         else:
             log.error("run %s failed", run_id, exc_info=error)
         return self.describe_failure(error)
 
     def _expected_error(self, error: BaseException) -> BaseException | None:
-        """A failure of a kind that is to be expected, as it is told; None if it is a mistake."""
+        """Return an expected failure as a typed error; None if the error is a bug."""
         if isinstance(error, self.store.database.driver_errors):
             return self.store.database.to_store_error(error)
         if isinstance(error, OSError):
@@ -127,10 +131,10 @@ class RunResources:
 
 
 class ActiveRun:
-    """What a process knows of a run that it works on. Used on the loop of the runs.
+    """A run that this process executes. Used on the loop of the runs only.
 
-    It writes in the name of an engine: when another one has taken the run, nothing more is written,
-    and `lost` is called once.
+    It writes as one engine. Once another engine has claimed the run, nothing more is written and
+    `on_taken` is called once.
     """
 
     def __init__(
@@ -145,89 +149,89 @@ class ActiveRun:
         write_only: bool = False,
     ) -> None:
         self.run, self.engine, self.is_resumed = run, engine, is_resumed
-        self.write_only = write_only  # with what there is
-        self.is_taken = False  # by another engine
+        self.write_only = write_only  # answer from the existing findings, without further searches
+        self.is_taken = False  # claimed by another engine
         self.budget = RunBudget(run.options)
         self.trace = RunTrace()
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
         self._resources, self._on_written, self._on_taken = resources, on_written, on_taken
         self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
-        self._plan_changed = False  # or of a reflection, to be stored with its event
+        self._plan_changed = False  # the plan or a reflection changed and must be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._state_changed = False  # since its state was saved
+        self._state_changed = False  # since the state of the report was last saved
         self._is_closed = False
-        self._write_queued = False  # all that is said until it is written will be written
+        self._write_queued = False  # Events added before the pending flush are included in it.
 
     @property
     def resources(self) -> RunResources:
-        """What the run works with."""
+        """The resources that the run uses."""
         return self._resources
 
     def set_resources(self, resources: RunResources) -> None:
-        """What the run works with from now on: that of its owner, as it is when the work begins.
+        """Use the resources of the owner as they are when execution begins.
 
         Raises:
-            Keyless: its models were asked with a key that is not there any more.
+            MissingKeyError: the run called models with a key that is no longer set.
         """
         self._resources = resources
         if not self.is_resumed or resources.uses_models:
             return
-        told = [event.data for event in resources.store.events(self.run.id) if event.kind == "status"]
-        if lost := resources.missing_keys(sorted({name for data in told for name in data.get("keys", ())})):
+        status_events = [event.data for event in resources.store.events(self.run.id) if event.kind == "status"]
+        if missing := resources.missing_keys(sorted({name for data in status_events for name in data.get("keys", ())})):
             raise MissingKeyError(
-                f"{', '.join(lost)} is needed to go on and is not set any more. Enter it on the "
+                f"{', '.join(missing)} is needed to go on and is not set any more. Enter it on the "
                 "Settings page, then resume: what was found is kept."
             )
 
     def record_start(self) -> None:
-        """Says that the run is under way, and which keys of its owner's it is begun with, by name."""
+        """Record that the run is under way, with the names of the owner's keys that it uses."""
         keys = {"keys": list(self._resources.key_names)} if self._resources.key_names else {}
         self.record_event("status", status="running", **keys)
 
-    # The account
+    # Budget
 
     def open_budget(self) -> None:
-        """Opens the account of the run; one that goes on keeps that of before."""
+        """Create the budget of the run; a resumed run continues with what it has used so far."""
         run, store = self.run, self._resources.store
         if self.is_resumed:
-            earlier, begun = store.report(run), store.searches(run.id)
+            earlier, searches = store.report(run), store.searches(run.id)
             reused = {finding.task.id for finding in earlier.findings if finding.reused}
-            started = [row["task"] for row in begun if row["task"] not in reused]
+            started = [row["task"] for row in searches if row["task"] not in reused]
             self.budget = RunBudget(run.options, started, earlier.usage, count_worked_seconds(store.events(run.id)))
         if self.write_only:
             self.budget.stop_searching()
 
     def start_trace(self) -> None:
-        """Begins the trace of the run: what this task starts from here on belongs to it."""
+        """Start the trace of the run; spans that this task opens from here on belong to it."""
         self.trace = self._resources.traces.start_trace(self.run, self.engine, self.is_resumed)
 
     def load_progress(self) -> None:
-        """Takes up the plan and the reflections of before."""
+        """Load the stored plan and reflections of a resumed run."""
         earlier = self._resources.store.report(self.run)
         self.plan = earlier.plan
         self.reflections = {reflection.round: reflection for reflection in earlier.reflections}
 
     def end_searching(self) -> None:
-        """From now on the run writes with what there is."""
+        """Stop searching and write the answer from the existing findings."""
         self.write_only = True
         self.budget.stop_searching()
 
     def context(self) -> GraphContext:
-        """What the graph works with."""
+        """Build the context that the nodes of the graph use."""
         from research.agent.graph import GraphContext
 
         run, resources = self.run, self._resources
-        hours = 0.0 if run.options.updates else resources.settings.cache_hours  # what is new is wanted
+        hours = 0.0 if run.options.updates else resources.settings.cache_hours  # an update needs new results
         ledger = RunLedger(
             resources.store, resources.batcher, run, hours,
             is_fresh=not (self.is_resumed or run.based_on),
             cacheable_sources={name for name in resources.sources if registry.get_source(name).is_cacheable},
             changed_sources=self._changed_sources(),
         )  # fmt: skip
-        earlier, (asked, _) = self._earlier_reports(), resources.store.clarification_and_instructions(run.id)
+        earlier, (clarification, _) = self._earlier_reports(), resources.store.clarification_and_instructions(run.id)
         return GraphContext(
             reasoner=resources.reasoner_of(run.owner),
             sources=resources.sources_for(run.owner, run.options),
@@ -243,39 +247,43 @@ class ActiveRun:
             earlier_report=earlier,
             checker=resources.checker,
             repair_mode=resources.settings.repair,
-            clarification=asked.answer if asked else None,
-            instructions=lambda: [one.text for one in resources.store.clarification_and_instructions(run.id)[1]],
+            clarification=clarification.answer if clarification else None,
+            instructions=lambda: [
+                instruction.text for instruction in resources.store.clarification_and_instructions(run.id)[1]
+            ],
         )
 
     def _changed_sources(self) -> tuple[str, ...]:
-        """The sources of which the run that this one is based on has asked another."""
-        before = self._resources.store.get_run(self.run.based_on) if self.run.based_on else None
-        if before is None:
+        """Return the sources whose selection differs from that of the run this one is based on."""
+        base = self._resources.store.get_run(self.run.based_on) if self.run.based_on else None
+        if base is None:
             return ()
-        now, then = self.run.options, before.options
+        options, base_options = self.run.options, base.options
         return tuple(
             name
             for name, source in self._resources.sources.items()
-            if isinstance(source, SupportsSelection) and now.selection_for(name) != then.selection_for(name)
+            if isinstance(source, SupportsSelection) and options.selection_for(name) != base_options.selection_for(name)
         )
 
     def _earlier_reports(self) -> EarlierReport | None:
-        """The report that the run brings up to date, if there is one and it is the owner's."""
-        line: list[Report] = []
-        store, wanted = self._resources.store, self.run.options.updates
-        while wanted and len(line) < MAX_EARLIER_REPORTS:
-            known = store.get_run(wanted)
-            if known is None or known.owner != self.run.owner:
+        """Return the owner's report that this run updates, None if there is none."""
+        reports: list[Report] = []
+        store, run_id = self._resources.store, self.run.options.updates
+        while run_id and len(reports) < MAX_EARLIER_REPORTS:
+            run = store.get_run(run_id)
+            if run is None or run.owner != self.run.owner:
                 break
-            line.append(store.report(known))
-            wanted = known.options.updates
-        return EarlierReport(line[0], line[1:]) if line and line[0].answer else None
+            reports.append(store.report(run))
+            run_id = run.options.updates
+        return EarlierReport(reports[0], reports[1:]) if reports and reports[0].answer else None
 
-    # What it says
+    # Events
 
     def handle_event(self, kind: str, data: dict[str, Any]) -> None:
-        """Passes on what a stage says, and stores with it what must not be lost. Of a run that is over
-        nothing is told but what was used: a call that is cut off says so last."""
+        """Record an event of a stage and store the plan or reflection it carries.
+
+        After the run is closed only usage is recorded: a cancelled call reports it last.
+        """
         if kind == "usage":
             self._record_usage(data)
             return
@@ -295,36 +303,39 @@ class ActiveRun:
         self._flush()
 
     def set_outcome(self, plan: Plan | None, reflections: Sequence[Reflection], answer: Answer | None) -> None:
-        """Stores what the run has come to, with its last word."""
+        """Set the outcome of the run, to be stored with the next write."""
         self._outcome = plan, list(reflections), answer
 
     def set_fallback_answer(self, answer: Answer) -> None:
-        """Stores what stands in for an answer that could not be written, with the last word."""
+        """Set the substitute for an answer that could not be written, to be stored next."""
         self.set_outcome(self.plan, list(self.reflections.values()), answer)
 
     async def save_report(self) -> None:
-        """Saves the report that the run has come to, if that is wanted. What is in the way is said."""
+        """Save the finished report as a file, if the run has a folder.
+
+        The path or the problem is recorded as an event.
+        """
         files = self._resources.report_files
         if files.folder(self.run) is None:
             return
-        path, why = None, ""
+        path, problem = None, ""
         try:
             self.write()
             if not self.is_taken:
                 path = await asyncio.to_thread(files.save_report, self._finished_run())
         except Exception as error:
-            why = describe_write_error(error, files.folder(self.run))
-            mistake = None if isinstance(error, OSError | StoreError) else error
-            log.warning("the report of run %s is not saved: %s", self.run.id, why, exc_info=mistake)
-        if path or why:
-            self.record_event("saved", report=str(path or ""), problem=why)
+            problem = describe_write_error(error, files.folder(self.run))
+            unexpected = None if isinstance(error, OSError | StoreError) else error
+            log.warning("the report of run %s is not saved: %s", self.run.id, problem, exc_info=unexpected)
+        if path or problem:
+            self.record_event("saved", report=str(path or ""), problem=problem)
 
     def _finished_run(self) -> Run:
-        """The run as it is when it has come to its end."""
+        """Return the run as it will be once it is done."""
         return self.run.model_copy(update={"status": "done", "finished": datetime.now(UTC)})
 
     def _on_save_error(self, message: str) -> None:
-        """Says that the state cannot be saved; called in another thread."""
+        """Record that the state cannot be saved. Called in another thread."""
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._record_save_error, message)
 
@@ -333,17 +344,17 @@ class ActiveRun:
             self.record_event("saved", report="", problem=message)
 
     def _record_usage(self, data: dict[str, Any]) -> None:
-        """Prices what a call used. The event of it is the account: it is stored with the others."""
+        """Price the usage of a call, record it as an event and charge it to the budget."""
         usage = add_cost(Usage.model_validate(data), datetime.now(UTC).date())
         self.record_event("usage", **usage.model_dump(mode="json"))
         self.budget.add_usage(usage)
         record_usage(usage)
 
     def record_event(self, kind: str, **data: Any) -> None:
-        """Notes an event, to be written with those of the same moment."""
+        """Add an event to the buffer, to be written together with others of the same moment."""
         last = self._buffer[-1] if self._buffer else None
         if kind == "text" and last and last[1] == "text" and not data.get("restart"):
-            last[2]["text"] += data["text"]  # one event for what is written together
+            last[2]["text"] += data["text"]  # consecutive pieces of text become one event
             return
         self._buffer.append((datetime.now(UTC), kind, data))
         self._state_changed = self._state_changed or kind in STATE_EVENTS
@@ -353,7 +364,7 @@ class ActiveRun:
 
     def _schedule_flush(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        # All runs write in the same moments, and so in the same transaction.
+        # Aligned times let all runs write in one transaction.
         self._timer = loop.call_at((loop.time() // seconds + 1) * seconds, self._flush)
 
     def _flush(self) -> None:
@@ -370,16 +381,16 @@ class ActiveRun:
             self._write_queued = False
         if isinstance(error, RunTakenError):
             self._mark_taken()
-        elif error:  # it is kept for the next time
+        elif error:  # the events stay in the buffer for the retry
             log.warning("events wait: %s", self._resources.describe_failure(error))
             if self._timer is None:
                 self._schedule_flush(RETRY_SECONDS)
 
     def write(self, status: RunStatus | None = None, error: str = "") -> None:
-        """Writes what was said so far and, with it, a new status.
+        """Write the buffered events and, in the same transaction, a new status.
 
         Raises:
-            StoreError: the store cannot be used; what was said waits.
+            StoreError: the store cannot be used; the events stay in the buffer.
         """
         if self.is_taken or not (self._buffer or self._outcome or status):
             return
@@ -397,10 +408,10 @@ class ActiveRun:
     def _write_callbacks(
         self, status: RunStatus | None = None, error: str = ""
     ) -> tuple[Callable[[], None], Callable[[], None]]:
-        """What writes all that was said until then, and what is done when that is durable."""
+        """Return the function that writes the buffer and the one to call once that is committed."""
         store, run_id, written = self._resources.store, self.run.id, 0
 
-        def act() -> None:
+        def write_buffer() -> None:
             nonlocal written
             written, self._write_queued = len(self._buffer), False
             with store.database.transaction():
@@ -410,24 +421,24 @@ class ActiveRun:
                 elif self._plan_changed:
                     store.save_outcome(run_id, self.plan, list(self.reflections.values()), None)
 
-        def kept() -> None:
+        def on_committed() -> None:
             del self._buffer[:written]
             self._plan_changed, self._outcome = False, None
-            over = status not in (None, "queued", "running")
-            if self._state_changed or over:
+            has_ended = status not in (None, "queued", "running")
+            if self._state_changed or has_ended:
                 self._state_changed = False
-                self._resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=over)
+                self._resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=has_ended)
             self._on_written()
 
-        return act, kept
+        return write_buffer, on_committed
 
     def end(self, status: RunStatus, error: str = "") -> None:
-        """The last word on the run. Raises as `write` does."""
+        """Record and write the final status. Raises as `write` does."""
         self.record_event("status", status=status, error=error)
         self.write(status, error)
 
     def close(self) -> None:
-        """Forgets what could not be written."""
+        """Discard events that could not be written."""
         self._is_closed = True
         if self._timer:
             self._timer.cancel()

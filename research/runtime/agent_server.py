@@ -1,7 +1,7 @@
-"""The graph for an Agent Server: what `langgraph.json` names.
+"""The graph for an Agent Server, named in `langgraph.json`.
 
-Set `STORE_URL` to the database of the processes that serve the pages, and the keys of the models and
-sources; `RUNS_URL` is theirs alone and not read here.
+Set `STORE_URL` to the database of the processes that serve the pages, and the keys of the models
+and sources. `RUNS_URL` is read by those processes and not here.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from research.sources import registry
 
 
 def open_worker(given_settings: settings.Settings | None = None) -> ServerWorker:
-    """Open what the nodes work with, by the environment's settings unless others are given.
+    """Open the worker that the nodes use, from the given settings or those of the environment.
 
     Raises:
         StoreError: the data folder or the database cannot be used.
     """
     services = Services(given_settings or settings.load_settings())
     worker = ServerWorker(services.resources, services.close)
-    worker.resource_provider = personal = OwnerServices(services, worker)
-    worker.on_close = personal.close_all
+    worker.resource_provider = owner_services = OwnerServices(services, worker)
+    worker.on_close = owner_services.close_all
     return worker
 
 

@@ -1,8 +1,9 @@
-"""Two runs side by side: what their answers share, what went and what came, and what each has used.
+"""Comparison of two runs: shared, removed and added sources and sentences, changed figures, usage.
 
-Sources are the same if the registry says so; sentences if they say the same but for case, width and
-punctuation. A figure has changed where a sentence is the same but for its figures; anything less
-sure is told as one sentence that went and one that came. Judges neither run.
+Sources are equal if the evidence registry treats them as one. Sentences are equal if they differ
+only in case, width and punctuation. A figure has changed where two sentences differ in figures
+only; in less certain cases one sentence is listed as removed and one as added. The quality of the
+runs is not judged.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ MAX_SENTENCES = 600  # sentences of an answer that are compared
 
 
 class ComparedSource(Record):
-    """A source of one run or of both: whether each found it, and its number in each answer, None if
-    it is not cited there."""
+    """A source of one run or of both.
+
+    `number_before` and `number_after` are its citation numbers, None where it is not cited.
+    """
 
     evidence: Evidence
     is_in_before: bool
@@ -34,14 +37,14 @@ class ComparedSource(Record):
 
 
 class SentenceChange(Record):
-    """A sentence that is in both answers, or in one of them. `text` is as the later one has it."""
+    """A sentence that stayed, was removed or was added. One that stayed has the later wording."""
 
     kind: SentenceChangeKind
     text: str
 
 
 class FigureChange(Record):
-    """A figure that is another in a sentence that is otherwise the same."""
+    """A figure that differs between two sentences that are otherwise equal."""
 
     before: str
     after: str
@@ -50,8 +53,11 @@ class FigureChange(Record):
 
 
 class ComparedRun(Record):
-    """What a run was allowed and what it has used. `cost` is in US dollars, None if nothing is known
-    of it; `seconds` from asking to the end, None if it has not ended."""
+    """The limits and the usage of a run.
+
+    `cost` is in US dollars, None if no price is known. `seconds` is the time from start to end,
+    None if the run has not ended.
+    """
 
     id: str
     question: str
@@ -67,8 +73,10 @@ class ComparedRun(Record):
 
 
 class CellChange(Record):
-    """A cell of two tables that says something else; "" where it is empty, None where one table has no such
-    cell."""
+    """A table cell whose value differs.
+
+    A value is "" where the cell is empty, None where the table has no such cell.
+    """
 
     row: str
     column: str
@@ -77,7 +85,7 @@ class CellChange(Record):
 
 
 class Comparison(Record):
-    """Two runs, the one that is taken for the earlier as `before`."""
+    """The differences between an earlier run (`before`) and a later one (`after`)."""
 
     before: ComparedRun
     after: ComparedRun
@@ -87,23 +95,23 @@ class Comparison(Record):
     cells: tuple[CellChange, ...] = ()
 
     def sources_in(self, *, in_before: bool, in_after: bool) -> tuple[ComparedSource, ...]:
-        """The sources that exactly these runs have."""
+        """Return the sources that exactly the given runs have."""
         return tuple(s for s in self.sources if (s.is_in_before, s.is_in_after) == (in_before, in_after))
 
     def sentences_of_kind(self, kind: SentenceChangeKind) -> tuple[SentenceChange, ...]:
-        """The sentences that stayed, went or came."""
+        """Return the sentences that stayed, were removed or were added."""
         return tuple(s for s in self.sentences if s.kind == kind)
 
 
 def compare_reports(before: Report, after: Report) -> Comparison:
-    """Sets two reports side by side; a run without an answer has no sentences."""
-    one, other = number_report_answer(before), number_report_answer(after)
-    moves, figures = _compare_sentences(_answer_sentences(one), _answer_sentences(other))
+    """Compare two reports. A run without an answer has no sentences."""
+    cited_before, cited_after = number_report_answer(before), number_report_answer(after)
+    sentences, figures = _compare_sentences(_answer_sentences(cited_before), _answer_sentences(cited_after))
     return Comparison(
-        before=_summarize_run(before, one),
-        after=_summarize_run(after, other),
-        sources=tuple(_compare_sources(before, after, one, other)),
-        sentences=tuple(moves),
+        before=_summarize_run(before, cited_before),
+        after=_summarize_run(after, cited_after),
+        sources=tuple(_compare_sources(before, after, cited_before, cited_after)),
+        sentences=tuple(sentences),
         figures=tuple(figures),
         cells=tuple(_compare_cells(before, after)),
     )
@@ -113,13 +121,13 @@ def compare_reports(before: Report, after: Report) -> Comparison:
 
 
 def _cells_by_name(report: Report) -> dict[tuple[str, str], tuple[Column, Cell | None]]:
-    """The cells of a table by what its rows and columns are called."""
+    """Return the cells of a table by row name and column name."""
     grid = report.plan.grid if report.plan else None
     if grid is None or report.answer is None:
         return {}
-    known = {(cell.row, cell.column): cell for cell in report.answer.cells}
+    cells = {(cell.row, cell.column): cell for cell in report.answer.cells}
     return {
-        (row.full_name, column.name): (column, known.get((row.id, column.id)))
+        (row.full_name, column.name): (column, cells.get((row.id, column.id)))
         for row in grid.rows
         for column in grid.columns
     }
@@ -130,10 +138,10 @@ def _compare_cells(before: Report, after: Report) -> Iterator[CellChange]:
     if not left or not right:
         return
     for key in dict.fromkeys((*right, *left)):
-        was, now = left.get(key), right.get(key)
-        if was and now and _is_same_value(now[0], was[1], now[1]):
+        old, new = left.get(key), right.get(key)
+        if old and new and _is_same_value(new[0], old[1], new[1]):
             continue
-        texts = [None if one is None else _cell_text(one[1]) for one in (was, now)]
+        texts = [None if entry is None else _cell_text(entry[1]) for entry in (old, new)]
         yield CellChange(row=key[0], column=key[1], before=texts[0], after=texts[1])
 
 
@@ -142,11 +150,11 @@ def _cell_text(cell: Cell | None) -> str:
 
 
 def _is_same_value(column: Column, before: Cell | None, after: Cell | None) -> bool:
-    one, other = (cell.value if cell else None for cell in (before, after))
-    if one is None or other is None:
-        return one is other
-    return normalise_query(one.text) == normalise_query(other.text) or (
-        column.type != "text" and is_same_value(one, other, column)
+    old, new = (cell.value if cell else None for cell in (before, after))
+    if old is None or new is None:
+        return old is new
+    return normalise_query(old.text) == normalise_query(new.text) or (
+        column.type != "text" and is_same_value(old, new, column)
     )
 
 
@@ -167,7 +175,7 @@ def _numbers_by_id(answer: CitedAnswer | None) -> dict[str, int]:
 def _compare_sources(
     before: Report, after: Report, cited_before: CitedAnswer | None, cited_after: CitedAnswer | None
 ) -> Iterator[ComparedSource]:
-    """Every source once: cited ones first, in the order of their numbers."""
+    """Yield every source once, cited ones first in the order of their numbers."""
     left, right = _evidence_by_id(before), _evidence_by_id(after)
     first, second = _numbers_by_id(cited_before), _numbers_by_id(cited_after)
 
@@ -190,68 +198,68 @@ def _compare_sources(
 def _answer_sentences(answer: CitedAnswer | None) -> list[str]:
     if answer is None:
         return []
-    texts = (" ".join(one.text.split()) for part in group_spans(answer) for one in group_sentences(part))
+    texts = (" ".join(sentence.text.split()) for part in group_spans(answer) for sentence in group_sentences(part))
     return [text for text in texts if normalise_query(text)][:MAX_SENTENCES]
 
 
 def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> tuple[list[SentenceChange], list[FigureChange]]:
     left, right = [normalise_query(text) for text in before], [normalise_query(text) for text in after]
     both = {*left} & {*right}
-    moves: list[SentenceChange] = []
+    changes: list[SentenceChange] = []
     figures: list[FigureChange] = []
     for kind, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if kind != "equal":
-            gone = [text for text, key in zip(before[i:j], left[i:j], strict=True) if key not in both]
-            moves += [SentenceChange(kind="gone", text=text) for text in gone]
+            removed = [text for text, key in zip(before[i:j], left[i:j], strict=True) if key not in both]
+            changes += [SentenceChange(kind="gone", text=text) for text in removed]
         for text, key in zip(after[k:m], right[k:m], strict=True):
-            moves.append(SentenceChange(kind="stayed" if key in both else "came", text=text))
+            changes.append(SentenceChange(kind="stayed" if key in both else "came", text=text))
     frames: dict[str, list[str]] = {}
-    for move in moves:
-        if move.kind == "gone":
-            frames.setdefault(_split_figures(move.text)[0], []).append(move.text)
-    for move in moves:
-        if move.kind == "came" and (known := frames.get(_split_figures(move.text)[0])):
-            figures += _compare_figures(known[0], move.text) if len(known) == 1 else ()
-    return moves, figures
+    for change in changes:
+        if change.kind == "gone":
+            frames.setdefault(_split_figures(change.text)[0], []).append(change.text)
+    for change in changes:
+        if change.kind == "came" and (candidates := frames.get(_split_figures(change.text)[0])):
+            figures += _compare_figures(candidates[0], change.text) if len(candidates) == 1 else ()
+    return changes, figures
 
 
 def _split_figures(text: str) -> tuple[str, tuple[Measure, ...]]:
-    """A sentence without its figures, each of which leaves its kind, and the figures."""
-    found = find_measures(text)
-    parts, at = [], 0
-    for one in found:
-        parts += [text[at : one.start], f" {one.family or 'number'} "]
-        at = max(at, one.end)
-    return normalise_query("".join([*parts, text[at:]])), found
+    """Split a sentence into its text with each figure replaced by its family, and the figures."""
+    measures = find_measures(text)
+    parts, end = [], 0
+    for measure in measures:
+        parts += [text[end : measure.start], f" {measure.family or 'number'} "]
+        end = max(end, measure.end)
+    return normalise_query("".join([*parts, text[end:]])), measures
 
 
 def _compare_figures(before: str, after: str) -> Iterator[FigureChange]:
-    """The figures that are others in two sentences of one frame."""
-    one, other = _split_figures(before)[1], _split_figures(after)[1]
-    if not one or len(one) != len(other):
+    """Yield the figures that differ between two sentences of equal wording."""
+    old_measures, new_measures = _split_figures(before)[1], _split_figures(after)[1]
+    if not old_measures or len(old_measures) != len(new_measures):
         return
-    for was, now in zip(one, other, strict=True):
-        if was.family == now.family and not (measures_agree(was, now) or measures_agree(now, was)):
+    for old, new in zip(old_measures, new_measures, strict=True):
+        if old.family == new.family and not (measures_agree(old, new) or measures_agree(new, old)):
             yield FigureChange(
-                before=_figure_text(before, was),
-                after=_figure_text(after, now),
+                before=_figure_text(before, old),
+                after=_figure_text(after, new),
                 sentence_before=before,
                 sentence_after=after,
             )
 
 
 def _figure_text(text: str, measure: Measure) -> str:
-    """A figure as it stands."""
+    """Return a figure as written in the text."""
     return text[measure.start : measure.end].strip()
 
 
-# What was used
+# Usage
 
 
 def _summarize_run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
     run, usage = report.run, report.usage
     costs = [use.cost for use in usage if use.cost is not None]
-    ended = (run.finished - run.created).total_seconds() if run.finished else None
+    seconds = (run.finished - run.created).total_seconds() if run.finished else None
     return ComparedRun(
         id=run.id,
         question=run.question,
@@ -263,5 +271,5 @@ def _summarize_run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
         search_count=len(report.findings),
         token_count=sum(use.input + use.output for use in usage),
         cost=sum(costs) if costs else None,
-        seconds=max(0.0, ended) if ended is not None else None,
+        seconds=max(0.0, seconds) if seconds is not None else None,
     )

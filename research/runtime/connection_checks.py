@@ -1,5 +1,4 @@
-"""The test connection: does each model answer in the form that is asked of it, does each search find, and
-does a key work."""
+"""Connection tests of models, searches, sources and keys."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
 TEST_QUERY = "Palace Museum Beijing"
-TEST_PLACE = "天安门"  # which Amap knows
+TEST_PLACE = "天安门"  # a place that Amap can geocode
 _SCHEMA = {
     "type": "object",
     "properties": {"colour": {"type": "string", "enum": ["red", "green", "blue"]}},
@@ -53,11 +52,14 @@ async def check_connections(
     sources: Mapping[str, Retriever],
     timeout_seconds: float,
 ) -> list[ConnectionCheck]:
-    """One check for each role, for the model of the reports, named by their source, for each search
-    provider but agents, whose every search is a task that costs dollars, and for each other source that names a query to be tested with, all at once. `deadline`
-    are the seconds of a search."""
+    """Test the models, search providers and sources concurrently; return one result for each.
+
+    Every role has one check, as has the model of the reports. Agents ("deep-research") are left
+    out: each of their searches is a task that costs dollars. Of the other sources, those with a
+    test query are checked. `timeout_seconds` is the deadline of one search.
+    """
     checks: list[Awaitable[ConnectionCheck]] = []
-    if models and any(not lacks for *_, lacks in models.role_table()):
+    if models and any(not missing for *_, missing in models.role_table()):
         checks = [_check_model(role, model_setting_name(role), models.chat(role)) for role in ROLES]
     if models and (chat := models.report_chat()):
         checks.append(_check_model("news", chat.spec.setting, chat))
@@ -85,9 +87,9 @@ async def _check_model(name: str, setting: str, chat: Chat) -> ConnectionCheck:
 
 async def _check_provider(provider: WebProvider) -> ConnectionCheck:
     async def ask() -> None:
-        found = await provider.search(TEST_QUERY, ignore_event)
-        if not found.evidence:
-            raise ServiceError("empty", found.message or "it answered, but found nothing")
+        finding = await provider.search(TEST_QUERY, ignore_event)
+        if not finding.evidence:
+            raise ServiceError("empty", finding.message or "it answered, but found nothing")
 
     seconds, failure = await time_request(ask, provider.name)
     return ConnectionCheck(
@@ -100,11 +102,11 @@ async def _check_source(name: str, retriever: Retriever, timeout_seconds: float)
     task = Task(id="", source=name, query=registry.get_source(name).test_query)
 
     async def ask() -> None:
-        found = await search_with_deadline(
+        finding = await search_with_deadline(
             task, retriever, ignore_event, timeout_seconds * retriever.max_sequential_calls
         )
-        if found.reason:
-            raise ServiceError(found.reason, found.message, hint=found.hint)
+        if finding.reason:
+            raise ServiceError(finding.reason, finding.message, hint=finding.hint)
 
     seconds, failure = await time_request(ask, name)
     ready = retriever.readiness()
@@ -115,7 +117,7 @@ async def _check_source(name: str, retriever: Retriever, timeout_seconds: float)
 # Keys
 
 _MAX_LIST_BYTES = 5_000_000  # bytes of a list of models
-_MAX_MODELS = 10_000  # models of a list
+_MAX_MODELS = 10_000  # models in a list
 
 
 async def check_key(
@@ -123,31 +125,34 @@ async def check_key(
     settings: Settings,
     make_provider: Callable[[str], WebProvider],
 ) -> ConnectionCheck:
-    """Whether a key or an address of a service works, by the name of its setting. A server of models is
-    asked for their list, which costs nothing; a search service, made by `search` from its name, and the map are asked one
-    thing, since none of them tells of a key otherwise."""
-    one = next((each for each in settings.services if name in (each.key, each.address)), None)
-    if one and one.name in settings.providers:
-        provider = settings.providers[one.name]
+    """Test a key or an address of a service, by the name of its setting.
+
+    A server of models is asked for its list of models, which costs nothing. A search service, made
+    by `make_provider` from its name, and the map are sent one query: nothing cheaper tests their
+    keys.
+    """
+    service = next((entry for entry in settings.services if name in (entry.key, entry.address)), None)
+    if service and service.name in settings.providers:
+        provider = settings.providers[service.name]
 
         async def ask() -> None:
             await _fetch_with_key(provider, settings)
 
         seconds, failure = await time_request(ask)
-        return ConnectionCheck(name=one.name, setting=name, seconds=seconds, failure=failure)
+        return ConnectionCheck(name=service.name, setting=name, seconds=seconds, failure=failure)
     if name == "AMAP_MAPS_API_KEY":
         return await _check_amap(settings)
-    asked = make_provider(one.name if one else "tavily")
+    web_provider = make_provider(service.name if service else "tavily")
     try:
-        found = await _check_provider(asked)
+        check = await _check_provider(web_provider)
     finally:
-        await asked.close()
-    nothing = found.failure is not None and found.failure.reason == "empty"  # it has answered
-    return found.model_copy(update={"setting": name, **({"failure": None} if nothing else {})})
+        await web_provider.close()
+    is_empty = check.failure is not None and check.failure.reason == "empty"  # the key works
+    return check.model_copy(update={"setting": name, **({"failure": None} if is_empty else {})})
 
 
 async def _check_amap(settings: Settings) -> ConnectionCheck:
-    """Asks Amap itself: what the map knows already says nothing of the key."""
+    """Test the Amap key at Amap itself, without the cache, which would answer for any key."""
     from research.sources.places.amap import BASE_URL, AmapBackend
 
     key = settings.amap_key.get_secret_value()
@@ -166,7 +171,7 @@ async def _check_amap(settings: Settings) -> ConnectionCheck:
 
 
 class _ResponseError(Exception):
-    """What a server of models has answered that gives no list."""
+    """A response of a model server that contains no list of models."""
 
     def __init__(self, response: httpx.Response, body: Any) -> None:
         super().__init__(f"HTTP {response.status_code}")
@@ -177,7 +182,7 @@ async def list_models(settings: Settings) -> list[str]:
     """Read the names of the models that Gemini offers for the key.
 
     Raises:
-        Trouble: The list cannot be read, for a reason of a known kind.
+        ServiceError: the list cannot be read.
     """
     names: list[str] = []
     page = ""
@@ -191,10 +196,10 @@ async def list_models(settings: Settings) -> list[str]:
 
 
 async def _fetch_with_key(provider: Server, settings: Settings, query: str = "pageSize=1") -> dict[str, Any]:
-    """Read what can be read with the right key alone; `query` is that of a list of Gemini's models.
+    """Fetch a resource that needs a valid key. `query` is that of Gemini's list of models.
 
     Raises:
-        Trouble: It cannot be read, for a reason of a known kind.
+        ServiceError: the resource cannot be read.
     """
     import httpx
 
@@ -220,19 +225,20 @@ async def _fetch_with_key(provider: Server, settings: Settings, query: str = "pa
         if response.status_code == 200:
             return parse_json_object(body, response, service)
     try:
-        told = json.loads(body)
+        error_body = json.loads(body)
     except (ValueError, RecursionError):
-        told = ""
-    own = None if provider.name in shipped_providers() else provider
-    raise classify_error(_ResponseError(response, told), ModelSpec(provider.name, provider.proof, custom_provider=own))
+        error_body = ""
+    custom = None if provider.name in shipped_providers() else provider
+    raise classify_error(
+        _ResponseError(response, error_body), ModelSpec(provider.name, provider.proof, custom_provider=custom)
+    )
 
 
 async def time_request(request: Callable[[], Awaitable[None]], source: str = "") -> tuple[float, Failure | None]:
-    """Return the seconds that a request to a source takes, and its failure, or None if it
-    succeeds."""
+    """Return the seconds that a request took, and its failure or None."""
     start = time.monotonic()
     try:
         await request()
-    except ServiceError as trouble:
-        return round(time.monotonic() - start, 3), trouble.to_failure("check", source)
+    except ServiceError as error:
+        return round(time.monotonic() - start, 3), error.to_failure("check", source)
     return round(time.monotonic() - start, 3), None

@@ -1,4 +1,4 @@
-"""Questions to the database for programs: one call, and all that it has come to."""
+"""Database questions for programs: one call each, with the complete result."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from research.sources.database.results import ExecutionError, RowRange
 from research.sources.database.semantic_model import SemanticModel
 from research.sources.database.uploads import Upload
 
-_EXPORT_SLOTS = threading.BoundedSemaphore(2)  # exports, of all owners
+_EXPORT_SLOTS = threading.BoundedSemaphore(2)  # exports at the same time, of all owners
 
 
 class DatabaseAnswer(Record):
-    """What the database says to a question.
+    """The answer of the database to a question.
 
-    `status` is answered, partial (something is NULL; `missing` names the columns and how many rows
-    lack them), empty, unclear (`answer` asks back), no model (only a model could write the SQL; `answer`
-    names saved questions), refused or failed (`answer` says why). `rows` are objects by the names of the
-    columns, `count` how many there are, `truncated` whether there were more. `coverage` tells for how many rows the columns are known that the statement compares, where
-    some are unknown. `sql` is the text that was run, `thought_chain` every step on the way.
+    `status` is answered, partial (some values are NULL; `missing` counts those rows by column),
+    empty, unclear (`answer` is a question back), no model (only a model could write the SQL;
+    `answer` names saved questions), refused or failed (`answer` gives the reason). `rows` are
+    dictionaries by column name, `count` their number, and `truncated` tells whether there were
+    more. `coverage` counts, for the columns that the statement compares, the rows whose value is
+    known, where some are unknown. `sql` is the executed statement and `thought_chain` every step
+    that led to it.
     """
 
     status: OutcomeStatus
@@ -46,7 +48,7 @@ class DatabaseAnswer(Record):
     count: int = 0
     truncated: bool = False
     sql: str = ""
-    most: int | None = None  # the statement's own LIMIT; the one in `sql` may be ours
+    most: int | None = None  # the LIMIT of the statement itself; the one in `sql` may have been added
     missing: dict[str, int] = Field(default_factory=dict)
     coverage: tuple[ColumnCoverage, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
@@ -54,60 +56,67 @@ class DatabaseAnswer(Record):
 
 
 def ask_database(question: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Puts a question to a database, in Chinese or English, and returns what it says.
+    """Answer a question to a database, in Chinese or English.
 
-    The database is one of `databases` by its name, "" for the usual one; nothing is ever written to
-    it. A confirmed statement answers its question again, rules answer common questions about the scenic
-    areas, and a model writes the SQL for all others.
+    `database` is a name from `databases`, "" for the default one; it is only ever read. A confirmed
+    statement answers its question again, rules answer common questions about the scenic areas, and
+    a model writes the SQL for all others.
 
     Raises:
-        ValueError: there is no question.
+        ValueError: the question is blank.
         SettingError: a setting is not usable.
     """
     if not question.strip():
         raise ValueError("There is no question.")
-    here = engine.get_application()
+    app = engine.get_application()
     try:
-        with here.owner_services.open_services(owner) as (services, _):
-            asked = services.database(database, owner)
-            outcome = here.runs.run_on_loop(asked.ask(question.strip(), ignore_event, owner))
-    except ServiceError as trouble:
-        outcome = Outcome(status="failed", question=question, problem=trouble.message)
+        with app.owner_services.open_services(owner) as (services, _):
+            service = services.database(database, owner)
+            outcome = app.runs.run_on_loop(service.ask(question.strip(), ignore_event, owner))
+    except ServiceError as error:
+        outcome = Outcome(status="failed", question=question, problem=error.message)
     return to_database_answer(outcome)
 
 
 class DatabaseEntry(Record):
-    """A database that can be asked by its name: the one that ships, one of the desk's, or somebody's
-    own files. `default` is the one that is asked where none is chosen. One that cannot be used has
-    `wrong`, which says why."""
+    """A database that can be queried by name: shipped, configured or uploaded files.
+
+    `default` marks the one used when none is chosen. `wrong` is the reason why it cannot be used.
+    """
 
     name: str
     kind: Literal["shipped", "listed", "files"]
-    title: str = ""  # of files, their names
+    title: str = ""  # the file names of an upload
     description: dict[Language, str] = Field(default_factory=dict)
     default: bool = False
     wrong: str = ""
 
 
 def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
-    """The databases that an owner can ask: those of the desk, the one that ships, the owner's files."""
-    here = engine.get_application()
-    settings = here.settings
+    """List the databases of an owner: configured, shipped, uploaded, then unusable ones."""
+    app = engine.get_application()
+    settings = app.settings
     listed = [
-        DatabaseEntry(name=one.name, kind="listed", description=dict(one.description)) for one in settings.databases
+        DatabaseEntry(name=entry.name, kind="listed", description=dict(entry.description))
+        for entry in settings.databases
     ]
     shipped = DatabaseEntry(name=SHIPPED_DATABASE, kind="shipped")
     files = [
-        DatabaseEntry(name=one.database, kind="files", title=", ".join(one.names))
-        for one in here.services.uploads.all(owner)
+        DatabaseEntry(name=entry.database, kind="files", title=", ".join(entry.names))
+        for entry in app.services.uploads.all(owner)
     ]
-    wrong = [DatabaseEntry(name=one.name, kind="listed", wrong=one.reason) for one in settings.listed.invalid]
-    usable = [one.model_copy(update={"default": one.name == settings.default_database}) for one in (*listed, shipped)]
-    return (*usable, *files, *wrong)
+    invalid = [DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.listed.invalid]
+    usable = [
+        entry.model_copy(update={"default": entry.name == settings.default_database}) for entry in (*listed, shipped)
+    ]
+    return (*usable, *files, *invalid)
 
 
 class DatabaseColumn(Record):
-    """A column: its type as the database names it, what it means, and its values where they are few."""
+    """A column.
+
+    `type` is the database's own name; `values` are listed where they are few.
+    """
 
     name: str
     type: str
@@ -118,7 +127,7 @@ class DatabaseColumn(Record):
 
 
 class DatabaseTable(Record):
-    """A table or a view that can be asked."""
+    """A table or view that can be queried."""
 
     name: str
     columns: tuple[DatabaseColumn, ...]
@@ -127,10 +136,12 @@ class DatabaseTable(Record):
 
 
 class DatabaseSchema(Record):
-    """What can be asked: `title` is "" for the database that ships. `privileges` is "" where the
-    address allows no more than reading, else write or superuser. `unreadable` are tables, views and
-    columns that are left out because the database cannot read them, with its reasons. `failure` says
-    why nothing can be told."""
+    """The tables of a database that can be queried.
+
+    `title` is "" for the shipped database. `privileges` is "" where the address allows reading
+    only, else write or superuser. `unreadable` maps tables, views and columns that the database
+    does not let us read to its reasons. `failure` is set if the schema cannot be read.
+    """
 
     title: str = ""
     dialect: str = ""
@@ -141,17 +152,16 @@ class DatabaseSchema(Record):
 
 
 def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSchema:
-    """The tables of a database, "" for the usual one. One that cannot be used is a schema with a
-    failure."""
-    here = engine.get_application()
+    """Read the tables of a database, "" for the default one. An unusable one gives a failure."""
+    app = engine.get_application()
     title = ""
     try:
-        asked = here.services.database(database, owner)
-        title = asked.title
-        schema = here.runs.run_on_loop(asked.read_schema())
-        privileges = here.runs.run_on_loop(asked.privileges())
-    except ServiceError as trouble:
-        return DatabaseSchema(title=title, failure=trouble.to_failure("search", "database"))
+        service = app.services.database(database, owner)
+        title = service.title
+        schema = app.runs.run_on_loop(service.read_schema())
+        privileges = app.runs.run_on_loop(service.privileges())
+    except ServiceError as error:
+        return DatabaseSchema(title=title, failure=error.to_failure("search", "database"))
     tables = tuple(
         DatabaseTable(
             name=table.qualified_name,
@@ -176,14 +186,16 @@ def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSche
         dialect=schema.dialect,
         tables=tables,
         privileges=privileges,
-        unreadable={each.name: each.reason for each in schema.unreadable},
+        unreadable={entry.name: entry.reason for entry in schema.unreadable},
     )
 
 
 class DatabaseDescription(Record):
-    """What a database is taken to mean: the semantic model, and its text as a YAML file. `whose` is owner
-    (edited by this owner), desk (a file for everybody) or draft (made from the schema). `problem` says why
-    a text that is there cannot be used; `failure` why nothing can be told."""
+    """The semantic model of a database and its text as YAML.
+
+    `origin` is owner (edited by this owner), desk (a file for everybody) or draft (derived from the
+    schema). `problem` is why an existing text cannot be used, `failure` why nothing could be read.
+    """
 
     model: SemanticModel = SemanticModel()
     text: str = ""
@@ -193,44 +205,47 @@ class DatabaseDescription(Record):
 
 
 def database_description(database: str = "", *, owner: str = "local") -> DatabaseDescription:
-    """What a database means to an owner. The one that ships needs no description."""
-    here = engine.get_application()
+    """Return an owner's description of a database. The shipped one needs none."""
+    app = engine.get_application()
     try:
-        asked = here.services.database(database, owner)
-        found = here.runs.run_on_loop(asked.describe_model(owner))
-    except ServiceError as trouble:
-        return DatabaseDescription(failure=trouble.to_failure("search", "database"))
-    return DatabaseDescription(model=found.model, text=found.text, origin=found.origin, problem=found.problem)
+        service = app.services.database(database, owner)
+        description = app.runs.run_on_loop(service.describe_model(owner))
+    except ServiceError as error:
+        return DatabaseDescription(failure=error.to_failure("search", "database"))
+    return DatabaseDescription(
+        model=description.model, text=description.text, origin=description.origin, problem=description.problem
+    )
 
 
 def save_database_description(text: str | SemanticModel, database: str = "", *, owner: str = "local") -> str:
-    """Keeps what an owner says a database means: the text of a YAML file, or a model. Returns why it cannot
-    be used, with what was kept before unchanged; "" if it can.
+    """Save an owner's description of a database: YAML text or a model.
+
+    Return why it cannot be used, leaving the saved one unchanged; "" on success.
 
     Raises:
-        Trouble: the database cannot be used.
-        OSError: it cannot be kept.
+        ServiceError: the database cannot be used.
+        OSError: the file cannot be written.
     """
-    here = engine.get_application()
-    asked = here.services.database(database, owner)
-    schema = here.runs.run_on_loop(asked.read_schema())
-    given = text if isinstance(text, str) else semantic_model.dump_model(text)
+    app = engine.get_application()
+    service = app.services.database(database, owner)
+    schema = app.runs.run_on_loop(service.read_schema())
+    yaml_text = text if isinstance(text, str) else semantic_model.dump_model(text)
     try:
-        semantic_model.parse_model(given, schema)
+        semantic_model.parse_model(yaml_text, schema)
     except semantic_model.SemanticModelError as error:
         return str(error)
-    here.services.descriptions.save(owner, asked.database_id, given)
+    app.services.descriptions.save(owner, service.database_id, yaml_text)
     return ""
 
 
 def delete_database_description(database: str = "", *, owner: str = "local") -> bool:
-    """Forgets what an owner has said of a database; whether there was something."""
-    here = engine.get_application()
-    return here.services.descriptions.remove(owner, here.services.database(database, owner).database_id)
+    """Delete an owner's description of a database. Return whether there was one."""
+    app = engine.get_application()
+    return app.services.descriptions.remove(owner, app.services.database(database, owner).database_id)
 
 
 def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
-    """An outcome as programs read it."""
+    """Convert an outcome to the record that programs read."""
     rows = outcome.rows
     return DatabaseAnswer(
         status=outcome.status,
@@ -251,19 +266,23 @@ def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
 
 
 def query_database(sql: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
-    answers with that status."""
-    here = engine.get_application()
+    """Execute an SQL statement through the same guard and engine.
+
+    A refusal or a failure is returned as an answer with that status.
+    """
+    app = engine.get_application()
     try:
-        outcome = here.runs.run_on_loop(here.services.database(database, owner).run_statement(sql, ignore_event))
-    except ServiceError as trouble:
-        outcome = Outcome(status="failed", question=sql, problem=trouble.message)
+        outcome = app.runs.run_on_loop(app.services.database(database, owner).run_statement(sql, ignore_event))
+    except ServiceError as error:
+        outcome = Outcome(status="failed", question=sql, problem=error.message)
     return to_database_answer(outcome)
 
 
 class DatabasePage(Record):
-    """Further rows of a statement. Without `ordered`, nothing says which rows are on which page.
-    `failure` says why there are none."""
+    """Further rows of a statement. If not `is_ordered`, the division into pages is arbitrary.
+
+    `error` is the reason why there are no rows.
+    """
 
     rows: QueryResult | None = None
     is_ordered: bool = True
@@ -271,19 +290,24 @@ class DatabasePage(Record):
 
 
 def read_database_page(rows: QueryResult, page: int, *, database: str = "", owner: str = "local") -> DatabasePage:
-    """A page, from 1, of the rows of a statement whose first ones are known: the next statement of the
-    same text, by the same guard. They are read now, and are no part of any run."""
-    here = engine.get_application()
+    """Read a page, from 1, of the rows of a statement whose first rows are known.
+
+    It executes the same statement again through the same guard; the rows are current and belong to
+    no run.
+    """
+    app = engine.get_application()
     try:
-        found, ordered = here.runs.run_on_loop(here.services.database(database, owner).read_page(rows, page))
+        page_rows, is_ordered = app.runs.run_on_loop(app.services.database(database, owner).read_page(rows, page))
     except (RefusedError, ServiceError) as error:
         return DatabasePage(error=error.message)
-    return DatabasePage(rows=found, is_ordered=ordered)
+    return DatabasePage(rows=page_rows, is_ordered=is_ordered)
 
 
 class RowExport(Record):
-    """What has become of an export: how many rows the file has, and whether there are `more`. With a
-    `failure`, which says why, there is no file."""
+    """The result of an export.
+
+    With an `error`, which is the reason, there is no file.
+    """
 
     row_count: int = 0
     has_more: bool = False
@@ -298,53 +322,54 @@ def export_rows(
     database: str = "",
     owner: str = "local",
 ) -> RowExport:
-    """Writes all rows of a statement, up to a million, into a file: .csv, .xlsx or .parquet. They are
-    read and written one batch after the other, within five minutes; `say` is told how many there are
-    so far. Rows that were found stand for their statement.
+    """Write all rows of a statement, up to a million, to a .csv, .xlsx or .parquet file.
+
+    Rows are read and written in batches, within five minutes; `on_progress` receives the number of
+    rows written so far. A result or an answer stands for its statement.
 
     Raises:
-        ValueError: there is no such kind of file.
+        ValueError: the file type is not supported.
         OSError: the file cannot be written.
     """
-    from research.export import database_rows_file  # brings writers of files
+    from research.export import database_rows_file  # imports the file writers
 
     if path.suffix.lower() not in database_rows_file.ROW_FILE_SUFFIXES:
         raise ValueError(f"{path.name} is none of {', '.join(database_rows_file.ROW_FILE_SUFFIXES)}.")
-    here = engine.get_application()
-    made = path.with_name(f".{path.stem}.part{path.suffix}")  # there whole or not at all
+    app = engine.get_application()
+    part_path = path.with_name(f".{path.stem}.part{path.suffix}")  # renamed at the end, so that no partial file appears
     try:
-        asked = here.services.database(database, owner)
+        service = app.services.database(database, owner)
         if isinstance(statement, str):
-            source, query = here.runs.run_on_loop(asked.prepare_export(statement))
+            source, query = app.runs.run_on_loop(service.prepare_export(statement))
         else:
-            part = RowRange(0, statement.most)
-            source, query = here.runs.run_on_loop(asked.prepare_export(statement.sql, part))
-        with _EXPORT_SLOTS, source.stream(query) as (names, found):
-            kept = islice(found, source.limits.max_rows)
-            count = database_rows_file.write_rows_file(made, names, kept, query.sql, on_progress)
-            out = RowExport(row_count=count, has_more=next(found, None) is not None)
-        made.replace(path)
-    except RefusedError as refused:
-        return RowExport(error=refused.message)
+            row_range = RowRange(0, statement.most)
+            source, query = app.runs.run_on_loop(service.prepare_export(statement.sql, row_range))
+        with _EXPORT_SLOTS, source.stream(query) as (names, results):
+            limited_rows = islice(results, source.limits.max_rows)
+            count = database_rows_file.write_rows_file(part_path, names, limited_rows, query.sql, on_progress)
+            export = RowExport(row_count=count, has_more=next(results, None) is not None)
+        part_path.replace(path)
+    except RefusedError as refusal:
+        return RowExport(error=refusal.message)
     except ServiceError as error:
         return RowExport(error=error.message)
-    except ExecutionError as failed:
-        return RowExport(error=failed.message)
+    except ExecutionError as failure:
+        return RowExport(error=failure.message)
     finally:
-        made.unlink(missing_ok=True)
-    return out
+        part_path.unlink(missing_ok=True)
+    return export
 
 
 def detect_tables(
     path: Path, name: str = "", corrections: Mapping[str, Correction] | None = None
 ) -> tuple[FileTable, ...]:
-    """The tables of a file (CSV, TSV, Excel, Parquet or JSON lines), for correction before `load_files`.
+    """Detect the tables of a CSV, TSV, Excel, Parquet or JSON lines file, to correct and load them.
 
-    `name` is what it was called, "" for the name it has; corrections are by the sheet, "" for a file
-    that has none.
+    `name` is the original file name, "" for that of the path. Corrections are keyed by sheet, ""
+    for a file without sheets.
 
     Raises:
-        Unreadable: it has none, or is too large.
+        UnreadableTableError: the file has no table or is too large.
     """
     return table_files.recognise_tables(path, name or path.name, corrections)
 
@@ -355,20 +380,21 @@ def load_files(
     *,
     owner: str = "local",
 ) -> Upload:
-    """Keeps files as tables that their owner can ask: pass its `database` by that name. `say` is told how much is
-    done, 0 to 1.
+    """Store files as tables that their owner can query by the `database` name of the result.
+
+    `on_progress` receives the fraction done, 0 to 1.
 
     Raises:
-        Unreadable: one of them is broken or too large.
+        UnreadableTableError: a file is broken or too large.
     """
     return engine.get_application().services.uploads.add(owner, sources, on_progress)
 
 
 def uploads(*, owner: str = "local") -> tuple[Upload, ...]:
-    """What an owner has loaded, the newest first."""
+    """List the uploads of an owner, newest first."""
     return engine.get_application().services.uploads.all(owner)
 
 
 def remove_upload(upload_id: str, *, owner: str = "local") -> bool:
-    """Deletes an upload of an owner; whether there was one."""
+    """Delete an upload of an owner. Return whether there was one."""
     return engine.get_application().services.uploads.remove(owner, upload_id)

@@ -1,9 +1,9 @@
-"""Which engines are alive: each process holds a lock that is freed when it dies.
+"""Liveness of engines: each process holds a lock that is released when it dies.
 
-Beside a file that is an exclusive SQLite transaction on a file of the engine's own, which works on
-every platform; on a server it is an advisory lock of a connection of its own, which processes of
-other machines see too. Neither needs a clock: a killed process is known to be dead at once, or as
-soon as its server has noticed; a busy one never is.
+With SQLite it is an exclusive transaction on a file of the engine's own, which works on every
+platform; with PostgreSQL an advisory lock on a connection of its own, visible to other machines.
+Neither needs a clock: the death of a killed process is known at once, or as soon as the server
+notices, and a busy process is never taken for a dead one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from research.storage.databases import SQLiteDatabase, StoreDatabase
 from research.storage.postgres import PostgresDatabase
 from research.storage.sqlite_files import APPLICATION_ID, make_private_file, make_private_folder, to_store_error
 
-RESTART_GRACE_SECONDS = 5  # seconds after the start of a server in which those that held locks take them again
+RESTART_GRACE_SECONDS = 5  # seconds after a server restart in which lock holders reacquire their locks
 
-SERVER_ENGINE_PREFIX = "agent "  # how the names begin in which an Agent Server works on runs
-LATER_TURN_ID = re.compile(r"([0-9a-f]{32})-\d+")  # a run that is a later turn of a thread of a server's
+SERVER_ENGINE_PREFIX = "agent "  # prefix of the engine ids under which an Agent Server executes runs
+LATER_TURN_ID = re.compile(r"([0-9a-f]{32})-\d+")  # the id of a later run of an Agent Server thread
 
 
 class _ServerEngines:
-    """The names of all engines that are a server's. None of them is a process that holds a lock."""
+    """The set of all engine ids of Agent Servers. None of them holds a lock."""
 
     def __contains__(self, engine: object) -> bool:
         return str(engine).startswith(SERVER_ENGINE_PREFIX)
@@ -38,19 +38,19 @@ SERVER_ENGINES = _ServerEngines()
 
 
 class EngineLock(Protocol):
-    """This process's membership among those that share a store."""
+    """The lock by which other processes see that this engine is alive."""
 
     id: str
 
     def is_alive(self, engine: str) -> bool:
-        """Whether the process that is `engine` still runs."""
+        """Return whether the process of the engine is still running."""
         ...
 
     def ensure_held(self) -> None:
-        """Makes sure that the lock is still held; to be called now and then.
+        """Check that the lock is still held and reacquire it if not; call this periodically.
 
         Raises:
-            StoreError: it is not, and cannot be taken again now.
+            StoreError: the lock is lost and cannot be reacquired now.
         """
         ...
 
@@ -58,7 +58,7 @@ class EngineLock(Protocol):
 
 
 def acquire_engine_lock(database: StoreDatabase) -> EngineLock:
-    """A new engine among those of a store's database.
+    """Register a new engine with the database of a store.
 
     Raises:
         StoreError: the folder cannot be written, or the server cannot be used.
@@ -70,10 +70,10 @@ def acquire_engine_lock(database: StoreDatabase) -> EngineLock:
 
 
 class FileEngineLock:
-    """Membership in a folder."""
+    """An engine lock as a locked file in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises StoreError if the folder cannot be written."""
+        """Acquire the lock. Raises StoreError if the folder cannot be written."""
         self._folder = folder
         self.id = uuid.uuid4().hex
         try:
@@ -90,7 +90,10 @@ class FileEngineLock:
         return self._folder / f"{engine}.lock"
 
     def is_alive(self, engine: str) -> bool:
-        """Whether the process that is `engine` still runs. A dead one's lock file is removed."""
+        """Return whether the process of the engine is still running.
+
+        The lock file of a dead process is deleted.
+        """
         path = self._path(engine)
         if engine == self.id:
             return True
@@ -108,7 +111,7 @@ class FileEngineLock:
         return False
 
     def ensure_held(self) -> None:
-        """The system takes no lock away."""
+        """Do nothing: the operating system never revokes a file lock."""
 
     def close(self) -> None:
         self._connection.close()
@@ -117,20 +120,20 @@ class FileEngineLock:
 
 
 _LOCK_KEY = func.hashtextextended(bindparam("engine"), APPLICATION_ID)
-_SELECT_IS_FREE = select(  # a shared lock for the time of a statement disturbs nobody who asks the same
+_SELECT_IS_FREE = select(  # A shared lock for one statement does not disturb other processes that probe.
     func.pg_try_advisory_xact_lock_shared(_LOCK_KEY),
     func.now() - func.pg_postmaster_start_time() > literal_column(f"interval '{RESTART_GRACE_SECONDS} seconds'"),
 )
 _ACQUIRE_LOCK = "select pg_advisory_lock(hashtextextended(%s, %s))"
-# So that the server notices within half a minute when the machine of an engine is gone.
+# The server notices within half a minute that the machine of an engine is gone.
 _SET_KEEPALIVE = "set tcp_keepalives_idle=15; set tcp_keepalives_interval=5; set tcp_keepalives_count=3"
 
 
 class PostgresEngineLock:
-    """Membership by a server."""
+    """An engine lock as an advisory lock of a PostgreSQL server."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        """Raises StoreError if the server cannot be used."""
+        """Acquire the lock. Raises StoreError if the server cannot be used."""
         self._database = database
         self.id = uuid.uuid4().hex
         self._connection = self._acquire()
@@ -146,7 +149,7 @@ class PostgresEngineLock:
         return connection
 
     def is_alive(self, engine: str) -> bool:
-        """Whether the process that is `engine` still runs, wherever."""
+        """Return whether the process of the engine is still running, on any machine."""
         if engine == self.id:
             return True
         if not engine:

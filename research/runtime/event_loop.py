@@ -1,4 +1,4 @@
-"""One asyncio loop in one daemon thread: where the runs of a process and their clients live."""
+"""An asyncio loop in a daemon thread, on which the runs of a process and their clients live."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class EventLoopThread:
-    """A loop that other threads give work to."""
+    """A thread with an event loop to which other threads submit work."""
 
     def __init__(self, name: str) -> None:
         self.asyncio_loop = _new_event_loop()
@@ -28,20 +28,23 @@ class EventLoopThread:
         self.asyncio_loop.run_forever()
 
     def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
-        """Runs something on the loop and waits for it. Not to be called on the loop itself."""
+        """Run a coroutine on the loop and wait for its result.
+
+        Must not be called on the loop itself.
+        """
         return asyncio.run_coroutine_threadsafe(coroutine, self.asyncio_loop).result()
 
     def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Starts something on the loop and does not wait; its failure is logged."""
+        """Start a coroutine on the loop without waiting; its failure is logged."""
         self.call_soon(self.start_task, coroutine)
 
     def start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """The same, called on the loop."""
+        """Start a coroutine as `start` does, called on the loop."""
         self._tasks.add(task := self.asyncio_loop.create_task(_log_errors(coroutine)))
         task.add_done_callback(self._tasks.discard)
 
     def call_soon(self, callback: Callable[..., object], *arguments: object) -> None:
-        """Calls something on the loop, after what it is at."""
+        """Call a function on the loop soon, from any thread."""
         self.asyncio_loop.call_soon_threadsafe(callback, *arguments)
 
     @property
@@ -49,7 +52,7 @@ class EventLoopThread:
         return self.asyncio_loop.is_closed()
 
     def close(self, final: Coroutine[Any, Any, None], timeout_seconds: float = 10) -> None:
-        """Runs something to its end, then stops the loop, its thread and those that work for it."""
+        """Run a last coroutine to its end, then stop the loop and its threads."""
         asyncio.run_coroutine_threadsafe(final, self.asyncio_loop).result(timeout=timeout_seconds)
         with suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(self._cancel_tasks(), self.asyncio_loop).result(timeout=5)
@@ -58,15 +61,18 @@ class EventLoopThread:
         self.asyncio_loop.close()
 
     async def _cancel_tasks(self) -> None:
-        """Ends what is left on the loop: a call that is cut off closes its connection, and a thread
-        that ends closes its files, of which the last to close one still writes in it."""
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
+        """Cancel the remaining tasks and stop the executor.
+
+        Cancelled calls close their connections, and ending threads close their SQLite files, where
+        the last one to close a file still writes to it.
+        """
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.asyncio_loop.shutdown_asyncgens()
         await self.asyncio_loop.shutdown_default_executor()
-        await asyncio.sleep(0)  # connections that were closed just now are gone in the next turn
+        await asyncio.sleep(0)  # connections closed just now are released in the next iteration
 
 
 async def _log_errors(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -77,9 +83,9 @@ async def _log_errors(coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
-    """A uvloop where there is one: it takes a fifth off the processor time of a run."""
+    """Create a uvloop if available: it saves a fifth of the processor time of a run."""
     try:
         import uvloop
-    except ImportError:  # Windows has none
+    except ImportError:  # not available on Windows
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()

@@ -1,11 +1,11 @@
-"""Runs in this process: one asyncio loop in one daemon thread, checkpoints and results in a database.
+"""Runs in this process: an asyncio loop in a daemon thread, checkpoints and results in a database.
 
-Where there are worker processes, they do what is done here, each with an engine of its own; this one
-keeps the queue, and takes up again what a worker that was killed was at.
+With worker processes, each of them executes runs with an engine of its own; this process keeps the
+queue and resumes the runs of a worker that was killed.
 
-A run is a LangGraph thread of its own. It goes on whoever looks at it: readers follow its events
-from the store, at any time, from any event, in any process. A stopped or killed run is resumed from
-its last checkpoint, and its finished searches come from the store.
+Each run is a LangGraph thread of its own and does not depend on readers, who follow its events from
+the store, at any time, from any event, in any process. A stopped or killed run is resumed from its
+last checkpoint, and its finished searches come from the store.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_WORKER_DEATHS = 2  # workers that may die of a run; then it is for its owner to resume it
+MAX_WORKER_DEATHS = 2  # worker deaths during a run; after more, only its owner resumes it
 
 
 class LocalRunManager(RunManager):
-    """The engine of runs that this process works on by itself."""
+    """The manager of runs that this process or its workers execute."""
 
     def __init__(
         self,
@@ -47,8 +47,7 @@ class LocalRunManager(RunManager):
         default_options: Callable[[], RunOptions] | None = None,
         on_close: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
-        """Starts the loop. The store is closed at the end, and what the traces have not sent yet is sent
-        then.
+        """Start the loop. `close` also closes the store and sends the pending traces.
 
         Raises:
             StoreError: the data folder cannot be used.
@@ -63,17 +62,17 @@ class LocalRunManager(RunManager):
         self._active_runs: dict[str, ActiveRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping_runs: set[str] = set()
-        self._waiting_runs: set[str] = set()  # for the analyst, not for a turn
-        self._queued_runs: dict[str, ActiveRun] = {}  # what waits for its turn, in the order of its coming
-        self._admitted_early: set[str] = set()  # whose turn came before they had reached it
+        self._waiting_runs: set[str] = set()  # for their owner, not for a slot
+        self._queued_runs: dict[str, ActiveRun] = {}  # waiting for a slot, in order of arrival
+        self._admitted_early: set[str] = set()  # admitted before they were in `_queued_runs`
         self._lock = threading.Lock()
         self._unstored_ends: dict[str, tuple[ActiveRun, RunStatus, str]] = {}
         self._watcher: asyncio.Task[None] | None = None
         self._worker_pool: WorkerPool | None = None
-        self._lost_engines: list[str] = []  # engines of workers that are gone, whose runs are to go on
-        self._worker_deaths: Counter[str] = Counter()  # of workers that were at a run
+        self._lost_engines: list[str] = []  # engines of dead workers whose runs are still to be recovered
+        self._worker_deaths: Counter[str] = Counter()  # deaths of workers, by the run they executed
         self._is_closing = False
-        self.on_run_end: Callable[[str], None] = lambda run_id: None  # hears of each run that has ended here
+        self.on_run_end: Callable[[str], None] = lambda run_id: None  # called for each run that has ended here
         self._compiled_graph: CompiledStateGraph[Any, Any, Any, Any] | None = None
         try:
             self._checkpoint_store = checkpoint_store(store.database)
@@ -90,11 +89,11 @@ class LocalRunManager(RunManager):
         self._watcher = self.loop.asyncio_loop.create_task(self._watch())
 
     async def preload(self) -> None:
-        """Loads the graph, as the first run would."""
+        """Load the graph before the first run needs it."""
         await self._load_graph()
 
     async def _load_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """The graph. It is loaded with the first call, beside what goes on."""
+        """Return the compiled graph; the first call loads it in a thread."""
         if self._compiled_graph is None:
             await asyncio.to_thread(_graph_module)
             saver = await self._checkpoint_store.saver()
@@ -104,15 +103,15 @@ class LocalRunManager(RunManager):
         return self._compiled_graph
 
     def get_run(self, run_id: str, *, owner: str = "local") -> Run | None:
-        """A run by id; none of another owner."""
+        """Return a run of an owner by id, None if there is none."""
         run = super().get_run(run_id, owner=owner)
-        if run and (unsaved := self._unstored_ends.get(run_id)):
-            _, status, error = unsaved
+        if run and (unstored := self._unstored_ends.get(run_id)):
+            _, status, error = unstored
             return run.model_copy(update={"status": status, "error": error})
         return run
 
     def close(self) -> None:
-        """Interrupts what is going on and stops the loop. Interrupted runs can be resumed."""
+        """Interrupt the runs under way and stop the loop. Interrupted runs can be resumed."""
         if self.loop.is_closed:
             return
         self._is_closing = True
@@ -125,133 +124,141 @@ class LocalRunManager(RunManager):
         self.store.close()
 
     async def _close(self) -> None:
-        for live in list(self._queued_runs.values()):
-            self._leave_queue(live, "interrupted")
+        for queued in list(self._queued_runs.values()):
+            self._leave_queue(queued, "interrupted")
         tasks = [*self._tasks.values(), *([self._watcher] if self._watcher else [])]
         for task in tasks:
             if not task.cancelling():
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
-        if self._on_close:  # what lives on the loop as long as it does ends here
+        if self._on_close:  # clients that live on the loop are closed before it stops
             await self._on_close()
-        # What finished branches wrote may still be on its way to the checkpoints, in tasks of the
-        # graph's own. Closing under them would leave the file locked.
+        # Tasks of the graph may still be writing the checkpoints of finished branches; closing the
+        # connection first would leave the file locked.
         if hasattr(self, "_checkpoint_store"):
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            if rest := [task for task in others if self._checkpoint_store.may_write(task)]:
-                await asyncio.wait(rest, timeout=5)
+            other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            if writers := [task for task in other_tasks if self._checkpoint_store.may_write(task)]:
+                await asyncio.wait(writers, timeout=5)
             await self._checkpoint_store.close()
 
     def active_resources(self) -> list[RunResources]:
-        """What the runs under way here work with."""
-        return [live.resources for live in list(self._active_runs.values())]
+        """Return the resources of the runs under way in this process."""
+        return [active_run.resources for active_run in list(self._active_runs.values())]
 
-    # The workers
+    # Workers
 
     @property
     def engine(self) -> str:
-        """In whose name runs are worked on here."""
+        """The id of the engine of this process."""
         return self._engine_lock.id
 
     def start_workers(self, factory: str = FACTORY) -> None:
-        """Lets worker processes share the work, if there are to be any. For a process that lasts."""
+        """Start the worker processes that the settings ask for, in a long-lived process."""
         if self._worker_pool is None and not self._is_closing and self.resources.settings.processes:
             self._worker_pool = WorkerPool(
                 self.resources.settings, self._on_worker_run_end, self._on_worker_lost, factory
             )
 
     def take_run(self, run: Run, *, is_resumed: bool, write_only: bool) -> None:
-        """Works on a run that was stored in this engine's name."""
+        """Execute a run that was stored under the engine of this process."""
         self._schedule(run, self._engine_lock.id, is_resumed=is_resumed, write_only=write_only)
 
     def send_session_keys(self, owner: str) -> None:
-        """The keys of somebody's session have changed: the workers hear of it."""
+        """Send the changed session keys of an owner to the workers."""
         if self._worker_pool and self.resource_provider:
             self._worker_pool.send_keys(owner, self.resource_provider.session_keys(owner))
 
     def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Takes the keys of somebody's session from the server."""
+        """Set the session keys of an owner to those that the server sent."""
         if self.resource_provider:
             self.resource_provider.set_session_keys(owner, keys)
 
     def _send_to_worker(self, active_run: ActiveRun) -> None:
-        """Gives a run whose turn it is to the worker in whose name it was stored."""
+        """Send a run to the worker under whose engine it was stored."""
         run, keys = (
             active_run.run,
             self.resource_provider.session_keys(active_run.run.owner) if self.resource_provider else {},
         )
         folder = self.resources.report_files.chosen_folder(run.id)
-        order = active_run.is_resumed, active_run.write_only, run.owner, keys, folder
-        if self._worker_pool and not self._worker_pool.assign_run(active_run.engine, run.id, *order):
-            self._on_worker_lost(active_run.engine)  # it died a moment ago
+        arguments = active_run.is_resumed, active_run.write_only, run.owner, keys, folder
+        if self._worker_pool and not self._worker_pool.assign_run(active_run.engine, run.id, *arguments):
+            self._on_worker_lost(active_run.engine)  # the worker has just died
 
     def _on_worker_run_end(self, run_id: str) -> None:
-        """A worker has done with a run."""
+        """Handle the end of a run in a worker."""
         self._worker_deaths.pop(run_id, None)
         self._notify()
         self._try_admit()
 
     def _on_worker_lost(self, engine: str) -> None:
-        """A worker is gone: its runs go on elsewhere, now or as soon as the store can be written."""
+        """Recover the runs of a dead worker now, or as soon as the store can be written."""
         try:
             self._recover_runs(engine)
-        except StoreError as trouble:
-            log.warning("the runs of a worker that is gone have to wait: %s", trouble)
+        except StoreError as error:
+            log.warning("the runs of a worker that is gone have to wait: %s", error)
             self._lost_engines.append(engine)
         self._notify()
         self._try_admit()
 
     def _recover_runs(self, engine: str) -> None:
-        wishes = {run_id: wish for run_id, by, wish in self.store.run_requests() if by == engine}
+        requests = {
+            run_id: request for run_id, owner_engine, request in self.store.run_requests() if owner_engine == engine
+        }
         for run_id in self.store.runs_by_engine().get(engine, ()):
-            queued, wish = self._queued_runs.pop(run_id, None), wishes.get(run_id, 0)
+            queued, request = self._queued_runs.pop(run_id, None), requests.get(run_id, 0)
             self._worker_deaths[run_id] += queued is None
-            again = wish != REQUEST_STOP and self._worker_deaths[run_id] <= MAX_WORKER_DEATHS and not self._is_closing
-            other = self._choose_engine(run_id)
-            with self.store.database.transaction():  # nobody sees it as it is in between
-                status: RunStatus = "stopped" if wish == REQUEST_STOP else "interrupted"
-                ended = self.store.end_run(run_id, engine, status)
-                claimed = ended and again and self.store.claim_run(run_id, other, write_only=wish == REQUEST_WRITE)
-            if claimed and (run := self.store.get_run(run_id)):
-                self._schedule(run, other, is_resumed=True, write_only=wish == REQUEST_WRITE)
-        self._engine_lock.is_alive(engine)  # which removes what is left of it
+            should_resume = (
+                request != REQUEST_STOP and self._worker_deaths[run_id] <= MAX_WORKER_DEATHS and not self._is_closing
+            )
+            new_engine = self._choose_engine(run_id)
+            with self.store.database.transaction():  # no reader sees the state between the two writes
+                status: RunStatus = "stopped" if request == REQUEST_STOP else "interrupted"
+                has_ended = self.store.end_run(run_id, engine, status)
+                is_claimed = (
+                    has_ended
+                    and should_resume
+                    and self.store.claim_run(run_id, new_engine, write_only=request == REQUEST_WRITE)
+                )
+            if is_claimed and (run := self.store.get_run(run_id)):
+                self._schedule(run, new_engine, is_resumed=True, write_only=request == REQUEST_WRITE)
+        self._engine_lock.is_alive(engine)  # deletes the lock file of the dead engine
 
     def _interrupt_runs_of(self, *engines: str) -> None:
-        """What workers that are gone could not note themselves."""
+        """Mark the runs of engines that are gone as interrupted."""
         try:
-            left = self.store.runs_by_engine()
+            runs_by_engine = self.store.runs_by_engine()
             for engine in engines:
-                for run_id in left.get(engine, ()):
+                for run_id in runs_by_engine.get(engine, ()):
                     self.store.end_run(run_id, engine, "interrupted")
                 self._engine_lock.is_alive(engine)
-        except StoreError as trouble:
-            log.error("the end of some runs could not be stored: %s", trouble)
+        except StoreError as error:
+            log.error("the end of some runs could not be stored: %s", error)
 
-    # What an engine does
+    # Engine
 
     def _choose_engine(self, run_id: str) -> str:
         if not self._worker_pool or self._is_closing:
             return self._engine_lock.id
-        waiting = Counter(live.engine for live in list(self._queued_runs.values()))
+        waiting = Counter(queued.engine for queued in list(self._queued_runs.values()))
         return self._worker_pool.pick_engine(waiting, len(self._active_runs)) or self._engine_lock.id
 
     def _schedule(self, run: Run, engine: str, *, is_resumed: bool = False, write_only: bool = False) -> None:
-        live = ActiveRun(
+        active_run = ActiveRun(
             run, engine, self.resources, self._notify, lambda: self._cancel(run.id),
             is_resumed=is_resumed, write_only=write_only,
         )  # fmt: skip
         if not self.has_run_limits:
-            self._start_run(live)
+            self._start_run(active_run)
             return
         with self._lock:
-            called = run.id in self._admitted_early
-            if called:
+            is_admitted = run.id in self._admitted_early
+            if is_admitted:
                 self._admitted_early.discard(run.id)
             else:
-                self._queued_runs[run.id] = live
-        if called:
-            self._start_run(live)
+                self._queued_runs[run.id] = active_run
+        if is_admitted:
+            self._start_run(active_run)
         else:
             self._try_admit()
 
@@ -271,10 +278,13 @@ class LocalRunManager(RunManager):
         elif not self._stop_on_server(run.id):
             self.store.request_stop(run.id)
         if self._worker_pool and (worker := self._worker_pool.worker_of(run.id)):
-            worker.send("look")  # at what is asked of its runs; else it would in a moment
+            worker.send("look")  # makes the worker read the requests now instead of at its next poll
 
     def _stop_on_server(self, run_id: str) -> bool:
-        """Takes a run away from a server, which may be there or not: it writes nothing more."""
+        """Mark a run of an Agent Server as stopped, even if the server is unreachable.
+
+        The server can write nothing more to the run.
+        """
         engines = self.store.runs_by_engine()
         return any(
             self.store.end_run(run_id, engine, "stopped")
@@ -283,7 +293,7 @@ class LocalRunManager(RunManager):
         )
 
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Runs whose process is gone are interrupted: listed as such, and resumed on request."""
+        """Mark the runs of dead processes as interrupted; they are resumed on request."""
         if run and (run.id in self._active_runs or run.id in self._queued_runs):
             return
         if run and self._worker_pool and self._worker_pool.worker_of(run.id):
@@ -294,52 +304,55 @@ class LocalRunManager(RunManager):
                     self.store.end_run(run_id, engine, "interrupted")
 
     def _is_lost(self, engine: str) -> bool:
-        """Whether a process is gone. A server that works on runs is looked after by those who use it, and
-        a worker by who began it."""
+        """Return whether the process of an engine is gone.
+
+        Agent Servers are watched by the processes that use them, and workers by the process that
+        started them, so neither counts as lost here.
+        """
         if engine in self._lost_engines or (self._worker_pool and self._worker_pool.has_engine(engine)):
             return False
         return engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine)
 
     async def delete_checkpoints(self, run_id: str) -> None:
-        known: tuple[type[Exception], ...] = (StoreError, *self.store.database.driver_errors)
+        expected: tuple[type[Exception], ...] = (StoreError, *self.store.database.driver_errors)
         try:
             await (await self._checkpoint_store.saver()).adelete_thread(run_id)
-        except known as error:
+        except expected as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
     async def reclaim_checkpoint_space(self) -> None:
         await self._checkpoint_store.reclaim()
 
-    # The queue
+    # Queue
 
     def _admit_queued(self) -> None:
-        """Lets those begin whose turn it is."""
+        """Start the queued runs whose turn it is."""
         if not self._queued_runs or self._is_closing:
             return
         settings = self.resources.settings
-        mine = {self._engine_lock.id, *(live.engine for live in list(self._queued_runs.values()))}
-        for one in self.store.admit_runs(mine, settings.runs_at_once, settings.runs_each):
+        engines = {self._engine_lock.id, *(queued.engine for queued in list(self._queued_runs.values()))}
+        for entry in self.store.admit_runs(engines, settings.runs_at_once, settings.runs_each):
             with self._lock:
-                live = self._queued_runs.pop(one.id, None)
-                if live is None:  # it is on its way into the line
-                    self._admitted_early.add(one.id)
-            if live:
-                self._start_run(live)
+                queued = self._queued_runs.pop(entry.id, None)
+                if queued is None:  # `_schedule` has not queued it yet
+                    self._admitted_early.add(entry.id)
+            if queued:
+                self._start_run(queued)
 
     def _try_admit(self) -> None:
-        """The same, and once more soon if the store is out of reach."""
+        """Admit queued runs; if the store is unreachable, `_watch` tries again."""
         try:
             self._admit_queued()
-        except StoreError as trouble:
-            log.warning("the queue waits: %s", trouble)
+        except StoreError as error:
+            log.warning("the queue waits: %s", error)
 
     def _leave_queue(self, active_run: ActiveRun, status: RunStatus) -> None:
-        """Takes a run out of the queue."""
+        """Remove a run from the queue and store its final status."""
         self._queued_runs.pop(active_run.run.id, None)
         try:
             active_run.end(status)
-        except StoreError as trouble:
-            log.error("the end of run %s could not be stored: %s", active_run.run.id, trouble)
+        except StoreError as error:
+            log.error("the end of run %s could not be stored: %s", active_run.run.id, error)
         finally:
             active_run.close()
 
@@ -360,23 +373,23 @@ class LocalRunManager(RunManager):
             return
         self._stopping_runs.add(run_id)
         task = self._tasks.get(run_id)
-        if task and not task.cancelling():  # a second time would cut its end short
+        if task and not task.cancelling():  # a second cancellation would interrupt its clean-up
             task.cancel()
 
     def _end_searching(self, run_id: str) -> None:
-        if live := self._active_runs.get(run_id) or self._queued_runs.get(run_id):
-            live.end_searching()
+        if active_run := self._active_runs.get(run_id) or self._queued_runs.get(run_id):
+            active_run.end_searching()
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:
                 self._engine_lock.ensure_held()
-                for live, status, error in list(self._unstored_ends.values()):
-                    live.write(status, error)
-                    self._unstored_ends.pop(live.run.id, None)
+                for active_run, status, error in list(self._unstored_ends.values()):
+                    active_run.write(status, error)
+                    self._unstored_ends.pop(active_run.run.id, None)
                 if self._queued_runs:
-                    self._interrupt_lost_runs()  # those that are gone hold up nobody
+                    self._interrupt_lost_runs()  # lost runs must not occupy slots
                     self._admit_queued()
                 self.handle_requests()
                 for engine in list(self._lost_engines):
@@ -384,23 +397,25 @@ class LocalRunManager(RunManager):
                     self._lost_engines.remove(engine)
                 if self._worker_pool:
                     self._worker_pool.close_idle_workers()
-            except StoreError as trouble:
-                log.warning("the store is out of reach: %s", trouble)
+            except StoreError as store_error:
+                log.warning("the store is out of reach: %s", store_error)
 
     def handle_requests(self) -> None:
-        """Does what others ask of the runs of this process.
+        """Carry out the stop and write requests for the runs of this process.
 
         Raises:
-            StoreError: the store is out of reach.
+            StoreError: the store is unreachable.
         """
-        for run_id, wish in self._own_requests():
-            (self._end_searching if wish == REQUEST_WRITE else self._cancel)(run_id)
+        for run_id, request in self._own_requests():
+            (self._end_searching if request == REQUEST_WRITE else self._cancel)(run_id)
 
     def _own_requests(self) -> list[tuple[str, int]]:
-        """What others ask of the runs of this process."""
+        """Return the stored requests for the runs of this process."""
         if not self._active_runs and not self._queued_runs:
             return []
-        return [(run_id, wish) for run_id, by, wish in self.store.run_requests() if by == self._engine_lock.id]
+        return [
+            (run_id, request) for run_id, engine, request in self.store.run_requests() if engine == self._engine_lock.id
+        ]
 
     async def _execute(self, active_run: ActiveRun) -> None:
         graph = await self._load_graph()
@@ -412,26 +427,26 @@ class LocalRunManager(RunManager):
         with self.open_resources(run.owner) as resources:
             active_run.set_resources(resources)
         active_run.start_trace()
-        begun = False
+        has_checkpoint = False
         if active_run.is_resumed:
             await self._checkpoint_store.delete_cancelled_writes(run.id)
             state = await graph.aget_state(config)
-            if state.values.get("answer") and not state.tasks:  # killed before the end was noted
+            if state.values.get("answer") and not state.tasks:  # killed before its end was stored
                 await _keep_outcome(active_run, state.values)
                 return
-            begun = bool(state.tasks)
-            if state.created_at and not begun:  # a step was lost with what should follow it
+            has_checkpoint = bool(state.tasks)
+            if state.created_at and not has_checkpoint:  # a step was lost together with the task after it
                 await saver.adelete_thread(run.id)
-        if begun:
+        if has_checkpoint:
             active_run.load_progress()
         active_run.open_budget()
         active_run.record_start()
         active_run.write("running")
         stream = graph.astream(
-            None if begun else {"asked": run.question},
+            None if has_checkpoint else {"asked": run.question},
             config,
             context=active_run.context(),
-            stream_mode=["values"],  # what the stages say comes by the context
+            stream_mode=["values"],  # events of the stages arrive through the context
             version="v2",
             durability="sync",
         )
@@ -442,7 +457,7 @@ class LocalRunManager(RunManager):
             async for part in stream:
                 if part["type"] == "values":
                     values, interrupted = part["data"], bool(part["interrupts"])
-        except AnswerNotWrittenError as error:  # what stands in for the answer is kept until it is written
+        except AnswerNotWrittenError as error:  # the substitute answer is kept until the answer is written
             active_run.set_fallback_answer(error.answer)
             raise
         finally:
@@ -450,19 +465,19 @@ class LocalRunManager(RunManager):
         if interrupted:
             self._waiting_runs.add(run.id)
             return
-        if begun and not values.get("answer"):  # as above: its searches are in the store
+        if has_checkpoint and not values.get("answer"):  # as above; its searches are in the store
             await saver.adelete_thread(run.id)
             await self._execute(active_run)
             return
         await _keep_outcome(active_run, values)
 
     def _is_unrelated_to_checkpoints(self, error: BaseException) -> bool:
-        """Whether something failed that has nothing to do with what the checkpoints hold."""
-        known = (*self.store.database.driver_errors, OSError, StoreError, AnswerNotWrittenError, MissingKeyError)
-        return isinstance(error, known)
+        """Return whether an error cannot come from damaged checkpoints."""
+        unrelated = (*self.store.database.driver_errors, OSError, StoreError, AnswerNotWrittenError, MissingKeyError)
+        return isinstance(error, unrelated)
 
     def _finish(self, active_run: ActiveRun, task: asyncio.Task[None]) -> None:
-        """The end of a run, however it came. Errors end here and nowhere else."""
+        """Store the end of a run and release it. All errors of a run end here."""
         run_id = active_run.run.id
         error = None if task.cancelled() else task.exception()
         status: RunStatus = "waiting" if run_id in self._waiting_runs else "done"
@@ -474,13 +489,13 @@ class LocalRunManager(RunManager):
         active_run.trace.end(status, error)
         try:
             active_run.end(status, message)
-        except StoreError as trouble:
-            log.error("the end of run %s could not be stored: %s", run_id, trouble)
-            self._unstored_ends[run_id] = (active_run, "failed", message or str(trouble))
+        except StoreError as store_error:
+            log.error("the end of run %s could not be stored: %s", run_id, store_error)
+            self._unstored_ends[run_id] = (active_run, "failed", message or str(store_error))
         else:
             active_run.close()
-            spoilt = active_run.is_resumed and error is not None and not self._is_unrelated_to_checkpoints(error)
-            if (status == "done" or spoilt) and not active_run.is_taken:  # they have served, or are damaged
+            is_damaged = active_run.is_resumed and error is not None and not self._is_unrelated_to_checkpoints(error)
+            if (status == "done" or is_damaged) and not active_run.is_taken:  # no longer of use
                 self.loop.start_task(self.delete_checkpoints(run_id))
         finally:
             self._waiting_runs.discard(run_id)
@@ -494,15 +509,18 @@ class LocalRunManager(RunManager):
 
 
 def _graph_module() -> ModuleType:
-    """What the graph is built with; it takes a second to load."""
+    """Import the module of the graph, which takes about a second."""
     from research.agent import graph
 
     return graph
 
 
 async def _keep_outcome(active_run: ActiveRun, values: dict[str, Any]) -> None:
-    """Keeps the outcome, to be stored with the last word. A run without an answer is not done,
-    whatever the graph says."""
+    """Set the outcome, to be stored with the final status.
+
+    Raises:
+        RuntimeError: the graph ended without an answer.
+    """
     if values.get("answer") is None:
         raise RuntimeError("the graph ended without an answer")
     active_run.set_outcome(values.get("plan"), values.get("reflections", []), values["answer"])

@@ -1,4 +1,4 @@
-"""What a run is told of the turns before it: from the store, bounded, at each start and resume."""
+"""Bounded memory of earlier turns, rebuilt from the store at each start and resume of a run."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from research.storage.store import Store
 
 
 def conversation_memory(store: Store, run: Run) -> Memory:
-    """The memory of the turns that a run follows. Only the last are read whole."""
-    line: list[Run] = []
+    """Build the memory of the turns before a run. Only the latest are read in full."""
+    turns: list[Run] = []
     earlier = store.get_run(run.follows) if run.follows else None
     seen = {run.id}
     while earlier and earlier.owner == run.owner and earlier.id not in seen:
         seen.add(earlier.id)
-        line.append(earlier)
-        if len(line) == MAX_TURNS + MAX_EARLIER_QUESTIONS:
+        turns.append(earlier)
+        if len(turns) == MAX_TURNS + MAX_EARLIER_QUESTIONS:
             break
         earlier = store.get_run(earlier.follows) if earlier.follows else None
-    turns = []
-    for at, turn in reversed(list(enumerate(line))):
-        report = store.report(turn) if at < MAX_TURNS else None
+    entries = []
+    for index, turn in reversed(list(enumerate(turns))):
+        report = store.report(turn) if index < MAX_TURNS else None
         plan = report.plan if report else None
         question = plan.question if plan and plan.question else turn.question
-        turns.append((question, number_report_answer(report) if report else None))
-    return build_memory(turns)
+        entries.append((question, number_report_answer(report) if report else None))
+    return build_memory(entries)

@@ -1,4 +1,4 @@
-"""Which model does what in the runs of a desk, what it lacks, and what it costs."""
+"""Roles of the models in use, with missing settings and prices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from research.runtime.services import Services
 
 
 class ModelRole(Record):
-    """A model at work: `role` is one of the roles of models, `news` for the one of reports, `check`
-    for the one that judges sentences. `lacks` names the setting without which it cannot be asked;
-    `price` is None if it is not known."""
+    """A model in use.
+
+    `role` is a role of runs, `news` for the model of reports or `check` for the one that judges
+    sentences. `missing_setting` is the setting it needs to be called, "" if none is missing;
+    `price` is None if unknown.
+    """
 
     role: str
     setting: str
@@ -24,25 +27,27 @@ class ModelRole(Record):
 
 
 def model_table(services: Services, day: date) -> list[ModelRole]:
-    """The models that are set, in the order in which a run needs them."""
-    out = []
+    """List the configured models, in the order in which a run needs them."""
+    rows = []
     if services.models:
-        out = [
-            ModelRole(role=role, setting=setting, model=model, missing_setting=lacks, price=model_price(model, day))
-            for role, setting, model, lacks in sorted(services.models.role_table(), key=lambda row: ROLES.index(row[0]))
+        rows = [
+            ModelRole(role=role, setting=setting, model=model, missing_setting=missing, price=model_price(model, day))
+            for role, setting, model, missing in sorted(
+                services.models.role_table(), key=lambda row: ROLES.index(row[0])
+            )
         ]
     settings = services.settings
     reporter = services.report_models.report_spec if services.report_models else None
     if reporter:
-        out.append(_model_role("news", REPORT_MODEL, reporter, services, day))
+        rows.append(_model_role("news", REPORT_MODEL, reporter, services, day))
     if services.report_models and settings.check == "model":
         spec = services.report_models.check_chat(settings.options).spec
-        out.append(_model_role("check", spec.setting or CHECK_MODEL, spec, services, day))
-    return out
+        rows.append(_model_role("check", spec.setting or CHECK_MODEL, spec, services, day))
+    return rows
 
 
 def _model_role(role: str, setting: str, spec: ModelSpec, services: Services, day: date) -> ModelRole:
-    lacks = missing_setting(spec, services.settings)
+    missing = missing_setting(spec, services.settings)
     return ModelRole(
-        role=role, setting=setting, model=str(spec), missing_setting=lacks, price=model_price(str(spec), day)
+        role=role, setting=setting, model=str(spec), missing_setting=missing, price=model_price(str(spec), day)
     )

@@ -1,4 +1,4 @@
-"""Reports on the news for programs: asked for in one call, which returns when the report is there."""
+"""News reports for programs: one call that returns when the report is finished."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ def news_report(
     owner: str = "local",
     follows: str = "",
 ) -> Report:
-    """Reports on a topic in the news, and returns when the report is there.
+    """Research a topic in the news and return the finished report.
 
-    `sections` and `reflections` (rounds of each section) are at most so many, `sources` the names of
-    where it looks (`("news",)`, `("news", "library")`), `model` reflects and writes, as
-    `provider:name`; what is not given is as the settings say. `progress` is called with each event as
-    it happens: its `kind` is plan, search, found, section, writing, answer, usage, saved or status,
-    its `data` what there is to tell.
+    `sections` and `reflections` (rounds of each section) are upper limits, `sources` the names of
+    the sources to search (`("news",)`, `("news", "library")`), and `model` (`provider:name`)
+    reflects and writes; the settings decide what is not given. `progress` is called with each event
+    as it happens: its `kind` is plan, search, found, section, writing, answer, usage, saved or
+    status, its `data` the details.
 
-    Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`, or in
-    the folder that `save` names. Where `OUTPUT_DIR` is off, True saves in the current folder.
-    `runs.saved(report.run.id)` tells where the report is, or why it could not be saved, which is no
-    reason for an exception.
+    Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`,
+    or in the folder given as `save`. Where `OUTPUT_DIR` is off, True saves in the current folder.
+    `application.saved_report(report.run.id)` returns the path of the file, or why it could not be
+    saved, which raises no exception.
 
-    Of the `Report` that is returned `report_markdown(report, cited(report))` and
-    `report_json(report, cited(report))` make texts. `report.run.status` is "done", or "failed" with
-    the reason in `report.run.error`, or "waiting" if plans are to be approved: `application.approve` goes on.
+    `report_markdown` and `report_json` render the returned `Report` with the citations of
+    `number_report_answer(report)`. `report.run.status` is "done", or "failed" with the reason in
+    `report.run.error`, or "waiting" if plans have to be approved: `application.approve_run`
+    continues it.
 
-    Ctrl-C, and whatever `progress` raises, stops the run and is raised again; what was found is kept,
-    and `application.resume` goes on with it.
+    Ctrl-C, and any exception of `progress`, stops the run and is raised again; the findings are
+    kept, and `application.resume_run` continues from them.
 
     Raises:
         QuestionError: the topic cannot be researched.
@@ -50,15 +51,15 @@ def news_report(
         SettingError: a setting is not usable.
         StoreError: the store cannot be used.
     """
-    here = engine.get_application()
+    app = engine.get_application()
     given = {
         "sections": sections,
         "reflections": reflections,
         "sources": None if sources is None else tuple(sources),
         "model": model or None,
     }
-    chosen = here.services.report_options().model_dump() | {k: v for k, v in given.items() if v is not None}
-    options = RunOptions.model_validate(chosen)
+    values = app.services.report_options().model_dump() | {k: v for k, v in given.items() if v is not None}
+    options = RunOptions.model_validate(values)
     if not options.sections or not options.sources:
         raise ValueError("A report has at least one section, and looks in at least one source.")
     folder = _save_folder(save)
@@ -73,13 +74,14 @@ def load_report(
     progress: Callable[[Event], None] | None = None,
     owner: str = "local",
 ) -> Report:
-    """Goes on with a report from the state that was saved of it, and returns when it is there. What
-    the state holds is neither searched nor asked for again; of a finished one nothing is. `save`,
-    `progress` and what is returned are those of `news_report`.
+    """Continue a report from its saved state and return it when it is finished.
+
+    Nothing that the state holds is searched or written again; a finished report is returned as it
+    is. `save`, `progress` and the result are those of `news_report`.
 
     Raises:
         OSError: the file cannot be read.
-        StateError: it holds no state of a report, or one that cannot be gone on with.
+        StateError: it holds no state of a report, or one that cannot be continued.
         SettingError: a setting is not usable.
         StoreError: the store cannot be used.
     """
@@ -103,7 +105,7 @@ def _follow_to_end(
     progress: Callable[[Event], None] | None,
     owner: str,
 ) -> Report:
-    """Follows a run until it is over."""
+    """Follow a run until it has ended and return its report."""
     try:
         for event in engine.follow_run(run.id, after, owner=owner):
             if progress:
@@ -114,9 +116,9 @@ def _follow_to_end(
             pass
         raise
     if folder:
-        _, why = engine.saved_report(run.id, owner=owner)
-        if why:
-            log.warning("the report is not saved: %s", why)
+        _, problem = engine.saved_report(run.id, owner=owner)
+        if problem:
+            log.warning("the report is not saved: %s", problem)
     engine.get_application().runs.resources.report_files.flush()
     report = engine.report(run.id, owner=owner)
     if report is None:

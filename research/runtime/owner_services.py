@@ -1,7 +1,7 @@
-"""What each person's runs work with: the kit of the process, or one with their own choices and keys.
+"""Services of each owner: those of the process, or others with the owner's own choices and keys.
 
-A kit is made when it is first needed and replaced when what its owner has chosen changes. One that
-nobody needs any more is closed on the loop, once the runs and calls that work with it are over.
+They are created when first needed and replaced when the owner's choices change. Services out of use
+are closed on the loop once no run or call uses them any more.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.services import Services
 
-MAX_KEPT_SERVICES = 64  # kits of people's own that are kept for when they come again
+MAX_KEPT_SERVICES = 64  # services of single owners that are cached
 
 
 @dataclass(eq=False)
 class _ServicesEntry:
-    """A kit, and how many calls are at work with it."""
+    """Services with the number of calls that use them."""
 
     services: Services
     resources: RunResources
@@ -34,20 +34,20 @@ class _ServicesEntry:
 
 
 class RunHost(Protocol):
-    """Where runs are worked on in a process."""
+    """The part of a process that executes runs."""
 
     resources: RunResources
     loop: EventLoopThread
 
     def active_resources(self) -> list[RunResources]:
-        """What the runs under way there work with."""
+        """Return the resources of the runs under way."""
 
 
 class OwnerServices:
-    """The kits of a desk, by owner."""
+    """The services of an application, by owner."""
 
     def __init__(self, default_services: Services, host: RunHost, keys: KeyStore | None = None) -> None:
-        """Without `keys`, nobody's own are used."""
+        """Start with the default services. Without `keys`, no owner's own keys are used."""
         self._default_services, self._host = default_services, host
         self.preferences = Preferences(default_services.settings, default_services.store, keys)
         self._default_entry = self._make_entry(default_services, ())
@@ -56,51 +56,51 @@ class OwnerServices:
         self._lock = threading.RLock()
 
     def services(self, owner: str = "local") -> Services:
-        """What an owner's runs work with."""
+        """Return the services for the runs of an owner."""
         return self._entry_for(owner).services
 
     def default_options(self, owner: str) -> RunOptions:
-        """The limits of an owner's run that brings none."""
+        """Return the options for a run of an owner that specifies none."""
         return self.services(owner).default_options()
 
     def session_keys(self, owner: str) -> dict[str, str]:
-        """The keys of an owner that are in the memory of this process alone."""
+        """Return the keys of an owner that are only in the memory of this process."""
         return self.preferences.keys.session_keys(owner) if self.preferences.keys else {}
 
     def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Takes the keys that an owner has in the memory of another process for these here."""
+        """Set an owner's session keys to those in the memory of another process."""
         if self.preferences.keys and keys != self.session_keys(owner):
             self.preferences.keys.set_session_keys(owner, keys)
-            self._entry_for(owner)  # the kit with the others is closed once nobody works with it
+            self._entry_for(owner)  # schedules the services with the old keys to be closed once unused
 
     @contextmanager
     def open_resources(self, owner: str) -> Iterator[RunResources]:
-        """The means of an owner, kept open for so long."""
+        """Return the resources of an owner, kept open inside the context."""
         with self.open_services(owner) as (_, resources):
             yield resources
 
     @contextmanager
     def open_services(self, owner: str) -> Iterator[tuple[Services, RunResources]]:
-        """The kit of an owner with its means, kept open for so long."""
+        """Return the services and resources of an owner, kept open inside the context."""
         with self._lock:
-            lent = self._entry_for(owner)
-            lent.active_calls += 1
+            entry = self._entry_for(owner)
+            entry.active_calls += 1
         try:
-            yield lent.services, lent.resources
+            yield entry.services, entry.resources
         finally:
             with self._lock:
-                lent.active_calls -= 1
+                entry.active_calls -= 1
             self._schedule_close()
 
     def close_unused(self) -> None:
-        """A run is over; called on the loop."""
+        """Close unused services after a run has ended. Called on the loop."""
         self._close_retired()
 
     async def close_all(self) -> None:
-        """Closes what lives on the loop of the runs, on it."""
+        """Close all services. Called on the loop of the runs, where their clients live."""
         with self._lock:
-            personal = [lent.services for _, lent in self._entries.values()]
-            personal += [lent.services for lent in self._retired]
+            personal = [entry.services for _, entry in self._entries.values()]
+            personal += [entry.services for entry in self._retired]
             self._entries.clear()
             self._retired.clear()
         for services in dict.fromkeys(personal):
@@ -108,7 +108,7 @@ class OwnerServices:
                 await services.close()
         await self._default_services.close()
 
-    # Making and closing
+    # Creation and closing
 
     def _make_entry(self, services: Services, keys: tuple[str, ...]) -> _ServicesEntry:
         resources = self._host.resources.derive(
@@ -118,37 +118,39 @@ class OwnerServices:
         return _ServicesEntry(services, resources)
 
     def _entry_for(self, owner: str) -> _ServicesEntry:
-        mine = self.preferences
-        settings, keys = mine.settings_for(owner), mine.owner_keys(owner)
+        preferences = self.preferences
+        settings, keys = preferences.settings_for(owner), preferences.owner_keys(owner)
         with self._lock:
-            known = self._entries.get(owner)
-            if known and known[0] == settings:
+            cached = self._entries.get(owner)
+            if cached and cached[0] == settings:
                 self._entries.move_to_end(owner)
-                return known[1]
+                return cached[1]
             if settings == self._default_services.settings:
-                lent = self._default_entry
+                entry = self._default_entry
             else:
                 services = Services(settings, self._default_services)
-                lent = self._make_entry(services, services.required_keys(keys))
-            self._entries[owner] = settings, lent
-            out = [known[1]] if known else []
+                entry = self._make_entry(services, services.required_keys(keys))
+            self._entries[owner] = settings, entry
+            retired = [cached[1]] if cached else []
             while len(self._entries) > MAX_KEPT_SERVICES:
-                out.append(self._entries.popitem(last=False)[1][1])
-            self._retired += [one for one in out if one is not self._default_entry]
+                retired.append(self._entries.popitem(last=False)[1][1])
+            self._retired += [unused for unused in retired if unused is not self._default_entry]
         self._schedule_close()
-        return lent
+        return entry
 
     def _schedule_close(self) -> None:
         if self._retired:
             self._host.loop.call_soon(self._close_retired)
 
     def _close_retired(self) -> None:
-        """Closes the kits that nobody works with any more."""
+        """Close the retired services that no run or call uses any more."""
         if not self._retired:
             return
-        at_work = {id(resources) for resources in self._host.active_resources()}
+        active_ids = {id(resources) for resources in self._host.active_resources()}
         with self._lock:
-            free = [one for one in self._retired if not one.active_calls and id(one.resources) not in at_work]
-            self._retired = [one for one in self._retired if one not in free]
-        for one in free:
-            self._host.loop.start_task(one.services.close())
+            unused = [
+                entry for entry in self._retired if not entry.active_calls and id(entry.resources) not in active_ids
+            ]
+            self._retired = [entry for entry in self._retired if entry not in unused]
+        for entry in unused:
+            self._host.loop.start_task(entry.services.close())

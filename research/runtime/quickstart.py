@@ -1,10 +1,10 @@
-"""The graph under the names of the Gemini quickstart: what its clients send, and what they read.
+"""The graph under the input and output names of the Gemini quickstart's clients.
 
-They send `messages` and, among the input or as configuration, the names of the first queries, the rounds
-and the models. All of it is untrusted: it is checked here, and the operator's limits win. No name stands
-for a key, an address or a file.
+Clients send `messages` and, in the input or the configuration, the number of first queries and of
+rounds and the models. All of it is untrusted: it is validated here, and the operator's limits take
+precedence. No name stands for a key, an address or a file.
 
-Source of the names: https://github.com/google-gemini/gemini-fullstack-langgraph-quickstart
+Source: https://github.com/google-gemini/gemini-fullstack-langgraph-quickstart
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from research.export.markdown_escaping import escape_keeping_formulas, markdown_
 from research.models.lifecycle import describe_change, shut_down_models
 from research.models.roles import has_usable_model, parse_spec, role_models
 
-MAX_COUNT = 10  # queries a round, and rounds
-MAX_REPORTED_COUNT = 10**9  # a larger count is told as this one: not every format has such numbers
+MAX_COUNT = 10  # queries of a round, and rounds
+MAX_REPORTED_COUNT = 10**9  # larger counts are reported as this one, because not every format holds them
 MODEL_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}")
-MAX_LABEL_CHARS = 80  # characters of the title of a source
+MAX_LABEL_CHARS = 80  # characters of a source title
 MAX_PASSAGES = 8  # passages of one search that are shown
-MAX_PASSAGE_CHARS = 600  # characters of each
+MAX_PASSAGE_CHARS = 600  # characters of each passage
 _T = TypeVar("_T")
 
 
 class RequestError(ValueError):
-    """A client has sent something that cannot be used; the message names it and what was expected."""
+    """A client's request is invalid; the message names the field and what was expected."""
 
 
 class QuickstartSource(TypedDict):
-    """A source as clients of the quickstart read it. Both addresses are the same: none is shortened."""
+    """A source in the format of the quickstart. Both addresses are equal: none is shortened."""
 
     label: str
     short_url: str
@@ -53,28 +53,31 @@ class QuickstartSource(TypedDict):
 
 
 def merge_unique(existing: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
-    """Add what is not there yet; None clears. A source is known by its address."""
-    found: dict[Any, _T] = {}
+    """Append the items that are not in the list yet; None clears it.
+
+    Sources are compared by address.
+    """
+    merged: dict[Any, _T] = {}
     for item in (*existing, *new) if new is not None else ():
-        found.setdefault(item["value"] if isinstance(item, dict) else item, item)
-    return list(found.values())
+        merged.setdefault(item["value"] if isinstance(item, dict) else item, item)
+    return list(merged.values())
 
 
 def add_conversation_messages(existing: Any, new: Any) -> list[AnyMessage]:
-    """Add messages to a conversation; one whose id is known takes the place of the earlier.
+    """Append messages to a conversation; a message with a known id replaces the earlier one.
 
     Raises:
-        RequestError: something among them is no message.
+        RequestError: one of them is not a message.
     """
     try:
         return cast("list[AnyMessage]", add_messages(existing, new))
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
-        told = str(error).partition("\n")[0][:200]
-        raise RequestError(f'"messages" has something that is no message: {told}') from None
+        detail = str(error).partition("\n")[0][:200]
+        raise RequestError(f'"messages" has something that is no message: {detail}') from None
 
 
 class QuickstartInput(TypedDict, total=False):
-    """The keys of the input; any other is ignored."""
+    """The keys of the input; others are ignored."""
 
     asked: str | None
     messages: Annotated[list[AnyMessage], add_conversation_messages]
@@ -84,7 +87,7 @@ class QuickstartInput(TypedDict, total=False):
 
 
 class QuickstartState(GraphState, QuickstartInput, total=False):
-    """The state of a thread. `messages` accumulate; all else is of the latest turn."""
+    """The state of a thread. `messages` accumulate; everything else belongs to the latest turn."""
 
     query_list: list[str]
     search_query: Annotated[list[str], merge_unique]
@@ -98,7 +101,7 @@ class QuickstartState(GraphState, QuickstartInput, total=False):
     number_of_ran_queries: int
 
 
-NEW_TURN_STATE: dict[str, Any] = {  # a turn begins with nothing of the turn before
+NEW_TURN_STATE: dict[str, Any] = {  # clears everything of the previous turn
     "asked": None, "plan": None, "answer": None, "unchecked": False, "findings": None,
     "sections": None, "cells": None, "reflections": None, "search_query": None,
     "web_research_result": None, "amap_research_result": None, "sources_gathered": None,
@@ -109,7 +112,7 @@ NEW_TURN_STATE: dict[str, Any] = {  # a turn begins with nothing of the turn bef
 
 @dataclass(frozen=True)
 class AppliedLimit:
-    """A value that a client asked for and that the operator's setting replaces."""
+    """A requested value that an operator's setting replaced."""
 
     name: str
     asked: int | str
@@ -119,12 +122,12 @@ class AppliedLimit:
 
 @dataclass(frozen=True)
 class QuickstartRequest:
-    """A question, its options, and the values that the operator's settings have replaced."""
+    """A question with its options and the requested values that were replaced."""
 
     question: str
     options: RunOptions
     limits: tuple[AppliedLimit, ...] = ()
-    message: HumanMessage | None = None  # of a question that came without one
+    message: HumanMessage | None = None  # the question's message, if it came outside `messages`
 
 
 def read_request(
@@ -133,12 +136,12 @@ def read_request(
     default_options: RunOptions,
     settings: Settings,
 ) -> QuickstartRequest:
-    """Read the request of a client from the input of a turn and its configuration.
+    """Parse the request of a client from the input of a turn and its configuration.
 
-    `usual` are the limits of a run that brings none.
+    `default_options` are the options of a run that specifies none.
 
     Raises:
-        RequestError: something in it cannot be used.
+        RequestError: a value is invalid.
     """
     question, message = _read_question(state)
     limits: list[AppliedLimit] = []
@@ -147,25 +150,25 @@ def read_request(
         ("queries", 1, "NUMBER_OF_INITIAL_QUERIES", "initial_search_query_count", "number_of_initial_queries"),
         ("loops", 0, "MAX_RESEARCH_LOOPS", "max_research_loops", "max_research_loops"),
     )  # fmt: skip
-    update: dict[str, Any] = {"approve": False, "clarify": False}  # nobody is there to be asked
-    for limit, least, setting, own, name in counts:
-        if state.get(own) is not None:
-            name, asked = own, _read_count(own, state[own], least)
+    update: dict[str, Any] = {"approve": False, "clarify": False}  # nobody is there to answer
+    for limit, minimum, setting, input_name, name in counts:
+        if state.get(input_name) is not None:
+            name, count = input_name, _read_count(input_name, state[input_name], minimum)
         elif name in sent:
-            asked = _read_count(name, sent[name], least)
+            count = _read_count(name, sent[name], minimum)
         else:
             continue
-        most = min(MAX_COUNT, getattr(settings, limit) if setting in settings.capped else MAX_COUNT)
-        if asked > most:
-            limits.append(AppliedLimit(name, min(asked, MAX_REPORTED_COUNT), most))
-        update[limit] = min(asked, most)
+        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.capped else MAX_COUNT)
+        if count > maximum:
+            limits.append(AppliedLimit(name, min(count, MAX_REPORTED_COUNT), maximum))
+        update[limit] = min(count, maximum)
     models: dict[Role, str] = {}
     for role, name, model in _read_models(state, sent):
-        used, why = _choose_model(role, name, model, settings)
-        if why:
-            limits.append(AppliedLimit(name, model, used, why))
+        model_name, reason = _choose_model(role, name, model, settings)
+        if reason:
+            limits.append(AppliedLimit(name, model, model_name, reason))
         else:
-            models[role] = used
+            models[role] = model_name
     update["models"] = tuple(models.items())
     return QuickstartRequest(question, default_options.model_copy(update=update), tuple(limits), message)
 
@@ -174,37 +177,37 @@ def read_request(
 
 
 def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
-    """The question, and its message if it has come without one."""
-    asked, messages = state.get("asked"), state.get("messages") or []
-    if not isinstance(asked, str | None):
-        raise RequestError(f'"asked" must be a text, not {type(asked).__name__}.')
-    if asked:
-        text, name = asked, "asked"
+    """Return the question, and a message for it if it came outside `messages`."""
+    given_question, messages = state.get("asked"), state.get("messages") or []
+    if not isinstance(given_question, str | None):
+        raise RequestError(f'"asked" must be a text, not {type(given_question).__name__}.')
+    if given_question:
+        text, name = given_question, "asked"
     else:
-        people = [message for message in messages if isinstance(message, HumanMessage)]
-        if not people:
+        human_messages = [message for message in messages if isinstance(message, HumanMessage)]
+        if not human_messages:
             raise RequestError('The input has no question: "messages" needs one of a person.')
-        text, name = _message_text(people[-1]), "messages"
+        text, name = _message_text(human_messages[-1]), "messages"
     try:
         question = clean_question(text).text
     except QuestionError as error:
         raise RequestError(f'"{name}" has no question that can be researched. {error}') from None
-    return question, HumanMessage(question) if asked else None
+    return question, HumanMessage(question) if given_question else None
 
 
 def build_memory(messages: Sequence[BaseMessage]) -> Memory:
-    """The turns that come before the last message of a person: each a question and its answer."""
+    """Build the memory of the turns before the last human message."""
     turns: list[tuple[str, str]] = []
     for message in messages:
         if isinstance(message, HumanMessage):
             turns.append((_message_text(message), ""))
         elif isinstance(message, AIMessage) and turns:
             turns[-1] = (turns[-1][0], _message_text(message))
-    return memory_from_client([(asked, answer) for asked, answer in turns[:-1] if asked.strip()])
+    return memory_from_client([(question, answer) for question, answer in turns[:-1] if question.strip()])
 
 
 def _message_text(message: BaseMessage) -> str:
-    """The text of a message; pictures and other parts are left out."""
+    """Return the text of a message, without pictures and other parts."""
     parts = [message.content] if isinstance(message.content, str) else message.content
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
     return "\n".join(text for text in texts if isinstance(text, str))
@@ -222,17 +225,17 @@ def _read_count(name: str, value: object, minimum: int) -> int:
 
 
 def _read_models(state: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterable[tuple[Role, str, str]]:
-    """The models that a client names, by role: each with the name by which it came."""
-    both = {"reasoning_model": value} if (value := state.get("reasoning_model")) else {}
-    every = {**configured, **both}
+    """Yield the models that a client names: role, field name and model name."""
+    shared = {"reasoning_model": value} if (value := state.get("reasoning_model")) else {}
+    values = {**configured, **shared}
     names: dict[Role, Sequence[str]] = {
         "plan": ("query_generator_model",),
-        "reflect": (*both, "reflection_model", "reasoning_model"),
-        "write": (*both, "answer_model"),
+        "reflect": (*shared, "reflection_model", "reasoning_model"),
+        "write": (*shared, "answer_model"),
     }
-    for role, known in names.items():
-        if name := next((name for name in known if every.get(name) not in (None, "")), None):
-            value = every[name]
+    for role, fields in names.items():
+        if name := next((name for name in fields if values.get(name) not in (None, "")), None):
+            value = values[name]
             if not isinstance(value, str):
                 raise RequestError(f'"{name}" must be the name of a model, not {type(value).__name__}.')
             if not MODEL_NAME.fullmatch(value.strip()):
@@ -241,30 +244,30 @@ def _read_models(state: Mapping[str, Any], configured: Mapping[str, Any]) -> Ite
 
 
 def _choose_model(role: Role, name: str, requested: str, settings: Settings) -> tuple[str, str]:
-    """The model of a role, as `provider:name`, and why it is not the one that was asked for.
+    """Return the model of a role as `provider:name`, and why it is not the requested one, or "".
 
     Raises:
-        RequestError: it is another provider's.
+        RequestError: the model belongs to another provider.
     """
     if not has_usable_model(settings):
         return "", "no model is set: answers are quotes"
-    own = role_models(settings)[role]
+    configured = role_models(settings)[role]
     if settings.model(role):
-        return str(own), "the operator has chosen the model"
+        return str(configured), "the operator has chosen the model"
     try:
         spec = parse_spec(requested, name, settings.providers)
     except SettingError as error:
         raise RequestError(str(error)) from None
-    if spec.provider != own.provider:
+    if spec.provider != configured.provider:
         raise RequestError(
-            f'"{name}" is {requested}, which is a model of {spec.provider}; name one of {own.provider}, '
+            f'"{name}" is {requested}, which is a model of {spec.provider}; name one of {configured.provider}, '
             "or leave it out."
         )
     if spec.provider == "gemini":
         if not re.fullmatch(r"[\w.-]+", spec.name, re.ASCII):
             raise RequestError(f'"{name}" is no name of a model.')
         if spec.name in shut_down_models():
-            return str(own), describe_change(spec.name)
+            return str(configured), describe_change(spec.name)
     return str(spec), ""
 
 
@@ -272,19 +275,19 @@ def _format_count(value: int) -> str:
     return str(value) if abs(value) < 10**9 else f"{value:.0e}" if abs(value) < 10**300 else "huge"
 
 
-# --- What clients read
+# --- Output for clients
 
 
 def add_quickstart_names(name: str, run: Run, state: Any, update: dict[str, Any]) -> dict[str, Any]:
-    """Return the update of a node with the names of the quickstart added."""
+    """Return the update of a node with the quickstart's fields added."""
     if name == "generate_query":
         return {**update, **_plan_update(update.get("plan"))}
     if name == "reflection":
         return {**update, **_reflection_update(state, update)}
     if update.get("answer"):
         return {**update, **_answer_update(run, state, update)}
-    if found := update.get("findings"):
-        return {**update, **_findings_update(found)}
+    if findings := update.get("findings"):
+        return {**update, **_findings_update(findings)}
     return update
 
 
@@ -295,30 +298,33 @@ def _plan_update(plan: Plan | None) -> dict[str, Any]:
 
 def _findings_update(findings: Iterable[Finding]) -> dict[str, Any]:
     """Return queries, texts and sources of finished searches; a failed one has no text."""
-    found = list(findings)
-    texts = [(finding.task.source == "places", _finding_text(finding)) for finding in found]
+    items = list(findings)
+    texts = [(finding.task.source == "places", _finding_text(finding)) for finding in items]
     return {
-        "search_query": [finding.task.query for finding in found],
-        "web_research_result": [text for on_map, text in texts if text and not on_map],
-        "amap_research_result": [text for on_map, text in texts if text and on_map],
-        "sources_gathered": [_to_source(item) for finding in found for item in finding.evidence],
+        "search_query": [finding.task.query for finding in items],
+        "web_research_result": [text for is_place, text in texts if text and not is_place],
+        "amap_research_result": [text for is_place, text in texts if text and is_place],
+        "sources_gathered": [_to_source(item) for finding in items for item in finding.evidence],
     }
 
 
 def _reflection_update(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
-    """The judgement after a round; without one, nothing further is looked up."""
-    made = next(iter(update.get("reflections", ())), None)
+    """Return the judgement of a reflection. Without one, the research counts as ended."""
+    reflection = next(iter(update.get("reflections", ())), None)
     return {
-        "is_sufficient": bool(made and made.sufficient),
-        "knowledge_gap": "\n".join(made.gap) if made else "",
-        "follow_up_queries": [task.query for task in made.follow_ups] if made else [],
+        "is_sufficient": bool(reflection and reflection.sufficient),
+        "knowledge_gap": "\n".join(reflection.gap) if reflection else "",
+        "follow_up_queries": [task.query for task in reflection.follow_ups] if reflection else [],
         "research_loop_count": state["round"],
         "number_of_ran_queries": len(merge_unique(state.get("search_query", ()), ())),
     }
 
 
 def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer as a message, which one of a later node replaces, and the sources that it cites."""
+    """Return the answer as a message and its cited sources.
+
+    The message of a later node has the same id and replaces it.
+    """
     findings = (*state.get("findings", ()), *update.get("findings", ()))
     registry = EvidenceRegistry()
     for item in state["question"].before.evidence:
@@ -347,18 +353,23 @@ def _cited_sources(cited: CitedAnswer) -> list[QuickstartSource]:
 def _to_source(evidence: Evidence) -> QuickstartSource:
     title = " ".join(evidence.title.split())
     name = evidence.locator if evidence.kind == "library" else ""
-    place = canonical_url(evidence.url) or name or evidence.id
-    return QuickstartSource(label=title[:MAX_LABEL_CHARS] or place[:MAX_LABEL_CHARS], short_url=place, value=place)
+    address = canonical_url(evidence.url) or name or evidence.id
+    return QuickstartSource(
+        label=title[:MAX_LABEL_CHARS] or address[:MAX_LABEL_CHARS], short_url=address, value=address
+    )
 
 
 def _finding_text(finding: Finding) -> str:
-    """The text of a search as Markdown: a model's summary with its sources, else its passages."""
+    """Return a finding as Markdown: the model's summary with its sources, else its passages."""
     by_id = {item.id: item for item in finding.evidence}
     if finding.summary:
         lines = []
         for span in finding.summary:
             items = dict.fromkeys(cite.evidence for cite in span.cites if cite.evidence in by_id)
-            lines.append(escape_keeping_formulas(span.text) + "".join(f" ({_link_to(by_id[one])})" for one in items))
+            lines.append(
+                escape_keeping_formulas(span.text)
+                + "".join(f" ({_link_to(by_id[evidence_id])})" for evidence_id in items)
+            )
         return "\n\n".join(lines)
     pairs = [(item, passage) for item in finding.evidence for passage in item.passages]
     return "\n".join(

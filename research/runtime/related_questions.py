@@ -1,8 +1,8 @@
-"""Where a conversation could go on: questions that follow from what a run has found, by rules.
+"""Suggested follow-up questions, derived by rules from what a run has found.
 
-Nothing is asked of a model for them, and nothing is invented: each stands on a figure on which
-sources disagree, a sentence that its source does not bear out, a search that was still to be made,
-a place that was found, or a passage that was found and is not cited.
+No model is called and nothing is invented. Each question rests on a figure on which sources
+disagree, a sentence that its source does not support, a search that was proposed but not made, a
+place that was found, or a passage that was found but not cited.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from research.core.records import Language, Report
 from research.core.text.tokenizer import normalise_quote
 
 MAX_QUESTIONS = 4  # suggestions
-MAX_QUESTION_CHARS = 120  # characters of one, at most
-MAX_NAME_CHARS = 40  # characters of what is taken from a source, at most
+MAX_QUESTION_CHARS = 120  # characters of one suggestion, at most
+MAX_NAME_CHARS = 40  # characters of a name or heading from a source, at most
 
 
 def related_questions(report: Report, cited: CitedAnswer | None, support: AnswerSupport) -> tuple[str, ...]:
-    """Questions to ask next, at most four, the most telling first; in the answer's language.
+    """Suggest at most four follow-up questions, most relevant first, in the answer's language.
 
-    None for a statement to a database, for a report on the news, and without an answer.
+    There are none for an SQL statement, for a news report, and without an answer.
     """
     if cited is None or report.run.options.sections or _is_sql_query(report):
         return ()
-    known = {normalise_quote(report.run.question)}
-    kept = []
+    seen = {normalise_quote(report.run.question)}
+    questions = []
     for text in _candidates(report, cited, support):
         text = " ".join(text.split())
-        if len(text) <= MAX_QUESTION_CHARS and (key := normalise_quote(text)) not in known:
-            known.add(key)
-            kept.append(text)
-    return tuple(kept[:MAX_QUESTIONS])
+        if len(text) <= MAX_QUESTION_CHARS and (key := normalise_quote(text)) not in seen:
+            seen.add(key)
+            questions.append(text)
+    return tuple(questions[:MAX_QUESTIONS])
 
 
 def _is_sql_query(report: Report) -> bool:
@@ -54,10 +54,10 @@ def _candidates(report: Report, cited: CitedAnswer, support: AnswerSupport) -> I
 
 
 def _from_conflicts(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
-    for one in find_disagreements(report, cited):
-        texts = list(dict.fromkeys(figure.text for figure in one.figures))
-        if len(texts) > 1 and one.subject:
-            yield message("related.conflict", language, subject=one.subject, a=texts[0], b=texts[1])
+    for disagreement in find_disagreements(report, cited):
+        texts = list(dict.fromkeys(figure.text for figure in disagreement.figures))
+        if len(texts) > 1 and disagreement.subject:
+            yield message("related.conflict", language, subject=disagreement.subject, a=texts[0], b=texts[1])
 
 
 def _from_unsupported(support: AnswerSupport, language: Language) -> Iterator[str]:
@@ -68,10 +68,10 @@ def _from_unsupported(support: AnswerSupport, language: Language) -> Iterator[st
 
 
 def _from_follow_ups(report: Report) -> Iterator[str]:
-    """Searches that the last reflection wanted and that were not made."""
-    made = {finding.task.id for finding in report.findings}
+    """Yield the searches that the last reflection proposed and that were not made."""
+    searched = {finding.task.id for finding in report.findings}
     for task in report.reflections[-1].follow_ups if report.reflections else ():
-        if task.id not in made:
+        if task.id not in searched:
             yield task.query
 
 
@@ -83,15 +83,15 @@ def _from_places(report: Report, language: Language) -> Iterator[str]:
 
 
 def _from_passages(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
-    """Headings of what was found in cited sources and is not cited: one of each source, then others."""
-    told = {passage.id for source in cited.sources for passage in source.evidence.passages}
-    quoted = {source.evidence.id for source in cited.sources}
+    """Yield uncited headings of cited sources, one of each source in turn."""
+    cited_passages = {passage.id for source in cited.sources for passage in source.evidence.passages}
+    cited_sources = {source.evidence.id for source in cited.sources}
     rows = []
     for item in report.evidence:
-        if item.id in quoted and item.kind in ("library", "web", "news") and len(item.title) <= MAX_NAME_CHARS:
-            known = {item.title, "", *(p.heading for p in item.passages if p.id in told)}
-            heads = dict.fromkeys(p.heading for p in item.passages if p.heading not in known and not p.made)
-            rows.append([(item.title, head) for head in heads if len(head) <= MAX_NAME_CHARS])
+        if item.id in cited_sources and item.kind in ("library", "web", "news") and len(item.title) <= MAX_NAME_CHARS:
+            excluded = {item.title, "", *(p.heading for p in item.passages if p.id in cited_passages)}
+            headings = dict.fromkeys(p.heading for p in item.passages if p.heading not in excluded and not p.made)
+            rows.append([(item.title, heading) for heading in headings if len(heading) <= MAX_NAME_CHARS])
     for row in zip_longest(*rows):
-        for one in filter(None, row):
-            yield message("related.passage", language, title=one[0], heading=one[1])
+        for entry in filter(None, row):
+            yield message("related.passage", language, title=entry[0], heading=entry[1])

@@ -1,8 +1,8 @@
-"""Runs on an Agent Server: the same interface, and the work is done on a cluster.
+"""Runs on an Agent Server, with the interface of local runs.
 
-The server runs the graph of `research.runtime.agent_server`; what comes of it is in the store, which the processes
-of the server and those of the pages share. So pages follow a run as they do one of their own, any
-number of processes may serve them, and a run goes on when the one that started it is gone.
+The server executes the graph of `research.runtime.agent_server`. Its results are in the store that
+the processes of the server and of the pages share. So pages follow these runs as they do local
+ones, any number of processes may serve them, and a run outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from research.storage.store import REQUEST_STOP
 
 log = logging.getLogger(__name__)
 
-GRAPH_NAME = "research"  # its name in langgraph.json
-STATUS_INTERVAL_SECONDS = 2.0  # seconds between two looks at what the server says of the runs under way
-END_GRACE_SECONDS = 3.0  # seconds in which the store learns from the graph itself that a run is over
-UNKNOWN_GRACE_SECONDS = 15.0  # seconds in which a server that knows nothing of a run may still be told of it
-TIMEOUT_SECONDS = (5.0, 30.0, 30.0, 30.0)  # seconds: to connect, read, write, and for a connection
+GRAPH_NAME = "research"  # the name in langgraph.json
+STATUS_INTERVAL_SECONDS = 2.0  # seconds between two comparisons with the server's statuses
+END_GRACE_SECONDS = 3.0  # seconds in which the graph itself may still store the end of a run
+UNKNOWN_GRACE_SECONDS = 15.0  # seconds until a run that the server does not know counts as lost
+TIMEOUT_SECONDS = (5.0, 30.0, 30.0, 30.0)  # seconds: connect, read, write, and wait for a pooled connection
 SERVER_ERRORS = (LangGraphError, httpx.HTTPError)
 _ServerStatus = Literal["unknown", "going", "success", "error", "interrupted"]
 _RUNNING_STATUSES = ("pending", "running")
 
 
 class RemoteRunManager(RunManager):
-    """The engine of runs that an Agent Server works on."""
+    """The manager of runs that an Agent Server executes."""
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class RemoteRunManager(RunManager):
         default_options: Callable[[], RunOptions] | None = None,
         on_close: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
-        """Starts the loop. The store is closed at the end. The server need not be there yet; the traces
-        of its runs are its own.
+        """Start the loop. `close` also closes the store.
+
+        The server need not be reachable yet. It sends the traces of its runs itself.
 
         Raises:
             StoreError: the store cannot be used.
@@ -66,14 +67,14 @@ class RemoteRunManager(RunManager):
         key = settings.runs_key.get_secret_value() or None
         self._address = strip_credentials(settings.runs_url)
         self._client = get_client(url=settings.runs_url, api_key=key, timeout=TIMEOUT_SECONDS)
-        self._own_runs: set[str] = set()  # runs of which this process clears up what the server keeps
+        self._own_runs: set[str] = set()  # runs whose checkpoints on the server this process deletes
         self._status_since: dict[tuple[str, _ServerStatus], float] = {}
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
         self._interrupt_lost_runs()
         store.history.start_indexing()
 
     def close(self) -> None:
-        """Stops following. The runs go on."""
+        """Stop following the runs, which continue on the server."""
         if self.loop.is_closed:
             return
         self._watcher.cancel()
@@ -86,7 +87,7 @@ class RemoteRunManager(RunManager):
             await self._on_close()
         await self._client.aclose()
 
-    # What an engine does
+    # Engine
 
     def _choose_engine(self, run_id: str) -> str:
         return f"{SERVER_ENGINE_PREFIX}{uuid.uuid4().hex}"
@@ -106,8 +107,10 @@ class RemoteRunManager(RunManager):
             self.loop.start(self._cancel(run.id))
 
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Runs of a process that worked by itself and is gone are interrupted. What the server works
-        on is looked after in the background."""
+        """Mark the runs of dead local processes as interrupted.
+
+        `_watch` handles the runs of the server.
+        """
         for engine, run_ids in self.store.runs_by_engine().items():
             if engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine):
                 for run_id in run_ids:
@@ -122,17 +125,17 @@ class RemoteRunManager(RunManager):
             log.warning("the server still has the checkpoints of run %s: %s", run_id, error)
 
     async def reclaim_checkpoint_space(self) -> None:
-        """The server sees to its own database."""
+        """Do nothing: the server maintains its own database."""
 
     async def check_connection(self) -> list[ConnectionCheck]:
-        """Asks the server whether it has the graph."""
+        """Check that the server is reachable and has the graph."""
 
         async def ask() -> None:
             try:
-                found = await self._client.assistants.search(graph_id=GRAPH_NAME, limit=1)
+                assistants = await self._client.assistants.search(graph_id=GRAPH_NAME, limit=1)
             except SERVER_ERRORS as error:
                 raise _to_service_error(error) from error
-            if not found:
+            if not assistants:
                 raise ServiceError("refused", f"the server has no graph {GRAPH_NAME!r}")
 
         seconds, failure = await time_request(ask)
@@ -141,27 +144,27 @@ class RemoteRunManager(RunManager):
     # On the server
 
     def _admit_queued(self) -> None:
-        """Lets those begin whose turn it is, whichever process stored them."""
+        """Submit the queued runs whose turn it is, whichever process stored them."""
         settings = self.resources.settings
         try:
-            for one in self.store.admit_runs(SERVER_ENGINES, settings.runs_at_once, settings.runs_each):
-                self.loop.start(self._submit(one.id, one.engine))
-        except StoreError as trouble:
-            log.warning("the queue waits: %s", trouble)
+            for entry in self.store.admit_runs(SERVER_ENGINES, settings.runs_at_once, settings.runs_each):
+                self.loop.start(self._submit(entry.id, entry.engine))
+        except StoreError as error:
+            log.warning("the queue waits: %s", error)
 
     async def _submit(self, run_id: str, engine: str) -> None:
-        """Gives a run to the server, to begin it or to go on with it."""
+        """Submit a run to the server, to start or to resume it."""
         run = self.store.get_run(run_id)
         if run is None:
             return
         try:
-            begun = await self._can_continue(run_id)
+            is_resumed = await self._can_continue(run_id)
             await self._client.threads.create(thread_id=thread_id(run_id), if_exists="do_nothing")
-            begin: dict[str, Any] = {"input": {"asked": run.question}}
+            input_argument: dict[str, Any] = {"input": {"asked": run.question}}
             await self._client.runs.create(
                 thread_id(run_id),
                 GRAPH_NAME,
-                **({"checkpoint": {}} if begun else begin),
+                **({"checkpoint": {}} if is_resumed else input_argument),
                 context={"run": run_id, "engine": engine},
                 config={"recursion_limit": RECURSION_LIMIT},
                 stream_mode=["custom"],
@@ -170,12 +173,15 @@ class RemoteRunManager(RunManager):
             )
         except SERVER_ERRORS as error:
             log.warning("run %s cannot be given to the server: %s", run_id, error)
-            told = f"The run server at {self._address} cannot be used: {_to_service_error(error)}."
-            self._store_end(run_id, engine, "interrupted", told)
+            message = f"The run server at {self._address} cannot be used: {_to_service_error(error)}."
+            self._store_end(run_id, engine, "interrupted", message)
 
     async def _can_continue(self, run_id: str) -> bool:
-        """Whether the server can go on with a run. What it cannot go on with is deleted there: the run
-        begins anew, and its searches are in the store."""
+        """Return whether the server has a checkpoint from which a run can continue.
+
+        A finished or empty thread is deleted there: the run starts again with its searches from the
+        store.
+        """
         try:
             state = await self._client.threads.get_state(thread_id(run_id))
         except NotFoundError:
@@ -188,75 +194,74 @@ class RemoteRunManager(RunManager):
         return False
 
     async def _cancel(self, run_id: str) -> None:
-        """Stops the work of the server on a run; one that waits for its turn leaves the queue."""
+        """Cancel a run on the server; one that is queued leaves the queue."""
         run = self.store.get_run(run_id)
-        engine = next((by for by, ids in self.store.runs_by_engine().items() if run_id in ids), "")
+        engine = next((owner_engine for owner_engine, ids in self.store.runs_by_engine().items() if run_id in ids), "")
         if run is None or not engine:
             return
         try:
-            for going in await self._client.runs.list(thread_id(run_id), limit=5):
-                if going["status"] in _RUNNING_STATUSES:
-                    await self._client.runs.cancel(thread_id(run_id), going["run_id"], wait=True)
+            for server_run in await self._client.runs.list(thread_id(run_id), limit=5):
+                if server_run["status"] in _RUNNING_STATUSES:
+                    await self._client.runs.cancel(thread_id(run_id), server_run["run_id"], wait=True)
         except NotFoundError:
             pass
-        except SERVER_ERRORS as error:  # it is tried again as long as the wish is there
+        except SERVER_ERRORS as error:  # retried for as long as the stop request is stored
             log.warning("run %s cannot be stopped: %s", run_id, error)
             return
         self._store_end(run_id, engine, "stopped")
 
     def _store_end(self, run_id: str, engine: str, status: RunStatus, error: str = "") -> None:
-        self._status_since = {key: at for key, at in self._status_since.items() if key[0] != engine}
+        self._status_since = {key: since for key, since in self._status_since.items() if key[0] != engine}
         try:
             self.store.end_run(run_id, engine, status, error)
-        except StoreError as trouble:
-            log.warning("the end of run %s could not be stored: %s", run_id, trouble)
+        except StoreError as store_error:
+            log.warning("the end of run %s could not be stored: %s", run_id, store_error)
         self._notify()
 
-    # Looking after what goes on there
+    # Monitoring
 
     async def _watch(self) -> None:
-        looked = 0.0
+        checked_at = 0.0
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:
                 self._engine_lock.ensure_held()
-                if self.has_run_limits and any(one.status == "queued" for one in self.store.queue_entries()):
+                if self.has_run_limits and any(entry.status == "queued" for entry in self.store.queue_entries()):
                     self._admit_queued()
-                if time.monotonic() - looked >= STATUS_INTERVAL_SECONDS:
+                if time.monotonic() - checked_at >= STATUS_INTERVAL_SECONDS:
                     await self._check_runs()
-                    looked = time.monotonic()
-            except StoreError as trouble:
-                log.warning("the store is out of reach: %s", trouble)
+                    checked_at = time.monotonic()
+            except StoreError as store_error:
+                log.warning("the store is out of reach: %s", store_error)
             except SERVER_ERRORS as error:
                 log.warning("the run server is out of reach: %s", error)
 
     async def _check_runs(self) -> None:
-        wishes = {run_id: wish for run_id, _, wish in self.store.run_requests()}
-        going = {
+        requests = {run_id: request for run_id, _, request in self.store.run_requests()}
+        active = {
             (run_id, engine)
             for engine, run_ids in self.store.runs_by_engine().items()
             if engine in SERVER_ENGINES
             for run_id in run_ids
         }
-        queued = {one.id for one in self.store.queue_entries() if one.status == "queued"}
-        for run_id, engine in going:
-            if wishes.get(run_id) == REQUEST_STOP:
+        queued = {entry.id for entry in self.store.queue_entries() if entry.status == "queued"}
+        for run_id, engine in active:
+            if requests.get(run_id) == REQUEST_STOP:
                 await self._cancel(run_id)
             elif not (self.has_run_limits and run_id in queued):
                 await self._compare_status(run_id, engine)
-        for run_id in self._own_runs - {run_id for run_id, _ in going}:
+        for run_id in self._own_runs - {run_id for run_id, _ in active}:
             run = self.store.get_run(run_id)
             if run and run.status == "done":
                 await self.delete_checkpoints(run_id)
             self._own_runs.discard(run_id)
 
     async def _compare_status(self, run_id: str, engine: str) -> None:
-        """Ends a run in the store whose work has ended on the server without a word: the process that
-        should have said it is gone, or the server has lost the run."""
+        """End a run in the store that ended or vanished on the server without storing it."""
         status = await self._server_status(run_id)
         since = self._status_since.setdefault((engine, status), time.monotonic())
-        patience = UNKNOWN_GRACE_SECONDS if status == "unknown" else END_GRACE_SECONDS
-        if status == "going" or time.monotonic() - since < patience:
+        grace_seconds = UNKNOWN_GRACE_SECONDS if status == "unknown" else END_GRACE_SECONDS
+        if status == "going" or time.monotonic() - since < grace_seconds:
             return
         error = "" if status != "error" else "the run failed on the server, whose log has the details"
         ended: RunStatus = "failed" if status == "error" else "interrupted"
@@ -278,8 +283,10 @@ class RemoteRunManager(RunManager):
 
 
 def thread_id(run_id: str) -> str:
-    """The server's name for a run: it takes no other than a UUID. Several runs of a client that knows
-    nothing of ours are turns of one thread."""
+    """Return the server's thread id of a run, which must be a UUID.
+
+    Several runs of a quickstart client are turns of one thread.
+    """
     turn = LATER_TURN_ID.fullmatch(run_id)
     try:
         return str(uuid.UUID(turn[1] if turn else run_id))
@@ -288,7 +295,7 @@ def thread_id(run_id: str) -> str:
 
 
 def _to_service_error(error: Exception) -> ServiceError:
-    """What is wrong with the server. What it says itself is not repeated: it may quote a request."""
+    """Convert an error of the server. Its own message is left out: it may quote a request."""
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403):
         return ServiceError("refused", f"it refuses the key of RUNS_API_KEY (HTTP {status})")

@@ -1,9 +1,9 @@
-"""Reports as files: where finished ones are saved, and their states while they are made.
+"""Files of finished reports, and of their states while they are written.
 
-A file appears whole or not at all, and never takes the place of another one's. What cannot be saved is
-told and costs the run nothing. States are written by a thread of their own, soon after each change.
-Everyone who signs in has a folder of their own. Files in the data folder are private, and are deleted
-with the runs that they are of; files in any other folder stay.
+A file appears complete or not at all and never replaces a file of another run. Failures to save are
+reported and do not affect the run. States are written by a thread of their own soon after each
+change. Each signed-in owner has a separate folder. Files in the data folder are private and are
+deleted with their runs; files in any other folder stay.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from research.storage.store import Store
 
 log = logging.getLogger(__name__)
 
-MAX_NAME_CHARS = 60  # characters of a topic in the name of a file
-MAX_NAME_BYTES = 180  # the same in UTF-8: file systems take 255 for a whole name
-STATE_INTERVAL_SECONDS = 1.0  # seconds between two states of a report, at least
-STATE_REST_FACTOR = 10  # times as long as states take to be written, they rest: they are a tenth of the work at most
-LOCAL_OWNER = "local"  # the owner of reports where nobody signs in
+MAX_NAME_CHARS = 60  # characters of a topic in a file name
+MAX_NAME_BYTES = 180  # the same in UTF-8 bytes: file systems allow 255 for a whole name
+STATE_INTERVAL_SECONDS = 1.0  # minimum seconds between two states of a report
+STATE_REST_FACTOR = 10  # multiple of the writing time to wait before the next write: at most a tenth of the time
+LOCAL_OWNER = "local"  # the owner of reports without a login
 _FILE_PATTERNS = ("deep_search_report_*.md", "state_*.json", ".*.tmp")
-_VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # says how to draw what it follows
-_MAX_NAME_TRIES = 1_000  # files of one name that are looked at
+_VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # choose a glyph
+_MAX_NAME_TRIES = 1_000  # numbered names that are tried
 
 
 class ReportFiles:
-    """The files of one process's reports."""
+    """The report files of one process."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._store, self._folder = store, settings.reports_folder
         self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
         self._saves_states = settings.save_states == "on"
-        self._chosen_folders: dict[str, Path] = {}  # by run, the folder that was asked for
-        self._state_paths: dict[str, Path] = {}  # by run, the file of its state
+        self._chosen_folders: dict[str, Path] = {}  # the requested folder, by run
+        self._state_paths: dict[str, Path] = {}  # the state file, by run
         self._error_callbacks: dict[str, Callable[[str], None]] = {}
-        self._due_times: dict[str, float] = {}  # by run, when its state is to be written
+        self._due_times: dict[str, float] = {}  # the time at which the state is to be written, by run
         self._next_times: dict[str, float] = {}
         self._failed_runs: set[str] = set()
         self._ended_runs: set[str] = set()
@@ -59,30 +59,33 @@ class ReportFiles:
         self._thread: threading.Thread | None = None
 
     def set_folder(self, run_id: str, folder: Path) -> None:
-        """Saves a run in a folder, wherever others are saved."""
+        """Save the files of a run in a folder, instead of the default one."""
         self._chosen_folders[run_id] = folder.expanduser().absolute()
 
     def chosen_folder(self, run_id: str) -> Path | None:
-        """The folder that was asked for, for a run."""
+        """Return the folder that was set for a run."""
         return self._chosen_folders.get(run_id)
 
     def folder(self, run: Run) -> Path | None:
-        """Where a run is saved; None if it is not. Only reports are."""
+        """Return the folder for the files of a run, None if none are saved.
+
+        Only reports are saved.
+        """
         if not run.options.sections:
             return None
         return self._chosen_folders.get(run.id) or self._owner_folder(run.owner)
 
     def _owner_folder(self, owner: str) -> Path | None:
-        """The folder of an owner's reports."""
+        """Return the default folder of an owner's reports."""
         if self._folder is None or owner == LOCAL_OWNER:
             return self._folder
         return self._folder / fingerprint(f"reports of {owner}")
 
     def _prepare_folder(self, folder: Path) -> int:
-        """Make a folder, and return the mode of the files in it: in the data folder both are private.
+        """Create a folder and return the mode for files in it; in the data folder both are private.
 
         Raises:
-            OSError: the folder cannot be made.
+            OSError: the folder cannot be created.
         """
         if not (self._is_in_data_dir and self._folder and folder.is_relative_to(self._folder)):
             return 0o666
@@ -91,37 +94,37 @@ class ReportFiles:
         return 0o600
 
     def delete_run_files(self, run: Run, events: Iterable[Event]) -> None:
-        """Delete the files of a run from the data folder. `events` are those of the run."""
-        home = self._owner_folder(run.owner)
-        if home is None or not self._is_in_data_dir or not run.options.sections:
+        """Delete the files of a run from the data folder. `events` are the events of the run."""
+        folder = self._owner_folder(run.owner)
+        if folder is None or not self._is_in_data_dir or not run.options.sections:
             return
         self.flush()
         reports = [Path(str(event.data["report"])) for event in events if event.kind == "saved"]
-        found = [path for path in reports if path.parent == home and path.match(_FILE_PATTERNS[0])]
-        states = home.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
-        found += [path for path in states if read_run_id(path) == run.id]
-        for path in found:
+        paths = [path for path in reports if path.parent == folder and path.match(_FILE_PATTERNS[0])]
+        states = folder.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
+        paths += [path for path in states if read_run_id(path) == run.id]
+        for path in paths:
             _delete(path)
 
     def delete_owner_files(self, owner: str) -> int:
-        """Delete an owner's files from the data folder; return the number of reports among them."""
-        home = self._owner_folder(owner)
-        if home is None or not self._is_in_data_dir:
+        """Delete an owner's files from the data folder. Return the number of reports among them."""
+        folder = self._owner_folder(owner)
+        if folder is None or not self._is_in_data_dir:
             return 0
         self.flush()
-        found = {pattern: list(home.glob(pattern)) for pattern in _FILE_PATTERNS}
-        for path in itertools.chain.from_iterable(found.values()):
+        paths = {pattern: list(folder.glob(pattern)) for pattern in _FILE_PATTERNS}
+        for path in itertools.chain.from_iterable(paths.values()):
             _delete(path)
-        if home != self._folder:
+        if folder != self._folder:
             with contextlib.suppress(OSError):
-                home.rmdir()  # unless somebody has put something else there
-        return len(found[_FILE_PATTERNS[0]])
+                folder.rmdir()  # fails if the folder holds other files
+        return len(paths[_FILE_PATTERNS[0]])
 
     def save_report(self, run: Run) -> Path | None:
-        """Saves the report of a run that has its answer; returns where.
+        """Save the report of an answered run and return its path.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
             StoreError: the store cannot be used.
         """
         folder = self.folder(run)
@@ -131,9 +134,11 @@ class ReportFiles:
         from research.export.markdown import report_markdown
 
         text = report_markdown(report, number_report_answer(report), citation_format="links")
-        made = report.answer.made
+        answered_at = report.answer.made
         mode = self._prepare_folder(folder)
-        path = claim_path(folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(made)}", "md")
+        path = claim_path(
+            folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(answered_at)}", "md"
+        )
         try:
             write_text(path, text, mode)
         except OSError:
@@ -145,8 +150,10 @@ class ReportFiles:
     # States
 
     def schedule_state(self, run: Run, on_error: Callable[[str], None], *, has_ended: bool = False) -> None:
-        """Writes the state of a run soon; at once if the run is `over`. `tell` is called in another
-        thread, once, if it cannot be written."""
+        """Schedule the state of a run to be written: soon, or at once if the run has ended.
+
+        `on_error` is called once, in another thread, if it cannot be written.
+        """
         if not self._saves_states or self.folder(run) is None:
             return
         with self._condition:
@@ -163,14 +170,14 @@ class ReportFiles:
             self._condition.notify_all()
 
     def flush(self) -> None:
-        """Waits until every state that is due is written."""
+        """Write all pending states and wait until that is done."""
         with self._condition:
             self._due_times = dict.fromkeys(self._due_times, 0.0)
             self._condition.notify_all()
             self._condition.wait_for(lambda: not (self._due_times or self._is_writing))
 
     def close(self) -> None:
-        """Writes what is due, and ends."""
+        """Write all pending states and stop the thread."""
         with self._condition:
             self._is_closed = True
             self._due_times = dict.fromkeys(self._due_times, 0.0)
@@ -180,29 +187,32 @@ class ReportFiles:
 
     def _write_states(self) -> None:
         while run_id := self._wait_for_due():
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
                 self._write_state(run_id)
-            except Exception as error:  # noqa: BLE001 - it is told; the next one may succeed
+            except Exception as error:  # noqa: BLE001 - reported to the caller; the next write may succeed
                 self._report_error(run_id, error)
             now = time.monotonic()
             with self._condition:
-                # With many reports under way, each is written more rarely.
-                self._next_times[run_id] = now + STATE_REST_FACTOR * (now - begun) * len(self._error_callbacks)
+                # The interval grows with the number of reports under way.
+                self._next_times[run_id] = now + STATE_REST_FACTOR * (now - started) * len(self._error_callbacks)
                 self._is_writing = False
                 if run_id in self._ended_runs and run_id not in self._due_times:
                     self._forget_run(run_id)
                 self._condition.notify_all()
 
     def _forget_run(self, run_id: str) -> None:
-        """A run that goes on later finds its file by what is in it."""
-        for known in (self._error_callbacks, self._next_times, self._state_paths):
-            known.pop(run_id, None)
+        """Release the data of an ended run.
+
+        If the run is resumed, its state file is found by content.
+        """
+        for mapping in (self._error_callbacks, self._next_times, self._state_paths):
+            mapping.pop(run_id, None)
         self._ended_runs.discard(run_id)
         self._failed_runs.discard(run_id)
 
     def _wait_for_due(self) -> str:
-        """The next run whose state is to be written, when it is; "" at the end."""
+        """Wait for the next due state and return its run id; "" after `close`."""
         with self._condition:
             while True:
                 if not self._due_times:
@@ -211,12 +221,12 @@ class ReportFiles:
                     self._condition.wait()
                     continue
                 run_id, due = min(self._due_times.items(), key=lambda item: item[1])
-                left = due - time.monotonic()
-                if left <= 0:
+                remaining = due - time.monotonic()
+                if remaining <= 0:
                     del self._due_times[run_id]
                     self._is_writing = True
                     return run_id
-                self._condition.wait(left)
+                self._condition.wait(remaining)
 
     def _write_state(self, run_id: str) -> None:
         run = self._store.get_run(run_id)
@@ -248,35 +258,41 @@ def _delete(path: Path) -> None:
 
 
 def describe_write_error(error: Exception, folder: Path | None) -> str:
-    """Why nothing can be written in a folder, in words."""
+    """Return the reason why a folder cannot be written, for people."""
     if isinstance(error, OSError):
         return f"{folder} cannot be written: {error.strerror or error}"
     return str(error) or type(error).__name__
 
 
 def file_name_part(topic: str) -> str:
-    """A topic as a part of a file's name, on any system: letters and digits of all scripts, at most
-    60 of them; whatever stands between them becomes one "_"."""
+    """Convert a topic to a part of a file name that is valid on every system.
+
+    Letters and digits of all scripts are kept, at most 60; all between them becomes one "_".
+    """
     text = unicodedata.normalize("NFC", topic.encode("utf-8", "replace").decode())
-    kept = ""
+    cleaned = ""
     for c in _VARIATION_SELECTORS.sub("", text):
-        kind = unicodedata.category(c)[0]
-        on = kind in "LN" or c == "-" or (kind == "M" and kept[-1:].strip())  # an accent, on a letter
-        kept += c if on else " "
-    name = "_".join(kept.split())[:MAX_NAME_CHARS].encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+        category = unicodedata.category(c)[0]
+        is_kept = (
+            category in "LN" or c == "-" or (category == "M" and cleaned[-1:].strip())
+        )  # an accent, after a letter
+        cleaned += c if is_kept else " "
+    name = "_".join(cleaned.split())[:MAX_NAME_CHARS].encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
     return name.strip("-_") or "topic"
 
 
 def time_name_part(moment: datetime) -> str:
-    """A time as a part of a file's name, in UTC."""
+    """Format a time as a part of a file name, in UTC."""
     return f"{moment.astimezone(UTC):%Y%m%d_%H%M%S}"
 
 
 def claim_path(folder: Path, name: str, suffix: str, is_own: Callable[[Path], bool] = lambda path: False) -> Path:
-    """A file of that name that nobody else has, now or later; or the one that is `ours` already.
+    """Create a new file of that name and return its path; a number is added if the name is taken.
+
+    An existing file is returned if `is_own` is true of it.
 
     Raises:
-        OSError: there can be none.
+        OSError: no file can be created.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for n in itertools.count(1):
@@ -293,19 +309,19 @@ def claim_path(folder: Path, name: str, suffix: str, is_own: Callable[[Path], bo
 
 
 def write_text(path: Path, text: str, mode: int = 0o666) -> None:
-    """Puts a text in the place of a file, all of it or nothing. The umask takes from the mode.
+    """Replace the text of a file atomically. The umask applies to the mode.
 
     Raises:
-        OSError: it cannot be written; the file is as it was.
+        OSError: the file cannot be written and is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
-        passing.replace(path)
+        temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            passing.unlink()
+            temporary.unlink()
         raise

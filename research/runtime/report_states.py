@@ -1,8 +1,8 @@
-"""The state of a report as a file, complete enough to go on from, and a run made of such a file again.
+"""Saved states of reports: files from which a run can be restored and continued.
 
-A state holds the run, its plan, every finding with its evidence, what its steps have come to, what was
-used, and the answer if there is one. It names no owner and holds no key. What it says is checked when
-it is read: a file may come from anywhere.
+A state holds the run, its plan, every finding with its evidence, the results of its steps, the
+usage, and the answer if there is one. It contains no owner and no key. It is validated when read,
+because a file may come from anywhere.
 """
 
 from __future__ import annotations
@@ -48,12 +48,15 @@ _STEP_RECORDS: tuple[tuple[re.Pattern[str], type[Record]], ...] = (
 
 
 class StateError(ValueError):
-    """A file is no saved state of a report that can be gone on with; the message names it and why."""
+    """A file is not a state from which a report can be continued; the message says why."""
 
 
 class ReportState(BaseModel):
-    """What a file holds. `notes` are what the steps of the run have come to, `seconds` how long it
-    has worked, `evidence` what its answer cites that earlier runs have found."""
+    """The content of a state file.
+
+    `notes` are the results of the steps of the run, by step; `seconds` is the working time so far;
+    `evidence` is what its answer cites from earlier runs.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,12 +75,12 @@ class ReportState(BaseModel):
 
 
 def dump_state(store: Store, run: Run) -> str:
-    """What the store knows of a run now, as the text of a file."""
-    # The notes are read first: a search whose outcome a note rests on is then among the findings.
+    """Return the current state of a run as the text of a file."""
+    # Notes are read first, so that the findings include every search that a note rests on.
     notes = {**(store.load_step_results(run.based_on) if run.based_on else {}), **store.load_step_results(run.id)}
     report = store.report(run)
-    found = {item.id for finding in report.findings for item in finding.evidence}
-    made = ReportState(
+    finding_ids = {item.id for finding in report.findings for item in finding.evidence}
+    state = ReportState(
         format="sightline report state",
         version=STATE_VERSION,
         saved=datetime.now(UTC),
@@ -87,24 +90,24 @@ def dump_state(store: Store, run: Run) -> str:
         notes={step: json.loads(text) for step, text in notes.items()},
         reflections=report.reflections,
         answer=report.answer,
-        evidence=tuple(item for item in report.evidence if item.id not in found),
+        evidence=tuple(item for item in report.evidence if item.id not in finding_ids),
         usage=report.usage,
         seconds=count_worked_seconds(store.events(run.id)),
     )
-    return json.dumps(made.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(state.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
 def read_run_id(path: Path) -> str:
-    """The id of the run whose state a file holds; "" if it holds none."""
+    """Return the id of the run in a state file; "" if the file holds none."""
     try:
-        told = json.loads(path.read_bytes())
-        return str(told["run"]["id"]) if told["format"] == STATE_FORMAT else ""
+        data = json.loads(path.read_bytes())
+        return str(data["run"]["id"]) if data["format"] == STATE_FORMAT else ""
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ""
 
 
 def read_state(path: Path, sources: Collection[str]) -> ReportState:
-    """The state that a file holds, of a report that looks in some of these sources.
+    """Read the state of a report whose sources are among the given ones.
 
     Raises:
         OSError: the file cannot be read.
@@ -114,39 +117,39 @@ def read_state(path: Path, sources: Collection[str]) -> ReportState:
         raise StateError(f"{path} is no saved state of a report: it is too large.")
     try:
         return _parse_state(path.read_bytes(), sources)
-    except _InvalidStateError as wrong:
-        raise StateError(f"{path} is no saved state of a report: {wrong}.") from wrong
+    except _InvalidStateError as error:
+        raise StateError(f"{path} is no saved state of a report: {error}.") from error
 
 
 class _InvalidStateError(Exception):
-    """What is wrong with the text of a file."""
+    """The reason why a text is not a valid state."""
 
 
 def _parse_state(data: bytes, sources: Collection[str]) -> ReportState:
     try:
-        told = json.loads(data)
+        raw = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _InvalidStateError("it is damaged, or no JSON") from error
-    if not isinstance(told, dict) or told.get("format") != STATE_FORMAT:
+    if not isinstance(raw, dict) or raw.get("format") != STATE_FORMAT:
         raise _InvalidStateError("it is of another kind")
-    if isinstance(version := told.get("version"), int) and version > STATE_VERSION:
+    if isinstance(version := raw.get("version"), int) and version > STATE_VERSION:
         raise _InvalidStateError("it was saved by a newer version of Sightline, which can load it")
     try:
-        found = ReportState.model_validate_json(data)
-        for step, note in found.notes.items():
-            for name, shape in _STEP_RECORDS:
-                if name.fullmatch(step):
-                    shape.model_validate_json(json.dumps(note))
+        state = ReportState.model_validate_json(data)
+        for step, result in state.notes.items():
+            for pattern, record_type in _STEP_RECORDS:
+                if pattern.fullmatch(step):
+                    record_type.model_validate_json(json.dumps(result))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise _InvalidStateError(f"{where}: {first['msg']}" if where else first["msg"]) from error
-    _check_content(found, sources)
-    return found
+    _check_content(state, sources)
+    return state
 
 
 def _check_content(state: ReportState, sources: Collection[str]) -> None:
-    """What a run relies on, beyond the shapes of its records."""
+    """Check what a run relies on beyond the types of its records."""
     if not state.run.options.sections or (state.plan and not state.plan.outline):
         raise _InvalidStateError("its run is no report")
     if state.run.status == "done" and state.answer is None:
@@ -157,8 +160,8 @@ def _check_content(state: ReportState, sources: Collection[str]) -> None:
         raise _InvalidStateError(f"its topic cannot be researched ({error})") from error
     plan = state.plan or Plan()
     tasks = [*plan.tasks, *(finding.task for finding in state.findings)]
-    wanted = {*state.run.options.sources, *(task.source for task in tasks)}
-    if unknown := sorted(wanted - set(sources)):
+    used_sources = {*state.run.options.sources, *(task.source for task in tasks)}
+    if unknown := sorted(used_sources - set(sources)):
         raise _InvalidStateError(f"it looks in {unknown[0]!r}, which is none of {', '.join(sources)}")
     if any(moment.tzinfo is None for moment in _find_times(state)):
         raise _InvalidStateError("a time in it has no time zone")
@@ -176,18 +179,19 @@ def _find_times(value: object) -> Iterator[datetime]:
 
 
 def restore_run(store: Store, state: ReportState, owner: str) -> Run:
-    """Puts a state into the store as a run of an owner, in a conversation of its own. One that was
-    not over is interrupted: going on with it repeats nothing that is there.
+    """Store a state as a run of an owner, in a new conversation.
+
+    A run that had not ended becomes interrupted; resuming it repeats nothing that is stored.
 
     Raises:
-        StoreError: the store cannot be used; nothing was put there.
+        StoreError: the store cannot be used; nothing was stored.
     """
-    over: dict[RunStatus, RunStatus] = {s: s for s in ("done", "waiting", "failed")}
-    status = over.get(state.run.status, "interrupted")
-    own = state.run.id if _RUN_ID.fullmatch(state.run.id) else ""
+    final_statuses: dict[RunStatus, RunStatus] = {s: s for s in ("done", "waiting", "failed")}
+    status = final_statuses.get(state.run.status, "interrupted")
+    usable_id = state.run.id if _RUN_ID.fullmatch(state.run.id) else ""
     run = state.run.model_copy(
         update={
-            "id": own or uuid.uuid4().hex,
+            "id": usable_id or uuid.uuid4().hex,
             "conversation": uuid.uuid4().hex,
             "owner": owner,
             "question": store.database.storable_text(state.run.question.strip()),
@@ -199,11 +203,11 @@ def restore_run(store: Store, state: ReportState, owner: str) -> Run:
             "follows": "",
         }
     )
-    given = state.plan if status in ("interrupted", "failed") else None
+    given_plan = state.plan if status in ("interrupted", "failed") else None
     with store.database.transaction():
-        if not store.add_run(run, given, ""):
+        if not store.add_run(run, given_plan, ""):
             run = run.model_copy(update={"id": uuid.uuid4().hex})
-            store.add_run(run, given, "")
+            store.add_run(run, given_plan, "")
         for finding in state.findings:
             store.finish_search(store.start_search(run.id, finding.task), run.conversation, finding)
         store.add_evidence(run.conversation, state.evidence)
@@ -215,18 +219,20 @@ def restore_run(store: Store, state: ReportState, owner: str) -> Run:
 
 
 def _rebuild_events(state: ReportState, run: Run) -> Iterator[tuple[datetime, str, dict[str, Any]]]:
-    """What the run would have told, as far as it is counted or shown later."""
+    """Yield the events of the run, as far as they are counted or shown later."""
     end = run.created + timedelta(seconds=state.seconds)
     yield run.created, "status", {"status": "running"}
     if state.plan:
         yield run.created, "plan", {"plan": state.plan.model_dump(mode="json")}
     for finding in state.findings:
         task = finding.task.model_dump(mode="json")
-        told = finding.model_dump(mode="json", include={"reason", "hint", "provider", "message", "seconds", "reused"})
-        found_ = {"passages": finding.passage_count, "titles": [item.title for item in finding.evidence]}
+        details = finding.model_dump(
+            mode="json", include={"reason", "hint", "provider", "message", "seconds", "reused"}
+        )
+        counts = {"passages": finding.passage_count, "titles": [item.title for item in finding.evidence]}
         cached = {"cached": finding.started.isoformat() if finding.cached else ""}
         yield end, "search", {"task": task}
-        yield end, "found", {"task": task, **found_, **told, **cached}
+        yield end, "found", {"task": task, **counts, **details, **cached}
     for usage in state.usage:
         yield end, "usage", usage.model_dump(mode="json")
     yield end, "status", {"status": run.status, "error": run.error}

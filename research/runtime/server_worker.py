@@ -1,9 +1,9 @@
-"""Work on runs that an Agent Server schedules: its graph, whose nodes take what they need from here.
+"""Execution of runs for an Agent Server: its graph, and the worker that runs its nodes.
 
-The server decides where and when a node runs, keeps the checkpoints, and starts a run again elsewhere
-when a machine is gone. What a run says, finds and answers goes into the store that the pages read.
-The nodes run on a loop of our own, as they do without a server: there the clients live, and a call
-that blocks for a moment holds up no other work of the server's.
+The server decides where and when a node runs, keeps the checkpoints, and restarts runs elsewhere
+when a machine fails. Events, findings and answers go to the store that the pages read. Nodes run on
+a loop of our own, as without a server: the clients live there, and a call that blocks briefly does
+not delay other work of the server.
 """
 
 from __future__ import annotations
@@ -41,16 +41,18 @@ from research.storage.store import REQUEST_WRITE
 
 log = logging.getLogger(__name__)
 
-IDLE_TIMEOUT_SECONDS = 60  # seconds until a run is forgotten here that has gone on elsewhere
-DEFAULT_OWNER = "local"  # in whose name runs are that no page has stored
-CANCEL_TIMEOUT_SECONDS = 10  # seconds that a node which was cancelled has to put its things away
+IDLE_TIMEOUT_SECONDS = 60  # seconds without a node until a run is released, which then continues elsewhere
+DEFAULT_OWNER = "local"  # the owner of runs that no page has stored
+CANCEL_TIMEOUT_SECONDS = 10  # seconds that a cancelled node has to store its results
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a run brings to the server: its id, and in whose name it is worked on. A client that knows
-    nothing of ours brings neither: each turn of its thread is a run. It may bring the other names,
-    which are those of the quickstart."""
+    """The context of a run on the server: its id and the id of its engine.
+
+    A quickstart client sends neither, so each turn of its thread becomes a run; it may set the
+    other fields, which have the quickstart's names.
+    """
 
     run: str = ""
     engine: str = ""
@@ -66,31 +68,36 @@ _QUICKSTART_NAMES = [field.name for field in fields(RunRequest)][2:]
 
 
 def _read_request(runtime: Runtime[RunRequest]) -> tuple[RunRequest, str]:
-    """Return the ticket of a run from its context or configuration, and the thread of a client that
-    uses the names of the quickstart alone; "" for a client of ours."""
-    ticket, configured = runtime.context or RunRequest(), get_config()["configurable"]
-    if ticket.run:
-        return ticket, ""
+    """Return the request of a run, from its context or configuration, and a thread id.
+
+    The id is "" for a run of our own and set for clients of the quickstart.
+    """
+    request, configured = runtime.context or RunRequest(), get_config()["configurable"]
+    if request.run:
+        return request, ""
     update = {
         name: configured[name]
         for name in _QUICKSTART_NAMES
-        if getattr(ticket, name) is None and configured.get(name) is not None
+        if getattr(request, name) is None and configured.get(name) is not None
     }
     thread = str(configured["thread_id"])
     try:
-        return replace(ticket, engine="", **update), uuid.UUID(thread).hex
+        return replace(request, engine="", **update), uuid.UUID(thread).hex
     except ValueError:
-        return replace(ticket, engine="", **update), uuid.uuid5(uuid.NAMESPACE_URL, thread).hex
+        return replace(request, engine="", **update), uuid.uuid5(uuid.NAMESPACE_URL, thread).hex
 
 
 class RunFailedError(RuntimeError):
-    """A run has failed. The store says why; the server, whose answers are less guarded, says so only to
-    clients that know nothing of the store."""
+    """A run has failed.
+
+    The store has the reason. The server, whose responses are less protected, gives it only to
+    clients that have no access to the store.
+    """
 
 
 @dataclass(frozen=True)
 class _NodeRuntime:
-    """What a node is given in place of the server's runtime."""
+    """The part of the server's runtime that nodes use."""
 
     context: GraphContext
 
@@ -103,7 +110,7 @@ class _Job:
 
 
 class ServerWorker:
-    """What one process of a server knows of the runs that it works on."""
+    """The runs that one process of an Agent Server executes."""
 
     def __init__(
         self, resources: RunResources, on_close: Callable[[], Coroutine[Any, Any, None]] | None = None
@@ -116,33 +123,33 @@ class ServerWorker:
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
 
     def active_resources(self) -> list[RunResources]:
-        """What the runs that this process works on work with."""
+        """Return the resources of the runs under way in this process."""
         return [job.active_run.resources for job in list(self._jobs.values())]
 
     async def run_node(self, name: str, node: NodeFunction, state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
-        """Runs a node on the loop of ours, wherever it is called."""
-        ticket, thread = _read_request(runtime)
-        here, ended = asyncio.get_running_loop(), Future[None]()
+        """Run a node on the loop of the worker, called from any loop."""
+        request, thread_id = _read_request(runtime)
+        caller_loop, has_ended = asyncio.get_running_loop(), Future[None]()
 
         def write(chunk: dict[str, Any]) -> None:
-            here.call_soon_threadsafe(runtime.stream_writer, chunk)
+            caller_loop.call_soon_threadsafe(runtime.stream_writer, chunk)
 
-        async def inner() -> dict[str, Any]:
+        async def run_and_signal() -> dict[str, Any]:
             try:
-                return await self._run_node(name, node, state, ticket, thread, write)
+                return await self._run_node(name, node, state, request, thread_id, write)
             finally:
-                ended.set_result(None)
+                has_ended.set_result(None)
 
-        # Without callbacks, which a model with tools takes from the context whatever it is given: of all
-        # that models say, only the answer is a message for clients.
-        with set_config_context({**get_config(), "callbacks": None}) as quiet:
-            begun = quiet.run(asyncio.run_coroutine_threadsafe, inner(), self.loop.asyncio_loop)
-        running = asyncio.wrap_future(begun)
+        # Without callbacks, which a model with tools would take from the context: of all model
+        # output, only the answer is to become a message for clients.
+        with set_config_context({**get_config(), "callbacks": None}) as context:
+            future = context.run(asyncio.run_coroutine_threadsafe, run_and_signal(), self.loop.asyncio_loop)
+        task = asyncio.wrap_future(future)
         try:
-            return await running
+            return await task
         except asyncio.CancelledError:
-            # What it has found is put away before the server hears of it.
-            await asyncio.wait([asyncio.wrap_future(ended)], timeout=CANCEL_TIMEOUT_SECONDS)
+            # The server learns of the cancellation after the findings are stored.
+            await asyncio.wait([asyncio.wrap_future(has_ended)], timeout=CANCEL_TIMEOUT_SECONDS)
             raise
 
     async def _run_node(
@@ -157,57 +164,57 @@ class ServerWorker:
         if thread_id:
             run_request = self._resume_turn(thread_id)
         job = self._open_job(run_request)
-        live, context = job.active_run, job.context
+        active_run, context = job.active_run, job.context
         if thread_id and name == "generate_query":
-            state = {**state, "asked": live.run.question}
-            if not live.run.follows:
+            state = {**state, "asked": active_run.run.question}
+            if not active_run.run.follows:
                 context = replace(context, memory=quickstart.build_memory(state["messages"]))
 
-        def tell(kind: str, data: dict[str, Any]) -> None:
-            live.handle_event(kind, data)
+        def send_event(kind: str, data: dict[str, Any]) -> None:
+            active_run.handle_event(kind, data)
             write_chunk({"kind": kind, "data": data})
 
         self._running_nodes[run_request.engine] += 1
-        live.trace.activate()
+        active_run.trace.activate()
         try:
-            update: dict[str, Any] = await node(state, _NodeRuntime(replace(context, send_event=tell)))
-            return quickstart.add_quickstart_names(name, live.run, state, update) if thread_id else update
+            update: dict[str, Any] = await node(state, _NodeRuntime(replace(context, send_event=send_event)))
+            return quickstart.add_quickstart_names(name, active_run.run, state, update) if thread_id else update
         except GraphBubbleUp:
-            self._end_run(live, "waiting")
+            self._end_run(active_run, "waiting")
             raise
         except asyncio.CancelledError:
-            if thread_id and run_request.engine in self._jobs:  # nobody else notes it
-                self._end_run(live, "interrupted")
+            if thread_id and run_request.engine in self._jobs:  # no other process records it
+                self._end_run(active_run, "interrupted")
             else:
-                live.write()
+                active_run.write()
             raise
-        except Exception as error:  # noqa: BLE001 - the end of a run, however it came
-            if isinstance(error, AnswerNotWrittenError):  # what stands in for the answer is kept
-                live.set_fallback_answer(error.answer)
-            why = self.resources.log_failure(live.run.id, error)
-            self._end_run(live, "failed", why, error)
-            raise RunFailedError(why if thread_id else type(error).__name__) from None
+        except Exception as error:  # noqa: BLE001 - every failure ends the run here
+            if isinstance(error, AnswerNotWrittenError):  # the substitute answer is kept
+                active_run.set_fallback_answer(error.answer)
+            message = self.resources.log_failure(active_run.run.id, error)
+            self._end_run(active_run, "failed", message, error)
+            raise RunFailedError(message if thread_id else type(error).__name__) from None
         finally:
             self._running_nodes[run_request.engine] -= 1
             job.last_used = time.monotonic()
 
     async def receive_question(self, state: Mapping[str, Any], runtime: Runtime[RunRequest]) -> dict[str, Any]:
-        """The first node: begins the turn of a client that knows nothing of ours."""
-        ticket, thread = _read_request(runtime)
-        if not thread:
+        """Run the first node: start the turn of a quickstart client; do nothing for other runs."""
+        run_request, thread_id = _read_request(runtime)
+        if not thread_id:
             return {}
-        beginning = self._start_turn(state, ticket, thread)
-        future = asyncio.run_coroutine_threadsafe(beginning, self.loop.asyncio_loop)
+        starting = self._start_turn(state, run_request, thread_id)
+        future = asyncio.run_coroutine_threadsafe(starting, self.loop.asyncio_loop)
         request = await asyncio.wrap_future(future)
         for limit in request.limits:
             runtime.stream_writer({"kind": "limit_applied", "data": asdict(limit)})
         return {**quickstart.NEW_TURN_STATE, "messages": [request.message] if request.message else []}
 
     async def store_outcome(self, state: Mapping[str, Any], runtime: Runtime[RunRequest]) -> dict[str, Any]:
-        """The last node: stores the outcome. Repeated, it changes nothing."""
-        ticket, thread = _read_request(runtime)
-        reporting = self._store_outcome(state, ticket, thread)
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reporting, self.loop.asyncio_loop))
+        """Run the last node: store the outcome. Repeating it changes nothing."""
+        run_request, thread_id = _read_request(runtime)
+        storing = self._store_outcome(state, run_request, thread_id)
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(storing, self.loop.asyncio_loop))
         return {}
 
     async def _store_outcome(self, state: Mapping[str, Any], run_request: RunRequest, thread_id: str) -> None:
@@ -216,59 +223,59 @@ class ServerWorker:
         run = self.resources.store.get_run(run_request.run)
         if run is None or run.status == "done":
             return
-        live = self._open_job(run_request).active_run
-        live.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
-        await live.save_report()
+        active_run = self._open_job(run_request).active_run
+        active_run.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
+        await active_run.save_report()
         try:
-            live.end("done")
-        except StoreError as trouble:  # the server keeps this step open: a resume repeats it alone
-            log.error("the answer of run %s could not be stored: %s", run.id, trouble)
-            raise RunFailedError(type(trouble).__name__) from None
+            active_run.end("done")
+        except StoreError as error:  # The server keeps this step open, so that a resume repeats only this step.
+            log.error("the answer of run %s could not be stored: %s", run.id, error)
+            raise RunFailedError(type(error).__name__) from None
         finally:
-            live.trace.end("done")
-            self._forget_run(live)
-            live.close()
+            active_run.trace.end("done")
+            self._forget_run(active_run)
+            active_run.close()
 
-    # Turns of the threads of clients that know nothing of ours
+    # Turns of quickstart threads
 
     async def _start_turn(
         self, state: Mapping[str, Any], run_request: RunRequest, thread_id: str
     ) -> quickstart.QuickstartRequest:
-        """Reads the request with which a turn begins, and stores its run.
+        """Parse the request of a turn and store its run.
 
         Raises:
-            Failed: it cannot be used; nothing is stored.
+            RunFailedError: the request is invalid; nothing is stored.
         """
-        usual = (
+        default_options = (
             self.resource_provider.default_options(DEFAULT_OWNER)
             if self.resource_provider
             else self.resources.settings.options
         )
-        using = (
+        resource_context = (
             self.resource_provider.open_resources(DEFAULT_OWNER)
             if self.resource_provider
             else nullcontext(self.resources)
         )
         try:
-            with using as resources:
-                request = quickstart.read_request(state, asdict(run_request), usual, resources.settings)
+            with resource_context as resources:
+                request = quickstart.read_request(state, asdict(run_request), default_options, resources.settings)
         except quickstart.RequestError as error:
             raise RunFailedError(str(error)) from None
-        live = self._open_job(self._store_turn(thread_id, request)).active_run
+        active_run = self._open_job(self._store_turn(thread_id, request)).active_run
         for limit in request.limits:
-            live.handle_event("limit_applied", asdict(limit))
+            active_run.handle_event("limit_applied", asdict(limit))
         return request
 
     def _thread_runs(self, thread_id: str) -> list[Run]:
-        """The runs of a thread, the latest last."""
+        """Return the runs of a thread, latest last."""
         runs = self.resources.store.all_turns(thread_id, DEFAULT_OWNER)
         return [run for run in runs if run.id == thread_id or run.id.startswith(f"{thread_id}-")]
 
     def _resume_turn(self, thread_id: str) -> RunRequest:
-        """The turn that is under way; one that was cut off goes on.
+        """Return the current turn of a thread, resumed if it was interrupted.
 
         Raises:
-            Failed: there is none.
+            RunFailedError: the thread has no run.
         """
         run = next(reversed(self._thread_runs(thread_id)), None)
         if run is None:
@@ -276,25 +283,25 @@ class ServerWorker:
         return self._claim_run(run)
 
     def _claim_run(self, run: Run) -> RunRequest:
-        ticket = RunRequest(run.id, f"{SERVER_ENGINE_PREFIX}{run.id}")
+        request = RunRequest(run.id, f"{SERVER_ENGINE_PREFIX}{run.id}")
         if run.is_resumable:
-            self.resources.store.claim_run(run.id, ticket.engine)
-        return ticket
+            self.resources.store.claim_run(run.id, request.engine)
+        return request
 
     def _store_turn(self, thread_id: str, request: quickstart.QuickstartRequest) -> RunRequest:
-        """Stores a run for a request; one that has begun and was cut off goes on instead.
+        """Store a run for a request; if the same one was interrupted, resume that instead.
 
         Raises:
-            Failed: the thread is not that of such a client.
+            RunFailedError: the thread belongs to another run or cannot be used.
         """
         store, turns = self.resources.store, self._thread_runs(thread_id)
         question = store.database.storable_text(request.question)
         if turns:
             last = turns[-1]
-            same = (last.question, last.options) == (question, request.options)
-            if same and last.status != "done":
+            is_same = (last.question, last.options) == (question, request.options)
+            if is_same and last.status != "done":
                 return self._claim_run(last)
-            if last.is_active:  # of which the server says no more
+            if last.is_active:  # the server sends no more events of it
                 engine = f"{SERVER_ENGINE_PREFIX}{last.id}"
                 if job := self._jobs.get(engine):
                     self._end_run(job.active_run, "interrupted")
@@ -310,18 +317,18 @@ class ServerWorker:
             options=request.options,
             status="running",
             created=datetime.now(UTC),
-            follows=next((one.id for one in reversed(turns) if one.status == "done"), ""),
+            follows=next((turn.id for turn in reversed(turns) if turn.status == "done"), ""),
         )
-        ticket = RunRequest(run.id, f"{SERVER_ENGINE_PREFIX}{run.id}")
-        if not store.add_run(run, None, ticket.engine):
+        run_request = RunRequest(run.id, f"{SERVER_ENGINE_PREFIX}{run.id}")
+        if not store.add_run(run, None, run_request.engine):
             raise RunFailedError("this thread cannot be used any more; begin another one")
-        return ticket
+        return run_request
 
     def _open_job(self, run_request: RunRequest) -> _Job:
-        """A run of which this process may know nothing yet: it may have begun elsewhere.
+        """Return the job of a run, which may have begun in another process.
 
         Raises:
-            Failed: the run is over, deleted, or goes on in another's name.
+            RunFailedError: the run has ended, is deleted, or is executed by another engine.
             StoreError: the store cannot be used.
         """
         if job := self._jobs.get(run_request.engine):
@@ -329,21 +336,21 @@ class ServerWorker:
         run = self.resources.store.get_run(run_request.run)
         if run is None or not run.is_active:
             raise RunFailedError("there is no such run under way")
-        live = ActiveRun(run, run_request.engine, self.resources, lambda: None, is_resumed=True)
+        active_run = ActiveRun(run, run_request.engine, self.resources, lambda: None, is_resumed=True)
         if self.resource_provider:
             with self.resource_provider.open_resources(run.owner) as resources:
-                live.set_resources(resources)
-        live.load_progress()
-        live.open_budget()
-        live.record_start()
+                active_run.set_resources(resources)
+        active_run.load_progress()
+        active_run.open_budget()
+        active_run.record_start()
         try:
-            live.write("running")
+            active_run.write("running")
         finally:
-            if live.is_taken:
+            if active_run.is_taken:
                 raise RunFailedError("the run goes on elsewhere")
-        live.start_trace()
-        live.budget.start_clock()
-        job = self._jobs[run_request.engine] = _Job(live, live.context(), time.monotonic())
+        active_run.start_trace()
+        active_run.budget.start_clock()
+        job = self._jobs[run_request.engine] = _Job(active_run, active_run.context(), time.monotonic())
         return job
 
     def _end_run(
@@ -353,9 +360,9 @@ class ServerWorker:
         self._forget_run(active_run)
         try:
             active_run.end(status, message)
-        except StoreError as trouble:
-            # The server's status says it, to those who look after the run.
-            log.error("the end of run %s could not be stored: %s", active_run.run.id, trouble)
+        except StoreError as store_error:
+            # The watching processes see the failure in the server's status.
+            log.error("the end of run %s could not be stored: %s", active_run.run.id, store_error)
         finally:
             active_run.close()
 
@@ -377,14 +384,14 @@ class ServerWorker:
             if not self._jobs:
                 continue
             try:
-                for _, engine, wish in self.resources.store.run_requests():
-                    if wish == REQUEST_WRITE and (found := self._jobs.get(engine)):
-                        found.active_run.end_searching()
-            except StoreError as trouble:
-                log.warning("the store is out of reach: %s", trouble)
+                for _, engine, request in self.resources.store.run_requests():
+                    if request == REQUEST_WRITE and (requested_job := self._jobs.get(engine)):
+                        requested_job.active_run.end_searching()
+            except StoreError as error:
+                log.warning("the store is out of reach: %s", error)
 
     def close(self) -> None:
-        """Stops the loop; what the server still runs fails."""
+        """Stop the loop; runs that the server still executes fail."""
         if not self.loop.is_closed:
             self._watcher.cancel()
             self.loop.close(self.on_close() if self.on_close else asyncio.sleep(0))
@@ -394,54 +401,54 @@ class ServerWorker:
 
 
 class _ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A graph whose copies still know which types its checkpoints may hold. A server copies it."""
+    """A compiled graph whose copies keep the types allowed in checkpoints. The server copies it."""
 
     def copy(self, update: dict[str, Any] | None = None) -> Any:
-        made: Any = super().copy(update)
-        made._serde_allowlist = self._serde_allowlist
-        return made
+        duplicate: Any = super().copy(update)
+        duplicate._serde_allowlist = self._serde_allowlist
+        return duplicate
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
-        """Streams a turn; without a thread it has one of its own."""
+        """Stream a turn; without a thread id it gets a new one."""
         configured = {"thread_id": str(uuid.uuid4()), **(config or {}).get("configurable", {})}
-        own, stream = {**(config or {}), "configurable": configured}, cast("Any", super().astream)
-        async for part in stream(input, own, **options):
+        thread_config, stream = {**(config or {}), "configurable": configured}, cast("Any", super().astream)
+        async for part in stream(input, thread_config, **options):
             yield part
 
     def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
-        """Runs a turn from a program that is not asynchronous, and waits for it."""
+        """Run a turn synchronously and wait for its result."""
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, self.ainvoke(input, config, **options)).result()
 
 
 def served_graph(nodes: Mapping[str, str], open_worker: Callable[[], ServerWorker]) -> Any:
-    """The graph for a server, over sources given by the names of their nodes.
+    """Compile the graph for a server, with the given node name of each source.
 
-    `opened` makes the worker of the process, once, when the first node runs.
+    `open_worker` creates the worker of the process, once, when the first node runs.
     """
     lock = threading.Lock()
 
     @cache
-    def made() -> ServerWorker:
+    def cached_worker() -> ServerWorker:
         return open_worker()
 
     def worker() -> ServerWorker:
         with lock:
-            return made()
+            return cached_worker()
 
-    def around(name: str, node: NodeFunction) -> NodeFunction:
-        async def act(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
+    def wrap(name: str, node: NodeFunction) -> NodeFunction:
+        async def run_node(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
             return await worker().run_node(name, node, state, runtime)
 
-        return act
+        return run_node
 
-    async def begin(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
+    async def receive_question(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
         return await worker().receive_question(state, runtime)
 
-    async def report(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
+    async def store_outcome(state: Any, runtime: Runtime[RunRequest]) -> dict[str, Any]:
         return await worker().store_outcome(state, runtime)
 
-    state, given = quickstart.QuickstartState, quickstart.QuickstartInput
-    graph: Any = build_graph(nodes, around, begin, report, RunRequest, state, given).compile()
+    state, input_schema = quickstart.QuickstartState, quickstart.QuickstartInput
+    graph: Any = build_graph(nodes, wrap, receive_question, store_outcome, RunRequest, state, input_schema).compile()
     graph.__class__ = _ServedGraph
     return graph

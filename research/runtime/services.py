@@ -1,4 +1,4 @@
-"""What searches and thinks for the runs of a process: picked here, whoever schedules the runs."""
+"""The sources, models and reasoner of a process, constructed from its settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from research.sources.web.retriever import WebRetriever
 
 
-MAX_OPEN_UPLOADS = 32  # sets of somebody's files that are kept open
+MAX_OPEN_UPLOADS = 32  # uploads whose databases are kept open
 
 
 def utc_now() -> datetime:
@@ -66,7 +66,7 @@ def utc_now() -> datetime:
 
 
 def _make_page_reader() -> PageReader:
-    """What reads pages, loaded only where that is turned on."""
+    """Create the page reader, importing it only where pages are read."""
     from research.sources.web.fetcher import PageFetcher
     from research.sources.web.page_reader import PageReader
 
@@ -74,13 +74,13 @@ def _make_page_reader() -> PageReader:
 
 
 def register_tool_servers(settings: Settings) -> None:
-    """Makes the servers of tools that the settings name sources of this process."""
-    wrong = [registry.RejectedSource(one.name, "server", one.reason) for one in settings.unusable]
-    registry.configure(build_sources(settings.servers), wrong)
+    """Register the tool servers of the settings as sources of this process."""
+    rejected = [registry.RejectedSource(entry.name, "server", entry.reason) for entry in settings.unusable]
+    registry.configure(build_sources(settings.servers), rejected)
 
 
 class Services:
-    """The sources and the reasoner that the settings name, with the library and the map."""
+    """The sources, the reasoner, the library and the map for one set of settings."""
 
     traces: TraceExporter
     library: Library
@@ -90,10 +90,14 @@ class Services:
     _page_reader: PageReader | None
 
     def __init__(self, settings: Settings, default_services: Services | None = None) -> None:
-        """`desk` is the kit of the process, for one that is somebody's own: they have the store, the
-        library, the traces, the reader of pages and the opened database in common.
+        """Create the services of the process, or those of one owner on top of `default_services`.
 
-        Raises StoreError if the data folder or the database cannot be used."""
+        An owner's services share the store, the library, the traces, the page reader and the open
+        databases with the default ones.
+
+        Raises:
+            StoreError: the data folder or the database cannot be used.
+        """
         register_secrets(settings.secrets)
         disable_langsmith()
         remove_legacy_tracing_variables()
@@ -104,9 +108,9 @@ class Services:
         self.settings = settings
         self.library = default_services.library if default_services else Library(settings.data_dir / "library.db")
         self.clients = ModelClients(settings, default_services.clients if default_services else None)
-        llm = self._model_reasoner = ModelReasoner(self.clients, utc_now)
-        self.models = llm if has_usable_model(settings) else None
-        self.report_models = llm if self.models or llm.report_spec else None
+        model_reasoner = self._model_reasoner = ModelReasoner(self.clients, utc_now)
+        self.models = model_reasoner if has_usable_model(settings) else None
+        self.report_models = model_reasoner if self.models or model_reasoner.report_spec else None
         self._page_reader = (
             default_services._page_reader
             if default_services
@@ -125,9 +129,9 @@ class Services:
         self.map_services = MapServices(
             self.map_service, MapService(settings, self.store, utc_now, open_map) if open_map else None
         )
-        handed = {name: value.get_secret_value() for name, value in settings.child_env}
+        environment = {name: value.get_secret_value() for name, value in settings.child_env}
         self.tool_sessions = (
-            default_services.tool_sessions if default_services else build_sessions(settings.servers, handed)
+            default_services.tool_sessions if default_services else build_sessions(settings.servers, environment)
         )
         self.databases = self._open_databases()
         self._open_uploads: OrderedDict[tuple[str, str], DatabaseService] = (
@@ -137,31 +141,31 @@ class Services:
         self.reasoner = self._make_reasoner()
 
     def model_table(self) -> Sequence[tuple[Role, str, str, str]]:
-        """Each role, its setting, its model, and the setting that it lacks, if any."""
+        """Return each role with its setting, its model, and the setting it is missing, if any."""
         return self._model_reasoner.role_table()
 
     def required_keys(self, names: Collection[str]) -> tuple[str, ...]:
-        """Those of some keys, by name, that the models need."""
+        """Return those of the named keys and addresses that the models need."""
         specs = [spec for _, _, spec, _ in self.model_table()]
         if self.settings.check_model:
             specs.append(str(parse_spec(self.settings.check_model, "", self.settings.providers)))
-        known = self.settings.providers
-        servers = [known[spec.partition(":")[0]] for spec in specs]
+        providers = self.settings.providers
+        servers = [providers[spec.partition(":")[0]] for spec in specs]
         needed = {name for server in servers for name in (server.key, server.address)}
         return tuple(sorted(needed.intersection(names)))
 
     @property
     def resources(self) -> RunResources:
-        """What runs work with."""
+        """The resources for runs."""
         sources, traces = self.sources, self.traces
         return RunResources(self.settings, self.store, self.reasoner, sources, traces, self.make_checker())
 
     def make_checker(self) -> CitationChecker | None:
-        """Who judges the sentences of answers or puts them right, if that is wanted."""
-        judges = self.settings.check == "model"
-        if not judges and self.settings.repair == "off":
+        """Create the checker that judges or repairs sentences; None if both are off."""
+        can_judge = self.settings.check == "model"
+        if not can_judge and self.settings.repair == "off":
             return None
-        return ModelCitationChecker(self.models, self.report_models, can_judge=judges)
+        return ModelCitationChecker(self.models, self.report_models, can_judge=can_judge)
 
     @property
     def web(self) -> WebRetriever:
@@ -172,24 +176,29 @@ class Services:
         return cast("PlacesRetriever", self.sources["places"])
 
     def default_options(self) -> RunOptions:
-        """The limits of a run that brings none: it looks wherever there is something to be found, as
-        each source says of itself."""
+        """Return the options of a run that specifies none.
+
+        Each source decides, by its status, whether it is searched by default.
+        """
         chosen = tuple(filter(None, self.settings.usual_sources.split(",")))
         return self.settings.options.model_copy(update={"sources": chosen or self._default_sources()})
 
     def _default_sources(self) -> tuple[str, ...]:
-        known = registry.sources_by_name()
-        there = {name: self._source_status(name) for name in self.sources}
-        first = [name for name, standing in there.items() if known[name].is_default(standing)]
-        alone = all(known[name].is_local or known[name].query_type != "words" for name in first)
+        sources = registry.sources_by_name()
+        statuses = {name: self._source_status(name) for name in self.sources}
+        defaults = [name for name, status in statuses.items() if sources[name].is_default(status)]
+        no_remote = all(sources[name].is_local or sources[name].query_type != "words" for name in defaults)
         return tuple(
             name
-            for name, standing in there.items()
-            if name in first or known[name].is_default(standing._replace(no_remote_default=alone))
+            for name, status in statuses.items()
+            if name in defaults or sources[name].is_default(status._replace(no_remote_default=no_remote))
         )
 
     def _source_status(self, name: str) -> SourceStatus:
-        """How a source is. Where that cannot be told, a search will say why."""
+        """Return the status of a source.
+
+        If the store is unusable, the source counts as live, so that a search reports the reason.
+        """
         try:
             state = self.sources[name].readiness().state
         except StoreError:
@@ -197,8 +206,10 @@ class Services:
         return SourceStatus(state, has_model=self.models is not None, no_remote_default=False)
 
     def report_options(self) -> RunOptions:
-        """The limits of a report on the news that brings none: it looks for news, and where there is
-        none to be had, in the analyst's documents."""
+        """Return the options of a news report that specifies none.
+
+        It searches the news sources that are live, or the analyst's library if there are none.
+        """
         settings = self.settings
         sources = tuple(filter(None, settings.report_sources.split(","))) or tuple(
             name
@@ -212,36 +223,38 @@ class Services:
         return settings.options.model_copy(update=update)
 
     def models_for(self, options: RunOptions) -> ModelReasoner | None:
-        """The models that a run of these limits asks, if it asks any."""
+        """Return the models that a run with these options calls, None if it calls none."""
         return self.report_models if options.sections else self.models
 
     @property
     def has_idle_model(self) -> bool:
-        """Return whether a model is set but none can take questions: its key is missing, or it only
-        writes reports."""
-        named = any(self.settings.model(role) for role in ROLES)
-        return self.models is None and (named or self.report_models is not None)
+        """True if a model is set that answers no questions.
+
+        Its key is missing, or it only writes reports.
+        """
+        is_set = any(self.settings.model(role) for role in ROLES)
+        return self.models is None and (is_set or self.report_models is not None)
 
     @property
     def missing_settings(self) -> tuple[str, ...]:
-        """The settings that the models which are set lack."""
-        own = [lacks for role, _, _, lacks in self.model_table() if self.settings.model(role) and lacks]
-        return tuple(dict.fromkeys(own))
+        """The settings that the configured models are missing."""
+        names = [missing for role, _, _, missing in self.model_table() if self.settings.model(role) and missing]
+        return tuple(dict.fromkeys(names))
 
     def _make_reasoner(self) -> Reasoner:
         if self.models:
             return self.models
-        digest = ExtractiveReasoner(self.library, self._can_answer)
-        return SplitReasoner(digest, self.report_models) if self.report_models else digest
+        extractive = ExtractiveReasoner(self.library, self._can_answer)
+        return SplitReasoner(extractive, self.report_models) if self.report_models else extractive
 
     async def _can_answer(self, source: str, question: str, database: str, owner: str) -> bool:
         """Return whether a source can answer a question of an owner without a model."""
-        there = self.sources[source]
-        if isinstance(there, SupportsOwners):
-            there = there.for_owner(owner)
-        if database and isinstance(there, SupportsSelection):
-            there = there.select(database)
-        return not isinstance(there, SupportsQuestionCheck) or await there.can_answer(question)
+        retriever = self.sources[source]
+        if isinstance(retriever, SupportsOwners):
+            retriever = retriever.for_owner(owner)
+        if database and isinstance(retriever, SupportsSelection):
+            retriever = retriever.select(database)
+        return not isinstance(retriever, SupportsQuestionCheck) or await retriever.can_answer(question)
 
     def _source_dependencies(self) -> Dependencies:
         return Dependencies(
@@ -259,31 +272,31 @@ class Services:
         )
 
     def _make_retrievers(self) -> dict[str, Retriever]:
-        supplies = self._source_dependencies()
+        dependencies = self._source_dependencies()
         return {
-            name: PluginRetriever(source, supplies) if source.is_external else source.build(supplies)
+            name: PluginRetriever(source, dependencies) if source.is_external else source.build(dependencies)
             for name, source in registry.sources_by_name().items()
         }
 
     def _open_databases(self) -> Mapping[str, DatabaseService]:
-        """The databases that all may ask, by name."""
+        """Return the databases that every owner can query, by name."""
         if self._default_services:
             writer = self._sql_writer()
             return {
-                name: SharedDatabase(one, writer, has_idle_model=self.has_idle_model)
-                for name, one in self._default_services.databases.items()
+                name: SharedDatabase(entry, writer, has_idle_model=self.has_idle_model)
+                for name, entry in self._default_services.databases.items()
             }
         return {
             SHIPPED_DATABASE: self._open_database("", self._sql_writer()),
             **{
-                one.name: self._open_database(
-                    one.url.get_secret_value(),
+                entry.name: self._open_database(
+                    entry.url.get_secret_value(),
                     self._sql_writer(),
-                    title=one.name,
-                    readable_tables=one.can_read,
-                    semantic_file=one.semantic,
+                    title=entry.name,
+                    readable_tables=entry.can_read,
+                    semantic_file=entry.semantic,
                 )
-                for one in self.settings.databases
+                for entry in self.settings.databases
             },
         }
 
@@ -316,52 +329,52 @@ class Services:
 
     @property
     def uploads(self) -> UploadStore:
-        """The files of tables that owners have loaded."""
-        from research.sources.database.uploads import UploadStore  # brings an engine
+        """The tables that owners have uploaded as files."""
+        from research.sources.database.uploads import UploadStore  # imports a database engine
 
         return UploadStore(self.settings.data_dir / "tables")
 
     @property
     def descriptions(self) -> DescriptionFiles:
-        """What owners have said of databases."""
+        """The descriptions of databases that owners have written."""
         return DescriptionFiles(self.settings.data_dir / "semantics")
 
     def database(self, name: str = "", owner: str = "") -> DatabaseService:
-        """A database by its name, "" for the usual one; an owner's own files by theirs.
+        """Return a database by name, "" for the default one; uploads only for their owner.
 
         Raises:
-            Trouble: there is none.
+            ServiceError: there is none.
         """
         if name.startswith(UPLOADED_FILES_PREFIX):
             return self._upload_database(owner, name.removeprefix(UPLOADED_FILES_PREFIX))
-        known = self.databases.get(name or self.settings.default_database)
-        if known is None:
+        service = self.databases.get(name or self.settings.default_database)
+        if service is None:
             names = ", ".join(self.databases)
             raise ServiceError("not found", f"There is no database {name[:60]!r}; there are: {names}.")
-        return known
+        return service
 
     def _upload_database(self, owner: str, upload_id: str) -> DatabaseService:
-        """What an owner has loaded. It never changes, so it is opened once."""
-        kept = self.uploads.get(owner, upload_id)
-        if kept is None:
+        """Return the database of an upload. It never changes, so the open one is cached."""
+        upload = self.uploads.get(owner, upload_id)
+        if upload is None:
             self._open_uploads.pop((owner, upload_id), None)
             raise ServiceError("not found", "These files have been deleted.")
-        known = self._open_uploads.get((owner, upload_id))
-        if known is None:
+        service = self._open_uploads.get((owner, upload_id))
+        if service is None:
             path = str(self.uploads.path(owner, upload_id))
-            known = self._open_uploads[owner, upload_id] = self._open_database(path, None, title=", ".join(kept.names)[:80])  # fmt: skip
+            service = self._open_uploads[owner, upload_id] = self._open_database(path, None, title=", ".join(upload.names)[:80])  # fmt: skip
             while len(self._open_uploads) > MAX_OPEN_UPLOADS:
                 self._open_uploads.popitem(last=False)
-        return SharedDatabase(known, self._sql_writer(), has_idle_model=self.has_idle_model)
+        return SharedDatabase(service, self._sql_writer(), has_idle_model=self.has_idle_model)
 
     async def warm(self) -> None:
-        """Makes the clients of the models and starts the map's server, on the loop of the runs."""
+        """Create the model clients and start the map server, on the loop of the runs."""
         if self.report_models:
             await self.report_models.load_clients()
         await self._call_on_sources("warm")
 
     async def check_connections(self) -> Sequence[ConnectionCheck]:
-        """A round trip to every model, every provider and every source that can be tested."""
+        """Test every model, every search provider and every source that can be tested."""
         seconds = self.settings.search_timeout
         checks = await check_connections(self.report_models, self.web.live_providers, self.sources, seconds)
         if failure := self.traces.failure:
@@ -370,14 +383,14 @@ class Services:
         return checks
 
     async def check_key(self, name: str, settings: Settings) -> ConnectionCheck:
-        """Test a key or an address of these settings, by the name of its own."""
+        """Test a key or an address in the given settings, by the name of its setting."""
         from research.sources.web.provider_factory import build_provider
 
-        supplies = replace(self._source_dependencies(), settings=settings)
-        return await check_key(name, settings, lambda one: build_provider(one, supplies))
+        dependencies = replace(self._source_dependencies(), settings=settings)
+        return await check_key(name, settings, lambda one: build_provider(one, dependencies))
 
     async def close(self) -> None:
-        """Closes what lives on the loop of the runs, on it."""
+        """Close the clients that live on the loop of the runs. Called on it."""
         await self._call_on_sources("close")
         if not self._default_services:
             await asyncio.gather(*(session.close() for session in self.tool_sessions.values()))
@@ -386,7 +399,7 @@ class Services:
         await self.clients.close()
 
     async def _call_on_sources(self, method: str) -> None:
-        """Has those of the retrievers do something that can."""
-        for there in self.sources.values():
-            if do := getattr(there, method, None):
-                await do()
+        """Call an asynchronous method on every source that has it."""
+        for source in self.sources.values():
+            if bound_method := getattr(source, method, None):
+                await bound_method()

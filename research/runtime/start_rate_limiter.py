@@ -1,4 +1,4 @@
-"""How often somebody may start paid work. Knows nothing of what is started."""
+"""Rate limit on starting paid work, by owner."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-MAX_OWNERS = 10_000  # that are remembered; the one who started nothing for longest is forgotten first
-WINDOW_SECONDS = 60.0  # seconds
+MAX_OWNERS = 10_000  # owners remembered; the one whose last start is longest ago is forgotten first
+WINDOW_SECONDS = 60.0
 
 
 class RateLimitError(RuntimeError):
-    """Too much was started within a minute; `wait` is the seconds until more may be started, `limit`
-    how much may be in a minute."""
+    """The limit on starts was exceeded.
+
+    `limit` is the number of starts allowed within a minute, `wait_seconds` the time until the next.
+    """
 
     def __init__(self, limit: int, wait_seconds: int) -> None:
         self.limit = limit
@@ -26,10 +28,10 @@ class RateLimitError(RuntimeError):
 
 
 class StartRateLimiter:
-    """Counts what each owner has started within the last minute."""
+    """Counts the starts of each owner within the last minute."""
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic, max_owners: int = MAX_OWNERS) -> None:
-        """With a `limit` of 0 everybody may start what they like."""
+        """Set the number of starts within a minute; 0 is no limit."""
         self._limit = limit
         self._clock = clock
         self._max_owners = max_owners
@@ -37,10 +39,10 @@ class StartRateLimiter:
         self._lock = threading.Lock()
 
     def record_start(self, owner: str) -> None:
-        """Notes that an owner starts something now.
+        """Record that an owner starts something now.
 
         Raises:
-            PaceError: it would be too much; nothing is noted.
+            RateLimitError: the limit is reached; nothing is recorded.
         """
         if not self._limit:
             return

@@ -1,9 +1,9 @@
-"""Worker processes that runs are spread over, so that the one that serves the pages has time for them.
+"""A pool of worker processes, which relieves the process that serves the pages.
 
-A worker is an engine of its own on the same store (`research.runtime.worker_process`). What it is to do comes by
-its standard input, keys of a session included: they are in no file, argument, environment or log.
-When that input ends, so does the worker, and what it was at is interrupted. Who is followed looks into
-the store, as ever; from a worker comes only that it is ready, and which run is over.
+Each worker is an engine of its own on the same store (`research.runtime.worker_process`). It gets
+its tasks through standard input, session keys included, so that these are in no file, argument,
+environment or log. When its input ends, the worker stops and its runs are interrupted. Readers
+follow runs in the store as always; a worker only reports that it is ready and which run has ended.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from research.core.settings import Settings
 
 log = logging.getLogger(__name__)
 
-MAX_RUNS_PER_PROCESS = 20  # runs under way for each process, above which another worker is begun
-IDLE_TIMEOUT_SECONDS = 600.0  # seconds without a run after which a worker that was begun for many is let go
-MAX_FAILED_STARTS = 3  # workers that end before they are ready; after that there are no more
-STOP_TIMEOUT_SECONDS = 12.0  # seconds that a worker has to interrupt what it is at
-FACTORY = "research.runtime.worker_process:open_application"  # what opens the runs of a worker
+MAX_RUNS_PER_PROCESS = 20  # runs under way per process, above which another worker is started
+IDLE_TIMEOUT_SECONDS = 600.0  # seconds without a run after which an additional worker is closed
+MAX_FAILED_STARTS = 3  # workers that exit before they are ready; after that none is started
+STOP_TIMEOUT_SECONDS = 12.0  # seconds that a worker has to interrupt its runs
+FACTORY = "research.runtime.worker_process:open_application"  # opens the application of a worker
 _ROOT = str(Path(__file__).resolve().parents[2])
-# With -P nothing is imported from the folder that the server was started in.
+# With -P nothing is imported from the folder in which the server was started.
 _CHILD_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.runtime.worker_process import main; main()"
 
 
 @dataclass(eq=False)
 class WorkerProcess:
-    """A process, and the runs that it was given."""
+    """A worker process and the runs assigned to it."""
 
     process: subprocess.Popen[bytes]
     engine: str = ""  # "" until it is ready
     runs: set[str] = field(default_factory=set)
-    idle_since: float = field(default_factory=time.monotonic)  # when it last had something to do
+    idle_since: float = field(default_factory=time.monotonic)  # when its last run was assigned or ended
     is_closing: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, *message: Any) -> None:
-        """Says something to it; one that is gone hears nothing, and is noticed by who listens to it."""
+        """Send a message to the worker; one that has exited is noticed by its listener."""
         assert self.process.stdin
         with self._lock, suppress(OSError, ValueError):
             pickle.dump(message, self.process.stdin)
             self.process.stdin.flush()
 
     def close(self) -> None:
-        """Lets it go: it interrupts what it is at, and ends."""
+        """Close the input of the worker, which then interrupts its runs and exits."""
         self.is_closing = True
         assert self.process.stdin
         with self._lock, suppress(OSError):
@@ -71,8 +71,11 @@ class WorkerPool:
         on_worker_lost: Callable[[str], None],
         factory: str = FACTORY,
     ) -> None:
-        """`over` hears of each run that a worker has done with; `gone`, of an engine whose worker ended
-        by itself. Both are called in threads of the pool's."""
+        """Start the workers, unless the settings say "auto".
+
+        `on_run_end` is called with each run that a worker has ended, `on_worker_lost` with the
+        engine of a worker that exited unexpectedly. Both are called in threads of the pool.
+        """
         self.max_workers, self.starts_eagerly = settings.processes, settings.workers != "auto"
         self._settings, self._factory = settings, factory
         self._on_run_end, self._on_worker_lost = on_run_end, on_worker_lost
@@ -85,31 +88,37 @@ class WorkerPool:
             for _ in range(self.max_workers):
                 self._start_worker()
 
-    # What there is
+    # State
 
     def run_counts(self) -> dict[str, int]:
-        """The engines that are ready, with how many runs each was given."""
+        """Return the number of assigned runs of each engine that is ready."""
         with self._lock:
-            return {one.engine: len(one.runs) for one in self._ready_workers()}
+            return {worker.engine: len(worker.runs) for worker in self._ready_workers()}
 
     def has_engine(self, engine: str) -> bool:
-        """Whether an engine is one of these. It is until `gone` has seen to its runs."""
+        """Return whether an engine belongs to the pool.
+
+        A dead one still does until `on_worker_lost` has returned.
+        """
         with self._lock:
-            return any(one.engine == engine for one in self._workers)
+            return any(worker.engine == engine for worker in self._workers)
 
     def _ready_workers(self) -> list[WorkerProcess]:
-        return [one for one in self._workers if one.engine and not one.is_closing]
+        return [worker for worker in self._workers if worker.engine and not worker.is_closing]
 
     def worker_of(self, run_id: str) -> WorkerProcess | None:
-        """Who was given a run that is not over yet."""
+        """Return the worker to which a run under way was assigned."""
         with self._lock:
-            return next((one for one in self._workers if run_id in one.runs), None)
+            return next((worker for worker in self._workers if run_id in worker.runs), None)
 
     def pick_engine(self, queued_runs: Counter[str], local_runs: int) -> str | None:
-        """The engine that has the least to do; None if there is none. Others `waiting` will be given to
-        some of them, and `here` others go on in this process."""
+        """Return the engine with the fewest runs; None if there is none.
+
+        `queued_runs` counts the runs that wait for an engine, `local_runs` is the number of runs in
+        this process. Under high load another worker is started.
+        """
         with self._lock:
-            loads = {engine: given + queued_runs[engine] for engine, given in self.run_counts().items()}
+            loads = {engine: assigned + queued_runs[engine] for engine, assigned in self.run_counts().items()}
             if local_runs + sum(loads.values()) >= MAX_RUNS_PER_PROCESS * (1 + len(self._workers)):
                 self._start_worker()
             return min(loads, key=lambda engine: loads[engine]) if loads else None
@@ -117,30 +126,33 @@ class WorkerPool:
     # Work
 
     def assign_run(self, engine: str, run_id: str, *arguments: Any) -> bool:
-        """Has a worker take up a run; whether there is that worker."""
+        """Assign a run to a worker. Return whether that worker exists."""
         with self._lock:
-            one = next((one for one in self._ready_workers() if one.engine == engine), None)
-            if one is None:
+            worker = next((worker for worker in self._ready_workers() if worker.engine == engine), None)
+            if worker is None:
                 return False
-            one.runs.add(run_id)
-            one.idle_since = time.monotonic()
-        one.send("run", run_id, *arguments)
+            worker.runs.add(run_id)
+            worker.idle_since = time.monotonic()
+        worker.send("run", run_id, *arguments)
         return True
 
     def send_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """The keys of somebody's session have changed."""
+        """Send the changed session keys of an owner to all workers."""
         with self._lock:
             workers = self._ready_workers()
-        for one in workers:
-            one.send("keys", owner, dict(keys))
+        for worker in workers:
+            worker.send("keys", owner, dict(keys))
 
-    # The processes
+    # Processes
 
     def _start_worker(self) -> None:
-        """Begins a worker, if there may be one more. Until it is ready the others do the work."""
+        """Start a worker unless the limit is reached.
+
+        Until it is ready, the others execute the runs.
+        """
         with self._lock:
-            full = len(self._workers) >= self.max_workers or self._failed_starts >= MAX_FAILED_STARTS
-            if full or self._is_closed or not sys.executable:
+            is_full = len(self._workers) >= self.max_workers or self._failed_starts >= MAX_FAILED_STARTS
+            if is_full or self._is_closed or not sys.executable:
                 return
             try:
                 process = subprocess.Popen(
@@ -151,45 +163,45 @@ class WorkerPool:
                 self._failed_starts = MAX_FAILED_STARTS
                 log.error("no worker can be begun; runs go on in this process: %s", error)
                 return
-            self._workers.append(one := WorkerProcess(process))
-            thread = threading.Thread(target=self._listen, args=(one,), name="sightline-worker", daemon=True)
+            self._workers.append(worker := WorkerProcess(process))
+            thread = threading.Thread(target=self._listen, args=(worker,), name="sightline-worker", daemon=True)
             thread.start()
-            self._threads = [known for known in self._threads if known.is_alive()] + [thread]
+            self._threads = [running for running in self._threads if running.is_alive()] + [thread]
 
     def _listen(self, worker: WorkerProcess) -> None:
-        """Hears what a worker says until it ends."""
+        """Read the messages of a worker until it exits."""
         worker.send(self._factory, self._settings)
         stdout = worker.process.stdout
         assert stdout
-        # What a process that is being killed has half said ends like what it does not say.
+        # A message that was cut off by a kill ends the loop like a regular end.
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
-                word, told = pickle.load(stdout)  # noqa: S301 - from a process of our own
-                if word == "ready":
+                kind, value = pickle.load(stdout)  # noqa: S301 - written by our own worker
+                if kind == "ready":
                     with self._lock:
-                        worker.engine, worker.idle_since, self._failed_starts = told, time.monotonic(), 0
+                        worker.engine, worker.idle_since, self._failed_starts = value, time.monotonic(), 0
                 else:
                     with self._lock:
-                        worker.runs.discard(told)
+                        worker.runs.discard(value)
                         worker.idle_since = time.monotonic()
-                    self._on_run_end(told)
-        asked = worker.is_closing
+                    self._on_run_end(value)
+        was_requested = worker.is_closing
         worker.close()
         code = worker.process.wait()
         stdout.close()
-        self._handle_exit(worker, code, was_requested=asked)
+        self._handle_exit(worker, code, was_requested=was_requested)
 
     def _handle_exit(self, worker: WorkerProcess, code: int, *, was_requested: bool) -> None:
-        """Sees to what a worker leaves behind, and to another one where it was not let go."""
+        """Recover the runs of a worker that exited, and replace it unless it was closed."""
         with self._lock:
-            closed = self._is_closed
+            is_closed = self._is_closed
             if not worker.engine and not was_requested:
                 self._failed_starts += 1
         if not was_requested:
             when = "with runs under way" if worker.runs else "idle" if worker.engine else "at its start"
             log.warning("a worker has ended, %s, with code %s", when, code)
         try:
-            if worker.engine and not closed:
+            if worker.engine and not is_closed:
                 self._on_worker_lost(worker.engine)
         finally:
             with self._lock:
@@ -198,29 +210,30 @@ class WorkerPool:
             self._start_worker()
 
     def close_idle_workers(self) -> None:
-        """Lets those go that were begun for many runs and have had none for long; to be called now and
-        then."""
+        """Close additional workers that have been idle for long. Call this periodically."""
         now = time.monotonic()
         with self._lock:
             idle = [
-                one for one in self._ready_workers() if not one.runs and now - one.idle_since > IDLE_TIMEOUT_SECONDS
+                worker
+                for worker in self._ready_workers()
+                if not worker.runs and now - worker.idle_since > IDLE_TIMEOUT_SECONDS
             ]
-        for one in idle if not self.starts_eagerly else []:
-            one.close()
+        for worker in idle if not self.starts_eagerly else []:
+            worker.close()
 
     def close(self) -> list[str]:
-        """Ends the workers, who interrupt what they are at; returns the engines that they were."""
+        """Stop all workers, which interrupt their runs. Return the ids of their engines."""
         with self._lock:
             self._is_closed = True
             workers = list(self._workers)
-        for one in workers:
-            one.close() if one.engine else one.process.kill()
+        for worker in workers:
+            worker.close() if worker.engine else worker.process.kill()
         deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
-        for one in workers:
+        for worker in workers:
             try:
-                one.process.wait(max(0.0, deadline - time.monotonic()))
+                worker.process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                one.process.kill()
+                worker.process.kill()
         for thread in self._threads:
             thread.join(STOP_TIMEOUT_SECONDS)
-        return [one.engine for one in workers if one.engine]
+        return [worker.engine for worker in workers if worker.engine]

@@ -1,7 +1,7 @@
-"""A worker process: takes up the runs that the server gives it, until its input ends.
+"""A worker process, which executes the runs that the server sends it until its input ends.
 
-`python -c` with `main()` is how `research.runtime.worker_pool` begins one. It is an engine like any other: it
-holds a lock of its own, writes into the same store, and looks there for what is asked of its runs.
+`research.runtime.worker_pool` starts it with `python -c` and `main()`. It is an engine like any
+other: it holds a lock of its own, writes to the same store, and reads requests for its runs there.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from research.runtime.local_run_manager import LocalRunManager
 
 log = logging.getLogger(__name__)
 
-NICE_INCREMENT = 5  # whoever waits for a page goes first
+NICE_INCREMENT = 5  # gives way to the process that serves the pages
 
 
 class WorkerApplication(Protocol):
-    """What a worker works with."""
+    """The application that a worker uses."""
 
     @property
     def runs(self) -> Any:
-        """A `LocalRuns`."""
+        """A `LocalRunManager`."""
 
     def warm(self) -> None: ...
 
@@ -40,15 +40,17 @@ class WorkerApplication(Protocol):
 
 
 def open_application(settings: Settings) -> WorkerApplication:
-    """Everything that a worker needs, as the server has it."""
+    """Open an application with the same services as that of the server."""
     from research.application import Application
 
     return Application(settings)
 
 
 def share_limits(settings: Settings) -> Settings:
-    """The settings of a worker: its part of what a service may be asked at once. How many runs go on
-    is for the server to say."""
+    """Return the settings of a worker, with its share of the limits on calls to services.
+
+    The limits on concurrent runs are off: the server applies them.
+    """
     parts = settings.processes
     return settings.model_copy(
         update={
@@ -62,26 +64,26 @@ def share_limits(settings: Settings) -> Settings:
 
 
 def main() -> None:
-    """Works until the input ends, which it does with the server at the latest."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which ends the others
+    """Execute runs until the input ends, at the latest with the server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is handled by the server, which stops the workers
     if hasattr(os, "nice"):
         os.nice(NICE_INCREMENT)
-    said = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no message
-    heard, code = _read_messages(sys.stdin.buffer), 0
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # other output must not get between the messages
+    messages, exit_code = _read_messages(sys.stdin.buffer), 0
     try:
-        for maker, settings in heard:
+        for factory, settings in messages:
             rate_limiter.process_count = settings.processes
-            household = _load_factory(maker)(share_limits(settings))
+            application = _load_factory(factory)(share_limits(settings))
             try:
-                _handle_messages(household, heard, said)
+                _handle_messages(application, messages, output)
             finally:
-                household.close()
+                application.close()
     except Exception:
         log.exception("a worker cannot go on")
-        code = 1
+        exit_code = 1
     sys.stderr.flush()
-    os._exit(code)  # a call that still hangs in a thread holds up nobody
+    os._exit(exit_code)  # a thread with a hanging call must not keep the process alive
 
 
 def _load_factory(factory: str) -> Callable[[Settings], WorkerApplication]:
@@ -92,25 +94,25 @@ def _load_factory(factory: str) -> Callable[[Settings], WorkerApplication]:
 def _read_messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
     while True:
         try:
-            yield pickle.load(stream)  # noqa: S301 - from the process that began this one
+            yield pickle.load(stream)  # noqa: S301 - written by the parent process
         except (EOFError, OSError, pickle.UnpicklingError):
             return
 
 
 def _handle_messages(application: WorkerApplication, messages: Iterator[tuple[Any, ...]], output: IO[bytes]) -> None:
-    def say(word: str, told: str) -> None:
+    def send_message(word: str, told: str) -> None:
         try:
             pickle.dump((word, told), output)
             output.flush()
-        except OSError:  # the server is gone, and the input ends
+        except OSError:  # the server is gone, and the input will end
             log.debug("nobody hears that %s is %s", told, word)
 
     runs: LocalRunManager = application.runs
-    runs.on_run_end = lambda run_id: runs.loop.call_soon(say, "over", run_id)
+    runs.on_run_end = lambda run_id: runs.loop.call_soon(send_message, "over", run_id)
     application.warm()
     gc.collect()
     gc.freeze()
-    runs.loop.call_soon(say, "ready", runs.engine)
+    runs.loop.call_soon(send_message, "ready", runs.engine)
     for word, *told in messages:
         if word == "run":
             _take_run(runs, *told)
@@ -129,12 +131,12 @@ def _take_run(
     keys: Mapping[str, str],
     folder: Path | None,
 ) -> None:
-    """Takes up a run of an owner's, who has brought these keys."""
+    """Execute a run of an owner with these session keys."""
     runs.set_session_keys(owner, keys)
     if folder:
         runs.resources.report_files.set_folder(run_id, folder)
     run = runs.store.get_run(run_id)
-    if run is None or not run.is_active:  # it was stopped on its way here
+    if run is None or not run.is_active:  # it was stopped before it arrived
         runs.on_run_end(run_id)
     else:
         runs.take_run(run, is_resumed=is_resumed, write_only=write_only)

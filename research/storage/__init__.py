@@ -1,1 +1,1 @@
-"""Runs, events, searches, evidence and answers in the tables of a SQLite file or of PostgreSQL."""
+"""Runs, events, searches, evidence and answers in a SQLite file or a PostgreSQL database."""

@@ -1,4 +1,7 @@
-"""What the graph writes its checkpoints with. Loaded with the first run: the graph is not light."""
+"""The SQLite checkpoint saver of the graph.
+
+It is imported with the first run, because importing LangGraph is slow.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +40,16 @@ _RECORD_TYPES = [
 
 
 def checkpoint_serializer() -> JsonPlusSerializer:
-    """What turns the state of the graph into bytes and back; it makes our own records, and nothing
-    else that the bytes may name."""
+    """Create the serializer of graph states, which deserialises only this program's records."""
     return JsonPlusSerializer(allowed_msgpack_modules=_RECORD_TYPES)
 
 
 class FileCheckpointSaver(SqliteSaver):
-    """Writes on the loop itself, as the store does: a short statement takes SQLite less time than
-    the way to another thread and back takes, and there are about eighty of them in a run. What all
-    runs write in one turn of the loop is committed at its end."""
+    """A saver that writes on the loop itself.
+
+    A short SQLite statement takes less time than switching to a thread and back, and a run has
+    about eighty. All writes of one loop iteration are committed at its end.
+    """
 
     _commit_scheduled = False
 
@@ -55,7 +59,7 @@ class FileCheckpointSaver(SqliteSaver):
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        """A cursor on the file. What goes wrong with it is told of this file.
+        """Open a cursor on the file.
 
         Raises:
             StoreError: the file cannot be used.
@@ -72,8 +76,7 @@ class FileCheckpointSaver(SqliteSaver):
                     asyncio.get_running_loop().call_soon(self.commit)
 
     def commit(self) -> None:
-        """Makes durable what was written. What that fails for is worked out again by a run that is
-        resumed, as if the process had ended a moment before."""
+        """Commit pending writes. If that fails, a resumed run repeats the lost steps."""
         self._commit_scheduled = False
         try:
             self.conn.commit()

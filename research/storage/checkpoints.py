@@ -1,4 +1,4 @@
-"""Where the graph keeps its checkpoints: beside the file of the store, or on its server."""
+"""The store of graph checkpoints: a SQLite file beside the store, or tables on its server."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 MAX_CONNECTIONS = 16  # connections to a server at once
 POOL_NAME = "sightline-checkpoints"
-# A node cancelled between its return and the note of where to go next leaves its writes beside an
-# error. A resumed graph would take it for finished, and end there.
+# A node cancelled after its return, but before its successor is stored, leaves its writes beside an
+# error. A resumed graph would take it for finished and end there.
 _DELETE_CANCELLED_WRITES = (
     "delete from {table} where thread_id={run} and (checkpoint_ns, checkpoint_id, task_id) in "
     "(select checkpoint_ns, checkpoint_id, task_id from {table} "
@@ -38,41 +38,41 @@ _DELETE_CANCELLED_WRITES = (
 
 
 class CheckpointStore(Protocol):
-    """The checkpoints of all runs. Everything here is called on the loop of the runs."""
+    """The checkpoints of all runs. All methods are called on the loop of the runs."""
 
     async def open(self) -> None:
-        """Makes what is missing.
+        """Create missing files or tables.
 
         Raises:
-            StoreError: they cannot be kept.
+            StoreError: checkpoints cannot be stored.
         """
         ...
 
     async def saver(self) -> BaseCheckpointSaver[Any]:
-        """What the graph writes them with. It is loaded with the first call, which takes a while.
+        """Return the saver for the graph. The first call imports it, which takes a while.
 
         Raises:
-            StoreError: they cannot be kept.
+            StoreError: checkpoints cannot be stored.
         """
         ...
 
     async def delete_cancelled_writes(self, run_id: str) -> None:
-        """Drops what nodes that were cut off have half written."""
+        """Delete the partial writes of cancelled nodes."""
         ...
 
     async def reclaim(self) -> None:
-        """Gives the room of what was deleted back, as far as that can be done beside others."""
+        """Return the disk space of deleted rows, as far as other users of the database allow it."""
         ...
 
     def may_write(self, task: asyncio.Task[Any]) -> bool:
-        """Whether a task of the loop may still write."""
+        """Return whether a task of the loop may still write checkpoints."""
         ...
 
     async def close(self) -> None: ...
 
 
 def checkpoint_store(database: StoreDatabase) -> CheckpointStore:
-    """Those that belong to a store's database."""
+    """Create the checkpoint store that belongs to a database."""
     if isinstance(database, PostgresDatabase):
         return _PostgresCheckpoints(database)
     assert isinstance(database, SQLiteDatabase)
@@ -80,15 +80,17 @@ def checkpoint_store(database: StoreDatabase) -> CheckpointStore:
 
 
 async def _try_setup_lock(connection: Any) -> bool:
-    """Takes the lock of those who make the tables, if it is free. A statement that waits for it would
-    hold up those who make indexes."""
-    asked = await connection.execute("select pg_try_advisory_lock(%s) as mine", (-APPLICATION_ID,))
-    return bool((await asked.fetchone())["mine"])
+    """Try to take the lock for creating tables.
+
+    Waiting for it inside a statement would block other processes that create indexes.
+    """
+    cursor = await connection.execute("select pg_try_advisory_lock(%s) as mine", (-APPLICATION_ID,))
+    return bool((await cursor.fetchone())["mine"])
 
 
 @contextmanager
 def convert_sqlite_errors(path: Path) -> Iterator[None]:
-    """Raise what SQLite complains of as a trouble of this file, with what can be done about it.
+    """Convert SQLite and file errors in the block to `StoreError` of this file.
 
     Raises:
         StoreError: the file cannot be used.
@@ -96,11 +98,11 @@ def convert_sqlite_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        found = to_store_error(error, path)
-        if found.problem == "corrupt":
-            lost = "without this file unfinished runs start over, and finished ones stay as they are"
-            found = StoreError("corrupt", path, f"{found.detail}; {lost}")
-        raise found from error
+        store_error = to_store_error(error, path)
+        if store_error.problem == "corrupt":
+            consequence = "without this file unfinished runs start over, and finished ones stay as they are"
+            store_error = StoreError("corrupt", path, f"{store_error.detail}; {consequence}")
+        raise store_error from error
 
 
 class _FileCheckpoints:
@@ -118,12 +120,12 @@ class _FileCheckpoints:
             self._connection = sqlite3.connect(self._path, timeout=30)
             enable_incremental_vacuum(self._connection)
             self._connection.execute("pragma journal_mode=wal")
-            # A power failure may cost the last steps of the graph; what they found is in the store.
+            # A power failure may lose the last steps of the graph; their findings are in the store.
             self._connection.execute("pragma synchronous=normal")
-            self._connection.execute("select count(*) from sqlite_master")  # damage shows here
+            self._connection.execute("select count(*) from sqlite_master")  # raises if the file is damaged
 
     async def saver(self) -> FileCheckpointSaver:
-        """As it stands in the protocol; all of it happens in one turn of the loop."""
+        """Return the saver. It is created without awaiting, so no other task can interleave."""
         if self._saver is None:
             from research.storage.checkpoint_saver import FileCheckpointSaver
 
@@ -156,7 +158,7 @@ class _FileCheckpoints:
 
 
 class _PostgresCheckpoints:
-    """Checkpoints in a PostgreSQL database, with connections of their own."""
+    """Checkpoints in a PostgreSQL database, with a connection pool of their own."""
 
     _saver: BaseCheckpointSaver[Any]
 
@@ -186,7 +188,7 @@ class _PostgresCheckpoints:
             await self._pool.open(wait=True, timeout=CONNECT_TIMEOUT_SECONDS)
             self._saver = saver = self._saver_type(self._pool, serde=checkpoint_serializer())
             async with self._pool.connection() as connection:
-                while not await _try_setup_lock(connection):  # noqa: ASYNC110 - other processes send no word
+                while not await _try_setup_lock(connection):  # noqa: ASYNC110 - other processes send no notification
                     await asyncio.sleep(0.1)
                 try:
                     await saver.setup()
@@ -204,12 +206,12 @@ class _PostgresCheckpoints:
             await connection.execute(text, {"run": run_id})
 
     async def reclaim(self) -> None:
-        """Nothing: that is what the server's autovacuum is for."""
+        """Do nothing: the server's autovacuum reclaims space."""
 
     def may_write(self, task: asyncio.Task[Any]) -> bool:
-        """All may, but the pool's own: its workers, and what its scheduler waits for, namelessly."""
-        waits = getattr(task.get_coro(), "__qualname__", "") == "Event.wait"
-        return not waits and not task.get_name().startswith(POOL_NAME)
+        """Return True for all tasks but the pool's workers and the waits of its scheduler."""
+        is_waiting = getattr(task.get_coro(), "__qualname__", "") == "Event.wait"
+        return not is_waiting and not task.get_name().startswith(POOL_NAME)
 
     async def close(self) -> None:
         await self._pool.close()

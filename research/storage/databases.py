@@ -1,8 +1,8 @@
-"""One way to use the database of the store, and a SQLite file used that way.
+"""A common interface to the databases of the store, and its implementation for SQLite files.
 
-Statements are written once, in SQLAlchemy's expression language. Each is compiled once for the kind
-of database that is there, and then run by the driver itself: through a connection of SQLAlchemy's a
-short statement takes SQLite several times as long. Knows nothing of what is stored.
+Statements are written once in SQLAlchemy's expression language, compiled once per dialect, and
+executed by the driver itself: through a SQLAlchemy connection, a short statement takes SQLite
+several times as long. This module is independent of what is stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from research.storage.sqlite_files import StoreError
 
 
 class Upsert:
-    """A row that takes the place of the one with its key, or some columns of it, or none."""
+    """An insert that, on conflict, replaces the row, updates some columns, or does nothing."""
 
     def __init__(self, table: Table, updates: Mapping[str, Any] | None = None) -> None:
         self.table, self.updates = table, updates
@@ -31,7 +31,7 @@ class Upsert:
         if dialect.name == "sqlite":
             row = sqlite.insert(self.table)
         else:
-            from sqlalchemy.dialects import postgresql  # 40 ms of a start without PostgreSQL
+            from sqlalchemy.dialects import postgresql  # saves 40 ms of a start without PostgreSQL
 
             row = postgresql.insert(self.table)
         key = [column.name for column in self.table.primary_key]
@@ -47,66 +47,66 @@ Statement = Executable | Upsert
 
 
 class StatementCompiler:
-    """Statements as text for a driver, each with the values that it brings itself."""
+    """Compiles statements to the driver's SQL text and their own parameter values, with a cache."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._cache: dict[Statement, tuple[str, dict[str, Any]]] = {}
 
     def __call__(self, statement: Statement) -> tuple[str, dict[str, Any]]:
-        found = self._cache.get(statement)
-        if found is None:
-            built: Any = statement
+        compiled = self._cache.get(statement)
+        if compiled is None:
+            executable: Any = statement
             if isinstance(statement, Upsert):
-                built = statement.build(self._dialect)
-            made = built.compile(dialect=self._dialect)
-            own = {name: made.params[name] for bind, name in made.bind_names.items() if not bind.required}
-            found = self._cache[statement] = str(made), own
-        return found
+                executable = statement.build(self._dialect)
+            result = executable.compile(dialect=self._dialect)
+            values = {name: result.params[name] for bind, name in result.bind_names.items() if not bind.required}
+            compiled = self._cache[statement] = str(result), values
+        return compiled
 
 
 class Transaction:
-    """One transaction. What is done in it stays all together or not at all."""
+    """A transaction, committed or rolled back as a whole."""
 
     def __init__(self, connection: Any, compiler: StatementCompiler) -> None:
         self.connection, self._compile = connection, compiler
 
     def execute(self, statement: Statement, **values: object) -> int:
-        """Runs a statement; returns how many rows it touched."""
+        """Execute a statement and return the number of affected rows."""
         return int(self._execute(statement, values).rowcount)
 
     def fetch_all(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
+        """Return all rows of a query."""
         return self._execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
     def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, object]]) -> None:
-        """Runs a statement once for each row of values."""
-        text, own = self._compile(statement)
-        given = [{**own, **self._convert_values(row)} for row in rows]
-        self.connection.cursor().executemany(text, given)
+        """Execute a statement once for each row of values."""
+        text, defaults = self._compile(statement)
+        values = [{**defaults, **self._convert_values(row)} for row in rows]
+        self.connection.cursor().executemany(text, values)
 
     def insert(self, statement: Statement, **values: object) -> int:
-        """Inserts a row; returns the number that it was given."""
+        """Insert a row and return its generated id."""
         return int(self._execute(statement, values).lastrowid)
 
     def lock(self, statement: Statement, **values: object) -> None:
-        """Waits for others that work on the same thing. Here there are none: a file has one writer."""
+        """Wait for concurrent work on the same thing. SQLite needs no lock: it has one writer."""
 
     def _execute(self, statement: Statement, values: Mapping[str, object]) -> Any:
-        text, own = self._compile(statement)
-        return self.connection.execute(text, {**own, **self._convert_values(values)})
+        text, defaults = self._compile(statement)
+        return self.connection.execute(text, {**defaults, **self._convert_values(values)})
 
     def _convert_values(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return values
 
 
 class StoreDatabase(Protocol):
-    """Where the store keeps its rows. Safe for several threads and processes."""
+    """The database of the store. Safe for several threads and processes."""
 
     driver_errors: tuple[type[Exception], ...]
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """A context with the `Work` of a transaction; inside of another one, that one's.
+        """Open a transaction; within one of the same thread, join it.
 
         Raises:
             StoreError: the database cannot be used.
@@ -114,31 +114,31 @@ class StoreDatabase(Protocol):
         ...
 
     def read(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query; within a transaction of the same thread, as it sees them."""
+        """Return all rows of a query, which sees the open transaction of the same thread."""
         ...
 
     def to_store_error(self, error: Exception) -> StoreError:
-        """One of `errors` as a trouble of a known kind."""
+        """Convert one of `driver_errors` to a store error."""
         ...
 
     def storable_text(self, text: str) -> str:
-        """A text as it comes back when it was stored."""
+        """Return a text as it will read after storage."""
         ...
 
     def reclaim(self) -> None:
-        """Gives the room of what was deleted back, as far as that can be done beside others."""
+        """Return the disk space of deleted rows, as far as other users of the database allow it."""
         ...
 
     def close(self) -> None: ...
 
 
 class SQLiteDatabase:
-    """A SQLite file: one writer at a time, and a connection for each thread."""
+    """A SQLite file with one writer at a time and a connection per thread."""
 
     driver_errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: Path, migrations: Sequence[str]) -> None:
-        """Opens or creates the file.
+        """Open or create the file.
 
         Raises:
             StoreError: the file cannot be used.
@@ -153,8 +153,8 @@ class SQLiteDatabase:
             yield Transaction(connection, self._compile)
 
     def read(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
-        text, own = self._compile(statement)
-        return self.sqlite_file.read(text, {**own, **values})
+        text, defaults = self._compile(statement)
+        return self.sqlite_file.read(text, {**defaults, **values})
 
     def to_store_error(self, error: Exception) -> StoreError:
         assert isinstance(error, sqlite3.Error)

@@ -1,8 +1,8 @@
-"""The history of an owner in the store: searched, filtered and turned over by the database, and the bin.
+"""Search, filtering and paging of an owner's history in the database, and the bin.
 
-Of each run its words are kept beside it, folded as they are searched: filled when an answer is kept,
-and of runs from before by a thread at the start. `like` over them is what both kinds of databases do
-fastest without an index that would have to know how to cut Chinese.
+The searchable words of each run are stored beside it, folded: written with its answer, and for runs
+of earlier versions by a thread at the start. Both databases search them with `like`, the fastest
+method that needs no index with Chinese word segmentation.
 """
 
 from __future__ import annotations
@@ -50,17 +50,20 @@ from research.storage.tables import (
 
 log = logging.getLogger(__name__)
 
-MAX_PAGE_ENTRIES = 50  # entries that are shown at once, at most
-INDEX_BATCH_RUNS = 20  # runs from before whose words are written at once
-MAX_STATUSES = 3  # that can be asked for at once
-MAX_SUGGESTED_TAGS = 100  # that are suggested
+MAX_PAGE_ENTRIES = 50  # entries on a page, at most
+INDEX_BATCH_RUNS = 20  # earlier runs that are indexed in one transaction
+MAX_STATUSES = 3  # statuses in a query
+MAX_SUGGESTED_TAGS = 100  # tags that are suggested
 _SEPARATOR = "\x1f"
 _ESCAPE = "!"
 
 
 class HistoryQuery(NamedTuple):
-    """What is looked for: words that all have to be there, one of some statuses, a kind, runs from a
-    time on and until another, a tag, pinned conversations alone."""
+    """A search of the history. Conversations match if they meet all conditions.
+
+    `words` must all occur; one of `statuses` suffices; the time range includes `since` but not
+    `until`; `pinned` restricts it to pinned conversations.
+    """
 
     words: str = ""
     statuses: Sequence[str] = ()
@@ -72,7 +75,7 @@ class HistoryQuery(NamedTuple):
 
 
 class _QueryShape(NamedTuple):
-    """Which of them are asked for: each shape is one statement, compiled once."""
+    """The parts that a query uses. Each shape is one statement, compiled once."""
 
     words: int
     statuses: bool
@@ -94,34 +97,34 @@ _PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
 
 
 def _conditions(shape: _QueryShape) -> list[Any]:
-    found: list[Any] = [conversation.c.binned.is_(None)]
+    conditions: list[Any] = [conversation.c.binned.is_(None)]
     for n in range(shape.words):
-        found.append(
+        conditions.append(
             or_(
                 run_text.c.words.like(_param(f"word{n}"), escape=_ESCAPE),
                 conversation.c.words.like(_param(f"word{n}"), escape=_ESCAPE),
             )
         )
     if shape.statuses:
-        found.append(run.c.status.in_([_param(f"status{n}") for n in range(MAX_STATUSES)]))
+        conditions.append(run.c.status.in_([_param(f"status{n}") for n in range(MAX_STATUSES)]))
     if shape.kind:
-        found.append(run_text.c.kind == _param("kind"))
+        conditions.append(run_text.c.kind == _param("kind"))
     if shape.since:
-        found.append(run.c.created >= _param("since"))
+        conditions.append(run.c.created >= _param("since"))
     if shape.until:
-        found.append(run.c.created < _param("until"))
+        conditions.append(run.c.created < _param("until"))
     if shape.tag:
         tagged = select(tag.c.conversation).where(tag.c.name == _param("tag"))
-        found.append(run.c.conversation.in_(tagged))
+        conditions.append(run.c.conversation.in_(tagged))
     if shape.pinned:
-        found.append(conversation.c.pinned == 1)
-    return found
+        conditions.append(conversation.c.pinned == 1)
+    return conditions
 
 
 @lru_cache(1024)
 def _list_conversations(shape: _QueryShape) -> Select[Any]:
     return (
-        select(run.c.conversation, _LATEST, func.count().over())  # of the conversations that fit
+        select(run.c.conversation, _LATEST, func.count().over())  # the total number of matching conversations
         .select_from(_RUNS_WITH_TEXT)
         .where(run.c.owner == _param("owner"), *_conditions(shape))
         .group_by(run.c.conversation)
@@ -133,7 +136,7 @@ def _list_conversations(shape: _QueryShape) -> Select[Any]:
 
 @lru_cache(1024)
 def _list_page_runs(shape: _QueryShape) -> Select[Any]:
-    """The runs that fit of the conversations of a page."""
+    """Build the query for the matching runs in the conversations of a page."""
     return (
         select(
             *_RUN_COLUMNS,
@@ -147,7 +150,7 @@ def _list_page_runs(shape: _QueryShape) -> Select[Any]:
         .select_from(_RUNS_WITH_TEXT)
         .where(
             run.c.conversation.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)]),
-            run.c.owner + literal_column("''") == _param("owner"),  # by conversation, not by owner
+            run.c.owner + literal_column("''") == _param("owner"),  # so that no index on owner is used
             *_conditions(shape),
         )
         .order_by(run.c.created, run.c.id)
@@ -228,76 +231,78 @@ class HistoryIndex:
         self._stop_event = threading.Event()
         self._indexer: threading.Thread | None = None
 
-    # The words of a run
+    # Indexing of runs
 
     def index_run(self, transaction: Transaction, run_id: str) -> None:
-        """Notes what a run can be found by, as it is stored now."""
+        """Store the searchable words of a run, from what is stored of it now."""
         for row in transaction.fetch_all(sql.SELECT_RUN, run=run_id):
             try:
                 kind = run_kind(RunOptions.model_validate_json(row[4]))
             except ValueError:
                 kind = "question"
-            kept = next((text for (text,) in transaction.fetch_all(_SELECT_ANSWER, run=run_id)), None)
+            answer_json = next((text for (text,) in transaction.fetch_all(_SELECT_ANSWER, run=run_id)), None)
             findings = [text for (text,) in transaction.fetch_all(_LIST_FINDINGS, run=run_id)]
             sources = source_lines(findings)
             earlier = [
                 text
-                for key in cited_ids(kept)
-                if key not in sources
-                for (text,) in transaction.fetch_all(_SELECT_EVIDENCE, registry=row[1], id=key)
+                for evidence_id in cited_ids(answer_json)
+                if evidence_id not in sources
+                for (text,) in transaction.fetch_all(_SELECT_EVIDENCE, registry=row[1], id=evidence_id)
             ]
             sources |= source_lines((), earlier)
-            told, found = answer_text(kept), "\n".join(sources.values())[:MAX_SOURCES_CHARS]
-            noted = "\n".join(" ".join(one[2].split()) for one in transaction.fetch_all(sql.LIST_REMARKS, run=run_id))
-            words = _SEPARATOR.join(map(fold_text, (row[3], told, found, noted)))
+            answer_words, source_words = answer_text(answer_json), "\n".join(sources.values())[:MAX_SOURCES_CHARS]
+            remark_words = "\n".join(
+                " ".join(remark[2].split()) for remark in transaction.fetch_all(sql.LIST_REMARKS, run=run_id)
+            )
+            words = _SEPARATOR.join(map(fold_text, (row[3], answer_words, source_words, remark_words)))
             transaction.execute(
                 _SAVE_RUN_TEXT,
                 run=run_id, kind=kind, sources=len(sources), cost=self._run_cost(transaction, run_id),
-                words=_replace_surrogates(words), answer=_replace_surrogates(told), found=_replace_surrogates(found),
-                remarks=_replace_surrogates(noted),
+                words=_replace_surrogates(words), answer=_replace_surrogates(answer_words), found=_replace_surrogates(source_words),
+                remarks=_replace_surrogates(remark_words),
             )  # fmt: skip
 
     def _run_cost(self, transaction: Transaction, run_id: str) -> float | None:
-        known = [cost for (data,) in transaction.fetch_all(_LIST_USAGE, run=run_id) if (cost := _event_cost(data))]
-        return sum(known) if known else None
+        costs = [cost for (data,) in transaction.fetch_all(_LIST_USAGE, run=run_id) if (cost := _event_cost(data))]
+        return sum(costs) if costs else None
 
     def start_indexing(self) -> None:
-        """Begins to read the runs from before, in the background, if there are any."""
+        """Start to index runs of earlier versions in the background, if there are any."""
         if self.database.read(_LIST_UNINDEXED_RUNS, most=1) or self.database.read(_LIST_UNINDEXED_CONVERSATIONS):
             self._indexer = threading.Thread(target=self._index_earlier_runs, name="sightline-words", daemon=True)
             self._indexer.start()
 
     @property
     def is_indexing(self) -> bool:
-        """Whether runs from before are being read."""
+        """True while runs of earlier versions are being indexed."""
         return self._indexer is not None and self._indexer.is_alive()
 
     def _index_earlier_runs(self) -> None:
         try:
             for (key,) in self.database.read(_LIST_UNINDEXED_CONVERSATIONS):
-                with self.database.transaction() as work:
-                    self._index_conversation(work, str(key))
+                with self.database.transaction() as transaction:
+                    self._index_conversation(transaction, str(key))
             while not self._stop_event.is_set():
                 rows = self.database.read(_LIST_UNINDEXED_RUNS, most=INDEX_BATCH_RUNS)
                 if not rows:
                     return
-                with self.database.transaction() as work:
+                with self.database.transaction() as transaction:
                     for (run_id,) in rows:
-                        self.index_run(work, str(run_id))
-                self._stop_event.wait(0.01)  # others may write in between
-        except StoreError as trouble:
-            log.warning("the words of earlier runs are read at the next start: %s", trouble)
+                        self.index_run(transaction, str(run_id))
+                self._stop_event.wait(0.01)  # lets others write in between
+        except StoreError as error:
+            log.warning("the words of earlier runs are read at the next start: %s", error)
 
     def close(self) -> None:
-        """Waits until nothing is read any more."""
+        """Stop indexing and wait for the thread to end."""
         self._stop_event.set()
         if self._indexer:
             self._indexer.join()
 
-    # The list
+    # Pages
 
     def page(self, owner: str, query: HistoryQuery, limit: int, offset: int) -> HistoryPage:
-        """Some of an owner's conversations: those that are pinned first, then the latest."""
+        """Return a page of an owner's conversations, pinned ones first, then latest first."""
         words = split_search_words(query.words)
         shape = _QueryShape(
             len(words), bool(query.statuses), bool(query.kind), query.since is not None,
@@ -306,7 +311,7 @@ class HistoryIndex:
         values = self._values(owner, query, words)
         limit, offset = max(1, min(limit, MAX_PAGE_ENTRIES)), max(0, offset)
         rows = self.database.read(_list_conversations(shape), **values, most=limit, first=offset)
-        if not rows and offset:  # behind the last
+        if not rows and offset:  # the offset is behind the last entry
             first = self.database.read(_list_conversations(shape), **values, most=1, first=0)
             return HistoryPage(total=first[0][2] if first else 0, is_partial=self.is_indexing)
         total = int(rows[0][2]) if rows else 0
@@ -314,18 +319,20 @@ class HistoryIndex:
         page = {f"c{n}": ids[n] if n < len(ids) else "" for n in range(MAX_PAGE_ENTRIES)}
         turns: dict[str, list[HistoryTurn]] = {}
         if ids:
-            found = self.database.read(_list_page_runs(shape), **values, **page)
-            for turn in parse_rows(lambda row: _parse_turn(row, words), found):
+            matches = self.database.read(_list_page_runs(shape), **values, **page)
+            for turn in parse_rows(lambda row: _parse_turn(row, words), matches):
                 turns.setdefault(turn.run.conversation, []).append(turn)
         if turns and not words:
-            latest = {found[-1].run.id: found for found in turns.values()}
-            told = {f"r{n}": key for n, key in enumerate([*latest, *[""] * (MAX_PAGE_ENTRIES - len(latest))])}
-            for key, record in self.database.read(_LIST_ANSWERS, **told):
+            latest = {matches[-1].run.id: matches for matches in turns.values()}
+            run_params = {f"r{n}": key for n, key in enumerate([*latest, *[""] * (MAX_PAGE_ENTRIES - len(latest))])}
+            for key, record in self.database.read(_LIST_ANSWERS, **run_params):
                 update = {"excerpt": first_finding(record)}
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
-        heads = self._entries(owner, ids)
+        entries_by_id = self._entries(owner, ids)
         entries = [
-            heads[key].model_copy(update={"matching_turns": tuple(turns.get(key, ()))}) for key in ids if key in heads
+            entries_by_id[key].model_copy(update={"matching_turns": tuple(turns.get(key, ()))})
+            for key in ids
+            if key in entries_by_id
         ]
         return HistoryPage(entries=tuple(entries), total=total, is_partial=self.is_indexing)
 
@@ -347,11 +354,11 @@ class HistoryIndex:
         return values
 
     def _entries(self, owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
-        """Conversations without their runs."""
+        """Return conversations by id, without their runs."""
         page = {f"c{n}": ids[n] if n < len(ids) else "" for n in range(MAX_PAGE_ENTRIES)}
         if not ids:
             return {}
-        named = {key: (title, pinned) for key, title, pinned in self.database.read(_LIST_TITLES, **page)}
+        titles = {key: (title, pinned) for key, title, pinned in self.database.read(_LIST_TITLES, **page)}
         tags: dict[str, list[str]] = {}
         for key, name in self.database.read(_LIST_TAGS, **page):
             tags.setdefault(key, []).append(name)
@@ -362,21 +369,21 @@ class HistoryIndex:
         return {
             key: HistoryEntry(
                 id=key,
-                title=named.get(key, ("", 0))[0] or asked[0],
-                pinned=bool(named.get(key, ("", 0))[1]),
+                title=titles.get(key, ("", 0))[0] or texts[0],
+                pinned=bool(titles.get(key, ("", 0))[1]),
                 tags=tuple(tags.get(key, ())),
-                turn_count=len(asked),
+                turn_count=len(texts),
                 updated=parse_stored_time(datetime, latest.get(key)),
             )
-            for key, asked in questions.items()
+            for key, texts in questions.items()
         }
 
     # Titles and tags
 
     def index_conversation(self, conversation: str) -> None:
-        """Notes what a conversation can be found by: its title and its tags."""
-        with self.database.transaction() as work:
-            self._index_conversation(work, conversation)
+        """Store the searchable words of a conversation: its title and tags."""
+        with self.database.transaction() as transaction:
+            self._index_conversation(transaction, conversation)
 
     def _index_conversation(self, transaction: Transaction, key: str) -> None:
         title = next((str(row[0]) for row in transaction.fetch_all(_SELECT_TITLE, conversation=key)), "")
@@ -385,76 +392,84 @@ class HistoryIndex:
         transaction.execute(sql.UPDATE_CONVERSATION["words"], id_=key, value=words)
 
     def set_tags(self, owner: str, conversation: str, tags: Sequence[str]) -> tuple[str, ...]:
-        """Gives a conversation these tags and no others; returns them as they are kept."""
-        kept = normalize_tags(tags, self.tags(owner))
-        with self.database.transaction() as work:
-            work.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
-            work.execute(_DELETE_TAGS, conversation=conversation)
-            for name in kept:
-                work.execute(_ADD_TAG, conversation=conversation, name=name)
-            self._index_conversation(work, conversation)
-        return kept
+        """Replace the tags of a conversation. Return them as stored."""
+        normalized = normalize_tags(tags, self.tags(owner))
+        with self.database.transaction() as transaction:
+            transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
+            transaction.execute(_DELETE_TAGS, conversation=conversation)
+            for name in normalized:
+                transaction.execute(_ADD_TAG, conversation=conversation, name=name)
+            self._index_conversation(transaction, conversation)
+        return normalized
 
     def tags(self, owner: str) -> list[str]:
-        """The tags that an owner uses, the most used first."""
+        """Return the tags of an owner, most used first."""
         return [str(row[0]) for row in self.database.read(_LIST_USED_TAGS, owner=owner, most=MAX_SUGGESTED_TAGS)]
 
-    # The bin
+    # Bin
 
     def move_to_bin(self, conversation: str, now: datetime) -> None:
-        """Puts a conversation into the bin."""
-        with self.database.transaction() as work:
-            work.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
-            work.execute(sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=now.astimezone(UTC).isoformat())
+        """Move a conversation to the bin."""
+        with self.database.transaction() as transaction:
+            transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
+            transaction.execute(
+                sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=now.astimezone(UTC).isoformat()
+            )
 
     def restore_from_bin(self, conversation: str) -> None:
-        """Takes a conversation out of the bin."""
-        with self.database.transaction() as work:
-            work.execute(sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=None)
+        """Restore a conversation from the bin."""
+        with self.database.transaction() as transaction:
+            transaction.execute(sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=None)
 
     def bin_entries(self, owner: str) -> list[HistoryEntry]:
-        """What lies in an owner's bin, what was put there last first."""
+        """Return the conversations in an owner's bin, latest first."""
         rows = self.database.read(_LIST_BINNED, owner=owner)
-        out = []
+        entries = []
         for start in range(0, len(rows), MAX_PAGE_ENTRIES):
             part = rows[start : start + MAX_PAGE_ENTRIES]
-            heads = self._entries(owner, [str(row[0]) for row in part])
-            out += [
-                heads[key].model_copy(update={"binned_at": parse_stored_time(datetime, at)})
-                for key, at in part
-                if key in heads
+            entries_by_id = self._entries(owner, [str(row[0]) for row in part])
+            entries += [
+                entries_by_id[key].model_copy(update={"binned_at": parse_stored_time(datetime, binned_at)})
+                for key, binned_at in part
+                if key in entries_by_id
             ]
-        return out
+        return entries
 
     def expired_conversations(self, before: datetime) -> list[tuple[str, str]]:
-        """What was put into the bin before a time, with whose it is."""
+        """Return the conversations moved to the bin before a time, with their owners."""
         rows = self.database.read(_LIST_EXPIRED, before=before.astimezone(UTC).isoformat())
         return [(str(key), str(owner)) for key, owner in rows]
 
 
 def _parse_turn(row: Sequence[Any], words: Sequence[str]) -> HistoryTurn:
-    found: Run = parse_run(row[:11])
-    kind, sources, cost, told, lines, noted = row[11:]
+    parsed: Run = parse_run(row[:11])
+    kind, sources, cost, answer_words, source_words, remark_words = row[11:]
     return HistoryTurn(
-        run=found,
-        kind=kind or run_kind(found.options),
+        run=parsed,
+        kind=kind or run_kind(parsed.options),
         source_count=sources or 0,
         cost=cost,
-        hits=find_hits(words, found.question, told or "", (lines or "").split("\n"), (noted or "").split("\n"))
+        hits=find_hits(
+            words,
+            parsed.question,
+            answer_words or "",
+            (source_words or "").split("\n"),
+            (remark_words or "").split("\n"),
+        )
         if words
         else (),
     )
 
 
 def _like_pattern(word: str) -> str:
-    """What `like` finds a word by: every sign of it means itself."""
-    for sign in (_ESCAPE, "%", "_"):
-        word = word.replace(sign, _ESCAPE + sign)
+    """Build the `like` pattern that finds a word literally."""
+    for character in (_ESCAPE, "%", "_"):
+        word = word.replace(character, _ESCAPE + character)
     return f"%{word}%"
 
 
 def _event_cost(data: str) -> float:
-    """The cost that an event of usage tells, 0 if none."""
+    """Return the cost in the data of a usage event, 0 if there is none."""
     try:
         cost = json.loads(data).get("cost")
     except (ValueError, AttributeError):
@@ -463,5 +478,5 @@ def _event_cost(data: str) -> float:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Text without halves of surrogate pairs, which no database takes."""
+    """Replace lone surrogates, which databases do not accept, by "?"."""
     return text.encode("utf-8", "replace").decode()

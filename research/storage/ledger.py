@@ -1,4 +1,4 @@
-"""The ledger of one run's searches, kept in the store."""
+"""The stored searches and step results of a run."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from research.storage.write_batcher import WriteBatcher
 
 UNCACHEABLE_PROVIDERS = frozenset(
     {"gemini", "deep-research"}
-)  # Google's terms allow no cache of what its search grounds
+)  # Google's terms do not allow caching of grounded search results
 
 
 class RunLedger:
-    """Remembers each search of a run, so that none is done twice.
+    """Records each search of a run, so that none is repeated.
 
-    A task that the run finished before it was cut off, or that the run it is based on finished, is
-    answered from the store, marked as reused; so is, marked as cached, one that another run of the
-    same owner has brought home in the last `hours`.
+    A task finished earlier by this run, or by the run it is based on, is answered from the store
+    and marked as reused. One finished by another run of the owner within the last `cache_hours` is
+    also marked as cached.
     """
 
     def __init__(
@@ -33,12 +33,15 @@ class RunLedger:
         cacheable_sources: Container[str] = (),
         changed_sources: Container[str] = (),
     ) -> None:
-        """A `fresh` run has found nothing yet, and is based on none that has. What the `cached`
-        sources found may serve other runs; of the sources `apart`, the run that this one is based on
-        has asked another."""
+        """Create the ledger of a run.
+
+        A run that `is_fresh` has no earlier findings and is based on no other run. Findings of
+        `cacheable_sources` may serve other runs. For `changed_sources`, findings of the run that
+        this one is based on are not reused.
+        """
         self._store, self._batcher, self._run, self._cache_hours = store, batcher, run, cache_hours
         self._is_fresh, self._cacheable_sources, self._changed_sources = is_fresh, cacheable_sources, changed_sources
-        self._new_findings: dict[str, Finding] = {}  # by key, what was found since
+        self._new_findings: dict[str, Finding] = {}  # findings since the start, by key
 
     async def find(self, task: Task) -> Finding | None:
         origin, finding = self._find_in_run(task)
@@ -80,7 +83,7 @@ class RunLedger:
         await self._batcher.add(lambda: self._store.finish_search(search_id, conversation, finding))
 
     def load_result(self, step: str) -> str | None:
-        """What a step of the run has come to, or of the run that it is based on."""
+        """Return the stored result of a step of this run, or of the run it is based on."""
         if self._is_fresh:
             return None
         runs = filter(None, (self._run.id, self._run.based_on))

@@ -1,4 +1,4 @@
-"""A PostgreSQL database for the store. Its drivers are loaded only here, and only when there is one."""
+"""A PostgreSQL database for the store. The drivers are imported only if one is used."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from research.core.errors import mask_secrets
 from research.storage.databases import Statement, StatementCompiler, Transaction
 from research.storage.sqlite_files import APPLICATION_ID, StoreError, StoreProblem
 
-MAX_IDLE_CONNECTIONS = 8  # connections that are kept for whoever comes next
+MAX_IDLE_CONNECTIONS = 8  # idle connections that are kept
 MAX_CONNECTIONS = 24  # connections at once, besides those of the checkpoints
 CONNECT_TIMEOUT_SECONDS = 10  # seconds to wait for a connection, unless the address says otherwise
-MAX_DETAIL_CHARS = 300  # characters that are shown of what a server says
+MAX_DETAIL_CHARS = 300  # characters of a server's message that are shown
 _T = TypeVar("_T")
 
-# A connection whose other end is gone is noticed within half a minute, not after two hours.
+# A dead connection is noticed within half a minute instead of two hours.
 _KEEPALIVE_OPTIONS = {
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-_PROBLEM_BY_SQLSTATE: dict[str, StoreProblem] = {  # by the code of the error, or its class
+_PROBLEM_BY_SQLSTATE: dict[str, StoreProblem] = {  # by SQLSTATE code or class
     "08": "unreachable",
     "53300": "unreachable",
     "57P": "unreachable",
@@ -44,10 +44,10 @@ _TEMPORARY_MESSAGES = ("too many", "starting up", "shutting down", "recovery")
 
 
 class PostgresDatabase:
-    """A PostgreSQL database. Connections are made when they are needed, and kept for a while."""
+    """A PostgreSQL database with a pool of idle connections."""
 
     def __init__(self, address: str, migrations: Sequence[str]) -> None:
-        """Connects, and makes the tables or brings them up to date.
+        """Connect, and create or migrate the tables.
 
         Raises:
             StoreError: the server cannot be used.
@@ -55,13 +55,17 @@ class PostgresDatabase:
         from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
         url = make_url(address)
-        shown = URL.create("postgresql", host=url.host, port=url.port, database=url.database)
-        self.location = shown.render_as_string()
+        public_url = URL.create("postgresql", host=url.host, port=url.port, database=url.database)
+        self.location = public_url.render_as_string()
         self._driver = self.import_driver("psycopg")
         self.driver_errors: tuple[type[Exception], ...] = (self._driver.Error,)
         dialect: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-        own = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "sightline", **_KEEPALIVE_OPTIONS}
-        self.connect_arguments: dict[str, Any] = {**own, **dialect.create_connect_args(url)[1]}
+        default_arguments = {
+            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "application_name": "sightline",
+            **_KEEPALIVE_OPTIONS,
+        }
+        self.connect_arguments: dict[str, Any] = {**default_arguments, **dialect.create_connect_args(url)[1]}
         self._compile = StatementCompiler(dialect)
         self._thread_state = threading.local()
         self._idle_connections: list[Any] = []
@@ -74,7 +78,7 @@ class PostgresDatabase:
             raise
 
     def import_driver(self, name: str) -> Any:
-        """A module that is only installed where there is a server.
+        """Import a module that is installed only for PostgreSQL.
 
         Raises:
             StoreError: it is not installed.
@@ -85,7 +89,7 @@ class PostgresDatabase:
             raise StoreError("driver", self.location, str(error)) from error
 
     def connect(self) -> Any:
-        """A connection for the caller to keep and to close; each statement on it counts at once.
+        """Open an autocommit connection that the caller closes.
 
         Raises:
             StoreError: the server cannot be reached, or refuses.
@@ -99,7 +103,7 @@ class PostgresDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """A transaction: all of the block or nothing. It survives the end of the process.
+        """Open a durable transaction; within one of the same thread, join it.
 
         Raises:
             StoreError: the server cannot be used.
@@ -110,9 +114,9 @@ class PostgresDatabase:
             return
         with self._connection_slots:
             connection, _ = self._run_on_connection(lambda new: new.execute("begin isolation level read committed"))
-            work = self._thread_state.work = _PostgresTransaction(connection, self._compile)
+            inner = self._thread_state.work = _PostgresTransaction(connection, self._compile)
             try:
-                yield work
+                yield inner
                 connection.execute("commit")
             except BaseException as error:
                 with suppress(self._driver.Error):
@@ -123,7 +127,7 @@ class PostgresDatabase:
                 self._release_connection(connection)
 
     def read(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query; within a transaction of the same thread, as it sees them.
+        """Return all rows of a query, which sees the open transaction of the same thread.
 
         Raises:
             StoreError: the server cannot be used.
@@ -139,22 +143,24 @@ class PostgresDatabase:
             return rows
 
     def _run_on_connection(self, execute: Callable[[Any], _T]) -> tuple[Any, _T]:
-        """A connection and what is done first on it. One that has died while it was idle is replaced:
-        a server that was started again goes unnoticed."""
+        """Take a connection, execute a function on it, and return both connection and result.
+
+        An idle connection that has died is replaced, so that a server restart goes unnoticed.
+        """
         while True:
             try:
-                connection, fresh = self._idle_connections.pop(), False
+                connection, is_new = self._idle_connections.pop(), False
             except IndexError:
-                connection, fresh = self.connect(), True
+                connection, is_new = self.connect(), True
             try:
                 return connection, execute(connection)
             except BaseException as error:
                 self._release_connection(connection)
-                if fresh or not connection.closed:
+                if is_new or not connection.closed:
                     raise self._convert_error(error) from error
 
     def _release_connection(self, connection: Any) -> None:
-        """Keeps a connection for the next one, if it is of use."""
+        """Return a connection to the pool, or close it if it is not reusable."""
         idle = self._driver.pq.TransactionStatus.IDLE
         if (
             self._is_closed
@@ -166,27 +172,27 @@ class PostgresDatabase:
             self._idle_connections.append(connection)
 
     def reclaim(self) -> None:
-        """Nothing: the server's autovacuum makes the room of deleted rows free for others."""
+        """Do nothing: the server's autovacuum makes the space of deleted rows reusable."""
 
     def close(self) -> None:
         self._is_closed = True
         while self._idle_connections:
             self._idle_connections.pop().close()
 
-    # Troubles
+    # Errors
 
     def to_store_error(self, error: Exception) -> StoreError:
-        """An error of the driver as a trouble of a known kind."""
+        """Convert an error of the driver to a store error."""
         detail = mask_secrets(" ".join(str(error).split()))[:MAX_DETAIL_CHARS]
         return StoreError(_classify_error(error), self.location, detail)
 
     def _convert_error(self, error: BaseException) -> BaseException:
-        """What is raised for an error: a mistake of ours stays what it is."""
+        """Return the error to raise: a store error, or the original one if it is a bug."""
         if not isinstance(error, Exception) or not isinstance(error, self._driver.Error):
             return error
-        ours = (self._driver.IntegrityError, self._driver.ProgrammingError, self._driver.DataError)
-        told = self.to_store_error(error)
-        return error if isinstance(error, ours) and told.problem == "server" else told
+        bug_types = (self._driver.IntegrityError, self._driver.ProgrammingError, self._driver.DataError)
+        store_error = self.to_store_error(error)
+        return error if isinstance(error, bug_types) and store_error.problem == "server" else store_error
 
     def storable_text(self, text: str) -> str:
         return str(_replace_nul(text))
@@ -194,27 +200,27 @@ class PostgresDatabase:
     # Tables
 
     def _migrate(self, migrations: Sequence[str]) -> None:
-        with self.transaction() as work:
-            run = work.connection.execute
-            if run("show transaction_read_only").fetchone()[0] == "on":
+        with self.transaction() as transaction:
+            execute = transaction.connection.execute
+            if execute("show transaction_read_only").fetchone()[0] == "on":
                 raise StoreError("standby", self.location)
-            run("select pg_advisory_xact_lock(%s)", (APPLICATION_ID,))  # others may begin just now
-            if not run("select to_regclass('sightline_version')").fetchone()[0]:
-                run("create table sightline_version(version integer not null)")
-                run("insert into sightline_version values(0)")
-            version = run("select version from sightline_version").fetchone()[0]
+            execute("select pg_advisory_xact_lock(%s)", (APPLICATION_ID,))  # other processes may start at the same time
+            if not execute("select to_regclass('sightline_version')").fetchone()[0]:
+                execute("create table sightline_version(version integer not null)")
+                execute("insert into sightline_version values(0)")
+            version = execute("select version from sightline_version").fetchone()[0]
             if version > len(migrations):
                 raise StoreError("newer", self.location)
             for script in migrations[version:]:
                 try:
-                    run(script)
+                    execute(script)
                 except self._driver.Error as error:
                     raise self.to_store_error(error) from error
-            run("update sightline_version set version=%s", (len(migrations),))
+            execute("update sightline_version set version=%s", (len(migrations),))
 
 
 class _PostgresTransaction(Transaction):
-    """A transaction beside those of others."""
+    """A transaction on a server, concurrent with others."""
 
     def insert(self, statement: Statement, **values: object) -> int:
         return int(self._execute(statement, values).fetchone()[0])
@@ -227,20 +233,20 @@ class _PostgresTransaction(Transaction):
 
 
 def _replace_nul(value: object) -> object:
-    """PostgreSQL's text has no character of the number 0."""
+    """Replace NUL characters, which PostgreSQL's text cannot hold."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 def _classify_error(error: Exception) -> StoreProblem:
-    """What kind of trouble a server or the way to it has."""
+    """Return the kind of problem of a server or of the connection to it."""
     code = str(getattr(error, "sqlstate", None) or "")
-    for known, trouble in _PROBLEM_BY_SQLSTATE.items():
-        if code.startswith(known):
-            return trouble
+    for prefix, problem in _PROBLEM_BY_SQLSTATE.items():
+        if code.startswith(prefix):
+            return problem
     text = str(error)
     if "No space left" in text:
         return "full"
     if code or type(error).__name__ == "ProgrammingError":
         return "server"
-    refused = "FATAL" in text and not any(words in text for words in _TEMPORARY_MESSAGES)
-    return "refused" if refused or "no password supplied" in text else "unreachable"
+    is_refused = "FATAL" in text and not any(words in text for words in _TEMPORARY_MESSAGES)
+    return "refused" if is_refused or "no password supplied" in text else "unreachable"

@@ -1,6 +1,6 @@
-"""A damaged file is set aside under a name with a date, so that a new one can be begun.
+"""Recovery from a damaged file: it is renamed with a date, so that a new one can be created.
 
-It is never deleted. A file that is whole, or that another program has made, is left where it is.
+It is never deleted. Intact files and files of other programs stay in place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from research.storage.sqlite_files import JOURNAL_SUFFIXES, restrict_access
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a file is no database of SQLite's, or a damaged one. It is only read."""
+    """Return whether a file is a damaged database or none at all. It is only read."""
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -26,7 +26,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def set_aside_damaged_file(path: Path) -> Path:
-    """Gives a damaged file, with its journals, a name that says since when; returns it.
+    """Rename a damaged file and its journals with the current time, and return the new path.
 
     Raises:
         ValueError: the file is not damaged.
@@ -42,7 +42,7 @@ def set_aside_damaged_file(path: Path) -> Path:
             break
     restrict_access(path)
     path.rename(target)
-    for ending in JOURNAL_SUFFIXES:  # they belong to it, and would spoil a new file of its name
+    for ending in JOURNAL_SUFFIXES:  # journals belong to this file and would corrupt a new one of the same name
         with suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(target.with_name(target.name + ending))
     return target

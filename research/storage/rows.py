@@ -1,4 +1,4 @@
-"""Rows of the store as records."""
+"""Conversion of database rows to records."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _T = TypeVar("_T")
 
 
 def parse_rows(parse: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
-    """What rows hold. One that was spoilt from outside is left out and takes no other with it."""
-    out = []
+    """Parse rows, skipping and logging those that cannot be parsed."""
+    records = []
     for row in rows:
         try:
-            out.append(parse(row))
+            records.append(parse(row))
         except (ValueError, TypeError, LookupError) as error:
             log.warning("a row of the store cannot be read: %s", type(error).__name__)
-    return out
+    return records
 
 
 def parse_run(row: Sequence[Any]) -> Run:
-    """A run, from its columns in their order."""
+    """Parse a run from its columns, in the order of the queries."""
     return Run(
         id=row[0],
         conversation=row[1],

@@ -1,4 +1,4 @@
-"""Whose turn it is, where only so many runs may go on at once. Knows no store."""
+"""The order of queued runs under the limits on concurrent runs, independent of the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class QueueEntry(NamedTuple):
-    """A run that is under way or waits to be, as the store knows it."""
+    """A run that is under way or queued."""
 
     id: str
     owner: str
@@ -17,35 +17,40 @@ class QueueEntry(NamedTuple):
 
 
 def select_next(entries: Iterable[QueueEntry], max_total: int, max_per_owner: int) -> list[QueueEntry]:
-    """Who of those that wait, in the order of their coming, may begin now.
+    """Select the queued runs that may start now, given all entries in order of arrival.
 
-    At most `total` runs go on at once, and at most `each` of one owner; 0 is no limit. Who has had
-    its share holds up nobody behind it.
+    At most `max_total` runs are under way at once, and `max_per_owner` of one owner; 0 is no limit.
+    A run whose owner has reached the limit does not block those behind it.
     """
     entries = list(entries)
-    busy = Counter(one.owner for one in entries if one.status == "running")
-    free = max_total - busy.total() if max_total else len(entries)
-    turn: list[QueueEntry] = []
-    for one in entries:
-        if one.status != "queued" or len(turn) >= free:
+    running = Counter(entry.owner for entry in entries if entry.status == "running")
+    free_slots = max_total - running.total() if max_total else len(entries)
+    selected: list[QueueEntry] = []
+    for entry in entries:
+        if entry.status != "queued" or len(selected) >= free_slots:
             continue
-        if max_per_owner and busy[one.owner] >= max_per_owner:
+        if max_per_owner and running[entry.owner] >= max_per_owner:
             continue
-        busy[one.owner] += 1
-        turn.append(one)
-    return turn
+        running[entry.owner] += 1
+        selected.append(entry)
+    return selected
 
 
 def queue_position(entries: Sequence[QueueEntry], run_id: str, max_per_owner: int) -> tuple[int, bool]:
-    """How many wait in front of a run, and whether it is its owner's own runs that it waits for."""
-    before: list[QueueEntry] = []
-    for one in entries:
-        if one.id == run_id:
-            own = sum(other.owner == one.owner for other in entries if other.status == "running")
-            if max_per_owner and own >= max_per_owner:
-                before = [other for other in before if other.owner == one.owner]
-                return len(before), True
-            return len(before), False
-        if one.status == "queued":
-            before.append(one)
+    """Return the number of runs ahead of a queued one.
+
+    The second value tells whether it only waits for other runs of the same owner.
+    """
+    ahead: list[QueueEntry] = []
+    for entry in entries:
+        if entry.id == run_id:
+            own_running = sum(
+                other_entry.owner == entry.owner for other_entry in entries if other_entry.status == "running"
+            )
+            if max_per_owner and own_running >= max_per_owner:
+                ahead = [other_entry for other_entry in ahead if other_entry.owner == entry.owner]
+                return len(ahead), True
+            return len(ahead), False
+        if entry.status == "queued":
+            ahead.append(entry)
     return 0, False

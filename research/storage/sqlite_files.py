@@ -1,8 +1,8 @@
-"""SQLite files that several threads and processes share: opening, numbered migrations, clear errors.
+"""SQLite files shared by threads and processes: opening, numbered migrations, clear errors.
 
-Knows nothing of what is stored. Every file is in WAL mode with a busy time-out; each thread has a
-connection of its own for as long as it lives. Folders and files are for the user of the process
-alone, whatever its umask says.
+Files are in WAL mode with a busy time-out, and each thread has a connection for as long as it
+lives. Folders and files are accessible to the user of the process only, whatever the umask. This
+module is independent of what is stored.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ log = logging.getLogger(__name__)
 _Date = TypeVar("_Date", bound=date)
 
 BUSY_TIMEOUT_SECONDS = 30.0
-RECLAIM_TIMEOUT_SECONDS = 1.0  # seconds that giving space back waits for those who write
+RECLAIM_TIMEOUT_SECONDS = 1.0  # seconds to wait for writers when returning free space
 SQLITE_HEADER = b"SQLite format 3\0"
-RECLAIM_PAGES = 1_000  # pages that are given back at once: others may write in between
-MAX_REWRITE_BYTES = 64 * 2**20  # bytes that may be written anew so that a file from before can shrink
-APPLICATION_ID = 0x53474854  # "SGHT", in the header of every file of ours
+RECLAIM_PAGES = 1_000  # pages that are returned at once, so that others can write in between
+MAX_REWRITE_BYTES = 64 * 2**20  # size in bytes up to which an old file is rewritten so that it can shrink
+APPLICATION_ID = 0x53474854  # "SGHT", in the header of every file of this program
 FOREIGN_FILE_DETAIL = "the file belongs to another program"
 JOURNAL_SUFFIXES = ("-wal", "-shm", "-journal")
 OTHER_USERS_MODE = stat.S_IRWXG | stat.S_IRWXO
 DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
-MIN_FREE_BYTES = 2**16  # bytes that a file needs when it is opened: its index for all processes, and some
+MIN_FREE_BYTES = 2**16  # bytes that opening a file needs, mostly for its shared index
 StoreProblem = Literal[
     "corrupt",
     "read-only",
@@ -48,7 +48,7 @@ StoreProblem = Literal[
     "refused",
     "standby",
     "server",
-]  # the second line: of a database server
+]  # the second half: of a database server
 
 _MESSAGES: dict[StoreProblem, str] = {
     "corrupt": "is damaged or is not a Sightline file. It was left as it is. "
@@ -68,7 +68,7 @@ _MESSAGES: dict[StoreProblem, str] = {
 
 
 def parse_stored_time(date_type: type[_Date], text: object) -> _Date | None:
-    """Read a stored date or time. Return None where it is missing or spoilt."""
+    """Parse a stored date or time. Return None if it is missing or invalid."""
     try:
         return date_type.fromisoformat(str(text)) if text else None
     except ValueError:
@@ -76,8 +76,10 @@ def parse_stored_time(date_type: type[_Date], text: object) -> _Date | None:
 
 
 class StoreError(RuntimeError):
-    """A file of the data folder, or the database that is named instead of one, cannot be used.
-    `trouble` says how, the message what to do."""
+    """A file of the data folder or the database server cannot be used.
+
+    `problem` is the kind of problem; the message says what to do.
+    """
 
     def __init__(self, problem: StoreProblem, path: Path | str, detail: str = "") -> None:
         self.problem: StoreProblem = problem
@@ -87,20 +89,20 @@ class StoreError(RuntimeError):
 
     @property
     def damaged_file(self) -> Path | None:
-        """The file of ours that is damaged, if that is the trouble; none of another program's."""
-        broken = self.problem == "corrupt" and self.detail != FOREIGN_FILE_DETAIL
-        return self.path if broken and isinstance(self.path, Path) else None
+        """The damaged file, if that is the problem and it is not another program's; else None."""
+        is_damaged = self.problem == "corrupt" and self.detail != FOREIGN_FILE_DETAIL
+        return self.path if is_damaged and isinstance(self.path, Path) else None
 
 
 def to_store_error(error: sqlite3.Error | OSError, path: Path) -> StoreError:
-    """The error of SQLite or of the file system as one of the known troubles."""
+    """Convert an error of SQLite or of the file system to a store error."""
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if isinstance(error, OSError):
         if error.errno in DISK_FULL_ERRNOS:
             return StoreError("full", path)
-        refused = isinstance(error, PermissionError) or error.errno == errno.EROFS
-        return StoreError("read-only" if refused else "unusable", path, error.strerror or "")
+        is_read_only = isinstance(error, PermissionError) or error.errno == errno.EROFS
+        return StoreError("read-only" if is_read_only else "unusable", path, error.strerror or "")
     if name.startswith("SQLITE_FULL") or "disk is full" in text:
         return StoreError("full", path)
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
@@ -117,8 +119,11 @@ def to_store_error(error: sqlite3.Error | OSError, path: Path) -> StoreError:
 
 
 def _has_free_space(folder: Path) -> bool:
-    """Whether a file can grow in a folder. SQLite says so of its own files only; where a journal or
-    the index of one cannot be made for lack of room, it speaks of an error of the disk."""
+    """Return whether a file in a folder can grow.
+
+    SQLite reports a full disk for the database itself only; for a journal or index that cannot be
+    created, it reports an I/O error.
+    """
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(MIN_FREE_BYTES))
@@ -130,71 +135,74 @@ def _has_free_space(folder: Path) -> bool:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes a folder that nobody else can look into, or makes one that is there so.
+    """Create a folder that only the user can access, or restrict an existing one.
 
     Raises:
-        OSError: there can be none.
+        OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     _restrict_mode(folder)
 
 
 def make_private_file(path: Path) -> None:
-    """Makes an empty file that nobody else can read, if there is none.
+    """Create an empty file that only the user can read, if there is none.
 
     Raises:
-        OSError: there can be none.
+        OSError: the file cannot be created.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def write_private_file(path: Path, text: str) -> None:
-    """Puts a file in place that nobody else can read, not even while it is being written.
+    """Replace a file atomically by one that only the user can ever read.
 
     Raises:
-        OSError: it cannot be written; what was there still is.
+        OSError: the file cannot be written and is unchanged.
     """
-    passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
-    handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        passing.replace(path)
+        temporary.replace(path)
     except OSError:
         with suppress(OSError):
-            passing.unlink()
+            temporary.unlink()
         raise
 
 
 def restrict_access(path: Path) -> None:
-    """Takes away what others may do with a file and with the journals beside it. SQLite gives those
-    that it makes from now on the rights of the file."""
+    """Remove the access of other users to a file and its journals.
+
+    SQLite creates further journals with the permissions of the file.
+    """
     for file in (path, *(path.with_name(path.name + ending) for ending in JOURNAL_SUFFIXES)):
         _restrict_mode(file)
 
 
 def _restrict_mode(path: Path) -> None:
-    """Not every file system knows who may do what: where it cannot be set, the log says so. A folder
-    that is meant for everybody, such as /tmp, stays as it is."""
+    """Remove the access of other users, logging a failure: not every file system has permissions.
+
+    A shared folder with the sticky bit, such as /tmp, is left unchanged.
+    """
     try:
-        now = path.stat().st_mode
-        if now & OTHER_USERS_MODE and not now & stat.S_ISVTX:
-            path.chmod(stat.S_IMODE(now) & ~OTHER_USERS_MODE)
+        mode = path.stat().st_mode
+        if mode & OTHER_USERS_MODE and not mode & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(mode) & ~OTHER_USERS_MODE)
     except FileNotFoundError:
-        pass  # a journal that is not there, or not any more
+        pass  # a journal that does not exist
     except OSError as error:
         log.warning("others may be able to read %s: %s", path, error.strerror)
 
 
 def reclaim_space(path: Path) -> None:
-    """Gives the room of what was deleted back to the disk; what others write at the moment waits
-    for the next time, as does a file that cannot be used.
+    """Return the space of deleted rows to the disk.
 
-    A file that was made before its room could be given back piece by piece is written anew once, if
-    what it holds is little.
+    If other processes write, or the file cannot be used, the rest waits for the next call. A file
+    created without incremental vacuum is rewritten once, if it is small.
     """
     with suppress(sqlite3.Error), closing(_connect(path, RECLAIM_TIMEOUT_SECONDS)) as connection:
         if _read_pragma(connection, "auto_vacuum") == 0:
@@ -203,12 +211,12 @@ def reclaim_space(path: Path) -> None:
                 connection.execute("pragma auto_vacuum=incremental")
                 connection.execute("vacuum")
         else:
-            free = _read_pragma(connection, "freelist_count")
-            while free:
-                # A script, for a statement of this module's ends after the first page.
+            free_pages = _read_pragma(connection, "freelist_count")
+            while free_pages:
+                # A script, because a single statement would stop after the first page.
                 connection.executescript(f"pragma incremental_vacuum({RECLAIM_PAGES})")
-                free, before = _read_pragma(connection, "freelist_count"), free
-                if free >= before:  # another one deletes
+                free_pages, pages_before = _read_pragma(connection, "freelist_count"), free_pages
+                if free_pages >= pages_before:  # another process deletes rows
                     break
         connection.execute("pragma wal_checkpoint(truncate)")
 
@@ -223,7 +231,7 @@ def _read_pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 class _ThreadConnection:
-    """A thread's hold on its connection, which is closed when the thread has ended."""
+    """Holds the connection of a thread and closes it after the thread has ended."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -234,11 +242,10 @@ _inherited_connections: list[sqlite3.Connection] = []
 
 
 def _close_connection(connection: sqlite3.Connection, process_id: int) -> None:
-    """Closes a connection, unless this is another process than the one that made it.
+    """Close a connection, unless in a forked copy of the process that opened it.
 
-    A process that is being started is a copy of this one for a moment, in which all threads but one
-    have ended. There SQLite must not be touched: it may wait for ever for a lock that was held when
-    the copy was made.
+    In such a copy only one thread is left. SQLite must not be called there: it may wait forever for
+    a lock that was held at the time of the fork.
     """
     if os.getpid() == process_id:
         connection.close()
@@ -247,15 +254,17 @@ def _close_connection(connection: sqlite3.Connection, process_id: int) -> None:
 
 
 def enable_incremental_vacuum(connection: sqlite3.Connection) -> None:
-    """Lets a new file give room back later. To be called before anything is written in it; a file
-    that holds something already is left as it is."""
+    """Enable a new, empty file to return free space later; other files stay unchanged."""
     if _read_pragma(connection, "page_count") == 0:
         connection.execute("pragma auto_vacuum=incremental")
 
 
 def _is_sqlite_file(path: Path) -> bool:
-    """Whether a file begins as SQLite's do (https://www.sqlite.org/fileformat.html), or is empty or
-    cannot be read, of which SQLite tells itself."""
+    """Return whether a file has the SQLite header, is empty, or cannot be read.
+
+    In the last case, SQLite reports the reason itself. Format:
+    https://www.sqlite.org/fileformat.html
+    """
     try:
         with path.open("rb") as file:
             return file.read(len(SQLITE_HEADER)) in (b"", SQLITE_HEADER)
@@ -264,10 +273,10 @@ def _is_sqlite_file(path: Path) -> bool:
 
 
 class SQLiteFile:
-    """One SQLite file. Connections are made per thread; writes go through `write()` one at a time."""
+    """A SQLite file with a connection per thread and one write transaction at a time."""
 
     def __init__(self, path: Path, migrations: Sequence[str]) -> None:
-        """Opens or creates the file and brings it up to date.
+        """Open or create the file and apply pending migrations.
 
         Raises:
             StoreError: the folder or the file cannot be used.
@@ -284,14 +293,14 @@ class SQLiteFile:
             make_private_file(path)
         except OSError as error:
             raise to_store_error(error, path) from error
-        if not _is_sqlite_file(path):  # closing what is none would delete the journals beside it
+        if not _is_sqlite_file(path):  # opening and closing another file as SQLite would delete the journals beside it
             raise StoreError("corrupt", path, "file is not a database")
         try:
             self._migrate(migrations)
         except BaseException:
             self.close()
             raise
-        restrict_access(path)  # not before: it may be another program's
+        restrict_access(path)  # only now, because before the check it might have been another program's
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -309,13 +318,13 @@ class SQLiteFile:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The calling thread's connection."""
-        held: _ThreadConnection | None = getattr(self._thread_state, "held", None)
-        if held is None:
-            held = self._thread_state.held = _ThreadConnection(self._connect())
+        """The connection of the calling thread."""
+        holder: _ThreadConnection | None = getattr(self._thread_state, "held", None)
+        if holder is None:
+            holder = self._thread_state.held = _ThreadConnection(self._connect())
             with self._lock:
-                self._open_connections.add(held)
-        return held.connection
+                self._open_connections.add(holder)
+        return holder.connection
 
     def _migrate(self, migrations: Sequence[str]) -> None:
         with self.transaction() as connection:
@@ -335,20 +344,20 @@ class SQLiteFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: all of the block or nothing. It survives the end of the process.
+        """Open a durable write transaction; within one of the same thread, join it.
 
         Raises:
-            StoreError: the file is damaged, read-only, locked or the disk is full.
+            StoreError: the file is damaged, read-only or locked, or the disk is full.
         """
         with self._lock:
             try:
                 connection = self.connection
-                nested = connection.in_transaction
-                if not nested:
+                is_nested = connection.in_transaction
+                if not is_nested:
                     connection.execute("begin immediate")
             except sqlite3.Error as error:
                 raise to_store_error(error, self.path) from error
-            if nested:
+            if is_nested:
                 yield connection
                 return
             try:
@@ -364,7 +373,7 @@ class SQLiteFile:
                 raise
 
     def read(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[object, ...]]:
-        """All rows of a query, from the calling thread's connection.
+        """Return all rows of a query on the connection of the calling thread.
 
         Raises:
             StoreError: the file is damaged or locked.
@@ -377,20 +386,20 @@ class SQLiteFile:
             raise to_store_error(error, self.path) from error
 
     def reclaim(self) -> None:
-        """Gives the room of what was deleted back to the disk."""
+        """Return the space of deleted rows to the disk."""
         reclaim_space(self.path)
 
     def close(self) -> None:
-        """Closes the connections of all threads."""
+        """Close the connections of all threads."""
         with self._lock:
-            for held in tuple(self._open_connections):
-                held.connection.close()
+            for holder in tuple(self._open_connections):
+                holder.connection.close()
             self._open_connections.clear()
         self._thread_state = threading.local()
 
 
 def _split_statements(script: str) -> Iterator[str]:
-    """The statements of a script, trigger bodies kept whole."""
+    """Yield the statements of a script, keeping trigger bodies whole."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

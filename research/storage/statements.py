@@ -1,6 +1,6 @@
-"""What the store says to its database, in SQLAlchemy's expression language: one text for every kind.
+"""Statements of the store in SQLAlchemy's expression language, for every kind of database.
 
-Values of ours stand in the statement; those of a call are named by `_`.
+Constant values are part of a statement; values of a call are parameters made by `_param`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from research.storage.tables import (
 
 
 def _param(name: str) -> Any:
-    """A value that comes with each call."""
+    """A parameter whose value is passed with each call."""
     return bindparam(name)
 
 
 def _literals(*words: str) -> list[Any]:
-    """Words of ours, written into the statement."""
+    """Constant words as SQL literals."""
     return [literal_column(f"'{word}'") for word in words]
 
 
@@ -44,7 +44,7 @@ _RUN_COLUMNS = (
     run.c.id, run.c.conversation, run.c.owner, run.c.question, run.c.options, run.c.status,
     run.c.created, run.c.finished, run.c.error, run.c.based_on, run.c.follows,
 )  # fmt: skip
-NOT_IN_BIN = run.c.conversation.not_in(  # what lies in the bin is in no list
+NOT_IN_BIN = run.c.conversation.not_in(  # conversations in the bin appear in no list
     select(conversation.c.id).where(conversation.c.binned.is_not(None))
 )
 _ACTIVE = run.c.status.in_(_literals("queued", "running"))
@@ -100,7 +100,7 @@ LIST_EVENTS = (
     .where(_EVENT_OF_RUN, event.c.seq > _param("after"))
     .order_by(event.c.seq)
 )
-LIST_DIALOGUE_EVENTS = (  # to a run by its person, and what the run asked them
+LIST_DIALOGUE_EVENTS = (  # instructions, and questions of a run with their answers
     select(event.c.time, event.c.kind, event.c.data)
     .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("unclear", "clarified", "instruction", "heeded")))
     .order_by(event.c.seq)

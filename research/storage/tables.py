@@ -1,7 +1,7 @@
-"""The tables of the store, and the numbered scripts that make and change them in each kind of database.
+"""The tables of the store, and the numbered migrations of each kind of database.
 
-A script is never changed once it was released: what is new goes into another one at the end. Times
-are ISO 8601 text and records are JSON text in both, so that a row means the same wherever it lies.
+A released migration is never changed; changes go into a new one at the end. Times are ISO 8601 text
+and records JSON text in both kinds of database, so that a row means the same in each.
 """
 
 from __future__ import annotations
@@ -138,13 +138,13 @@ notebook = Table(
     metadata,
     Column("owner", Text, primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("document", Text, primary_key=True),  # by its name in the library
+    Column("document", Text, primary_key=True),  # the name in the library
 )
 remark = Table(
     "remark",
     metadata,
     Column("run", Text, primary_key=True),
-    Column("evidence", Text, primary_key=True),  # with the next "" for the answer as a whole
+    Column("evidence", Text, primary_key=True),  # "" together with an empty passage: a note on the whole answer
     Column("passage", Text, primary_key=True),
     Column("text", Text, nullable=False),
     Column("made", Text, nullable=False),
@@ -160,9 +160,9 @@ sign_out = Table(
     "sign_out",
     metadata,
     Column("owner", Text, primary_key=True),
-    Column("sign_in", Text, primary_key=True),  # "" for all that began until `at`
+    Column("sign_in", Text, primary_key=True),  # "" for all sign-ins that began until `at`
     Column("at", Text, nullable=False),
-    Column("until", Text, nullable=False),  # the end of the longest of them, and of this row
+    Column("until", Text, nullable=False),  # latest expiry of the sign-ins concerned, after which the row is deleted
 )
 
 SQLITE_MIGRATIONS = (
@@ -254,7 +254,7 @@ SQLITE_MIGRATIONS = (
     """,
 )
 
-# Text is compared byte by byte, as SQLite does: times as text have no other order.
+# Text is compared byte by byte, as in SQLite: the order of times stored as text depends on it.
 _TEXT_TYPE = 'text collate "C"'
 POSTGRESQL_MIGRATIONS = (
     f"""

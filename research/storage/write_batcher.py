@@ -1,7 +1,7 @@
-"""What is to be written in one turn of a loop, written in one transaction at its end.
+"""Batching of the writes of one loop iteration into one transaction.
 
-When many runs reach the same point in the same moment, a transaction for each would take longer than
-what is written in it. Knows nothing of what is stored.
+When many runs write at the same moment, a transaction for each would take longer than the writes.
+This module is independent of what is stored.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ def _do_nothing() -> None:
 
 
 class WriteBatcher:
-    """Gathers what is to be written. Used on one loop, in the order in which it is called."""
+    """Collects writes and executes them in the order of their calls. Used on one loop."""
 
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
         self._queue: list[tuple[Callable[[], Any], Callable[[], None], asyncio.Future[Any]]] = []
 
     def add(self, write: Callable[[], _T], on_committed: Callable[[], None] = _do_nothing) -> asyncio.Future[_T]:
-        """Writes something soon; what comes of it, once it is durable. `kept` is called then at once,
-        before anything else on the loop. If it cannot be written, the future says why."""
+        """Queue a write and return a future of its result, which is set after the commit.
+
+        `on_committed` is called right after the commit, before other work on the loop. If the write
+        fails, the future has the exception.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_T] = loop.create_future()
         if not self._queue:
@@ -37,36 +40,36 @@ class WriteBatcher:
         return future
 
     def write_now(self, write: Callable[[], _T], on_committed: Callable[[], None] = _do_nothing) -> _T:
-        """Writes something at once, after what came before it."""
+        """Execute a write at once, after those that are queued."""
         self.flush()
         result = write()
         on_committed()
         return result
 
     def flush(self) -> None:
-        """Writes all that waits. If that fails, each by itself: one must not cost the others."""
+        """Execute all queued writes in one transaction; if it fails, each in its own."""
         queue, self._queue = self._queue, []
         if not queue:
             return
         try:
             with self._database.transaction():
-                results = [act() for act, _, _ in queue]
-        except Exception as error:  # noqa: BLE001 - it goes to who waits for it
+                results = [write() for write, _, _ in queue]
+        except Exception as error:  # noqa: BLE001 - passed to the waiting caller
             if len(queue) == 1:
                 _set_error(queue[0][2], error)
             else:
-                for one in queue:
-                    self._write_one(*one)
+                for entry in queue:
+                    self._write_one(*entry)
             return
-        for (_, kept, future), result in zip(queue, results, strict=True):
-            kept()
-            if not future.done():  # nobody may wait for it any more
+        for (_, on_committed, future), result in zip(queue, results, strict=True):
+            on_committed()
+            if not future.done():  # a cancelled caller no longer waits
                 future.set_result(result)
 
     def _write_one(self, write: Callable[[], _T], on_committed: Callable[[], None], future: asyncio.Future[_T]) -> None:
         try:
             result = write()
-        except Exception as error:  # noqa: BLE001 - it goes to who waits for it
+        except Exception as error:  # noqa: BLE001 - passed to the waiting caller
             _set_error(future, error)
             return
         on_committed()
@@ -77,4 +80,4 @@ class WriteBatcher:
 def _set_error(future: asyncio.Future[Any], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)
-        future.exception()  # who does not wait for it has nothing to be told
+        future.exception()  # marks it as retrieved, so that asyncio does not log it if nobody waits
