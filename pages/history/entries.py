@@ -75,7 +75,7 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
         _draw_facts(entry, latest)
         if len(entry.matching_turns) > 1:
             for turn in entry.matching_turns[
-                -(MAX_MATCHING_TURNS if any(one.hits for one in entry.matching_turns) else MAX_LATEST_TURNS) :
+                -(MAX_MATCHING_TURNS if any(match.hits for match in entry.matching_turns) else MAX_LATEST_TURNS) :
             ]:
                 with errors.catch_row_errors():
                     _draw_turn(turn, is_comparing=is_comparing)
