@@ -171,7 +171,7 @@ def draw_sources_field(name: str) -> None:
     choice = CHOICES_BY_NAME[name]
     st.pills(
         t("settings.sources"), list(application.get_services(owner=current_owner()).sources), selection_mode="multi",
-        default=[one for one in choice.value.split(",") if one], key=widget_key(name),
+        default=[source for source in choice.value.split(",") if source], key=widget_key(name),
         format_func=lambda one: escape_markdown(source_name(one)),
     )  # fmt: skip
     draw_field_note(name, choice)
@@ -257,7 +257,12 @@ def draw_models() -> None:
 def draw_model_providers() -> None:
     """Draw a table of the model providers, with the required setting and whether it is set."""
     rows = [
-        (f"{name}:…", provider.title, provider.required_setting, bool(provider.keyless or SETTINGS.provider_value(provider.key)))
+        (
+            f"{name}:…",
+            provider.title,
+            provider.required_setting,
+            bool(provider.keyless or SETTINGS.provider_value(provider.key)),
+        )
         for name, provider in MODEL_PROVIDERS.items()
     ]
     columns = ("prefix", "service", "setting", "set")
@@ -320,7 +325,7 @@ def draw_search() -> None:
     draw_field_note("SIGHTLINE_DOMAINS", CHOICES_BY_NAME["SIGHTLINE_DOMAINS"])
     ready = application.readiness(owner=current_owner())["web"]
     if ready.state == "live":
-        names = ", ".join(escape_markdown(source_name(one)) for one in ready.detail.split(", "))
+        names = ", ".join(escape_markdown(source_name(provider)) for provider in ready.detail.split(", "))
         st.caption(t("settings.search_now", names=names))
     elif choice.value != "off":
         st.caption(t("settings.search_lacks", names=escape_markdown(ready.detail)))
@@ -605,10 +610,11 @@ def draw_reset() -> None:
 
 SETTINGS = application.get_services(owner=current_owner()).settings
 MODEL_PROVIDERS = SETTINGS.providers
-PROVIDERS_BY_NAME = {one.name: one for one in SETTINGS.services}
+PROVIDERS_BY_NAME = {provider.name: provider for provider in SETTINGS.services}
 CHOICES_BY_NAME = {choice.name: choice for choice in application.choices(owner=current_owner())}
 MODELS_BY_SETTING = {
-    setting: (spec, lacks) for _, setting, spec, lacks in application.get_services(owner=current_owner()).model_table()
+    setting: (spec, missing)
+    for _, setting, spec, missing in application.get_services(owner=current_owner()).model_table()
 }  # by the setting of the role
 
 with layout.centered_column("settings"):

@@ -153,7 +153,7 @@ def _setup_commands(setup_name: str) -> tuple[str, str]:
 
 
 def draw(cards: Sequence[Card], *, is_local: bool) -> None:
-    """Draw the cards, three in a row. Only a local user sees what to add."""
+    """Draw the cards, three in a row. Only a local user sees set-up commands."""
     for start in range(0, len(cards), 3):
         for column, card in zip(st.columns(3), cards[start : start + 3], strict=False):
             with (

@@ -82,20 +82,20 @@ def draw_models(roles: list[ModelRole]) -> None:
     st.markdown(t("status.models_text"))
     rows = [
         {
-            "role": t(f"role.{one.role}"),
-            "model": one.model,
-            "input": one.price.input if one.price else None,
-            "output": one.price.output if one.price else None,
-            "search": one.price.search if one.price and one.role == "search" else None,
-            "state": t("status.needs", setting=one.missing_setting) if one.missing_setting else t("status.set"),
-            "setting": one.setting,
+            "role": t(f"role.{role.role}"),
+            "model": role.model,
+            "input": role.price.input if role.price else None,
+            "output": role.price.output if role.price else None,
+            "search": role.price.search if role.price and role.role == "search" else None,
+            "state": t("status.needs", setting=role.missing_setting) if role.missing_setting else t("status.set"),
+            "setting": role.setting,
         }
-        for one in roles
+        for role in roles
     ]
     table = pd.DataFrame(rows)
     for name in ("input", "output", "search"):  # text in every row, unknown prices included
         table[name] = table[name].map(lambda value: t("status.unknown") if pd.isna(value) else f"${value:g}")
-    table.loc[[one.role != "search" for one in roles], "search"] = "–"
+    table.loc[[role.role != "search" for role in roles], "search"] = "–"
     st.dataframe(
         table,
         hide_index=True,
@@ -111,7 +111,7 @@ def draw_models(roles: list[ModelRole]) -> None:
         },
     )
     st.caption(t("status.prices", date=format_day(prices_as_of())))
-    end_dates = {one.price.until for one in roles if one.price and one.price.until}
+    end_dates = {role.price.until for role in roles if role.price and role.price.until}
     if end_dates:
         st.caption(t("status.prices_until", date=format_day(min(end_dates))))
 

@@ -140,8 +140,8 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
     order = [first + timedelta(days=n) for n in range(0, (today - first).days + 1, step)]
     axis_format = {"cost": "$,.3~f", "tokens": "~s", "searches": "d"}[measure]
     tooltip_format = {"cost": "$,.4f", "tokens": ",d", "searches": ",d"}[measure]
-    lines = table.assign(day=[format_day(one) for one in table["day"]])
-    labels = [format_day(one) for one in order]
+    lines = table.assign(day=[format_day(day) for day in table["day"]])
+    labels = [format_day(day) for day in order]
     ticks = labels[:: max(1, len(labels) // 6)]
     return (
         alt.Chart(lines)
@@ -176,7 +176,7 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
 def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
     """Draw the usage as a table, the latest first."""
     frame = usage.assign(
-        day=[_period_start(one, is_weekly=is_weekly) for one in usage["day"]],
+        day=[_period_start(day, is_weekly=is_weekly) for day in usage["day"]],
         name=[_group_label(group, value) for value in usage[group]],
     )
     rows = (
