@@ -26,7 +26,7 @@ def draw(database: str) -> None:
     if description.problem:
         st.warning(t("meaning.problem", why=escape_markdown(description.problem, 400)), icon=":material/report:")
     section = st.expander(t("meaning.title"), icon=":material/dictionary:", key="meaning", on_change="rerun")
-    if not section.open:  # rendering hundreds of tables is slow
+    if not section.open:  # the model of hundreds of tables is a long file
         return
     with section:
         st.caption(f"{t('meaning.help')} {t(ORIGIN_MESSAGES[description.origin])}")
@@ -102,10 +102,10 @@ def _label_cells(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
 
 def _parse_label_row(row: dict[Any, Any]) -> dict[str, Any]:
     """Parse label, synonyms and description from an editor row, where empty cells are None."""
-    words = SYNONYM_SEPARATORS.split(str(row["synonyms"] or ""))
+    synonyms = SYNONYM_SEPARATORS.split(str(row["synonyms"] or ""))
     return {
         "label": research.Label(en=str(row["en"] or "").strip(), zh=str(row["zh"] or "").strip()),
-        "synonyms": tuple(word.strip() for word in words if word.strip()),
+        "synonyms": tuple(synonym.strip() for synonym in synonyms if synonym.strip()),
         "description": str(row["description"] or "").strip(),
     }
 

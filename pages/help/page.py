@@ -85,7 +85,7 @@ TOPIC_RENDERERS = {
 def draw_topic(topic: str, is_expanded: bool = False) -> None:
     """Draw a topic in an expander.
 
-    The key depends on `is_expanded`, so that an expander that the reader has closed can be reopened.
+    The key depends on `is_expanded`, so that an expander closed by the reader can be reopened.
     """
     key = f"topic_{topic}_{'open' if is_expanded else 'shut'}"
     with st.expander(t(f"topic.{topic}"), expanded=is_expanded, key=key):

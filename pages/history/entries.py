@@ -23,7 +23,7 @@ COMPARED_RUNS_KEY = "history_ticked"  # in the session: ids of the runs selected
 
 
 def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
-    """Draw a conversation: one line if it has a single run, else its title and a line per matching run.
+    """Draw a conversation: one line for a single run, else its title and a line per matching run.
 
     A conversation whose runs cannot be read gets a note instead.
     """
@@ -70,7 +70,7 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
                 )  # fmt: skip
         if latest.excerpt:
             hit = HistoryHit(field="answer", pieces=((latest.excerpt, False),))
-            with st.container(key=f"outside_{entry.id}"):  # the key marks text in the language of the answer
+            with st.container(key=f"outside_{entry.id}"):  # in the language of the answer
                 st.caption(highlight_hit(hit))
         _draw_facts(entry, latest)
         if len(entry.matching_turns) > 1:

@@ -21,7 +21,7 @@ STATUS_GROUPS = {
 }
 PERIODS = ("all", "today", "week", "month", "own")
 PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # days before today
-QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")  # in the address
+QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")
 WIDGET_KEYS = ("history_filter", "history_kind", "history_state", "history_period", "history_days",
         "history_tag", "history_pinned")  # fmt: skip
 

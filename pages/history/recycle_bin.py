@@ -15,7 +15,7 @@ from pages.shared.paths import page_script
 from research import HistoryEntry, application
 
 RETENTION = timedelta(days=30)
-LAST_DISCARDED_KEY = "history_binned"  # in the session: id and title of the last deleted conversation
+LAST_DISCARDED_KEY = "history_binned"  # in the session: last deleted id and title
 
 
 def discard(entry: HistoryEntry) -> None:

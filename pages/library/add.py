@@ -127,7 +127,7 @@ def find_path(path: str) -> Path | None:
     try:
         candidate = Path(path).expanduser()
         return candidate if candidate.exists() else None
-    except (OSError, RuntimeError):  # OSError: too long or no permission; RuntimeError: unknown user
+    except (OSError, RuntimeError):  # path too long, no permission; unknown user
         return None
 
 
@@ -235,8 +235,8 @@ def _reason_text(outcome: str, limit_name: str, count: int) -> str:
 
 
 def _remedy_text(outcome: str, limit_name: str) -> str:
-    words = {"limit": limit_text(), "line": f"`{OCR_INSTALL}`"}
-    return t(REMEDY_MESSAGES.get(limit_name, f"remedy.{outcome}"), **words)
+    values = {"limit": limit_text(), "line": f"`{OCR_INSTALL}`"}
+    return t(REMEDY_MESSAGES.get(limit_name, f"remedy.{outcome}"), **values)
 
 
 def _dismiss_unread() -> None:

@@ -42,11 +42,11 @@ def file_kind_name(name: str) -> str:
 
 def passage_markdown(text: str, spans: list[tuple[int, int]] | None = None) -> str:
     """Return a passage as escaped Markdown, with the given character spans highlighted."""
-    out, at = "", 0
+    markdown, position = "", 0
     for start, end in spans or []:
-        out += _escape_lines(text[at:start]) + f":primary-background[{_escape_inline(text[start:end])}]"
-        at = end
-    return out + _escape_lines(text[at:])
+        markdown += _escape_lines(text[position:start]) + f":primary-background[{_escape_inline(text[start:end])}]"
+        position = end
+    return markdown + _escape_lines(text[position:])
 
 
 def _escape_lines(text: str) -> str:

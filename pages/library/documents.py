@@ -167,7 +167,7 @@ def _draw_actions(
 ) -> None:
     """Draw the actions for the selected documents, and the buttons to other pages."""
     with st.container(horizontal=True, vertical_alignment="center", key="list_actions"):
-        own = [entry.id for entry in selected if not entry.is_sample]
+        removable_ids = [entry.id for entry in selected if not entry.is_sample]
         if len(selected) == 1:
             st.button(
                 t("library.open"), key="open_picked", icon=":material/menu_book:",
@@ -177,10 +177,10 @@ def _draw_actions(
             notebooks.draw_add_button(selected)
             if notebook:
                 notebooks.draw_remove_button(notebook, selected)
-        if own:
+        if removable_ids:
             st.button(
-                t("library.remove", n=format_number(len(own))), key="remove", icon=":material/delete:",
-                on_click=_on_remove, args=(library, own),
+                t("library.remove", n=format_number(len(removable_ids))), key="remove", icon=":material/delete:",
+                on_click=_on_remove, args=(library, removable_ids),
             )  # fmt: skip
         if not selected:
             st.caption(t("library.pick"), width="content")

@@ -19,10 +19,10 @@ def draw_sample_switch(library: Library, count: int) -> None:
     layout.draw_section_title(t("library.sample_title"))
     st.session_state.sample = library.is_sample_enabled
     st.toggle(t("library.sample"), key="sample", on_change=set_sample, args=(library,))
-    words = [t("library.sample_help")]
+    lines = [t("library.sample_help")]
     if count:
-        words.append(t("library.samples", n=format_number(count)))
-    st.caption("  \n".join(words))
+        lines.append(t("library.samples", n=format_number(count)))
+    st.caption("  \n".join(lines))
 
 
 def set_sample(library: Library) -> None:

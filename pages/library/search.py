@@ -17,8 +17,8 @@ SAMPLE_FILTERS = {"all": None, "own": False, "sample": True}
 def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str, ...] | None) -> None:
     """Draw the search box and its hits.
 
-    `has_both_origins` offers a choice of own or sample documents. `document_names` restricts the search
-    to these documents.
+    `has_both_origins` offers a choice of own or sample documents. `document_names` restricts the
+    search to these documents.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_search"):
         query = st.text_input(

@@ -1,11 +1,12 @@
 """Access control for the server's files and for sign-out, active only with a login.
 
-Streamlit serves a file to everybody who knows its address. Here a signed-in user gets only the files
-that their own pages have offered for download; without a sign-in, files can be neither read nor
-uploaded. Without a login everything stays open, because the server then listens on this machine only.
+Streamlit serves a file to everybody who knows its address. Here a signed-in user gets only the
+files that their own pages have offered for download; without a sign-in, files can be neither read
+nor uploaded. Without a login everything stays open, because the server then listens on this machine
+only.
 
-Streamlit has no public interface for the sender of a request; its private reader of the signed cookie
-is used. If a later version drops that reader, requests fail.
+Streamlit has no public interface for the sender of a request; its private reader of the signed
+cookie is used. If a later version drops that reader, requests fail.
 
 Streamlit signs out by a GET, which any site can make a browser send. Here it passes only if the
 sign-in is over already, or if the browser reports that a page of this server sends it.
@@ -38,7 +39,7 @@ MAX_OFFERED_FILES = 50_000  # of all users; the oldest are dropped, and a redraw
 
 
 def read_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """Return the identity provider's claims from signed cookies, or {} if there are no valid ones."""
+    """Return the identity provider's claims from signed cookies, or {} without valid ones."""
     from streamlit.auth_util import get_cookie_with_chunks
     from streamlit.web.server.server_util import get_cookie_secret
     from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
@@ -57,8 +58,10 @@ def read_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
 
 
 def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
-    """Return the sender of a request, or an empty `Visitor` if the record of ended sign-ins cannot be
-    read."""
+    """Return the sender of a request.
+
+    Return an empty `Visitor` if the record of ended sign-ins cannot be read.
+    """
     if VISITOR_SCOPE_KEY in scope:
         return scope[VISITOR_SCOPE_KEY]  # type: ignore[no-any-return]
     lines = [value for name, value in scope["headers"] if name == b"cookie"]

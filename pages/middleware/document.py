@@ -1,4 +1,4 @@
-"""The HTML document of every page: Streamlit's own with the product's title, icon, styles and scripts."""
+"""The HTML document of every page: Streamlit's own with our title, icon, styles and scripts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def customize_document(document: bytes) -> bytes:
     )
     text = text.replace("<title>Streamlit</title>", "<title>Sightline</title>")
     text = text.replace('<link rel="shortcut icon" href="./favicon.png" />', "")
-    text = re.sub(r'<link\s+rel="preload"[^>]*SourceSans[^>]*>', "", text)  # the product has its own font
+    # Streamlit's default font is not used.
+    text = re.sub(r'<link\s+rel="preload"[^>]*SourceSans[^>]*>', "", text)
     text = text.replace(ROOT_ELEMENT.decode(), PLACEHOLDER_HTML.format(logo=versioned_url(LOGO)), 1)
     start, end = text.find("<noscript>"), text.find("</noscript>")
     if 0 <= start < end:
@@ -83,7 +84,8 @@ def customize_document(document: bytes) -> bytes:
 def flatten_path(path: str) -> str:
     """Return the redirect target for a nested path: its parts joined by "-"; "" for a flat path.
 
-    No page has a nested path, and the relative file addresses in the document would not resolve there.
+    No page has a nested path, and the relative file addresses in the document would not resolve
+    there.
     """
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     names = [name for name in path.strip("/").removeprefix(base).split("/") if name]
@@ -101,8 +103,8 @@ class DocumentMiddleware:
         if not is_get or any(part in scope["path"] for part in EXCLUDED_PATHS):
             await self.app(scope, receive, send)
             return
-        # The body is rewritten, so it must arrive whole and uncompressed. A conditional request would
-        # let the browser reuse a document with outdated file addresses.
+        # The body is rewritten, so it must arrive whole and uncompressed. A conditional request
+        # would let the browser reuse a document with outdated file addresses.
         dropped = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
         scope = scope | {"headers": [(k, v) for k, v in scope["headers"] if k not in dropped]}
         starts: list[Any] = []

@@ -54,7 +54,7 @@ CACHE_FOREVER = b"public, max-age=31536000, immutable"  # for addresses with a v
 
 
 def security_headers(path: str) -> dict[bytes, bytes]:
-    """Return the security headers for a path. Map tiles are allowed unless the settings forbid them."""
+    """Return the security headers for a path, with map tiles allowed unless they are off."""
     if PICTURES_PATH in path:
         return PICTURE_HEADERS
     if MAP_PATH not in path:  # the server's base path may precede it

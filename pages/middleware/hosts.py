@@ -46,8 +46,8 @@ def header_values(scope: Any, header: bytes) -> list[str]:
 def is_allowed_host(scope: Any) -> bool:
     """Return True if the Host header matches `server.allowedHosts`.
 
-    The rule is Streamlit's for websockets: port, case and a final dot are ignored, and without a list
-    every name is allowed.
+    The rule is Streamlit's for websockets: port, case and a final dot are ignored, and without a
+    list every name is allowed.
     """
     from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 

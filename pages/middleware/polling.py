@@ -1,8 +1,8 @@
 """Drop polls of a run that would show nothing new, so that many pages can follow runs at once.
 
-A page that follows a run asks to redraw a fragment several times a second, and Streamlit draws all of
-it each time. Such a poll is dropped while the run has no new event. One passes now and then, because
-the fragment also shows the elapsed time. The page does not wait for the answer to a dropped poll.
+A page that follows a run asks to redraw a fragment several times a second, and Streamlit draws all
+of it each time. Such a poll is dropped while the run has no new event. One passes now and then,
+because the fragment also shows the elapsed time. The page does not wait for a dropped poll.
 """
 
 from __future__ import annotations

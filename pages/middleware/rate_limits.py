@@ -2,8 +2,8 @@
 
 Static files are not counted, and the limits are far above what one person with many tabs needs.
 
-A signed-in client is identified by its owner id. Any other browser is identified by its address and
-Streamlit's cookie; as it could discard the cookie each time, the address as a whole has a limit too.
+A signed-in client is identified by its owner id. Any other browser is identified by its address
+and Streamlit's cookie; as it could discard the cookie each time, the address has a limit too.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class TokenBuckets:
     def take(self, client: str, kind: str, limit: RateLimit) -> float:
         """Take one token. Return 0, or the seconds to wait if the bucket is empty."""
         now, key = self._clock(), (client, kind)
-        left, last = self._buckets.pop(key, (limit.burst, now))
-        left = min(limit.burst, left + (now - last) * limit.per_second)
-        wait = 0.0 if left >= 1 else (1 - left) / limit.per_second
-        self._buckets[key] = (left if wait else left - 1, now)
+        tokens, last = self._buckets.pop(key, (limit.burst, now))
+        tokens = min(limit.burst, tokens + (now - last) * limit.per_second)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) / limit.per_second
+        self._buckets[key] = (tokens if wait else tokens - 1, now)
         while len(self._buckets) > self._max_clients:
             self._buckets.popitem(last=False)
         return wait

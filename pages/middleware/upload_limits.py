@@ -1,7 +1,7 @@
 """Limits for the total of uploaded files per page and per client.
 
-Streamlit limits only the size of a single file (`server.maxUploadSize`), and keeps uploads in memory
-until their page is closed.
+Streamlit limits only the size of a single file (`server.maxUploadSize`), and keeps uploads in
+memory until their page is closed.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ class UploadLimitMiddleware:
         try:
             await self.app(scope, receive, send)
         finally:
-            left = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
-            if left.file_count:
-                self._pending[page] = left
+            remaining = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
+            if remaining.file_count:
+                self._pending[page] = remaining
 
     def _exceeds_limits(self, page_id: str, client: str, new: UploadTotal) -> bool:
         if self._page_total(page_id).add(new).exceeds(MAX_PAGE_FILES, MAX_PAGE_BYTES):
             return True
         total = new
-        for other, owner in self._page_clients.items():
-            if owner == client:
-                total = total.add(self._page_total(other))
+        for other_page, page_client in self._page_clients.items():
+            if page_client == client:
+                total = total.add(self._page_total(other_page))
         return total.exceeds(MAX_CLIENT_FILES, MAX_CLIENT_BYTES)
 
     def _page_total(self, page_id: str) -> UploadTotal:

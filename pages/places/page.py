@@ -155,9 +155,9 @@ def read_place(key: str) -> str | tuple[float, float]:
 
 
 def draw_quota() -> None:
-    left = application.places_quota(owner=current_owner())
-    if left is not None:
-        st.caption(t("places.quota", left=format_number(left[0]), limit=format_number(left[1])))
+    quota = application.places_quota(owner=current_owner())
+    if quota is not None:
+        st.caption(t("places.quota", left=format_number(quota[0]), limit=format_number(quota[1])))
 
 
 def run_search(search: Callable[[], Finding]) -> None:

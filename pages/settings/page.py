@@ -1,6 +1,6 @@
 """Settings page: a person's own effort, limits, models, search, keys and language.
 
-`research.application` validates and stores every choice. A key is passed there and never shown again.
+`research.application` validates and stores every choice. A stored key is never shown again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ADVANCED_SETTINGS = {
     *CHOICE_FIELDS,
     "WEB_SEARCH",
     "SIGHTLINE_DOMAINS",
-}  # their section is opened if one of them is wrong
+}  # the section is opened if one is wrong
 SEARCH_MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
 WEB_PROVIDERS = application.web_providers()
 TESTED_KEY_NAME = "settings_testing"  # in the session: name of the key to be tested
@@ -78,7 +78,7 @@ KEY_PLACE_COLORS = {"session": "green", "machine": "green", "environment": "blue
 
 
 def widget_key(name: str) -> str:
-    """Return the widget key of a field. It changes with every saved change, which resets the field."""
+    """Return the widget key of a field. Every saved change alters it and so resets the field."""
     return f"set_{name}_{st.session_state.get('settings_round', 0)}"
 
 
@@ -116,7 +116,7 @@ def save_form(key_names: Sequence[str]) -> None:
 def confirm_change(message_key: str) -> None:
     """Show a toast, and reset the fields to the saved values."""
     st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
-    st.session_state.pop("limits", None)  # options of the last question; the next one starts with the defaults
+    st.session_state.pop("limits", None)  # the next question starts with the new defaults
     st.session_state.settings_wrong = {}
     st.toast(t(message_key), icon=":material/check:")
 
@@ -306,13 +306,13 @@ def draw_search() -> None:
     choice = CHOICES_BY_NAME["WEB_SEARCH"]
     st.markdown(f"**{t('settings.search')}**")
     st.caption(t("settings.search_lead"))
-    own = choice.value not in SEARCH_MODES
+    has_own_order = choice.value not in SEARCH_MODES
     st.segmented_control(
-        t("settings.search_mode"), list(SEARCH_MODES), default="own" if own else choice.value,
+        t("settings.search_mode"), list(SEARCH_MODES), default="own" if has_own_order else choice.value,
         format_func=lambda one: t(SEARCH_MODES[one]), key=widget_key("mode"), required=True,
     )  # fmt: skip
     st.multiselect(
-        t("settings.search_order"), WEB_PROVIDERS, choice.value.split(",") if own else [],
+        t("settings.search_order"), WEB_PROVIDERS, choice.value.split(",") if has_own_order else [],
         format_func=lambda one: escape_markdown(source_name(one)), key=widget_key("order"),
         placeholder=t("settings.nothing"),
     )  # fmt: skip
@@ -461,8 +461,7 @@ def test_outcome(check: ConnectionCheck) -> str:
 
 
 def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
-    """Draw one key: its location, its purpose, a field for a new value, and buttons to test and forget
-    it."""
+    """Draw one key: location, purpose, field for a new value, buttons to test and forget it."""
     is_own = state.location in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -615,7 +614,7 @@ CHOICES_BY_NAME = {choice.name: choice for choice in application.choices(owner=c
 MODELS_BY_SETTING = {
     setting: (spec, missing)
     for _, setting, spec, missing in application.get_services(owner=current_owner()).model_table()
-}  # by the setting of the role
+}  # by setting of the role
 
 with layout.centered_column("settings"):
     layout.draw_header(t("settings.title"), t("settings.lead"))

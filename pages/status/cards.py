@@ -94,8 +94,8 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
         if readiness.withheld:
             description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
         return Card(name, readiness.state, description, "" if live else name)
-    own, sample = documents
-    uses = t("status.library", own=format_number(own), sample=format_number(sample))
+    own_count, sample = documents
+    uses = t("status.library", own=format_number(own_count), sample=format_number(sample))
     label = t("status.empty") if readiness.state == "missing" else ""
     return Card(name, readiness.state, uses, "" if live else "library", label)
 

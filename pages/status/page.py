@@ -177,8 +177,8 @@ def draw_database(schema: DatabaseSchema) -> None:
     """Draw the failure of the database and the warnings of its schema."""
     if schema.failure:
         message = escape_markdown(schema.failure.message, 400) if is_local else ""
-        words = [t(f"reason.{schema.failure.reason}"), message]
-        st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
+        reasons = [t(f"reason.{schema.failure.reason}"), message]
+        st.error(t("database.schema_failed", why=" — ".join(filter(None, reasons))))
     draw_schema_warnings(schema)
 
 

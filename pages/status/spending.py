@@ -185,7 +185,7 @@ def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
               "cost": "sum", "unpriced": "sum"})
         .sort_values(["day", "name"], ascending=[False, True])
     )  # fmt: skip
-    rows["cost"] = rows["cost"].where(rows["unpriced"] < rows["calls"])  # None if no call has a price, rather than 0
+    rows["cost"] = rows["cost"].where(rows["unpriced"] < rows["calls"])  # unknown, not 0
     with st.expander(t("spending.table"), icon=":material/table:", key="spending_table"):
         st.dataframe(
             rows.drop(columns="unpriced"),

@@ -47,9 +47,8 @@ def _draw_file_import() -> None:
         file = st.file_uploader(
             t("tables.file"), type=["csv", "tsv", "txt"], max_upload_size=MAX_FILE_MEGABYTES, key="rows_csv"
         )
-        if (
-            file is not None and file.size <= MAX_FILE_MEGABYTES * 1024 * 1024
-        ):  # the uploader itself reports a larger file
+        # The uploader itself reports a larger file.
+        if file is not None and file.size <= MAX_FILE_MEGABYTES * 1024 * 1024:
             st.button(t("tables.take"), key="take_file", on_click=_import_file, args=(file,))
 
 

@@ -1,4 +1,4 @@
-"""Tables page: start a table that compares many things by the same questions, or show an earlier one."""
+"""Tables page: start a table that compares many things by the same questions, or show one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TABLES = 20
 
 def draw_form() -> None:
     """Draw the forms for a table from a sentence or from rows and columns."""
-    sentence, own = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
+    sentence, manual = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
     with sentence, st.form("sentence", border=False, enter_to_submit=True):
         text = st.text_area(
             t("tables.sentence"), key="table_sentence", placeholder=t("tables.placeholder"),
@@ -26,7 +26,7 @@ def draw_form() -> None:
         st.caption(t("tables.sentence_help"))
         if st.form_submit_button(t("tables.propose"), type="primary", key="propose", icon=":material/table_view:"):
             start_table(text, None)
-    with own:
+    with manual:
         grid = form.draw_table_form()
         if st.button(
             t("tables.fill"), type="primary", key="fill", icon=":material/table_view:",
