@@ -1,9 +1,8 @@
-"""Launches Sightline: `streamlit run app.py`, `python app.py` or `uvicorn app:app`.
+"""Launch Sightline: `streamlit run app.py`, `python app.py` or `uvicorn app:app`.
 
 The pages are started through `pages/router.py`, never from here: a script beside the folder `pages`
 would turn on Streamlit's legacy page discovery, and a deep link would then run a page without the
-router. Everything that one process needs once is here: what every request passes on its way to the
-pages and back, warm-up, static files.
+router. This module holds the set-up of one server process: middleware, warm-up and static files.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from pages.middleware.hosts import HostMiddleware  # noqa: E402
 from pages.middleware.polling import PollingMiddleware  # noqa: E402
 from pages.middleware.rate_limits import RateLimitMiddleware  # noqa: E402
 from pages.middleware.upload_limits import UploadLimitMiddleware  # noqa: E402
-from pages.shared import errors, login, temporary_files  # noqa: E402 - the root has to be found first
+from pages.shared import errors, login, temporary_files  # noqa: E402 - needs ROOT on sys.path
 from research import SettingError, StoreError, application, limit_connections  # noqa: E402
 
 log = logging.getLogger(__name__)
 
-# Not streamlit_folium: its component is registered only where a script of the page imports it.
+# Without streamlit_folium: its component is registered only if a page script imports it.
 WARM_UP_MODULES = ("pages.run.view", "pages.shared.place_map", "folium")
-WARM_UP_DELAY_SECONDS = 3.0  # seconds; until then the first page has the processor to itself
+WARM_UP_DELAY_SECONDS = 3.0  # leaves the processor to the first page
 
 
 def open_application() -> bool:
-    """Open the data folder. Return False if that fails: the pages show why, and try again."""
+    """Open the data folder. Return False on failure; the pages then show the reason and retry."""
     try:
         application.get_application()
     except (StoreError, SettingError) as error:
@@ -58,9 +57,9 @@ def open_application() -> bool:
 
 
 async def warm_up() -> None:
-    """Prepare what the first page, the first question and the first answer would have to wait for.
+    """Load in the background what the first page, question and answer would otherwise wait for.
 
-    The server listens meanwhile, so that the browser loads the scripts of the page at the same time.
+    The server already listens, so the browser loads the page's scripts at the same time.
     """
     if not await asyncio.to_thread(open_application):
         return
@@ -69,14 +68,15 @@ async def warm_up() -> None:
         for name in WARM_UP_MODULES:
             await asyncio.to_thread(importlib.import_module, name)
         await asyncio.to_thread(application.warm)
-    except Exception as error:  # noqa: BLE001 - raised again, and shown, when it is first used
+    except Exception as error:  # noqa: BLE001 - raised again, and shown, at the first use
         log.warning("not everything is loaded ahead: %s", error)
-    application.tune_garbage_collector()  # the page server collects after every script run: keep what never dies out of it
+    # Streamlit collects garbage after every script run: exclude the objects that live forever.
+    application.tune_garbage_collector()
 
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Open the data folder while the server begins to listen, and interrupt the runs at the end."""
+    """Warm up while the server starts to listen, and close the application at shutdown."""
     login.lock_login()
     limit_connections()
     loading = asyncio.create_task(warm_up())
@@ -91,7 +91,7 @@ app = st.App(
     ROOT / "pages" / "router.py",
     lifespan=lifespan,
     middleware=[
-        Middleware(SecurityHeadersMiddleware),  # first: what the others refuse has headers as well
+        Middleware(SecurityHeadersMiddleware),  # first: refusals by the others need headers too
         Middleware(HostMiddleware),
         Middleware(VisitorMiddleware),
         Middleware(RateLimitMiddleware),

@@ -1,4 +1,4 @@
-"""Runs first, whatever page is asked for: who it is, the language, the menu, the runs under way."""
+"""Entry script of every page: sign-in, language, menu, active runs, then the requested page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages.shared.localization import current_language, format_number, run_query
 from pages.shared.paths import ASSETS_FOLDER, page_script
 from research import SettingError, StoreError, application
 
-MAX_ACTIVE_RUNS = 8  # runs in the sidebar, at most
+MAX_ACTIVE_RUNS = 8  # in the sidebar
 LabelVisibility = Literal["visible", "collapsed"]
 
 
@@ -61,7 +61,7 @@ def draw_sidebar(owner: str) -> None:
 
 
 def draw_key_warning(owner: str) -> None:
-    """Warn of keys in use that their services refused when they were tested."""
+    """Warn about keys that their services refused in the last test."""
     if names := [state.name for state in application.key_statuses(owner=owner) if state.is_refused]:
         with st.sidebar:
             st.warning(t("nav.refused", names=", ".join(map(escape_markdown, names))), icon=":material/block:")
@@ -69,25 +69,25 @@ def draw_key_warning(owner: str) -> None:
 
 
 def preferred_language(owner: str) -> localization.Language:
-    """The language that somebody has chosen once; the browser's is only the default."""
+    """Return the stored language of an owner, or else that of the browser."""
     try:
-        known = application.preferences(owner=owner).get("language") if owner else None
-    except (StoreError, SettingError):  # the page says so
-        known = None
-    return known if known in ("zh", "en") else localization.browser_language()  # type: ignore[return-value]
+        language = application.preferences(owner=owner).get("language") if owner else None
+    except (StoreError, SettingError):  # the page reports the error
+        language = None
+    return language if language in ("zh", "en") else localization.browser_language()  # type: ignore[return-value]
 
 
 def remember_language(owner: str) -> None:
-    """Notes the language that somebody has switched to."""
+    """Store the selected language as the preference of an owner."""
     with suppress(StoreError, SettingError):
         application.set_preference("language", st.session_state.lang, owner=owner)
 
 
 def draw_language_switch(container: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
-    """The switch. A language that is not the browser's is part of every page's address."""
-    asked = st.query_params.get("lang")
+    """Draw the language switch, and put a language other than the browser's into the address."""
+    requested = st.query_params.get("lang")
     if "lang" not in st.session_state:
-        st.session_state.lang = asked if asked in ("zh", "en") else preferred_language(owner)
+        st.session_state.lang = requested if requested in ("zh", "en") else preferred_language(owner)
     with container, st.container(key=f"tongue_{st.session_state.lang}"):
         st.segmented_control(
             t("nav.language"),
@@ -99,30 +99,32 @@ def draw_language_switch(container: DeltaGenerator, owner: str = "", label: Labe
             on_change=remember_language if owner else None,
             args=(owner,),
         )
-    if st.session_state.lang != (asked or localization.browser_language()):
+    if st.session_state.lang != (requested or localization.browser_language()):
         st.query_params["lang"] = st.session_state.lang
 
 
 def not_found_pages(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
-    """A page for the path that was asked for, if it is that of none: it says so. Streamlit itself
-    would draw the first page there, below a dialog in English."""
-    own = str(st.get_option("server.baseUrlPath")).strip("/")
+    """Return a hidden "not found" page for the requested path if no page has that path.
+
+    Streamlit itself would draw the first page there, below a dialog in English.
+    """
+    base_path = str(st.get_option("server.baseUrlPath")).strip("/")
     path = unquote(urlsplit(st.context.url or "").path).strip("/")
-    asked = path.removeprefix(own).rpartition("/")[2].strip()
+    requested = path.removeprefix(base_path).rpartition("/")[2].strip()
     known = {"", "ask", *(page.url_path for page in pages)}
-    if asked in known:
+    if requested in known:
         return []
-    return [st.Page(draw_not_found, title=t("nowhere.title"), url_path=asked, visibility="hidden")]
+    return [st.Page(draw_not_found, title=t("nowhere.title"), url_path=requested, visibility="hidden")]
 
 
 def draw_not_found() -> None:
-    """What is drawn at an address without a page."""
+    """Draw the page of an address that does not exist."""
     layout.draw_header(t("nowhere.title"), t("nowhere.lead"))
     st.page_link(page_script("ask"), label=t("nowhere.ask"), icon=":material/search:")
 
 
 def draw_signed_out(config: login.LoginConfig, visitor: login.Visitor) -> None:
-    """What those see who are not in: no menu, no runs, no page."""
+    """Draw the sign-in card without menu, runs or page."""
     login.set_session_owner("")
     pages = create_pages()
     st.navigation([*pages, *not_found_pages(pages)], position="hidden")
@@ -133,7 +135,7 @@ def draw_signed_out(config: login.LoginConfig, visitor: login.Visitor) -> None:
 
 
 def draw_sign_in_error(error: StoreError | SettingError) -> None:
-    """The page while the record of ended sign-ins cannot be read, so that nobody can be let in."""
+    """Draw the error shown while the record of ended sign-ins cannot be read and admits nobody."""
     login.set_session_owner("")
     pages = create_pages()
     st.navigation([*pages, *not_found_pages(pages)], position="hidden")
@@ -142,7 +144,7 @@ def draw_sign_in_error(error: StoreError | SettingError) -> None:
 
 
 def draw_signed_in(owner: str, visitor: login.Visitor | None) -> None:
-    """The page that is asked for, as its visitor may see it."""
+    """Draw the sidebar and the requested page. `visitor` is None without a login."""
     login.set_session_owner(owner)
     draw_language_switch(st.sidebar, owner)
     pages = create_pages()

@@ -1,4 +1,4 @@
-"""Questions to begin with: such as can be answered with what is there."""
+"""Example questions that the configured sources can answer."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ WEB_ICON = ":material/public:"
 
 
 class Example(NamedTuple):
-    """A question, and the icon of where its answer comes from."""
+    """An example question with the icon of its source."""
 
     question: str
     icon: str
 
 
 def list_examples() -> list[Example]:
-    """The examples in the page's language, at most four; none without anything to answer them."""
+    """Return at most MAX_EXAMPLES examples in the page's language, for available sources only."""
     ready = application.readiness(owner=current_owner())
 
-    def some(questions: str, icon: str) -> list[Example]:
+    def parse_examples(questions: str, icon: str) -> list[Example]:
         return [Example(question, icon) for question in questions.splitlines()]
 
-    found: list[Example] = []
+    examples: list[Example] = []
     if ready["web"].state == "live":
-        found += some(t("examples.web"), WEB_ICON)
+        examples += parse_examples(t("examples.web"), WEB_ICON)
     elif application.get_application().library.is_sample_enabled:
-        found += some(t("examples.samples"), LIBRARY_ICON)
+        examples += parse_examples(t("examples.samples"), LIBRARY_ICON)
     if ready["places"].state != "missing":
-        found[1:1] = some(t("examples.places"), PLACES_ICON)
-    return found[:MAX_EXAMPLES]
+        examples[1:1] = parse_examples(t("examples.places"), PLACES_ICON)
+    return examples[:MAX_EXAMPLES]

@@ -1,4 +1,4 @@
-"""Ask a question, watch the run, read the answer."""
+"""Ask page: ask a question, follow the run, read the answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import QuestionError, RateLimitError, RunOptions, application
 
-MAX_CONVERSATIONS = 4  # conversations that one may go on with
+MAX_CONVERSATIONS = 4  # listed
 
 
-# Asking
+# Form and draft
 
 
 def draw_form() -> None:
@@ -34,21 +34,21 @@ def draw_form() -> None:
             height=92,
         )
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            first = st.form_submit_button(
+            plan_requested = st.form_submit_button(
                 t("ask.plan_first"), key="plan_first", type="tertiary", icon=":material/checklist:"
             )
-            go = st.form_submit_button(t("ask.start"), type="primary", key="start", icon=":material/search:")
+            submitted = st.form_submit_button(t("ask.start"), type="primary", key="start", icon=":material/search:")
     with st.container(horizontal=True, vertical_alignment="center", key="ask_effort"):
-        run_options.draw_options()  # outside the form: the estimate follows what is chosen
+        run_options.draw_options()  # outside the form, so that the estimate follows each change
         if chosen := run_options.chosen_options():
             run_options.draw_estimate(chosen)
-    if (go or first) and chosen is not None:
+    if (submitted or plan_requested) and chosen is not None:
         st.session_state.limits = chosen
-        if go:
+        if submitted:
             run_navigation.start_run(question, chosen)
         else:
             plan_draft(question, chosen)
-    elif go or first:
+    elif submitted or plan_requested:
         st.error(t("ask.no_sources"))
 
 
@@ -67,7 +67,7 @@ def plan_draft(question: str, options: RunOptions) -> None:
 
 
 def draw_draft() -> None:
-    """The plan before the run, as the analyst edits it."""
+    """Draw the plan for editing before the run."""
     from pages.run import plan
     from pages.run import view as run
 
@@ -87,40 +87,40 @@ def draw_draft() -> None:
 
 
 def draw_examples() -> None:
-    """Questions that have an answer here; a click puts one into the box."""
+    """Draw example questions; a click fills the question field."""
 
-    def ask(question: str) -> None:
+    def fill_in(question: str) -> None:
         st.session_state.question = question
 
-    found = list(enumerate(list_examples()))
-    if not found:
+    examples = list(enumerate(list_examples()))
+    if not examples:
         return
     st.caption(t("ask.examples"))
     with st.container(key="examples"):
         for side, column in enumerate(st.columns(2, gap="small")):
-            for n, one in found[side::2]:
+            for n, example in examples[side::2]:
                 column.button(
-                    one.question, key=f"example_{n}", on_click=ask, args=(one.question,),
-                    icon=one.icon, width="stretch",
+                    example.question, key=f"example_{n}", on_click=fill_in, args=(example.question,),
+                    icon=example.icon, width="stretch",
                 )  # fmt: skip
 
 
 def draw_conversations() -> None:
-    """The conversations that were begun last, to go on with."""
-    talks = [*application.conversations(owner=current_owner(), limit=MAX_CONVERSATIONS)]
-    if talks:
+    """Draw links to recent conversations."""
+    conversations = [*application.conversations(owner=current_owner(), limit=MAX_CONVERSATIONS)]
+    if conversations:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
-            for talk in talks:
+            for conversation in conversations:
                 with errors.catch_row_errors():
                     st.page_link(
-                        page_script("ask"), label=escape_markdown(talk.title, 90), icon=":material/history:",
-                        query_params=run_query_params(talk.latest),
+                        page_script("ask"), label=escape_markdown(conversation.title, 90), icon=":material/history:",
+                        query_params=run_query_params(conversation.latest),
                     )  # fmt: skip
 
 
 def draw_open_sources_button() -> None:
-    """The choice to search services that need no key, which is off until somebody has made it."""
+    """Draw a button that enables services without a key, unless the web can be searched already."""
     services = application.get_services(owner=current_owner())
     if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
         return
@@ -136,16 +136,16 @@ def draw_open_sources_button() -> None:
 
 
 def draw_start_page() -> None:
-    """The page before anything is asked."""
+    """Draw the page without a run: form, model in use, examples and recent conversations."""
     with layout.centered_column("home", 820):
         layout.draw_header(t("ask.title"), t("ask.lead"))
         draw_form()
         services = application.get_services(owner=current_owner())
         models = services.models
-        told = t("nothing.idle") if services.has_idle_model else t("ask.keyless")
-        told = t("ask.models", write=escape_markdown(models.model_name("write"))) if models else told
+        note = t("nothing.idle") if services.has_idle_model else t("ask.keyless")
+        note = t("ask.models", write=escape_markdown(models.model_name("write"))) if models else note
         with st.container(horizontal=True, vertical_alignment="center", key="writer"):
-            st.caption(told, width="content")
+            st.caption(note, width="content")
             if not models:
                 st.page_link(page_script("settings"), label=t("ask.add_key"), icon=":material/key:")
                 help_topics.draw_topic_link("digest", t("help.digest"))
@@ -157,7 +157,7 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key("last_run")
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # heavier than all else here, and not needed to ask
+    from pages.run import view as run  # slow to import, and not needed for the form
 
     run.draw(selected_run)
 elif "draft" in st.session_state:

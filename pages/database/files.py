@@ -1,4 +1,4 @@
-"""Files of tables: what is recognised in them, corrected, kept, asked and deleted."""
+"""Uploaded table files: detection, correction, loading and deletion of their tables."""
 
 from __future__ import annotations
 
@@ -19,73 +19,73 @@ from pages.shared.localization import current_language, format_number, t, value_
 from pages.shared.login import current_owner
 from research import COLUMN_TYPES, TABLE_SUFFIXES, Correction, FileTable, UnreadableTableError, Upload
 
-MAX_FILE_MEGABYTES = 200  # MB that the page takes; the command line takes more
+MAX_FILE_MEGABYTES = 200  # limit of the page; the command line accepts larger files
 BYTES_PER_MEGABYTE = 1_000_000
 
 
 def draw() -> None:
-    """The uploader, what was recognised, what is kept."""
-    kept = research.uploads(owner=current_owner())
-    label = t("files.title", n=format_number(len(kept)))
+    """Draw the uploader, the detected tables and the stored uploads."""
+    uploads = research.uploads(owner=current_owner())
+    label = t("files.title", n=format_number(len(uploads)))
     with st.expander(label, icon=":material/table_view:", key="table_files"):
-        lot = st.session_state.setdefault("table_lot", 0)
-        given = st.file_uploader(
+        generation = st.session_state.setdefault("table_lot", 0)
+        files = st.file_uploader(
             t("files.upload"), type=[kind.lstrip(".") for kind in TABLE_SUFFIXES],
-            accept_multiple_files=True, max_upload_size=MAX_FILE_MEGABYTES, key=f"tables_{lot}",
+            accept_multiple_files=True, max_upload_size=MAX_FILE_MEGABYTES, key=f"tables_{generation}",
         )  # fmt: skip
         st.caption(t("files.limit", size=MAX_FILE_MEGABYTES))
-        if given:
+        if files:
             with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-                draw_recognized_tables(given, Path(folder))
-        for upload in kept:
+                draw_recognized_tables(files, Path(folder))
+        for upload in uploads:
             with errors.catch_row_errors():
                 _draw_upload(upload)
 
 
 def _write_files(uploaded_files: list[Any], folder: Path) -> list[Path]:
-    """The files on the disk."""
-    out = []
+    """Write uploaded files to a folder. Return their paths in the same order."""
+    paths = []
     for n, file in enumerate(uploaded_files):
         path = folder / f"{n}{Path(file.name).suffix.lower()[:10]}"
         path.write_bytes(file.getbuffer())
-        out.append(path)
-    return out
+        paths.append(path)
+    return paths
 
 
 def draw_recognized_tables(uploaded_files: list[Any], folder: Path) -> None:
-    """What the files hold, to be corrected, and the button that loads it."""
+    """Draw the detected tables with correction fields, and the button that loads them."""
     sources: list[tuple[Path, tuple[FileTable, ...]]] = []
     for n, (file, path) in enumerate(zip(uploaded_files, _write_files(uploaded_files, folder), strict=True)):
         try:
-            first = research.detect_tables(path, file.name)
-            corrections = {table.sheet: _draw_header_correction(table, f"{n}_{k}") for k, table in enumerate(first)}
-            found = research.detect_tables(path, file.name, corrections)
+            detected = research.detect_tables(path, file.name)
+            corrections = {table.sheet: _draw_header_correction(table, f"{n}_{k}") for k, table in enumerate(detected)}
+            tables = research.detect_tables(path, file.name, corrections)
         except UnreadableTableError as error:
             st.error(escape_markdown(error.message_in(current_language())))
             continue
-        for k, table in enumerate(found):
+        for k, table in enumerate(tables):
             corrections[table.sheet] = _draw_column_correction(table, corrections[table.sheet], f"{n}_{k}")
         sources.append((path, research.detect_tables(path, file.name, corrections)))
     if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
         try:
-            made = _load_files(sources)
+            upload = _load_files(sources)
         except UnreadableTableError as error:
             st.error(escape_markdown(error.message_in(current_language())))
             return
         st.session_state.table_lot += 1
-        st.session_state[CHOSEN_DATABASE_KEY] = made.database
+        st.session_state[CHOSEN_DATABASE_KEY] = upload.database
         st.rerun()
 
 
 def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload:
-    """The files as tables."""
-    size, whose = sum(path.stat().st_size for path, _ in sources) / BYTES_PER_MEGABYTE, current_owner()
+    """Load files as tables with a progress bar. `sources` pairs each path with its tables."""
+    size, owner_id = sum(path.stat().st_size for path, _ in sources) / BYTES_PER_MEGABYTE, current_owner()
 
-    def told(part: float) -> tuple[float, str]:
-        done, of = format_number(round(size * part)), format_number(max(1, round(size)))
-        return part, t("files.loading", done=done, size=of)
+    def describe_progress(part: float) -> tuple[float, str]:
+        loaded, total = format_number(round(size * part)), format_number(max(1, round(size)))
+        return part, t("files.loading", done=loaded, size=total)
 
-    return run_with_progress(lambda say: research.load_files(sources, say, owner=whose), 0.0, told)
+    return run_with_progress(lambda say: research.load_files(sources, say, owner=owner_id), 0.0, describe_progress)
 
 
 def _draw_header_correction(table: FileTable, key: str) -> Correction:
@@ -103,7 +103,7 @@ def _draw_header_correction(table: FileTable, key: str) -> Correction:
 
 
 def _draw_column_correction(table: FileTable, correction: Correction, key: str) -> Correction:
-    """The columns of a table, whose names and types can be changed."""
+    """Draw an editor for names and types of a table's columns. Return the extended correction."""
     firsts = table.sample[0] if table.sample else ()
     shown = pd.DataFrame(
         [

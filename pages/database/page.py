@@ -1,4 +1,4 @@
-"""Ask a database: which one, a question or SQL, what can be asked, and what was found right before."""
+"""Database page: choose a database, ask a question or run SQL, and look at its tables."""
 
 from __future__ import annotations
 
@@ -27,47 +27,47 @@ from research import (
 )
 
 INPUT_MODES = {"question": "database.question", "sql": "database.sql"}
-MAX_LISTED_VALUES = 12  # of a column that are listed
-MAX_LISTED_TABLES = 20  # tables, above which one is looked at at a time
+MAX_LISTED_VALUES = 12  # per column
+MAX_LISTED_TABLES = 20  # a database with more shows one table at a time
 
 
-# Which one
+# Choice of a database
 
 
 def choose_database(entries: Sequence[DatabaseEntry]) -> DatabaseEntry:
-    """The database that is asked: the one that was chosen, else the usual one."""
-    known = {one.name: one for one in entries if not one.wrong}
-    usual = next(name for name, one in known.items() if one.default)
-    if st.session_state.get(query_rows.CHOSEN_DATABASE_KEY) not in known:
+    """Draw the choice of a database. Return the selected or else the default one."""
+    usable = {entry.name: entry for entry in entries if not entry.wrong}
+    default = next(name for name, entry in usable.items() if entry.default)
+    if st.session_state.get(query_rows.CHOSEN_DATABASE_KEY) not in usable:
         st.session_state[query_rows.CHOSEN_DATABASE_KEY] = st.session_state.get(query_rows.KEPT_DATABASE_KEY, "")
-    if st.session_state[query_rows.CHOSEN_DATABASE_KEY] not in known:
-        st.session_state[query_rows.CHOSEN_DATABASE_KEY] = usual
-    if len(known) > 1:
+    if st.session_state[query_rows.CHOSEN_DATABASE_KEY] not in usable:
+        st.session_state[query_rows.CHOSEN_DATABASE_KEY] = default
+    if len(usable) > 1:
         st.selectbox(
-            t("database.choice"), list(known), key=query_rows.CHOSEN_DATABASE_KEY,
-            format_func=lambda name: choice_label(known[name]),
+            t("database.choice"), list(usable), key=query_rows.CHOSEN_DATABASE_KEY,
+            format_func=lambda name: choice_label(usable[name]),
         )  # fmt: skip
     chosen = st.session_state[query_rows.KEPT_DATABASE_KEY] = st.session_state[query_rows.CHOSEN_DATABASE_KEY]
-    if len(known) == 1:
-        st.caption(t("database.which", name=escape_markdown(database_label(known[chosen]))))
-    elif about := known[chosen].description.get(current_language(), ""):
-        st.caption(escape_markdown(about, 400))
-    for one in entries:
-        if one.wrong:  # what is wrong is for who runs the server
-            why = t("reason.unavailable") if login.read_config().is_required else one.wrong
-            st.warning(t("database.wrong", name=escape_markdown(one.name), why=escape_markdown(why, 400)), icon=":material/database_off:")  # fmt: skip
-    return known[chosen]
+    if len(usable) == 1:
+        st.caption(t("database.which", name=escape_markdown(database_label(usable[chosen]))))
+    elif description := usable[chosen].description.get(current_language(), ""):
+        st.caption(escape_markdown(description, 400))
+    for entry in entries:
+        if entry.wrong:  # details are for the operator of the server
+            reason = t("reason.unavailable") if login.read_config().is_required else entry.wrong
+            st.warning(t("database.wrong", name=escape_markdown(entry.name), why=escape_markdown(reason, 400)), icon=":material/database_off:")  # fmt: skip
+    return usable[chosen]
 
 
 def choice_label(entry: DatabaseEntry) -> str:
-    """What a database is called where others can be chosen."""
+    """Return the label of a database in the choice, with the default marked."""
     if not entry.default:
         return database_label(entry)
     return t("mark.aside", text=database_label(entry), more=t("database.usual"))
 
 
 def database_label(entry: DatabaseEntry) -> str:
-    """What a database is called among others; a choice is no Markdown."""
+    """Return the label of a database as plain text; a select box renders no Markdown."""
     if entry.kind == "shipped":
         return t("database.shipped")
     return t("files.choice", names=entry.title[:120]) if entry.kind == "files" else entry.name
@@ -77,67 +77,69 @@ def database_label(entry: DatabaseEntry) -> str:
 
 
 def draw_form(entry: DatabaseEntry) -> None:
-    """The box for a question or for SQL. Of any database but the one that ships, nobody knows the
-    tables."""
-    own = entry.kind != "shipped"
+    """Draw the input for a question or for SQL.
+
+    Only the shipped database gets example placeholders, because its tables are known.
+    """
+    is_own = entry.kind != "shipped"
     st.session_state.setdefault("database_mode", st.session_state.get("database_kept_mode", "question"))
     mode = st.segmented_control(
         t("database.mode"),
         list(INPUT_MODES),
-        format_func={name: t(words) for name, words in INPUT_MODES.items()}.__getitem__,
+        format_func={name: t(message_key) for name, message_key in INPUT_MODES.items()}.__getitem__,
         key="database_mode",
         required=True,
         label_visibility="collapsed",
     )
     st.session_state.database_kept_mode = mode
-    typed = mode == "sql"
-    key = "database_sql" if typed else "database_question"
-    if typed:  # a question that was asked is over, a statement is worked on
+    is_sql = mode == "sql"
+    key = "database_sql" if is_sql else "database_question"
+    if is_sql:  # keep a statement for further editing, but no question
         st.session_state.setdefault(key, st.session_state.get("database_kept_sql", ""))
-    if typed:
-        hint = t("database.sql_own") if own else t("database.sql_placeholder")
+    if is_sql:
+        hint = t("database.sql_own") if is_own else t("database.sql_placeholder")
     else:
-        hint = "" if own else t("database.placeholder")
+        hint = "" if is_own else t("database.placeholder")
     with st.form("database", border=False, enter_to_submit=True):
         text = st.text_area(
             t(INPUT_MODES[mode]), key=key, placeholder=hint, label_visibility="collapsed",
-            height=150 if typed else 84,
+            height=150 if is_sql else 84,
         )  # fmt: skip
-        go = st.form_submit_button(
-            t("database.run") if typed else t("database.ask"),
+        submitted = st.form_submit_button(
+            t("database.run") if is_sql else t("database.ask"),
             type="primary",
             key="database_go",
-            icon=":material/play_arrow:" if typed else ":material/search:",
+            icon=":material/play_arrow:" if is_sql else ":material/search:",
             shortcut="Ctrl+Enter",
         )
-    if typed:
+    if is_sql:
         st.caption(
             t(
                 "database.sql_help",
                 n=format_number(application.get_services(owner=current_owner()).settings.database_rows),
             )
         )
-    if go:
-        if typed:
+    if submitted:
+        if is_sql:
             st.session_state.database_kept_sql = text
-        query_rows.ask(text, entry.name, typed=typed)
+        query_rows.ask(text, entry.name, typed=is_sql)
 
 
 def draw_examples() -> None:
-    def take(question: str) -> None:
+    def fill_in(question: str) -> None:
         st.session_state.database_question = question
 
     with st.container(gap=None, key="database_examples"):
         st.caption(t("ask.examples"))
         for n, question in enumerate(t("database.examples").splitlines()):
             st.button(
-                question, key=f"database_example_{n}", on_click=take, args=(question,),
+                question, key=f"database_example_{n}", on_click=fill_in, args=(question,),
                 type="tertiary", icon=":material/arrow_outward:",
             )  # fmt: skip
 
 
 def draw_writer(*, is_own: bool) -> None:
-    """Who writes the SQL."""
+    """Draw a note that says which model, if any, writes the SQL."""
     services = application.get_services(owner=current_owner())
     if services.models:
         key = "database.model_own" if is_own else "database.model"
@@ -148,11 +150,11 @@ def draw_writer(*, is_own: bool) -> None:
         st.caption(t("nothing.idle") if services.has_idle_model else t("nothing.model"))
 
 
-# What was found right
+# Confirmed statements
 
 
 def draw_confirmed(database: str) -> None:
-    """The questions whose statements are remembered, each with a way to ask again and to take back."""
+    """Draw the confirmed questions and statements, with buttons to ask again, edit or remove."""
     pairs = application.confirmed_statements(database=database, owner=current_owner())
     if not pairs:
         return
@@ -174,7 +176,7 @@ def draw_confirmed(database: str) -> None:
                     )  # fmt: skip
 
 
-# What can be asked
+# Schema
 
 
 def draw_tables(schema: DatabaseSchema) -> None:
@@ -197,7 +199,7 @@ def draw_tables(schema: DatabaseSchema) -> None:
 
 
 def failure_text(schema: DatabaseSchema) -> str:
-    """Why a database cannot be used, in words; where it lies is for who runs the server."""
+    """Describe why a database cannot be used. With a login, the driver's message is left out."""
     assert schema.failure
     failure = schema.failure
     message = "" if login.read_config().is_required else escape_markdown(failure.message, 400)
@@ -205,14 +207,14 @@ def failure_text(schema: DatabaseSchema) -> str:
 
 
 def _value_text(value: str) -> str:
-    """A value as statements have it, with what an English reader calls the region that it names."""
-    told = english_region(value)
-    return value if current_language() == "zh" or told == value else f"{value} ({told})"
+    """Return a column value, with the English name of a region added for English readers."""
+    english = english_region(value)
+    return value if current_language() == "zh" or english == value else f"{value} ({english})"
 
 
 def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
-    """The columns of a table, with what they are called above answers if the database is `ours`."""
-    found = [
+    """Draw the columns of a table, with the headings used in answers if it is shipped."""
+    rows = [
         {
             "heading": column_heading(column.name, current_language()) if is_shipped else column.name,
             "name": column.name,
@@ -234,7 +236,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
     ]
     text = st.column_config.TextColumn
     st.dataframe(
-        pd.DataFrame(found),
+        pd.DataFrame(rows),
         hide_index=True,
         key=f"columns_{index}",
         alt=t("database.columns", table=table.name),
@@ -251,31 +253,31 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
 
 
 def localize_comment(comment: str) -> str:
-    """A comment in the visitor's language, where it is given in both."""
-    both = comment.split(" / ")
-    return both[0 if current_language() == "zh" else 1] if len(both) == 2 else comment
+    """Return the part of a "zh / en" comment in the visitor's language, or the whole comment."""
+    parts = comment.split(" / ")
+    return parts[0 if current_language() == "zh" else 1] if len(parts) == 2 else comment
 
 
 def main() -> None:
     run_navigation.set_last_run_key(query_rows.LAST_RUN_KEY)
-    edited = st.session_state.pop(query_rows.EDITED_STATEMENT_KEY, None)
-    if edited is not None:
+    statement = st.session_state.pop(query_rows.EDITED_STATEMENT_KEY, None)
+    if statement is not None:
         st.session_state.database_mode = "sql"
-        st.session_state.database_sql, st.session_state[query_rows.CHOSEN_DATABASE_KEY] = edited
-    shown = run_navigation.current_run()
-    if shown is not None:
-        run.draw(shown)
+        st.session_state.database_sql, st.session_state[query_rows.CHOSEN_DATABASE_KEY] = statement
+    selected_run = run_navigation.current_run()
+    if selected_run is not None:
+        run.draw(selected_run)
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()
     entry = choose_database(databases(owner=current_owner()))
     draw_form(entry)
-    own = entry.kind != "shipped"
-    if not own and st.session_state.database_mode == "question":
+    is_own = entry.kind != "shipped"
+    if not is_own and st.session_state.database_mode == "question":
         draw_examples()
-    draw_writer(is_own=own)
+    draw_writer(is_own=is_own)
     draw_confirmed(entry.name)
-    if own:
+    if is_own:
         semantic_model_editor.draw(entry.name)
     draw_tables(database_schema(entry.name, owner=current_owner()))
 

@@ -1,4 +1,4 @@
-"""What a database means: its semantic model, looked at and edited table by table or as a file."""
+"""Editor for the semantic model of a database, table by table or as a YAML file."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ SYNONYM_SEPARATORS = re.compile(r"[,，、;；|]")
 
 
 def draw(database: str) -> None:
-    """The description of an attached database, with what keeps one from being used."""
-    found = research.database_description(database, owner=current_owner())
-    if found.failure or not found.model.tables:
+    """Draw the editor for an attached database, with a warning if its model is unusable."""
+    description = research.database_description(database, owner=current_owner())
+    if description.failure or not description.model.tables:
         return
-    if found.problem:
-        st.warning(t("meaning.problem", why=escape_markdown(found.problem, 400)), icon=":material/report:")
-    part = st.expander(t("meaning.title"), icon=":material/dictionary:", key="meaning", on_change="rerun")
-    if not part.open:  # hundreds of tables make a long file
+    if description.problem:
+        st.warning(t("meaning.problem", why=escape_markdown(description.problem, 400)), icon=":material/report:")
+    section = st.expander(t("meaning.title"), icon=":material/dictionary:", key="meaning", on_change="rerun")
+    if not section.open:  # the model of hundreds of tables is a long file
         return
-    with part:
-        st.caption(f"{t('meaning.help')} {t(ORIGIN_MESSAGES[found.origin])}")
+    with section:
+        st.caption(f"{t('meaning.help')} {t(ORIGIN_MESSAGES[description.origin])}")
         by_table, metrics, file = st.tabs([t("meaning.tables"), t("meaning.metrics"), t("meaning.file")])
         with by_table:
-            _draw_table(found, database)
+            _draw_table(description, database)
         with metrics:
-            _draw_metrics(found, database)
+            _draw_metrics(description, database)
         with file:
-            _draw_file(found, database)
+            _draw_file(description, database)
 
 
 def _save(text: str | SemanticModel, database: str) -> None:
-    why = research.save_database_description(text, database, owner=current_owner())
-    if why:
-        st.error(t("meaning.refused", why=escape_markdown(why, 400)))
+    reason = research.save_database_description(text, database, owner=current_owner())
+    if reason:
+        st.error(t("meaning.refused", why=escape_markdown(reason, 400)))
         return
     st.session_state.meaning_saved = True
     st.rerun()
 
 
 def _draw_table(description: DatabaseDescription, database: str) -> None:
-    """One table: what it and its columns are called."""
+    """Draw the editor for labels, units and descriptions of a table and its columns."""
     model = description.model
     name = st.selectbox(t("database.table"), list(model.tables), key="meaning_table")
     table = model.tables[name]
@@ -64,11 +64,11 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
     rows += [
         {
             "name": column,
-            **_label_cells(of.label, of.synonyms),
-            "unit": of.unit,
-            "description": of.description,
+            **_label_cells(entry.label, entry.synonyms),
+            "unit": entry.unit,
+            "description": entry.description,
         }
-        for column, of in table.columns.items()
+        for column, entry in table.columns.items()
     ]
     text = st.column_config.TextColumn
     edited = st.data_editor(
@@ -86,14 +86,14 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
     if _draw_save_button("table"):
         first, *others = edited.to_dict("records")
         columns = {
-            str(told["name"]): table.columns[str(told["name"])].model_copy(
-                update={**_parse_label_row(told), "unit": str(told["unit"] or "").strip()}
+            str(row["name"]): table.columns[str(row["name"])].model_copy(
+                update={**_parse_label_row(row), "unit": str(row["unit"] or "").strip()}
             )
-            for told in others
+            for row in others
         }
         update = {**_parse_label_row(first), "columns": columns}
-        made = {**model.tables, name: table.model_copy(update=update)}
-        _save(model.model_copy(update={"tables": made}), database)
+        tables = {**model.tables, name: table.model_copy(update=update)}
+        _save(model.model_copy(update={"tables": tables}), database)
 
 
 def _label_cells(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
@@ -101,17 +101,17 @@ def _label_cells(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
 
 
 def _parse_label_row(row: dict[Any, Any]) -> dict[str, Any]:
-    """What a row of the editor says. Cells that are empty come as None."""
-    words = SYNONYM_SEPARATORS.split(str(row["synonyms"] or ""))
+    """Parse label, synonyms and description from an editor row, where empty cells are None."""
+    synonyms = SYNONYM_SEPARATORS.split(str(row["synonyms"] or ""))
     return {
         "label": research.Label(en=str(row["en"] or "").strip(), zh=str(row["zh"] or "").strip()),
-        "synonyms": tuple(word.strip() for word in words if word.strip()),
+        "synonyms": tuple(synonym.strip() for synonym in synonyms if synonym.strip()),
         "description": str(row["description"] or "").strip(),
     }
 
 
 def _draw_metrics(description: DatabaseDescription, database: str) -> None:
-    """The figures that are asked for by name."""
+    """Draw the editor for metrics, which questions can refer to by name."""
     model = description.model
     names = ["name", "zh", "en", "synonyms", "table", "expression", "unit", "description"]
     rows = [
@@ -138,19 +138,19 @@ def _draw_metrics(description: DatabaseDescription, database: str) -> None:
         },
     )  # fmt: skip
     if _draw_save_button("metrics"):
-        told = [row for row in edited.fillna("").to_dict("records") if row["name"]]
+        filled_rows = [row for row in edited.fillna("").to_dict("records") if row["name"]]
         metrics = {
             str(row["name"]): research.Metric(
                 **_parse_label_row(row), table=str(row["table"]), expression=str(row["expression"]),
                 unit=str(row["unit"]).strip(),
             )
-            for row in told
+            for row in filled_rows
         }  # fmt: skip
         _save(model.model_copy(update={"metrics": metrics}), database)
 
 
 def _draw_file(description: DatabaseDescription, database: str) -> None:
-    """The YAML file as it is."""
+    """Draw the YAML text with buttons to save, download and reset it."""
     text = st.text_area(
         t("meaning.yaml"), description.text, height=420, key=f"yaml_{database}_{hash(description.text)}",
         label_visibility="collapsed",

@@ -1,4 +1,4 @@
-"""What leaves this machine, as it is set up now."""
+"""Description of the data that leaves this machine under the current settings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from research import application
 
 
 def describe_data_flows() -> str:
-    """A list of who is sent what, as Markdown."""
+    """Return a Markdown list of the services that receive data, with the data sent."""
     lines = [*_server_lines(), *_browser_lines()]
     return "\n".join(lines)
 
 
 def _server_lines() -> list[str]:
-    """What the server sends to others."""
+    """List the data that the server sends to services."""
     services, ready = application.get_services(owner=current_owner()), application.readiness(owner=current_owner())
     settings, lines = services.settings, []
     live = {name for name, state in ready.items() if state.state == "live"}
@@ -48,22 +48,22 @@ def _server_lines() -> list[str]:
 
 
 def _browser_lines() -> list[str]:
-    """What the visitor's own browser asks others for."""
+    """List what the visitor's browser requests from other hosts."""
     tiles = [t("leaves.tiles")] if application.get_services(owner=current_owner()).settings.map_tiles != "off" else []
     news = [t("leaves.pictures")] if application.readiness(owner=current_owner())["news"].state == "live" else []
     return tiles + news
 
 
 def _usable_models() -> list[str]:
-    """The models that can be asked."""
+    """Return the distinct models with complete settings."""
     models = application.get_services(owner=current_owner()).models
     if models is None:
         return []
-    return list(dict.fromkeys(model for _, _, model, lacks in models.role_table() if not lacks))
+    return list(dict.fromkeys(model for _, _, model, missing in models.role_table() if not missing))
 
 
 def _join_providers(providers: str) -> str:
-    """The names of those who search, as a reader knows them."""
+    """Join the display names of comma-separated providers."""
     return _join_names([source_name(name) for name in providers.split(", ")])
 
 

@@ -1,4 +1,4 @@
-"""What the desk does, what its signs mean, what leaves the machine, and what to do if something fails."""
+"""Help page: topics on features, status signs, data flows and troubleshooting."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ STATUS_SIGNS = {
 
 
 def draw_topic_text(topic: str) -> None:
-    """What there is to say to a topic."""
-    if special := TOPIC_RENDERERS.get(topic):
-        special()
+    """Draw the text of a topic, by its own renderer if it has one."""
+    if renderer := TOPIC_RENDERERS.get(topic):
+        renderer()
     else:
         st.markdown(help_topics.topic_text(topic, current_language()))
 
@@ -32,7 +32,7 @@ def draw_topic_text(topic: str) -> None:
 def draw_support() -> None:
     st.markdown(t("guide.support"))
     signs = [f"{sign} **{t(f'standing.{status}')}**  {t(f'meaning.{status}')}" for status, sign in STATUS_SIGNS.items()]
-    st.markdown("  \n".join(signs))  # a line each
+    st.markdown("  \n".join(signs))  # one line each
     st.markdown(accuracy_text())
 
 
@@ -41,8 +41,8 @@ def draw_places() -> None:
     ready = application.readiness(owner=login.current_owner())["places"]
     if ready.state != "live":
         st.caption(t("guide.places_add", name=ready.detail))
-    elif left := application.places_quota(owner=login.current_owner()):
-        st.caption(t("status.places_left", left=format_number(left[0]), limit=format_number(left[1])))
+    elif quota := application.places_quota(owner=login.current_owner()):
+        st.caption(t("status.places_left", left=format_number(quota[0]), limit=format_number(quota[1])))
 
 
 def draw_privacy() -> None:
@@ -83,7 +83,10 @@ TOPIC_RENDERERS = {
 
 
 def draw_topic(topic: str, is_expanded: bool = False) -> None:
-    """One topic; what is opened anew is another element than what a reader has closed."""
+    """Draw a topic in an expander.
+
+    The key depends on `is_expanded`, so that an expander closed by the reader can be reopened.
+    """
     key = f"topic_{topic}_{'open' if is_expanded else 'shut'}"
     with st.expander(t(f"topic.{topic}"), expanded=is_expanded, key=key):
         draw_topic_text(topic)

@@ -1,4 +1,4 @@
-"""Two runs side by side, at an address of their own: `history?compare=ID1,ID2`."""
+"""Comparison of two runs, at the address `history?compare=ID1,ID2`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import ComparedRun, ComparedSource, Comparison, Report, application, compare_reports
 
-MAX_ITEMS = 60  # sentences or sources of a list
-MAX_SENTENCE_CHARS = 600  # characters
+MAX_ITEMS = 60  # sentences or sources in a list
+MAX_SENTENCE_CHARS = 600
 
 
 def requested_run_ids() -> tuple[str, ...]:
-    """The runs that the address names."""
+    """Return up to two run ids from the `compare` parameter of the address."""
     return tuple(filter(None, st.query_params.get("compare", "").split(",")))[:2]
 
 
 def draw(run_ids: Sequence[str]) -> None:
-    """The comparison of two of the visitor's runs, or that one is not there."""
+    """Draw the comparison of two runs of the current owner, or a note if one is missing."""
     layout.draw_header(t("compare.title"), t("compare.lead"))
     st.page_link(page_script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={})
     reports = [report for key in run_ids if (report := application.report(key, owner=current_owner()))]
@@ -39,18 +39,18 @@ def draw(run_ids: Sequence[str]) -> None:
         st.info(t("compare.missing"), icon=":material/search_off:")
         return
     before, after = sorted(reports, key=lambda report: report.run.created)
-    found = compare_reports(before, after)
+    comparison = compare_reports(before, after)
     with st.container(key="compare"):
-        for place, report in zip(st.columns(2, gap="large"), (before, after), strict=True):
-            with place:
+        for column, report in zip(st.columns(2, gap="large"), (before, after), strict=True):
+            with column:
                 _draw_run(report)
         if all(report.plan and report.plan.grid for report in reports):
-            _draw_cells(found)
+            _draw_cells(comparison)
         else:
-            _draw_figures(found)
-            _draw_sentences(found)
-        _draw_sources(found)
-        _draw_limits(found)
+            _draw_figures(comparison)
+            _draw_sentences(comparison)
+        _draw_sources(comparison)
+        _draw_limits(comparison)
 
 
 def _draw_run(report: Report) -> None:
@@ -65,7 +65,7 @@ def _draw_run(report: Report) -> None:
 
 
 def _draw_cells(comparison: Comparison) -> None:
-    """The cells of two tables that say something else."""
+    """Draw the cells that differ between two tables."""
     layout.draw_section_title(t("compare.cells"))
     if not comparison.cells:
         st.caption(t("compare.cells_none"))
@@ -74,12 +74,12 @@ def _draw_cells(comparison: Comparison) -> None:
         pd.DataFrame(
             [
                 {
-                    "row": to_single_line(one.row),
-                    "column": to_single_line(one.column),
-                    "before": t("compare.no_cell") if one.before is None else to_single_line(one.before) or "–",
-                    "after": t("compare.no_cell") if one.after is None else to_single_line(one.after) or "–",
+                    "row": to_single_line(cell.row),
+                    "column": to_single_line(cell.column),
+                    "before": t("compare.no_cell") if cell.before is None else to_single_line(cell.before) or "–",
+                    "after": t("compare.no_cell") if cell.after is None else to_single_line(cell.after) or "–",
                 }
-                for one in comparison.cells
+                for cell in comparison.cells
             ]
         ),
         hide_index=True,
@@ -111,15 +111,15 @@ def _draw_figures(comparison: Comparison) -> None:
 def _draw_sentences(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.sentences"))
     left, right = st.columns(2, gap="large")
-    gone, came, stayed = (
+    removed, added, unchanged = (
         [move.text for move in comparison.sentences_of_kind(kind)] for kind in ("gone", "came", "stayed")
     )
     with left:
-        _draw_texts(t("compare.gone", n=len(gone)), gone)
+        _draw_texts(t("compare.gone", n=len(removed)), removed)
     with right:
-        _draw_texts(t("compare.came", n=len(came)), came)
-    with st.expander(t("compare.stayed", n=len(stayed)), key="compare_stayed"):
-        for text in stayed[:MAX_ITEMS]:
+        _draw_texts(t("compare.came", n=len(added)), added)
+    with st.expander(t("compare.stayed", n=len(unchanged)), key="compare_stayed"):
+        for text in unchanged[:MAX_ITEMS]:
             st.markdown(escape_markdown(text, MAX_SENTENCE_CHARS))
 
 
@@ -134,14 +134,14 @@ def _draw_texts(title: str, texts: Sequence[str]) -> None:
 def _draw_sources(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.all_sources"))
     left, right = st.columns(2, gap="large")
-    for place, words, ours in (
+    for column, side, sources in (
         (left, "before", comparison.sources_in(in_before=True, in_after=False)),
         (right, "after", comparison.sources_in(in_before=False, in_after=True)),
     ):
-        with place:
-            title = "compare.only_before" if words == "before" else "compare.only_after"
-            st.markdown(f"**{t(title, n=len(ours))}**")
-            _draw_source_list(ours)
+        with column:
+            title = "compare.only_before" if side == "before" else "compare.only_after"
+            st.markdown(f"**{t(title, n=len(sources))}**")
+            _draw_source_list(sources)
     both = comparison.sources_in(in_before=True, in_after=True)
     with st.expander(t("compare.common", n=len(both)), key="compare_common"):
         _draw_source_list(both)
@@ -170,7 +170,7 @@ def _draw_limits(comparison: Comparison) -> None:
         (t("compare.time"), [format_duration(run.seconds) if run.seconds is not None else "–" for run in both]),
     ]  # fmt: skip
     table = pd.DataFrame(
-        [(what, *told) for what, told in rows],
+        [(aspect, *values) for aspect, values in rows],
         columns=[t("compare.aspect"), t("compare.before"), t("compare.after")],
     )
     st.dataframe(table, hide_index=True, alt=t("compare.table"))

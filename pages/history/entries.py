@@ -1,4 +1,4 @@
-"""One conversation in the history: its line, where words were found in it, and what can be done."""
+"""One conversation in the history: title line, search hits and management controls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import HistoryEntry, HistoryHit, HistoryTurn, application, number_report_answer
 
-# What would be made a link of half an address, with a space of no width in it.
+# Parts of addresses that Markdown would turn into a link, and the same with a zero-width space.
 LINK_BREAKS = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
-MAX_MATCHING_TURNS = 12  # of a conversation that are listed where they are what was searched for
-MAX_LATEST_TURNS = 4  # that are listed otherwise
-COMPARED_RUNS_KEY = "history_ticked"  # in the session: the runs that are chosen to be compared
+MAX_MATCHING_TURNS = 12  # listed per conversation if they match a search
+MAX_LATEST_TURNS = 4  # listed otherwise
+COMPARED_RUNS_KEY = "history_ticked"  # in the session: ids of the runs selected for comparison
 
 
 def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
-    """A conversation: one line for its only run, else its name and a line for each run found. One
-    whose runs cannot be read says so."""
+    """Draw a conversation: one line for a single run, else its title and a line per matching run.
+
+    A conversation whose runs cannot be read gets a note instead.
+    """
     with errors.catch_row_errors():
         if entry.matching_turns:
             _draw_readable(entry, entry.matching_turns[-1], tags, is_comparing=is_comparing)
@@ -33,7 +35,7 @@ def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
 
 
 def _draw_unreadable(entry: HistoryEntry) -> None:
-    """A conversation whose runs cannot be read, and the way to be rid of it."""
+    """Draw a conversation whose runs cannot be read, with a button that deletes it."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
         key=f"line_{entry.id}",
@@ -67,13 +69,13 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
                     help=t("history.manage"), on_click=_toggle_management, args=(entry.id,),
                 )  # fmt: skip
         if latest.excerpt:
-            said = HistoryHit(field="answer", pieces=((latest.excerpt, False),))
+            hit = HistoryHit(field="answer", pieces=((latest.excerpt, False),))
             with st.container(key=f"outside_{entry.id}"):  # in the language of the answer
-                st.caption(highlight_hit(said))
+                st.caption(highlight_hit(hit))
         _draw_facts(entry, latest)
         if len(entry.matching_turns) > 1:
             for turn in entry.matching_turns[
-                -(MAX_MATCHING_TURNS if any(one.hits for one in entry.matching_turns) else MAX_LATEST_TURNS) :
+                -(MAX_MATCHING_TURNS if any(match.hits for match in entry.matching_turns) else MAX_LATEST_TURNS) :
             ]:
                 with errors.catch_row_errors():
                     _draw_turn(turn, is_comparing=is_comparing)
@@ -84,7 +86,7 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
 
 
 def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
-    """A run among those of its conversation."""
+    """Draw one of several runs of a conversation."""
     with st.container(gap="xsmall", key=f"turn_{turn.run.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             if is_comparing:
@@ -98,32 +100,32 @@ def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
 
 
 def format_time(moment: datetime | None) -> str:
-    """A time, or a dash where it cannot be read."""
+    """Format a time in the visitor's time zone, or return a dash for None."""
     return format_local_time(moment) if moment else "–"
 
 
 def _draw_facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
-    """The second line: what there is to know at a glance."""
-    told = [t("history.turns", n=entry.turn_count)] if entry.turn_count > 1 else []
+    """Draw the second line: turns, notebook, sources, cost, status and tags."""
+    facts = [t("history.turns", n=entry.turn_count)] if entry.turn_count > 1 else []
     if notebook := latest.run.options.notebook:
-        told.append(t("run.notebook", name=escape_markdown(notebook)))
+        facts.append(t("run.notebook", name=escape_markdown(notebook)))
     if sources := max(turn.source_count for turn in entry.matching_turns):
-        told.append(t("history.sources", n=format_number(sources)))
+        facts.append(t("history.sources", n=format_number(sources)))
     if cost := sum(turn.cost or 0 for turn in entry.matching_turns):
-        told.append(t("ask.estimate_cost", cost=format_money(cost)).replace("$", "\\$"))
-    only = latest if len(entry.matching_turns) == 1 else None
-    if told or entry.tags or (only and only.run.status != "done"):
+        facts.append(t("ask.estimate_cost", cost=format_money(cost)).replace("$", "\\$"))
+    single_turn = latest if len(entry.matching_turns) == 1 else None
+    if facts or entry.tags or (single_turn and single_turn.run.status != "done"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"facts_{entry.id}"):
-            if only:
-                _draw_status(only)
-            if told:
-                st.caption(" · ".join(told), width="content")
+            if single_turn:
+                _draw_status(single_turn)
+            if facts:
+                st.caption(" · ".join(facts), width="content")
             for tag in entry.tags:
                 st.badge(escape_markdown(tag, 40), color="gray")
 
 
 def _draw_status(turn: HistoryTurn) -> None:
-    """How a run ended, if it is not done, and the way to go on with it."""
+    """Draw the status of a run that is not done, and a button to resume it where possible."""
     run = turn.run
     if run.status != "done":
         st.badge(
@@ -139,22 +141,22 @@ def _draw_status(turn: HistoryTurn) -> None:
 
 
 def _draw_hits(turn: HistoryTurn) -> None:
-    """Where the words stand. The text is outside's: every sign of it is escaped, the marks are ours."""
+    """Draw the search hits of a run. Their text is untrusted and escaped."""
     for hit in turn.hits:
         if hit.field != "question" or len(turn.hits) == 1:
             st.caption(f"{escape_markdown(value_label('history_field', hit.field))}　{highlight_hit(hit)}")
 
 
 def highlight_hit(hit: HistoryHit) -> str:
-    """The text of a hit as Markdown, with its words on a ground of their own."""
+    """Return the text of a hit as Markdown, with the matching words highlighted."""
     out = []
-    for text, found in hit.pieces:
+    for text, is_match in hit.pieces:
         lead = " " if text[:1].isspace() else ""
         tail = " " if text.strip() and text[-1:].isspace() else ""
         for sign, broken in LINK_BREAKS:
             text = text.replace(sign, broken)
         safe = f"{lead}{escape_markdown(text)}{tail}"
-        out.append(f":yellow-background[{safe}]" if found else safe)
+        out.append(f":yellow-background[{safe}]" if is_match else safe)
     return "".join(out)
 
 
@@ -179,7 +181,7 @@ def _toggle_compared(run_id: str) -> None:
         ticked.append(run_id)
 
 
-# What can be done
+# Management
 
 
 def _toggle_management(conversation_id: str) -> None:
@@ -188,7 +190,7 @@ def _toggle_management(conversation_id: str) -> None:
 
 
 def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) -> None:
-    """The name and the tags of a conversation, its pin, its files, and the way to be rid of it."""
+    """Draw the controls for title, tags, downloads, pin and deletion of a conversation."""
     with st.container(border=True, key=f"managing_{entry.id}"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(t("history.rename"), value=entry.title, max_chars=200, key="title", width=360)
@@ -212,7 +214,7 @@ def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) 
 
 
 def _draw_downloads(turn: HistoryTurn) -> None:
-    """The files of a run."""
+    """Draw the downloads of a run that has an answer."""
     report = application.report(turn.run.id, owner=current_owner())
     if report is not None and report.answer is not None:
         downloads.draw(report, number_report_answer(report))

@@ -1,4 +1,4 @@
-"""What the history is narrowed to: widgets whose values are also part of the page's address."""
+"""Filters of the history, as widgets whose values are mirrored in the page's address."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STATUS_GROUPS = {
     "unfinished": ("stopped", "interrupted", "failed"),
 }
 PERIODS = ("all", "today", "week", "month", "own")
-PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # before today
-QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")  # in the address
+PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # days before today
+QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")
 WIDGET_KEYS = ("history_filter", "history_kind", "history_state", "history_period", "history_days",
         "history_tag", "history_pinned")  # fmt: skip
 
 
 def clear_filters() -> None:
-    """Back to everything."""
+    """Reset all filters."""
     _clear_widgets()
     for name in QUERY_PARAMS:
         st.query_params.pop(name, None)
@@ -39,11 +39,11 @@ def _clear_widgets() -> None:
 
 
 def draw(tags: Sequence[str]) -> dict[str, Any]:
-    """The filters; returns what is wanted, as `runs.history` takes it."""
+    """Draw the filters. Return the arguments for `application.search_history`."""
     if run_navigation.is_history_navigation():
         _clear_widgets()
     _read_query_params(tags)
-    chosen = st.session_state
+    state = st.session_state
     with st.container(key="history_filters", gap="small"):
         st.text_input(
             t("history.search"), key="history_filter", type="search", icon=":material/search:",
@@ -60,27 +60,27 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
                     label_visibility="collapsed",
                 )  # fmt: skip
             st.toggle(t("history.pinned"), key="history_pinned")
-        if chosen.history_period == "own":
+        if state.history_period == "own":
             st.date_input(t("history.days"), key="history_days", width=320)
-    since, until = _period_bounds(chosen.history_period, chosen.get("history_days", ()))
-    wanted = {
-        "words": chosen.history_filter.strip(),
-        "kind": "" if chosen.history_kind == "all" else chosen.history_kind,
-        "statuses": STATUS_GROUPS[chosen.history_state],
+    since, until = _period_bounds(state.history_period, state.get("history_days", ()))
+    filters = {
+        "words": state.history_filter.strip(),
+        "kind": "" if state.history_kind == "all" else state.history_kind,
+        "statuses": STATUS_GROUPS[state.history_state],
         "since": since,
         "until": until,
-        "tag": chosen.get("history_tag") or "",
-        "pinned": chosen.history_pinned,
+        "tag": state.get("history_tag") or "",
+        "pinned": state.history_pinned,
     }
     _write_query_params()
-    return wanted
+    return filters
 
 
 def _draw_choice(name: str, options: Sequence[str]) -> None:
-    words = {"kind": "history_kind", "state": "history_state", "period": "history_period"}[name]
+    key = {"kind": "history_kind", "state": "history_state", "period": "history_period"}[name]
     st.selectbox(
         {"kind": t("history.kind"), "state": t("history.state"), "period": t("history.period")}[name],
-        options, key=words, width=160, label_visibility="collapsed",
+        options, key=key, width=160, label_visibility="collapsed",
         format_func=lambda one: _choice_label(name, one),
     )  # fmt: skip
 
@@ -95,41 +95,41 @@ def _choice_label(name: str, value: str) -> str:
 
 
 def _read_query_params(tags: Sequence[str]) -> None:
-    """What the address says, where nothing was chosen yet on the page."""
-    asked, chosen = st.query_params, st.session_state
-    chosen.setdefault("history_filter", asked.get("q", "")[:200])
-    for key, name, known in (
+    """Initialize the widgets from the address where the session has no value yet."""
+    params, state = st.query_params, st.session_state
+    state.setdefault("history_filter", params.get("q", "")[:200])
+    for key, name, allowed in (
         ("history_kind", "kind", KINDS),
         ("history_state", "state", tuple(STATUS_GROUPS)),
         ("history_period", "period", PERIODS),
     ):
-        value = asked.get(name, "all")
-        chosen.setdefault(key, value if value in known else "all")
-    chosen.setdefault("history_pinned", asked.get("pinned") == "1")
+        value = params.get(name, "all")
+        state.setdefault(key, value if value in allowed else "all")
+    state.setdefault("history_pinned", params.get("pinned") == "1")
     if tags:
-        tag = chosen.get("history_tag", asked.get("tag", ""))
-        chosen.history_tag = tag if tag in tags else ""
-    if chosen.history_period == "own" and "history_days" not in chosen:
+        tag = state.get("history_tag", params.get("tag", ""))
+        state.history_tag = tag if tag in tags else ""
+    if state.history_period == "own" and "history_days" not in state:
         today = datetime.now(browser_timezone()).date()
-        days = _parse_day(asked.get("from", "")), _parse_day(asked.get("to", ""))
+        days = _parse_day(params.get("from", "")), _parse_day(params.get("to", ""))
         first, last = days[0] or today - timedelta(days=6), days[1] or today
-        chosen.history_days = (min(first, last), max(first, last))
+        state.history_days = (min(first, last), max(first, last))
 
 
 def _write_query_params() -> None:
-    chosen = st.session_state
-    days = [*chosen.get("history_days", ())] if chosen.history_period == "own" else []
-    told = {
-        "q": chosen.history_filter.strip(),
-        "kind": chosen.history_kind.replace("all", ""),
-        "state": chosen.history_state.replace("all", ""),
-        "period": chosen.history_period.replace("all", ""),
-        "tag": chosen.get("history_tag") or "",
-        "pinned": "1" if chosen.history_pinned else "",
+    state = st.session_state
+    days = [*state.get("history_days", ())] if state.history_period == "own" else []
+    params = {
+        "q": state.history_filter.strip(),
+        "kind": state.history_kind.replace("all", ""),
+        "state": state.history_state.replace("all", ""),
+        "period": state.history_period.replace("all", ""),
+        "tag": state.get("history_tag") or "",
+        "pinned": "1" if state.history_pinned else "",
         "from": days[0].isoformat() if days else "",
         "to": days[1].isoformat() if len(days) > 1 else "",
     }
-    for name, value in told.items():
+    for name, value in params.items():
         if value and st.query_params.get(name) != value:
             st.query_params[name] = value
         elif not value and name in st.query_params:
@@ -143,11 +143,11 @@ def _parse_day(text: str) -> date | None:
         return None
 
 
-# Days
+# Periods
 
 
 def browser_timezone() -> ZoneInfo:
-    """The visitor's time zone."""
+    """Return the time zone of the browser, or UTC if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
@@ -155,7 +155,7 @@ def browser_timezone() -> ZoneInfo:
 
 
 def _period_bounds(period: str, days: Sequence[date]) -> tuple[datetime | None, datetime | None]:
-    """The first moment of a period, and the first one after it."""
+    """Return the start (inclusive) and end (exclusive) of a period in UTC, None where open."""
     if period in PERIOD_DAYS:
         first = datetime.now(browser_timezone()).date() - timedelta(days=PERIOD_DAYS[period])
         return _midnight_utc(first), None

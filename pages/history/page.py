@@ -1,4 +1,4 @@
-"""All runs: what was asked, where words stand in it, how it ended, and the way back to each."""
+"""History page: search, filter, compare and manage all conversations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE_SIZE = 15  # conversations on a page
 
 
 def draw_empty_history() -> None:
-    """What is seen before anything was asked."""
+    """Draw the page of an owner without conversations."""
     with layout.centered_column("history_empty"):
         layout.draw_section_title(t("history.empty"))
         st.markdown(t("history.empty_how"))
@@ -27,15 +27,15 @@ def draw_empty_history() -> None:
 
 
 def page_number(filters: dict[str, Any]) -> int:
-    """Which page is looked at, from 0; another filter begins with the first."""
-    chosen = st.session_state
-    if "history_page" not in chosen:
-        asked = st.query_params.get("page", "")
-        chosen.history_page = max(0, int(asked) - 1) if asked.isdecimal() and len(asked) < 7 else 0
-    elif chosen.get("history_wanted", filters) != filters:
-        chosen.history_page = 0
-    chosen.history_wanted = filters
-    return int(chosen.history_page)
+    """Return the current page index, from 0. A change of filters resets it to the first page."""
+    state = st.session_state
+    if "history_page" not in state:
+        requested = st.query_params.get("page", "")
+        state.history_page = max(0, int(requested) - 1) if requested.isdecimal() and len(requested) < 7 else 0
+    elif state.get("history_wanted", filters) != filters:
+        state.history_page = 0
+    state.history_wanted = filters
+    return int(state.history_page)
 
 
 def change_page(step: int) -> None:
@@ -63,9 +63,9 @@ def draw_pager(page: HistoryPage, page_index: int) -> None:
 
 
 def draw_tools(bin_count: int) -> bool:
-    """What goes beside the list: comparing, and the bin. Says whether runs are being chosen."""
-    chosen = st.session_state
-    comparing = bool(chosen.get("history_comparing"))
+    """Draw the links to comparison and recycle bin. Return True while runs are being selected."""
+    state = st.session_state
+    comparing = bool(state.get("history_comparing"))
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
         key="history_tools",
@@ -76,7 +76,7 @@ def draw_tools(bin_count: int) -> bool:
                 icon=":material/compare_arrows:", type="tertiary", on_click=toggle_comparing,
             )  # fmt: skip
             if comparing:
-                ticked = chosen.get(history_rows.COMPARED_RUNS_KEY, [])
+                ticked = state.get(history_rows.COMPARED_RUNS_KEY, [])
                 if len(ticked) == 2:
                     st.page_link(
                         page_script("history"), label=t("history.compare_now"),
@@ -105,22 +105,24 @@ def draw_history() -> None:
         draw_empty_history()
         return
     tags = list(application.tags(owner=current_owner()))
-    wanted = history_filters.draw(tags)
-    at = page_number(wanted)
-    found = application.search_history(**wanted, limit=PAGE_SIZE, offset=at * PAGE_SIZE, owner=current_owner())
-    if at and not found.entries:  # what was on it is gone
-        st.session_state.history_page = at = 0
-        found = application.search_history(**wanted, limit=PAGE_SIZE, owner=current_owner())
+    filters = history_filters.draw(tags)
+    page_index = page_number(filters)
+    results = application.search_history(
+        **filters, limit=PAGE_SIZE, offset=page_index * PAGE_SIZE, owner=current_owner()
+    )
+    if page_index and not results.entries:  # the entries of this page were deleted
+        st.session_state.history_page = page_index = 0
+        results = application.search_history(**filters, limit=PAGE_SIZE, owner=current_owner())
     comparing = draw_tools(in_bin)
-    if found.is_partial:
+    if results.is_partial:
         st.caption(t("history.partial"))
-    if not found.entries:
+    if not results.entries:
         st.caption(t("history.none"))
         st.button(t("history.clear"), key="clear", on_click=history_filters.clear_filters)
     with st.container(key="history_list", gap=None):
-        for entry in found.entries:
+        for entry in results.entries:
             history_rows.draw(entry, tags, is_comparing=comparing)
-    draw_pager(found, at)
+    draw_pager(results, page_index)
 
 
 if chosen_runs := compare.requested_run_ids():

@@ -1,4 +1,4 @@
-"""The bin of the history: what was deleted, to be restored or deleted for good."""
+"""Recycle bin of the history: restore deleted conversations or delete them permanently."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pages.shared.paths import page_script
 from research import HistoryEntry, application
 
 RETENTION = timedelta(days=30)
-LAST_DISCARDED_KEY = "history_binned"  # in the session: what was deleted last, for `undo`
+LAST_DISCARDED_KEY = "history_binned"  # in the session: last deleted id and title
 
 
 def discard(entry: HistoryEntry) -> None:
-    """Moves a conversation to the bin, and remembers it so that it can be undone at once."""
+    """Move a conversation to the bin, and remember it for the undo notice."""
     ids = {run.id for run in application.turns(entry.id, owner=current_owner())}
     application.move_to_bin(entry.id, owner=current_owner())
     if st.session_state.get("last_run") in ids:
@@ -34,7 +34,7 @@ def restore(conversation_id: str) -> None:
 
 
 def draw_undo_notice() -> None:
-    """What was deleted last, and the way to undo it."""
+    """Draw a notice of the last deletion with an undo button."""
     if LAST_DISCARDED_KEY not in st.session_state:
         return
     key, title = st.session_state[LAST_DISCARDED_KEY]
@@ -44,7 +44,7 @@ def draw_undo_notice() -> None:
 
 
 def draw() -> None:
-    """What lies in the bin."""
+    """Draw the contents of the bin."""
     layout.draw_header(t("history.bin_title"), t("history.bin_lead"))
     entries = application.bin_entries(owner=current_owner())
     with st.container(horizontal=True, horizontal_alignment="distribute"):
@@ -65,11 +65,11 @@ def draw() -> None:
 
 def _draw_entry(entry: HistoryEntry) -> None:
     binned = entry.binned_at or datetime.now(UTC)
-    left = max(0, math.ceil((binned + RETENTION - datetime.now(UTC)) / timedelta(days=1)))
+    days_left = max(0, math.ceil((binned + RETENTION - datetime.now(UTC)) / timedelta(days=1)))
     with st.container(horizontal=True, vertical_alignment="center", key=f"entry_{entry.id}"):
         with st.container(gap=None, width="stretch"):
             st.markdown(escape_markdown(entry.title, 200))
-            st.caption(t("history.left", date=format_local_time(binned), n=left))
+            st.caption(t("history.left", date=format_local_time(binned), n=days_left))
         st.button(
             t("history.restore"), key=f"restore_{entry.id}", icon=":material/undo:",
             on_click=restore, args=(entry.id,),

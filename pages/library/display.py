@@ -1,4 +1,4 @@
-"""How the things of the library are shown: names, languages, passages with the words that were found."""
+"""Display of library data: names, languages, passages with highlights, and links between pages."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pages.shared.paths import page_script
 from research import application
 
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-READER_QUERY_PARAMS = ("document", "at")  # of the page's address: which document is open, and where
+READER_QUERY_PARAMS = ("document", "at")  # document id and character offset
 
 
 def replace_invisible(text: str) -> str:
-    """A text without what turns or hides the signs around it."""
+    """Replace control, bidirectional and zero-width characters with U+FFFD."""
     return _INVISIBLE_CHARS.sub("\ufffd", text)
 
 
 def file_name(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path, with either kind of slash."""
     return replace_invisible(path.replace("\\", "/").rsplit("/", 1)[-1])
 
 
 def format_page_list(pages: str) -> str:
-    """Numbers of pages as the language lists things."""
+    """Join page ranges with the list separator of the language."""
     return pages.replace(", ", t("mark.list"))
 
 
@@ -41,16 +41,16 @@ def file_kind_name(name: str) -> str:
 
 
 def passage_markdown(text: str, spans: list[tuple[int, int]] | None = None) -> str:
-    """A passage as Markdown that says what it says and nothing else, with stretches marked."""
-    out, at = "", 0
+    """Return a passage as escaped Markdown, with the given character spans highlighted."""
+    markdown, position = "", 0
     for start, end in spans or []:
-        out += _escape_lines(text[at:start]) + f":primary-background[{_escape_inline(text[start:end])}]"
-        at = end
-    return out + _escape_lines(text[at:])
+        markdown += _escape_lines(text[position:start]) + f":primary-background[{_escape_inline(text[start:end])}]"
+        position = end
+    return markdown + _escape_lines(text[position:])
 
 
 def _escape_lines(text: str) -> str:
-    """Lines stay lines, and the white space at both ends stays."""
+    """Escape a text, keeping its line breaks and the white space at both ends of a line."""
     return "  \n".join(_escape_inline(line) for line in replace_invisible(text).split("\n"))
 
 
@@ -61,7 +61,7 @@ def _escape_inline(text: str) -> str:
 
 
 def open_document(document_id: int, offset: int = -1) -> None:
-    """Opens a document, at the passage that begins at a character."""
+    """Open a document, at the passage with a character offset if it is not negative."""
     st.query_params["document"] = str(document_id)
     if offset >= 0:
         st.query_params["at"] = str(offset)
@@ -76,12 +76,12 @@ def close_document() -> None:
 
 
 def ask_about_document(title: str) -> None:
-    """To the Ask page, with the library as the only source."""
+    """Open the Ask page with a question about a document and the library as only source."""
     _open_ask_page(t("library.question", title=" ".join(replace_invisible(title).split())))
 
 
 def ask_in_notebook(notebook: str) -> None:
-    """To the Ask page, with the documents of a notebook as the only source."""
+    """Open the Ask page with the documents of a notebook as only source."""
     _open_ask_page("", notebook)
 
 

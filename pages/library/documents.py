@@ -1,4 +1,4 @@
-"""The documents of the library: found by what they are, opened, removed and put back."""
+"""Table of the library's documents: filter, open, remove and restore."""
 
 from __future__ import annotations
 
@@ -26,29 +26,31 @@ def draw(
     notebook: str = "",
     document_names: tuple[str, ...] | None = None,
 ) -> None:
-    """A page of the documents, by what was asked for, and what can be done with them; with a
-    `notebook`, only those that have the `names` in it."""
-    only = _draw_origin_choice(own_count, sample_count) if document_names is None else None
+    """Draw one page of the filtered documents, with actions for the selected ones.
+
+    With a `notebook`, only the documents in `document_names` are listed.
+    """
+    is_sample = _draw_origin_choice(own_count, sample_count) if document_names is None else None
     with st.container(key="filters"):
-        wanted = replace(_draw_filters(library, only), names=document_names)
+        query = replace(_draw_filters(library, is_sample), names=document_names)
     first = st.session_state.get("list_first", 0)
-    if st.session_state.get("list_wanted") != wanted:
-        st.session_state.list_wanted, first = wanted, 0
-    entries, total = library.list_page(wanted, first, PAGE_SIZE)
-    if total and not entries:  # the last of a page were removed
+    if st.session_state.get("list_wanted") != query:
+        st.session_state.list_wanted, first = query, 0
+    entries, total = library.list_page(query, first, PAGE_SIZE)
+    if total and not entries:  # all entries of the last page were removed
         first = (total - 1) // PAGE_SIZE * PAGE_SIZE
-        entries, total = library.list_page(wanted, first, PAGE_SIZE)
+        entries, total = library.list_page(query, first, PAGE_SIZE)
     st.session_state.list_first = first
     if not entries:
         st.caption(t("library.no_match"))
         st.button(t("library.clear"), key="clear_filters", on_click=_clear_filters)
     else:
-        picked = _draw_table(entries, first)
-        _draw_actions(library, picked, first, len(entries), total, notebook)
+        selected = _draw_table(entries, first)
+        _draw_actions(library, selected, first, len(entries), total, notebook)
 
 
 def _draw_origin_choice(own_count: int, sample_count: int) -> bool | None:
-    """Own documents or the sample's, where there are both."""
+    """Draw the choice of own or sample documents if both exist. Return True for the sample."""
     if not (own_count and sample_count):
         return None
     names = {
@@ -68,26 +70,28 @@ def _draw_origin_choice(own_count: int, sample_count: int) -> bool | None:
 
 
 def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
-    """A box for names in sight; what else narrows or sorts the list is behind a button that says how
-    much of it is set."""
-    found = library.count_documents(is_sample)
-    kinds = {name: display.file_kind_name(name) for name in found.by_kind}
-    languages = {name: display.language_name(name) for name in found.by_language}
+    """Draw a text filter, and a popover with the other filters and the sort order.
+
+    The label of the popover shows how many of its filters are set.
+    """
+    totals = library.count_documents(is_sample)
+    kinds = {name: display.file_kind_name(name) for name in totals.by_kind}
+    languages = {name: display.language_name(name) for name in totals.by_language}
     years = {
         name: t("library.undated") if name == DocumentQuery.UNDATED else name
-        for name in sorted(found.by_year, reverse=True)
+        for name in sorted(totals.by_year, reverse=True)
     }
-    narrowed = sum(bool(st.session_state.get(key)) for key in FILTER_KEYS[1:])
+    filter_count = sum(bool(st.session_state.get(key)) for key in FILTER_KEYS[1:])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(t("library.filter"), key="list_text", max_chars=200, width=320)
-        told = " · ".join([t("library.narrow"), *([format_number(narrowed)] if narrowed else [])])
-        with st.popover(told, icon=":material/tune:", key="narrow"):
+        label = " · ".join([t("library.narrow"), *([format_number(filter_count)] if filter_count else [])])
+        with st.popover(label, icon=":material/tune:", key="narrow"):
             chosen = [
                 _draw_choice(name, labels, counts)
                 for name, labels, counts in (
-                    ("kind", kinds, found.by_kind),
-                    ("language", languages, found.by_language),
-                    ("year", years, found.by_year),
+                    ("kind", kinds, totals.by_kind),
+                    ("language", languages, totals.by_language),
+                    ("year", years, totals.by_year),
                 )
             ]
             orders = {name: t(f"order.{name}") for name in SORT_ORDERS}
@@ -102,14 +106,14 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
 
 
 def _draw_choice(name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
-    """One of the values that there are, each with its number of documents; "" is any."""
+    """Draw the choice of one value, each with its number of documents. Return "" for any."""
     label = {"kind": "library.kind", "language": "library.language", "year": "library.year"}[name]
-    told = {"": t("library.any")}
-    told |= {value: f"{text} · {format_number(counts.get(value, 0))}" for value, text in labels.items()}
+    options = {"": t("library.any")}
+    options |= {value: f"{text} · {format_number(counts.get(value, 0))}" for value, text in labels.items()}
     key = f"list_{name}"
     if st.session_state.get(key, "") not in ("", *labels):
         st.session_state[key] = ""
-    return st.selectbox(t(label), list(told), format_func=told.__getitem__, key=key) or ""
+    return st.selectbox(t(label), list(options), format_func=options.__getitem__, key=key) or ""
 
 
 def _clear_filters() -> None:
@@ -118,7 +122,7 @@ def _clear_filters() -> None:
 
 
 def _draw_table(entries: list[DocumentEntry], first_index: int) -> list[DocumentEntry]:
-    """The documents; returns those that are ticked."""
+    """Draw the table of documents. Return the selected ones."""
     rows = errors.build_rows(
         lambda entry: {
             "title": display.replace_invisible(entry.title),
@@ -133,12 +137,12 @@ def _draw_table(entries: list[DocumentEntry], first_index: int) -> list[Document
         entries,
         "title",
     )
-    # Another page, order or stock is another table: a tick never moves to another document.
-    mark = hash((first_index, *(entry.id for entry in entries)))
+    # A new key per set of rows: a selection must never move to another document.
+    digest = hash((first_index, *(entry.id for entry in entries)))
     chosen = st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        key=f"documents_{mark}",
+        key=f"documents_{digest}",
         alt=t("library.alt"),
         placeholder="",
         on_select="rerun",
@@ -161,9 +165,9 @@ def _draw_table(entries: list[DocumentEntry], first_index: int) -> list[Document
 def _draw_actions(
     library: Library, selected: list[DocumentEntry], first_index: int, count: int, total: int, notebook: str
 ) -> None:
-    """What can be done with the ticked ones, and the way to the other pages."""
+    """Draw the actions for the selected documents, and the buttons to other pages."""
     with st.container(horizontal=True, vertical_alignment="center", key="list_actions"):
-        own = [entry.id for entry in selected if not entry.is_sample]
+        removable_ids = [entry.id for entry in selected if not entry.is_sample]
         if len(selected) == 1:
             st.button(
                 t("library.open"), key="open_picked", icon=":material/menu_book:",
@@ -173,19 +177,19 @@ def _draw_actions(
             notebooks.draw_add_button(selected)
             if notebook:
                 notebooks.draw_remove_button(notebook, selected)
-        if own:
+        if removable_ids:
             st.button(
-                t("library.remove", n=format_number(len(own))), key="remove", icon=":material/delete:",
-                on_click=_on_remove, args=(library, own),
+                t("library.remove", n=format_number(len(removable_ids))), key="remove", icon=":material/delete:",
+                on_click=_on_remove, args=(library, removable_ids),
             )  # fmt: skip
         if not selected:
             st.caption(t("library.pick"), width="content")
-        told = {
+        span = {
             "first": format_number(first_index + 1),
             "last": format_number(first_index + count),
             "n": format_number(total),
         }
-        st.caption(t("library.span", **told), width="content")
+        st.caption(t("library.span", **span), width="content")
         if total > PAGE_SIZE:
             st.button(
                 t("library.back"), key="list_back", disabled=not first_index, on_click=_go_to,
@@ -201,7 +205,7 @@ def _go_to(first_index: int) -> None:
     st.session_state.list_first = max(0, first_index)
 
 
-# Removing and putting back
+# Removal and restoration
 
 
 def _on_remove(library: Library, document_ids: list[int]) -> None:
@@ -215,7 +219,7 @@ def remove(library: Library, document_ids: list[int]) -> None:
 
 
 def draw_removed(library: Library) -> None:
-    """What was just removed, with the way back; and all that can be put back."""
+    """Draw a notice of the last removal with an undo button, or the result of a restoration."""
     if ids := st.session_state.get("removed"):
         with st.container(horizontal=True, vertical_alignment="center", key="undo"):
             st.markdown(f":material/delete: {t('library.removed', n=format_number(len(ids)))}", width="content")
@@ -223,20 +227,20 @@ def draw_removed(library: Library) -> None:
                 t("library.undo"), key="undo_remove", type="tertiary", icon=":material/undo:",
                 on_click=_restore, args=(library, ids),
             )  # fmt: skip
-    if told := st.session_state.pop("restored", None):
-        back, missing = told
-        words = [t("library.restored", n=format_number(back))] if back else []
-        words += [t("library.restored_not", n=format_number(missing))] if missing else []
-        st.markdown(f":material/undo: {' '.join(words)}")
+    if restored := st.session_state.pop("restored", None):
+        restored_count, missing_count = restored
+        messages = [t("library.restored", n=format_number(restored_count))] if restored_count else []
+        messages += [t("library.restored_not", n=format_number(missing_count))] if missing_count else []
+        st.markdown(f":material/undo: {' '.join(messages)}")
 
 
 def draw_bin(library: Library) -> None:
-    found, total = library.list_trashed(limit=100)
+    trashed, total = library.list_trashed(limit=100)
     if not total:
         return
     with st.expander(t("library.bin", n=format_number(total)), key="bin", icon=":material/delete:"):
         st.caption(t("library.bin_note"))
-        names = [escape_markdown(display.replace_invisible(item.title), 80) for item in found[:12]]
+        names = [escape_markdown(display.replace_invisible(item.title), 80) for item in trashed[:12]]
         more = [t("unread.more", n=format_number(total - 12))] if total > 12 else []
         st.markdown(" · ".join([*names, *more]))
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -254,9 +258,9 @@ def draw_bin(library: Library) -> None:
 
 def _restore(library: Library, document_ids: list[int]) -> None:
     login.current_owner()
-    back = library.restore(document_ids)
+    restored_count = library.restore(document_ids)
     st.session_state.pop("removed", None)
-    st.session_state.restored = (back, len(document_ids) - back)
+    st.session_state.restored = (restored_count, len(document_ids) - restored_count)
 
 
 def _restore_all(library: Library, total: int) -> None:

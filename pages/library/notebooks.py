@@ -1,4 +1,4 @@
-"""Notebooks: named sets of documents, each somebody's own, which a list, a search or a question keeps to."""
+"""Notebooks: named sets of documents per owner that restrict a list, a search or a question."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
 from research import DocumentEntry, application
 
-SELECTED_KEY = "notebook_picked"  # in the session, as the next
+SELECTED_KEY = "notebook_picked"  # key in the session, like the next two
 TARGET_KEY = "notebook_into"
 NEW_NAME_KEY = "notebook_named"
 
 
 def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
-    """Which notebook the page keeps to, with the names of its documents; None for the whole library."""
-    there = application.notebooks(owner=login.current_owner())
-    if not there:
+    """Draw the choice of a notebook. Return its name and the names of its documents.
+
+    Without a choice, return ("", None): the whole library.
+    """
+    notebooks = application.notebooks(owner=login.current_owner())
+    if not notebooks:
         return "", None
-    if st.session_state.get(SELECTED_KEY) not in there:
+    if st.session_state.get(SELECTED_KEY) not in notebooks:
         st.session_state[SELECTED_KEY] = None
     with st.container(horizontal=True, vertical_alignment="bottom", key="notebooks"):
         picked = st.pills(
-            t("notebook.title"), list(there), key=SELECTED_KEY, format_func=escape_markdown, width="content",
+            t("notebook.title"), list(notebooks), key=SELECTED_KEY, format_func=escape_markdown, width="content",
             help=t("notebook.help"),
         )  # fmt: skip
         if not picked:
@@ -48,11 +51,11 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
                 t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete,
                 args=(picked,),
             )  # fmt: skip
-    return picked, tuple(there[picked])
+    return picked, tuple(notebooks[picked])
 
 
 def draw_add_button(entries: Sequence[DocumentEntry]) -> None:
-    """The way to put documents into a notebook; a name that is new makes one."""
+    """Draw the form that adds documents to a notebook, which a new name creates."""
     with st.popover(t("notebook.put"), icon=":material/book_2:", key="notebook_put"):
         st.selectbox(
             t("notebook.name"), list(application.notebooks(owner=login.current_owner())), index=None, key=TARGET_KEY,
@@ -65,7 +68,7 @@ def draw_add_button(entries: Sequence[DocumentEntry]) -> None:
 
 
 def draw_remove_button(notebook: str, entries: Sequence[DocumentEntry]) -> None:
-    """The way to take documents out of the notebook that the page keeps to."""
+    """Draw the button that removes documents from the selected notebook."""
     st.button(
         t("notebook.take", name=escape_markdown(notebook)), key="notebook_take", icon=":material/remove:",
         on_click=_remove_documents, args=(notebook, [entry.name for entry in entries]),
@@ -74,8 +77,8 @@ def draw_remove_button(notebook: str, entries: Sequence[DocumentEntry]) -> None:
 
 def _add_documents(document_names: list[str]) -> None:
     name = str(st.session_state.get(TARGET_KEY) or "")
-    if kept := application.add_to_notebook(name, document_names, owner=login.current_owner()):
-        st.toast(t("notebook.done", name=escape_markdown(kept), n=format_number(len(document_names))))
+    if notebook := application.add_to_notebook(name, document_names, owner=login.current_owner()):
+        st.toast(t("notebook.done", name=escape_markdown(notebook), n=format_number(len(document_names))))
 
 
 def _remove_documents(name: str, document_names: list[str]) -> None:
@@ -83,9 +86,9 @@ def _remove_documents(name: str, document_names: list[str]) -> None:
 
 
 def _rename(name: str) -> None:
-    wanted = str(st.session_state.get(f"{NEW_NAME_KEY}_{name}") or "")
-    if kept := application.rename_notebook(name, wanted, owner=login.current_owner()):
-        st.session_state[SELECTED_KEY] = kept
+    new_name = str(st.session_state.get(f"{NEW_NAME_KEY}_{name}") or "")
+    if saved_name := application.rename_notebook(name, new_name, owner=login.current_owner()):
+        st.session_state[SELECTED_KEY] = saved_name
 
 
 def _delete(name: str) -> None:

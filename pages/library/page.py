@@ -1,4 +1,4 @@
-"""The desk's own documents: add, search, look through, remove. All who use the desk share them."""
+"""Library page: add, search, read and remove documents, which all users share."""
 
 from __future__ import annotations
 
@@ -15,46 +15,50 @@ from research import Library, application
 
 
 def draw_sample_switch(library: Library, count: int) -> None:
-    """The documents that ship with the program, and the switch that leaves them out."""
+    """Draw the switch that includes the sample documents, with their number."""
     layout.draw_section_title(t("library.sample_title"))
     st.session_state.sample = library.is_sample_enabled
     st.toggle(t("library.sample"), key="sample", on_change=set_sample, args=(library,))
-    words = [t("library.sample_help")]
+    lines = [t("library.sample_help")]
     if count:
-        words.append(t("library.samples", n=format_number(count)))
-    st.caption("  \n".join(words))
+        lines.append(t("library.samples", n=format_number(count)))
+    st.caption("  \n".join(lines))
 
 
 def set_sample(library: Library) -> None:
-    login.current_owner()  # what a widget calls comes before the router
+    login.current_owner()  # callbacks run before the router
     library.set_sample_enabled(st.session_state.sample)
 
 
 def draw_overview(library: Library, *, is_shared: bool) -> None:
-    found = library.count_documents()
+    counts = library.count_documents()
     layout.draw_header(t("library.title"), t("library.shared") if is_shared else t("library.lead"))
     scanning.draw(library)
-    if not found.own_count:
+    if not counts.own_count:
         library_add.draw_introduction(library)
         library_add.draw(library, is_shared=is_shared)
-    book, names = notebooks.choose_notebook()
-    if found.own_count + found.sample_count:
+    notebook, names = notebooks.choose_notebook()
+    if counts.own_count + counts.sample_count:
         layout.draw_section_title(t("library.search"))
         library_search.draw(
-            library, has_both_origins=bool(found.own_count and found.sample_count), document_names=names
+            library, has_both_origins=bool(counts.own_count and counts.sample_count), document_names=names
         )
-        own = t("library.own", n=format_number(found.own_count))
-        layout.draw_section_title(own if found.own_count and not found.sample_count else t("library.documents"))
+        own_label = t("library.own", n=format_number(counts.own_count))
+        layout.draw_section_title(own_label if counts.own_count and not counts.sample_count else t("library.documents"))
     library_list.draw_removed(library)
-    if found.own_count + found.sample_count:
+    if counts.own_count + counts.sample_count:
         library_list.draw(
-            library, own_count=found.own_count, sample_count=found.sample_count, notebook=book, document_names=names
+            library,
+            own_count=counts.own_count,
+            sample_count=counts.sample_count,
+            notebook=notebook,
+            document_names=names,
         )
-    if found.own_count:
+    if counts.own_count:
         layout.draw_section_title(t("library.add"))
         library_add.draw(library, is_shared=is_shared)
     library_list.draw_bin(library)
-    draw_sample_switch(library, found.sample_count)
+    draw_sample_switch(library, counts.sample_count)
 
 
 current_application = application.get_application()

@@ -1,4 +1,4 @@
-"""The pictures of scanned pages: sent to whoever may see the library, kept nowhere else."""
+"""Endpoint for pictures of scanned pages, which browsers and proxies may not store."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def picture_url(document_id: int, page_number: int) -> str:
 
 
 def passage_picture_url(document_name: str, passage: Passage) -> str:
-    """Where the picture of a passage's page is; "" if the library has that page no more."""
+    """Return the address of the page picture of an OCR passage, or "" if it is not available."""
     if not (passage.ocr and passage.page):
         return ""
     try:
-        found = application.get_application().library.find_document_with_image(
+        document_id = application.get_application().library.find_document_with_image(
             document_name, passage.page, passage.text
         )
     except StoreError:
         return ""
-    return "" if found is None else picture_url(found, passage.page)
+    return "" if document_id is None else picture_url(document_id, passage.page)
 
 
 def _send_picture(request: Request) -> Response:
-    """Answers the request for a picture; who may ask is for `pages.middleware.access` to say."""
+    """Send a page picture as JPEG, or 404. `pages.middleware.access` checks the permission."""
     try:
-        wanted = request.path_params
-        picture = application.get_application().library.page_image(wanted["document"], wanted["page"])
+        params = request.path_params
+        picture = application.get_application().library.page_image(params["document"], params["page"])
     except (OverflowError, StoreError):
         picture = b""
     if not picture:

@@ -1,4 +1,4 @@
-"""One document of the library: what is known of it, and all its passages in order."""
+"""Reader for one document of the library: its metadata and all its passages in order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pages.shared.layout import READING_WIDTH_PIXELS
 from pages.shared.localization import format_day, format_local_time, format_number, t
 from research import DocumentEntry, Library
 
-PASSAGES_PER_PAGE = 30  # passages of a page
+PASSAGES_PER_PAGE = 30
 
 
 def requested_position() -> tuple[int, int] | None:
-    """Which document the address names, and the character at which to open it (-1: the beginning)."""
+    """Return document id and character offset (-1: beginning) from the address, or None."""
     document = _parse_number(st.query_params.get("document", ""))
     return None if document < 0 else (document, _parse_number(st.query_params.get("at", "")))
 
@@ -82,7 +82,7 @@ def _remove_document(library: Library, document_id: int) -> None:
 
 
 def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
-    """A page of the passages; each heading and page number stands where it begins."""
+    """Draw one page of passages, with each heading and page number where it begins."""
     if "reader_at" not in st.session_state:
         st.session_state.reader_at = (
             library.passage_index(entry.id, offset) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE if offset >= 0 else 0
@@ -92,8 +92,8 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     st.divider()
     heading: tuple[str, int | None] = ("", None)
     for part in parts:
-        place = (part.heading, part.page)
-        if place != heading:
+        position = (part.heading, part.page)
+        if position != heading:
             page = t("answer.page", n=part.page) if part.page else ""
             names = [escape_markdown(display.replace_invisible(part.heading), 200), escape_markdown(page)]
             if any(names):
@@ -101,21 +101,21 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
             if part.is_ocr and part.page and part.page != heading[1]:
                 st.caption(t("answer.ocr"))
                 st.html(_picture_html(entry.id, part.page))
-            heading = place
-        found = part.start == offset
-        with st.container(border=found, key=f"passage_{part.start}"):
+            heading = position
+        is_target = part.start == offset
+        with st.container(border=is_target, key=f"passage_{part.start}"):
             st.markdown(display.passage_markdown(part.text))
     _draw_pager(entry, first, len(parts))
 
 
 def _picture_html(document_id: int, page_number: int) -> str:
-    """A page as it was scanned, which opens in full."""
-    source, words = (
+    """Return HTML of a scanned page, linked to the full picture."""
+    url, label = (
         escape(pictures.picture_url(document_id, page_number)),
         escape(t("answer.page_picture", n=page_number)),
     )
     return (
-        f'<a href="{source}" target="_blank"><img src="{source}" alt="{words}" loading="lazy" '
+        f'<a href="{url}" target="_blank"><img src="{url}" alt="{label}" loading="lazy" '
         'style="max-width: 100%; max-height: 22rem; border: 1px solid rgba(128, 128, 128, 0.4)"></a>'
     )
 
@@ -124,16 +124,16 @@ def _draw_pager(entry: DocumentEntry, first_index: int, count: int) -> None:
     if entry.passage_count <= PASSAGES_PER_PAGE:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        for step, key, off in (
+        for step, key, is_disabled in (
             (-PASSAGES_PER_PAGE, "back", first_index == 0),
             (PASSAGES_PER_PAGE, "next", first_index + PASSAGES_PER_PAGE >= entry.passage_count),
         ):
             st.button(
                 t("library.back") if step < 0 else t("library.next"), key=f"reader_{key}_page",
-                disabled=off, on_click=_go_to, args=(first_index + step,),
+                disabled=is_disabled, on_click=_go_to, args=(first_index + step,),
             )  # fmt: skip
-        told = {"first": format_number(first_index + 1), "last": format_number(first_index + count)}
-        st.caption(t("reader.span", n=format_number(entry.passage_count), **told), width="content")
+        span = {"first": format_number(first_index + 1), "last": format_number(first_index + count)}
+        st.caption(t("reader.span", n=format_number(entry.passage_count), **span), width="content")
 
 
 def _go_to(first_index: int) -> None:

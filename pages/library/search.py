@@ -1,4 +1,4 @@
-"""Searching the library itself, as research does: passages, why they were found, what is around them."""
+"""Search in the library as research does it: passages, highlights and context."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pages.shared.localization import format_number, t
 from research import Library, SearchHit
 
 MAX_HITS = 12
-CONTEXT_PASSAGES = 2  # passages before and after one
+CONTEXT_PASSAGES = 2  # before and after a hit
 SAMPLE_FILTERS = {"all": None, "own": False, "sample": True}
 
 
 def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str, ...] | None) -> None:
-    """The box and what was found; `both`: there are own documents and those of the sample. With `names`,
-    documents that have these alone are searched."""
+    """Draw the search box and its hits.
+
+    `has_both_origins` offers a choice of own or sample documents. `document_names` restricts the
+    search to these documents.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_search"):
         query = st.text_input(
             t("library.search_box"),
@@ -25,10 +28,10 @@ def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str,
             icon=":material/search:",
             label_visibility="collapsed",
         )
-        where = "all"
+        origin = "all"
         if has_both_origins and document_names is None:
             labels = {name: t(f"library.where_{name}") for name in SAMPLE_FILTERS}
-            where = st.segmented_control(
+            origin = st.segmented_control(
                 t("library.where"),
                 list(labels),
                 default="all",
@@ -39,7 +42,7 @@ def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str,
             )
     if not query.strip():
         return
-    hits = library.search(query, limit=MAX_HITS, sample=SAMPLE_FILTERS.get(where or "all"), names=document_names)
+    hits = library.search(query, limit=MAX_HITS, sample=SAMPLE_FILTERS.get(origin or "all"), names=document_names)
     if not hits:
         st.caption(t("library.no_hits"))
         return
@@ -61,7 +64,7 @@ def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
         st.markdown(display.passage_markdown(hit.text, library.find_highlights(query, hit.text)))
         with st.container(horizontal=True, vertical_alignment="center"):
             key = f"{hit.document_id}_{hit.start}"
-            around = st.toggle(t("library.context"), key=f"context_{key}")
+            show_context = st.toggle(t("library.context"), key=f"context_{key}")
             st.button(
                 t("library.open_here"), key=f"open_{key}", type="tertiary",
                 icon=":material/menu_book:", on_click=display.open_document,
@@ -72,15 +75,15 @@ def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
                 help=t("library.ask_help"),
             ):  # fmt: skip
                 display.ask_about_document(hit.title)
-        if around:
+        if show_context:
             _draw_context(library, query, hit)
 
 
 def _draw_context(library: Library, query: str, hit: SearchHit) -> None:
-    """The passage between those before and after it."""
+    """Draw a hit between the passages before and after it."""
     first = max(0, library.passage_index(hit.document_id, hit.start) - CONTEXT_PASSAGES)
     for part in library.list_excerpts(hit.document_id, first, 2 * CONTEXT_PASSAGES + 1):
-        here = part.start == hit.start
-        text = display.passage_markdown(part.text, library.find_highlights(query, part.text) if here else None)
+        is_hit = part.start == hit.start
+        text = display.passage_markdown(part.text, library.find_highlights(query, part.text) if is_hit else None)
         with st.container(key=f"around_{hit.document_id}_{hit.start}_{part.start}"):
-            st.markdown(f"**›** {text}" if here else text)
+            st.markdown(f"**›** {text}" if is_hit else text)

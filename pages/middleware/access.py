@@ -1,15 +1,15 @@
-"""What stands before the server's files while there is a login.
+"""Access control for the server's files and for sign-out, active only with a login.
 
-Streamlit gives a file to anybody who knows its address, whoever it was made for. Here a browser gets
-the files of those downloads that its own user's pages have offered, and no others; one that has not
-signed in gets none and can leave none. Without a login all of it stays open, as nothing listens
-beyond this machine then.
+Streamlit serves a file to everybody who knows its address. Here a signed-in user gets only the
+files that their own pages have offered for download; without a sign-in, files can be neither read
+nor uploaded. Without a login everything stays open, because the server then listens on this machine
+only.
 
-Streamlit has no public way to ask who sent a request; its own reader of its signed cookie is used.
-Should that be gone one day, the request fails.
+Streamlit has no public interface for the sender of a request; its private reader of the signed
+cookie is used. If a later version drops that reader, requests fail.
 
-Streamlit signs out by a GET, which any site can make a browser send. Here it passes only for a
-sign-in that its page has ended already, or if the browser says that a page of this server sends it.
+Streamlit signs out by a GET, which any site can make a browser send. Here it passes only if the
+sign-in is over already, or if the browser reports that a page of this server sends it.
 """
 
 from __future__ import annotations
@@ -31,35 +31,37 @@ from research import SettingError, StoreError
 log = logging.getLogger(__name__)
 
 MEDIA_PATH = "/media/"
-SCANS_PATH = "/page-pictures/"  # of the library, which everybody who has signed in may see
+SCANS_PATH = "/page-pictures/"  # of the library, which every signed-in user may see
 PROTECTED_PATHS = (MEDIA_PATH, SCANS_PATH, "/_stcore/upload_file/", "/_stcore/metrics")
 SIGN_OUT_PATH = "/auth/logout"  # of Streamlit
-VISITOR_SCOPE_KEY = "sightline.person"  # in the scope of a request: who sent it
-MAX_OFFERED_FILES = 50_000  # files offered, of all users; the oldest are forgotten, and a redraw offers anew
+VISITOR_SCOPE_KEY = "sightline.person"  # in the scope of a request: its sender
+MAX_OFFERED_FILES = 50_000  # of all users; the oldest are dropped, and a redraw offers them again
 
 
 def read_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """What the provider said of whoever sends these cookies; nothing if they are not signed so."""
+    """Return the identity provider's claims from signed cookies, or {} without valid ones."""
     from streamlit.auth_util import get_cookie_with_chunks
     from streamlit.web.server.server_util import get_cookie_secret
     from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
     from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-    def one(name: str) -> bytes | None:
+    def read_cookie(name: str) -> bytes | None:
         value = cookies.get(name)
         secret = get_cookie_secret()
         return decode_signed_value(secret, name, value) if value and secret else None
 
     try:
-        found = json.loads(get_cookie_with_chunks(one, USER_COOKIE_NAME) or b"{}")
-    except (ValueError, UnicodeError):  # chunks that do not fit together
+        claims = json.loads(get_cookie_with_chunks(read_cookie, USER_COOKIE_NAME) or b"{}")
+    except (ValueError, UnicodeError):  # incomplete chunks
         return {}
-    return found if isinstance(found, dict) else {}
+    return claims if isinstance(claims, dict) else {}
 
 
 def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
-    """Return the person who sends a request, or a `Person` without a name if the record of ended
-    sign-ins cannot be read."""
+    """Return the sender of a request.
+
+    Return an empty `Visitor` if the record of ended sign-ins cannot be read.
+    """
     if VISITOR_SCOPE_KEY in scope:
         return scope[VISITOR_SCOPE_KEY]  # type: ignore[no-any-return]
     lines = [value for name, value in scope["headers"] if name == b"cookie"]
@@ -72,12 +74,12 @@ def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
 
 
 def request_owner(scope: Mapping[str, Any]) -> str:
-    """The owner that a request comes from; "" if it is nobody's."""
+    """Return the owner id of the sender of a request, or "" without a valid sign-in."""
     return request_visitor(scope).owner
 
 
 class VisitorMiddleware:
-    """Finds out once for each request who sends it, in a thread, as the record is in a database."""
+    """Identifies the sender once per request, in a thread because the record is in a database."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -89,25 +91,25 @@ class VisitorMiddleware:
 
 
 def offered_file_url(message: bytes) -> str:
-    """The address of the file that a message to a page offers for download, if it does.
+    """Return the address of the file that a message to a page offers for download, or "".
 
-    Only the fields that hold such addresses count: a page also repeats what its visitor typed.
+    Only the two address fields are read: other fields may repeat text that the visitor typed.
     """
     if MEDIA_PATH.encode() not in message:
         return ""
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-    told = ForwardMsg.FromString(message)
-    return str(told.delta.new_element.download_button.url or told.backend_operation_response.deferred_file.url)
+    forward = ForwardMsg.FromString(message)
+    return str(forward.delta.new_element.download_button.url or forward.backend_operation_response.deferred_file.url)
 
 
 def file_id(path: str) -> str:
-    """The file that an address means; the names of files have no dot."""
+    """Return the file id within a media address. An id contains no dot."""
     return path.partition(MEDIA_PATH)[2].partition(".")[0]
 
 
 class AccessMiddleware:
-    """Refuses, while there is a login, what does not belong to whoever asks for it."""
+    """With a login, refuses files and sign-outs that do not belong to the sender."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -120,7 +122,7 @@ class AccessMiddleware:
                 await send_refusal(send, 403, b"Sign in first")
                 return
             if MEDIA_PATH in scope["path"] and (owner, file_id(scope["path"])) not in self._offered_files:
-                await send_refusal(send, 404, b"File not found")  # as of a file that there is not
+                await send_refusal(send, 404, b"File not found")  # the same as for a missing file
                 return
         elif scope["type"] == "http" and _is_path(scope["path"], SIGN_OUT_PATH) and login.read_config().is_required:
             if not await asyncio.to_thread(_end_sign_in, scope):
@@ -131,15 +133,15 @@ class AccessMiddleware:
         await self.app(scope, receive, send)
 
     def _record_offers(self, owner: str, send: Any) -> Any:
-        """Remembers for a page's owner what the page offers."""
+        """Wrap `send` so that downloads offered to a page are recorded for its owner."""
 
-        async def listening(message: Any) -> None:
+        async def send_and_record(message: Any) -> None:
             data = message.get("bytes")
-            if owner and data and (address := offered_file_url(data)):
-                self._remember(owner, file_id(address))
+            if owner and data and (url := offered_file_url(data)):
+                self._remember(owner, file_id(url))
             await send(message)
 
-        return listening
+        return send_and_record
 
     def _remember(self, owner: str, file: str) -> None:
         self._offered_files[owner, file] = None
@@ -149,20 +151,22 @@ class AccessMiddleware:
 
 
 def _end_sign_in(scope: Mapping[str, Any]) -> bool:
-    """End the sign-in of a request that a page of this server has sent. Return whether the sign-in
-    is over; that of a request from elsewhere stays as it is."""
-    found = request_visitor(scope)
-    if found.owner and _is_same_origin(scope):
+    """End the sign-in of a request if a page of this server has sent it.
+
+    Return True if the sign-in is over, False if the request comes from elsewhere.
+    """
+    visitor = request_visitor(scope)
+    if visitor.owner and _is_same_origin(scope):
         try:
-            login.end_sign_in(found)
+            login.end_sign_in(visitor)
         except (SettingError, StoreError) as error:
             log.error("a sign-out could not be recorded: %s", error)
         return True
-    return not found.owner
+    return not visitor.owner
 
 
 def _is_same_origin(scope: Mapping[str, Any]) -> bool:
-    """Return whether the browser says that a page of this server has sent a request.
+    """Return True if the browser reports that a page of this server has sent the request.
 
     https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
     """
@@ -179,7 +183,7 @@ def _is_path(path: str, server_path: str) -> bool:
 
 
 def _mount_path(server_path: str) -> str:
-    """A path of the server below the one that it is mounted at."""
+    """Prefix a path of the server with its base path."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{base}{server_path}" if base else server_path
 
@@ -187,7 +191,7 @@ def _mount_path(server_path: str) -> str:
 async def send_refusal(
     send: Any, status: int, body: bytes, *extra_headers: tuple[bytes, bytes], message_type: str = "http.response"
 ) -> None:
-    """Answers with plain words, and tells nothing else."""
+    """Answer a request with a status and a plain-text body, and nothing more."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
     await send({"type": f"{message_type}.start", "status": status, "headers": [*headers, *extra_headers]})
     await send({"type": f"{message_type}.body", "body": body})

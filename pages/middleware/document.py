@@ -1,5 +1,4 @@
-"""The HTML document that every page lives in: Streamlit's own, with the product's title, style and
-script put into it before the browser draws anything."""
+"""The HTML document of every page: Streamlit's own with our title, icon, styles and scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from pages.shared.paths import ASSETS_FOLDER
 STYLES = ("shell/fonts.css", "shell/shell.css")
 SCRIPTS = ("shell/zh.js", "shell/shell.js", "shell/keys.js")
 ICON, LOGO = "icon.svg", "logo.svg"
-# Modules of Streamlit's that every page needs, and that its document would fetch one after another.
+# Streamlit modules that every page needs, and that the browser would fetch one after another.
 PRELOADED_MODULES = (
     "ButtonGroup|Button|TextArea|PageLink|WidgetLabel|WidgetLabelHelpIcon|WidgetLabelHelpIconInline"
     "|useBasicWidgetState|useTextInputAutoExpand|useUpdateUiValue|InputInstructions|ErrorOutline"
@@ -34,31 +33,31 @@ EXCLUDED_PATHS = (
     "/oauth2callback",
     "/auth/",
 )
-ROOT_ELEMENT = b'<div id="root"></div>'  # what marks Streamlit's document among all that is served
-# What is painted until Streamlit's code has come; it is replaced with the first that Streamlit draws.
+ROOT_ELEMENT = b'<div id="root"></div>'  # identifies Streamlit's document
+# Shown until Streamlit's code is loaded; its first drawing replaces the content.
 PLACEHOLDER_HTML = '<div id="root"><div class="sl-first"><img src="{logo}" alt="Sightline"></div></div>'
-# Where the server is, as the document's own files say it: in the folder of the page's address. Else
-# Streamlit's client looks beside the page first (/library/_stcore/health), and logs that it fails.
+# The address of the server: the folder of the page's address. Without it, Streamlit's client first
+# tries a path below the page (/library/_stcore/health) and logs a failure.
 BACKEND_URL_SCRIPT = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href };</script>'
 NO_SCRIPT_HTML = "<p>Sightline 需要浏览器启用 JavaScript。</p><p>Sightline needs JavaScript in the browser.</p>"
 
 
 def versioned_url(file_name: str) -> str:
-    """The address of a file under assets, which changes when the file does."""
+    """Return the address of a file under assets, with a version that changes with its content."""
     mark = hashlib.sha256((ASSETS_FOLDER / file_name).read_bytes()).hexdigest()[:12]
     return f"./assets/{file_name}?v={mark}"
 
 
 @cache
 def preload_urls() -> tuple[str, ...]:
-    """Their addresses; their names end in marks that another version of Streamlit changes."""
+    """Return the addresses of the preloaded modules, whose names contain a hash of the release."""
     folder = Path(streamlit.__file__).parent / "static" / "static" / "js"
-    wanted = re.compile(rf"(?:{PRELOADED_MODULES})(?:\.esm)?\.[\w-]+\.js")
-    return tuple(f"./static/js/{file.name}" for file in sorted(folder.glob("*.js")) if wanted.fullmatch(file.name))
+    pattern = re.compile(rf"(?:{PRELOADED_MODULES})(?:\.esm)?\.[\w-]+\.js")
+    return tuple(f"./static/js/{file.name}" for file in sorted(folder.glob("*.js")) if pattern.fullmatch(file.name))
 
 
 def customize_document(document: bytes) -> bytes:
-    """Streamlit's document with the product's title, icon, style and script."""
+    """Put title, icon, styles and scripts into Streamlit's document; return others unchanged."""
     if ROOT_ELEMENT not in document:
         return document
     text = document.decode("utf-8")
@@ -73,7 +72,8 @@ def customize_document(document: bytes) -> bytes:
     )
     text = text.replace("<title>Streamlit</title>", "<title>Sightline</title>")
     text = text.replace('<link rel="shortcut icon" href="./favicon.png" />', "")
-    text = re.sub(r'<link\s+rel="preload"[^>]*SourceSans[^>]*>', "", text)  # another is used
+    # Streamlit's default font is not used.
+    text = re.sub(r'<link\s+rel="preload"[^>]*SourceSans[^>]*>', "", text)
     text = text.replace(ROOT_ELEMENT.decode(), PLACEHOLDER_HTML.format(logo=versioned_url(LOGO)), 1)
     start, end = text.find("<noscript>"), text.find("</noscript>")
     if 0 <= start < end:
@@ -82,50 +82,53 @@ def customize_document(document: bytes) -> bytes:
 
 
 def flatten_path(path: str) -> str:
-    """Where a path leads that lies in another, as no page does: the document names its files relative
-    to itself, and would find none of them. "" if it does not."""
+    """Return the redirect target for a nested path: its parts joined by "-"; "" for a flat path.
+
+    No page has a nested path, and the relative file addresses in the document would not resolve
+    there.
+    """
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     names = [name for name in path.strip("/").removeprefix(base).split("/") if name]
     return quote("/".join(["", *filter(None, [base, "-".join(names)])])) if len(names) > 1 else ""
 
 
 class DocumentMiddleware:
-    """Dresses the documents of pages; everything else passes untouched."""
+    """Customizes the HTML documents of pages and redirects nested paths."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        wanted = scope["type"] == "http" and scope["method"] == "GET"
-        if not wanted or any(part in scope["path"] for part in EXCLUDED_PATHS):
+        is_get = scope["type"] == "http" and scope["method"] == "GET"
+        if not is_get or any(part in scope["path"] for part in EXCLUDED_PATHS):
             await self.app(scope, receive, send)
             return
-        # What comes is changed, so it must come as it is, and whole; the address of a file that
-        # was kept by a browser is in it, so it is not kept.
-        left = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
-        scope = scope | {"headers": [(k, v) for k, v in scope["headers"] if k not in left]}
-        held: list[Any] = []
+        # The body is rewritten, so it must arrive whole and uncompressed. A conditional request
+        # would let the browser reuse a document with outdated file addresses.
+        dropped = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+        scope = scope | {"headers": [(k, v) for k, v in scope["headers"] if k not in dropped]}
+        starts: list[Any] = []
         body = bytearray()
 
-        async def gathered(message: Any) -> None:
+        async def collect_and_send(message: Any) -> None:
             if message["type"] == "http.response.start":
-                held.append(message)
+                starts.append(message)
                 if not _is_html(message):
                     await send(message)
-            elif not held or not _is_html(held[0]):
+            elif not starts or not _is_html(starts[0]):
                 await send(message)
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
                 if message.get("more_body"):
                     return
-                if other := flatten_path(scope["path"]):
+                if target := flatten_path(scope["path"]):
                     query = scope["query_string"]
-                    there = other.encode() + (b"?" + query if query else b"")
-                    await send_refusal(send, 307, b"", (b"location", there))
+                    location = target.encode() + (b"?" + query if query else b"")
+                    await send_refusal(send, 307, b"", (b"location", location))
                 else:
-                    await _send_document(send, held[0], customize_document(bytes(body)))
+                    await _send_document(send, starts[0], customize_document(bytes(body)))
 
-        await self.app(scope, receive, gathered)
+        await self.app(scope, receive, collect_and_send)
 
 
 def _is_html(start: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The headers of every HTTP answer: what a page may load and do, and what a browser may keep."""
+"""Security and cache headers of every HTTP response."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from research import SettingError, StoreError, application
 
 # Nothing may be loaded from or sent to another host, whatever a document or a model writes.
-# Streamlit's own document and the components bring scripts and styles of their own within them.
-# 'self' in connect-src stands for the websocket as well (wss for https): the browser compares with the
-# address that it has the page from, so no name has to be known here, and no proxy can change it.
+# Streamlit's document and components contain inline scripts and styles.
+# 'self' in connect-src covers the websocket as well (wss for https): the browser compares with the
+# address of the page, so the host name need not be known here and no proxy can change it.
 CSP = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -27,8 +27,8 @@ HEADERS = {
     b"x-permitted-cross-domain-policies": b"none",
 }
 
-# The frame of a map runs the script that its component sends it as text, and shows the tiles of
-# others, who want to know which site asks for them.
+# The frame of a map evaluates a script that its component sends as text, and loads tiles from
+# services that require a referrer.
 MAP_PATH = "/component/streamlit_folium.st_folium/"
 TILE_HOSTS = (
     "https://tile.openstreetmap.org",
@@ -41,8 +41,8 @@ MAP_HEADERS = HEADERS | {
     b"referrer-policy": b"strict-origin",
 }
 
-# And the frame of the pictures of a report, which opens when they are asked for, shows pictures of
-# whatever site. It can do nothing else, and the sites do not learn who asks.
+# The frame for the pictures of a report, opened on request, may load pictures from any site and
+# nothing else. The sites receive no referrer.
 PICTURES_PATH = "/assets/pictures/"
 PICTURE_HEADERS = HEADERS | {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -50,14 +50,14 @@ PICTURE_HEADERS = HEADERS | {
 }
 
 ASSETS_PATH = "/assets/"
-CACHE_FOREVER = b"public, max-age=31536000, immutable"  # the address of a file with a version
+CACHE_FOREVER = b"public, max-age=31536000, immutable"  # for addresses with a version
 
 
 def security_headers(path: str) -> dict[bytes, bytes]:
-    """The headers of an answer; those of a map's tiles only if there may be any."""
+    """Return the security headers for a path, with map tiles allowed unless they are off."""
     if PICTURES_PATH in path:
         return PICTURE_HEADERS
-    if MAP_PATH not in path:  # a path of the server's own may stand before it
+    if MAP_PATH not in path:  # the server's base path may precede it
         return HEADERS
     try:
         return MAP_HEADERS_WITHOUT_TILES if application.get_application().settings.map_tiles == "off" else MAP_HEADERS
@@ -66,7 +66,7 @@ def security_headers(path: str) -> dict[bytes, bytes]:
 
 
 def cache_headers(scope: Any, status: int, response_headers: dict[bytes, bytes]) -> dict[bytes, bytes]:
-    """How long a browser keeps the answer. What somebody takes away is kept nowhere else."""
+    """Return the cache headers of a response: none for downloads, forever for versioned assets."""
     if response_headers.get(b"content-disposition", b"").startswith(b"attachment"):
         return {b"cache-control": b"no-store"}
     if ASSETS_PATH in scope["path"] and b"cache-control" not in response_headers:
@@ -76,19 +76,19 @@ def cache_headers(scope: Any, status: int, response_headers: dict[bytes, bytes])
 
 
 class SecurityHeadersMiddleware:
-    """Adds the headers to every HTTP answer; websockets pass untouched."""
+    """Adds security and cache headers to every HTTP response."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def with_headers(message: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                have = {key.lower(): value for key, value in message["headers"]}
-                kept = cache_headers(scope, message["status"], have)
-                own = [(k, v) for k, v in message["headers"] if k.lower() not in kept]
-                extra = [(k, v) for k, v in security_headers(scope["path"]).items() if k not in have]
-                message["headers"] = [*own, *extra, *kept.items()]
+                present = {key.lower(): value for key, value in message["headers"]}
+                cache = cache_headers(scope, message["status"], present)
+                retained = [(k, v) for k, v in message["headers"] if k.lower() not in cache]
+                extra = [(k, v) for k, v in security_headers(scope["path"]).items() if k not in present]
+                message["headers"] = [*retained, *extra, *cache.items()]
             await send(message)
 
-        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)

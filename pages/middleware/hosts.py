@@ -1,8 +1,8 @@
-"""Refuses what calls the server by a name that is none of its own, and websockets of other pages.
+"""Host and origin checks: refuse requests for a foreign host name and websockets of foreign pages.
 
-Streamlit asks the first of websockets only. A page of somebody else's whose name is made to lead to
-this machine would otherwise be answered like one of ours (DNS rebinding). Of an origin Streamlit
-compares the name alone, and takes every page of this machine, whatever port it comes from.
+Streamlit checks the host of websockets only. Without a check of HTTP requests, a foreign page whose
+name resolves to this machine would be served like one of ours (DNS rebinding). For an origin,
+Streamlit compares only the host name, and accepts pages from every port of this machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Origin(NamedTuple):
-    """Where a page comes from. The port is that of the scheme where none is named."""
+    """Origin of a page, with the default port of its scheme where none is given."""
 
     scheme: str
     host: str
@@ -27,7 +27,7 @@ class Origin(NamedTuple):
 
 
 def parse_origin(text: str) -> Origin | None:
-    """An origin as a browser writes it; None of a page that has none ("null")."""
+    """Parse an Origin header. Return None for "null" and other values that are no HTTP origin."""
     try:
         parts = urlsplit(text)
         scheme, host, port = parts.scheme, parts.hostname, parts.port
@@ -39,13 +39,15 @@ def parse_origin(text: str) -> Origin | None:
 
 
 def header_values(scope: Any, header: bytes) -> list[str]:
-    """What a request says in a header, each time that it says it."""
+    """Return every value of a request header."""
     return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
 
 
 def is_allowed_host(scope: Any) -> bool:
-    """Whether a request names one of `server.allowedHosts`, by the rule that Streamlit has for
-    websockets: any port, no matter the case or a dot at the end; without a list every name will do.
+    """Return True if the Host header matches `server.allowedHosts`.
+
+    The rule is Streamlit's for websockets: port, case and a final dot are ignored, and without a
+    list every name is allowed.
     """
     from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
@@ -54,27 +56,29 @@ def is_allowed_host(scope: Any) -> bool:
 
 
 def is_allowed_origin(scope: Any) -> bool:
-    """Whether a websocket is opened by a page of this server or of `server.corsAllowedOrigins`, or
-    by a program, which names no origin.
+    """Return True if a websocket comes from a page of this server, from one of
+    `server.corsAllowedOrigins`, or from a program, which sends no origin.
 
-    A page of this server has the address that the websocket is asked for by, port and all. Whether it
-    was encrypted on its way to a proxy need not be known here; if it is known, the page was so too.
+    The origin of a page of this server has the host and port of the websocket's Host header. The
+    scheme is compared only for wss: behind a proxy, an https page may arrive here as plain ws.
     """
-    pages, hosts = header_values(scope, b"origin"), header_values(scope, b"host")
-    if not pages or not st.get_option("server.enableCORS"):
+    origins, hosts = header_values(scope, b"origin"), header_values(scope, b"host")
+    if not origins or not st.get_option("server.enableCORS"):
         return True
-    page = parse_origin(pages[0])
-    if len(pages) > 1 or page is None or not hosts:
+    origin = parse_origin(origins[0])
+    if len(origins) > 1 or origin is None or not hosts:
         return False
-    if page in map(parse_origin, st.get_option("server.corsAllowedOrigins")):
+    if origin in map(parse_origin, st.get_option("server.corsAllowedOrigins")):
         return True
-    sure = scope["scheme"] != "wss" or page.scheme == "https"
-    return sure and page == parse_origin(f"{page.scheme}://{hosts[0]}")
+    schemes_agree = scope["scheme"] != "wss" or origin.scheme == "https"
+    return schemes_agree and origin == parse_origin(f"{origin.scheme}://{hosts[0]}")
 
 
 def normalize_host(scope: Any) -> Any:
-    """The same websocket with its host as browsers write it: Streamlit compares it with the page's
-    origin letter by letter, and some proxies add the port that goes without saying."""
+    """Return the scope with the default port removed from its Host header.
+
+    Streamlit compares Host and Origin literally, and some proxies add the default port.
+    """
     scheme = "".join(header_values(scope, b"origin")).partition(":")[0]
     port = f":{DEFAULT_PORTS.get(scheme, '')}".encode()
     return scope | {
@@ -83,7 +87,7 @@ def normalize_host(scope: Any) -> Any:
 
 
 class HostMiddleware:
-    """Answers requests to another name with plain words, and closes websockets of other pages too."""
+    """Answers 421 to requests for a foreign host name and closes websockets of foreign pages."""
 
     def __init__(self, app: Any) -> None:
         self.app = app

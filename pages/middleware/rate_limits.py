@@ -1,9 +1,9 @@
-"""Keeps one browser from taking the whole server: how many requests, uploads and new connections it
-may make. The files of the page itself are not counted, and a busy person with many tabs never
-comes near.
+"""Rate limits for requests, uploads and new connections, so that no browser occupies the server.
 
-Who is signed in is known by that. Any other browser is known by its address and by the cookie that
-Streamlit gives it; as it could throw that away each time, an address as a whole has a measure too.
+Static files are not counted, and the limits are far above what one person with many tabs needs.
+
+A signed-in client is identified by its owner id. Any other browser is identified by its address
+and Streamlit's cookie; as it could discard the cookie each time, the address has a limit too.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from starlette.requests import cookie_parser
 from pages.middleware.access import request_owner, send_refusal
 from pages.shared import login
 
-UNLIMITED_PATHS = ("/static/", "/assets/", "/component/")  # files of the page, the same for everybody
+UNLIMITED_PATHS = ("/static/", "/assets/", "/component/")  # static files
 UPLOAD_PATH = "/_stcore/upload_file/"
 BROWSER_COOKIE = "_streamlit_xsrf"
-MAX_CLIENTS = 20_000  # that are remembered; whoever comes back after more has a full measure again
-ADDRESS_FACTOR = 10  # browsers that one address may have at their busiest
+MAX_CLIENTS = 20_000  # remembered; a forgotten client starts with a full bucket
+ADDRESS_FACTOR = 10  # times the limit of one browser
 
 
 class RateLimit(NamedTuple):
-    """So many at once, and so many a second in the long run."""
+    """Size and refill rate of a token bucket, in requests and requests per second."""
 
     burst: float
     per_second: float
@@ -37,7 +37,7 @@ RATE_LIMITS = {"request": RateLimit(600, 20), "upload": RateLimit(5_000, 20), "s
 
 
 class TokenBuckets:
-    """How much is left to each client; bounded."""
+    """Token buckets by client and kind of request, for at most `max_clients` entries."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, max_clients: int = MAX_CLIENTS) -> None:
         self._clock = clock
@@ -45,12 +45,12 @@ class TokenBuckets:
         self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
 
     def take(self, client: str, kind: str, limit: RateLimit) -> float:
-        """Takes one; returns how many seconds to wait if there is none, else 0."""
+        """Take one token. Return 0, or the seconds to wait if the bucket is empty."""
         now, key = self._clock(), (client, kind)
-        left, last = self._buckets.pop(key, (limit.burst, now))
-        left = min(limit.burst, left + (now - last) * limit.per_second)
-        wait = 0.0 if left >= 1 else (1 - left) / limit.per_second
-        self._buckets[key] = (left if wait else left - 1, now)
+        tokens, last = self._buckets.pop(key, (limit.burst, now))
+        tokens = min(limit.burst, tokens + (now - last) * limit.per_second)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) / limit.per_second
+        self._buckets[key] = (tokens if wait else tokens - 1, now)
         while len(self._buckets) > self._max_clients:
             self._buckets.popitem(last=False)
         return wait
@@ -60,8 +60,10 @@ class TokenBuckets:
 
 
 def request_clients(scope: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Who sends a request, and how many times the usual measure that is: somebody who is signed in,
-    else a browser and its address."""
+    """Return the client ids that a request counts for, each with the factor of its limit.
+
+    These are the signed-in owner, or else the browser and its address.
+    """
     if login.read_config().is_required and (owner := request_owner(scope)):
         return [(f"owner {owner}", 1)]
     address = str((scope.get("client") or ("",))[0])
@@ -71,7 +73,7 @@ def request_clients(scope: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def request_kind(scope: Mapping[str, Any]) -> str:
-    """What a request counts as; "" if it does not count."""
+    """Return "socket", "upload" or "request", or "" if the request is not counted."""
     if scope["type"] == "websocket":
         return "socket"
     if scope["type"] != "http" or any(part in scope["path"] for part in UNLIMITED_PATHS):
@@ -80,29 +82,29 @@ def request_kind(scope: Mapping[str, Any]) -> str:
 
 
 class RateLimitMiddleware:
-    """Answers 429 to a browser that asks too much, and says when to come again."""
+    """Answers 429 with Retry-After to a client above its limit."""
 
     def __init__(self, app: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self.app = app
         self.buckets = TokenBuckets(clock)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        what = request_kind(scope)
-        wait = self._wait_seconds(scope, what) if what else 0.0
+        kind = request_kind(scope)
+        wait = self._wait_seconds(scope, kind) if kind else 0.0
         if not wait:
             await self.app(scope, receive, send)
             return
-        after = (b"retry-after", str(math.ceil(wait)).encode())
-        if what != "socket":
-            await send_refusal(send, 429, b"Too many requests", after)
+        retry_after = (b"retry-after", str(math.ceil(wait)).encode())
+        if kind != "socket":
+            await send_refusal(send, 429, b"Too many requests", retry_after)
         elif "websocket.http.response" in scope.get("extensions", {}):
-            await send_refusal(send, 429, b"Too many connections", after, message_type="websocket.http.response")
+            await send_refusal(send, 429, b"Too many connections", retry_after, message_type="websocket.http.response")
         else:
             await send({"type": "websocket.close", "code": 1008})
 
     def _wait_seconds(self, scope: Any, kind: str) -> float:
-        measure = RATE_LIMITS[kind]
+        limit = RATE_LIMITS[kind]
         return max(
-            self.buckets.take(client, kind, RateLimit(measure.burst * times, measure.per_second * times))
-            for client, times in request_clients(scope)
+            self.buckets.take(client, kind, RateLimit(limit.burst * factor, limit.per_second * factor))
+            for client, factor in request_clients(scope)
         )

@@ -1,7 +1,7 @@
-"""How much a browser may leave on the server.
+"""Limits for the total of uploaded files per page and per client.
 
-Streamlit holds the size of one file to `server.maxUploadSize` and keeps what is uploaded in memory
-until its page is closed; it has no limit for all of them together.
+Streamlit limits only the size of a single file (`server.maxUploadSize`), and keeps uploads in
+memory until their page is closed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import streamlit as st
 from pages.middleware.access import send_refusal
 from pages.middleware.rate_limits import UPLOAD_PATH, request_clients
 
-MAX_PAGE_FILES, MAX_PAGE_BYTES = 5_000, 400_000_000  # of one page
-MAX_CLIENT_FILES, MAX_CLIENT_BYTES = 10_000, 800_000_000  # of one browser or person
-MAX_PAGES = 5_000  # that are remembered
+MAX_PAGE_FILES, MAX_PAGE_BYTES = 5_000, 400_000_000  # per page
+MAX_CLIENT_FILES, MAX_CLIENT_BYTES = 10_000, 800_000_000  # per browser or signed-in owner
+MAX_PAGES = 5_000  # remembered
 
 
 class UploadTotal(NamedTuple):
@@ -31,27 +31,27 @@ class UploadTotal(NamedTuple):
 
 
 def stored_uploads(page_id: str) -> UploadTotal:
-    """What a page has left on the server so far."""
+    """Return the total of the files that a page has uploaded so far."""
     from streamlit.runtime import Runtime, exists
 
     if not exists():
         return UploadTotal()
     storage: Any = Runtime.instance().uploaded_file_mgr
-    kept = list(storage.file_storage.get(page_id, {}).values())
-    return UploadTotal(len(kept), sum(len(file.data) for file in kept))
+    files = list(storage.file_storage.get(page_id, {}).values())
+    return UploadTotal(len(files), sum(len(file.data) for file in files))
 
 
 class UploadLimitMiddleware:
-    """Answers 413 to a file that would be too much of all that a page or a browser has left."""
+    """Answers 413 to an upload that would exceed the totals of its page or client."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
-        self._page_clients: OrderedDict[str, str] = OrderedDict()  # whose each page is
-        self._pending: dict[str, UploadTotal] = {}  # on its way to a page
+        self._page_clients: OrderedDict[str, str] = OrderedDict()  # page id to client id
+        self._pending: dict[str, UploadTotal] = {}  # uploads in progress, by page id
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        wanted = scope["type"] == "http" and scope["method"] == "PUT"
-        if not wanted or UPLOAD_PATH not in scope["path"]:
+        is_put = scope["type"] == "http" and scope["method"] == "PUT"
+        if not is_put or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
         page, client = scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0], request_clients(scope)[0][0]
@@ -67,17 +67,17 @@ class UploadLimitMiddleware:
         try:
             await self.app(scope, receive, send)
         finally:
-            left = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
-            if left.file_count:
-                self._pending[page] = left
+            remaining = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
+            if remaining.file_count:
+                self._pending[page] = remaining
 
     def _exceeds_limits(self, page_id: str, client: str, new: UploadTotal) -> bool:
         if self._page_total(page_id).add(new).exceeds(MAX_PAGE_FILES, MAX_PAGE_BYTES):
             return True
         total = new
-        for other, whose in self._page_clients.items():
-            if whose == client:
-                total = total.add(self._page_total(other))
+        for other_page, page_client in self._page_clients.items():
+            if page_client == client:
+                total = total.add(self._page_total(other_page))
         return total.exceeds(MAX_CLIENT_FILES, MAX_CLIENT_BYTES)
 
     def _page_total(self, page_id: str) -> UploadTotal:
@@ -85,9 +85,12 @@ class UploadLimitMiddleware:
 
 
 def declared_size(scope: Any) -> int:
-    """How many bytes a request says that it brings; the most that are possible if it does not say."""
-    most = int(st.get_option("server.maxUploadSize")) * 1024 * 1024
+    """Return the Content-Length of an upload in bytes, capped at the allowed maximum.
+
+    Without the header, return the maximum.
+    """
+    limit = int(st.get_option("server.maxUploadSize")) * 1024 * 1024
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
-            return min(int(value), most)
-    return most
+            return min(int(value), limit)
+    return limit

@@ -1,5 +1,4 @@
-"""Report on a topic in the news: what it is about, how far it goes, and the reports there are, of
-which one is drawn here like an answer."""
+"""News page: start a report on a topic, show an earlier one, or manage watched topics."""
 
 from __future__ import annotations
 
@@ -17,32 +16,32 @@ MAX_REPORTS = 20
 
 
 def draw_form() -> None:
-    usual = application.get_services(owner=current_owner()).report_options()
+    defaults = application.get_services(owner=current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"),
             label_visibility="collapsed", height=84,
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            sections = st.slider(t("news.sections"), 1, 12, usual.sections, key="sections")
-            reflections = st.slider(t("news.reflections"), 0, 10, usual.reflections, key="reflections")
+            sections = st.slider(t("news.sections"), 1, 12, defaults.sections, key="sections")
+            reflections = st.slider(t("news.reflections"), 0, 10, defaults.reflections, key="reflections")
         sources = st.pills(
             t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
-            default=list(usual.sources), format_func=lambda name: escape_markdown(source_name(name)),
+            default=list(defaults.sources), format_func=lambda name: escape_markdown(source_name(name)),
             key="news_sources",
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):
-            go = st.form_submit_button(
+            submitted = st.form_submit_button(
                 t("news.start"), type="primary", key="report", icon=":material/newspaper:",
                 shortcut="Ctrl+Enter",
             )  # fmt: skip
-            first = st.form_submit_button(t("news.outline_first"), key="outline_first")
-    if go or first:
+            outline_requested = st.form_submit_button(t("news.outline_first"), key="outline_first")
+    if submitted or outline_requested:
         update = {
             "sections": sections, "reflections": reflections, "sources": tuple(sources),
-            "approve": first,
+            "approve": outline_requested,
         }  # fmt: skip
-        start_report(topic, usual.model_copy(update=update))
+        start_report(topic, defaults.model_copy(update=update))
 
 
 def start_report(topic: str, options: RunOptions) -> None:
@@ -59,24 +58,28 @@ def start_report(topic: str, options: RunOptions) -> None:
 
 
 def draw_earlier_reports() -> None:
-    """The reports that there are, the latest first."""
-    found = [item for item in application.recent_runs(owner=current_owner()) if item.options.sections][:MAX_REPORTS]
-    if found:
+    """Draw links to earlier reports, the latest first."""
+    reports = [report for report in application.recent_runs(owner=current_owner()) if report.options.sections][
+        :MAX_REPORTS
+    ]
+    if reports:
         layout.draw_section_title(t("news.earlier"))
-    for item in found:
+    for report in reports:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                page_script("news"), label=escape_markdown(item.question, 100), query_params=run_query_params(item.id)
+                page_script("news"),
+                label=escape_markdown(report.question, 100),
+                query_params=run_query_params(report.id),
             )
             st.badge(
-                escape_markdown(value_label("run", item.status)),
-                color=run_navigation.STATUS_COLORS.get(item.status, "orange"),
+                escape_markdown(value_label("run", report.status)),
+                color=run_navigation.STATUS_COLORS.get(report.status, "orange"),
             )
-            st.caption(format_local_time(item.created), width="content")
+            st.caption(format_local_time(report.created), width="content")
 
 
 def draw_watched_topics() -> None:
-    """The topics that the visitor watches."""
+    """Draw the watched topics of the owner."""
     watch.draw_table(
         application.watches(owner=current_owner()),
         refresh_topic,
@@ -85,7 +88,7 @@ def draw_watched_topics() -> None:
 
 
 def refresh_topic(watch_id: str) -> None:
-    """Looks at a topic once more and shows the run that does it."""
+    """Start an update of a watched topic and show its run."""
     try:
         update = application.start_update(watch_id, owner=current_owner())
     except UnwatchableTopicError:
@@ -96,14 +99,14 @@ def refresh_topic(watch_id: str) -> None:
 
 
 def draw_setup_hint() -> None:
-    """How to get a source of news, for as long as there is none."""
+    """Draw a hint to add a key, shown while no news source is available."""
     with st.container(border=True, key="without_news"):
         st.markdown(f":material/key: {t('news.add')}")
         st.page_link(page_script("settings"), label=t("nav.settings"), icon=":material/tune:")
 
 
 def draw_start_page() -> None:
-    """What can be reported on, and the reports that there are."""
+    """Draw the page without a selected run: form, watched topics and earlier reports."""
     layout.draw_header(t("news.title"), t("news.lead"))
     if application.readiness(owner=current_owner())["news"].state == "missing":
         draw_setup_hint()
@@ -115,7 +118,7 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key(run_navigation.LAST_REPORT_KEY)
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # heavier than all else here, and not needed to ask
+    from pages.run import view as run  # slow to import, and not needed for the form
 
     run.draw(selected_run)
 else:

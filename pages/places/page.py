@@ -1,5 +1,5 @@
-"""A map from the first visit on: look around a point, ask for a way or a day's round; and of all places
-that were found: filter, compare, measure, take away."""
+"""Places page: search around a point, find a route or plan a day; then filter, compare, measure and
+export the recorded places."""
 
 from __future__ import annotations
 
@@ -28,31 +28,33 @@ from research import (
     explain_failure,
 )
 
-MAP_KEY = "all"  # of the map of this page
-SAME_POINT_DEGREES = 1e-5  # degrees, about a metre: a click is read to six places
-RADII_METRES = (300, 500, 1000, 2000, 3000, 5000, 10_000)  # metres
+MAP_KEY = "all"  # of this page's map
+SAME_POINT_DEGREES = 1e-5  # about a metre; clicks are rounded to six decimals
+RADII_METRES = (300, 500, 1000, 2000, 3000, 5000, 10_000)
 MIN_RATINGS = (0.0, 3.0, 3.5, 4.0, 4.5)
-COMPARED_RANGE = (2, 5)  # places in one table, at least and at most
-STOPS_RANGE = (2, 20)  # of a day
-MEASURED_RANGE = (2, 10)  # places in one table of distances
+COMPARED_RANGE = (2, 5)  # minimum and maximum of compared places
+STOPS_RANGE = (2, 20)  # per day
+MEASURED_RANGE = (2, 10)  # places in a distance matrix
 TRAVEL_MODES = ("", "walking", "transit", "bicycling", "driving")
 
 
-# Looking around a point
+# Searches
 
 
 def draw_search() -> None:
-    """What may be asked of the map, a form behind each tab."""
-    near, way, round_ = st.tabs([t("places.near"), t("places.way"), t("places.day_title")], key="places_asking")
-    with near:
+    """Draw the search forms in tabs, the quota, and failures of the last search."""
+    nearby_tab, route_tab, itinerary_tab = st.tabs(
+        [t("places.near"), t("places.way"), t("places.day_title")], key="places_asking"
+    )
+    with nearby_tab:
         draw_nearby_form()
-    with way:
+    with route_tab:
         draw_route_form()
-    with round_:
+    with itinerary_tab:
         draw_itinerary_form()
     draw_quota()
-    if unfound := st.session_state.get("places_failed"):
-        draw_search_failure(unfound)
+    if failed := st.session_state.get("places_failed"):
+        draw_search_failure(failed)
     for failure in getattr(st.session_state.get("places_last"), "failures", ()):
         st.info(failure_text(failure))
         draw_failure_details(failure)
@@ -80,8 +82,8 @@ def draw_nearby_form() -> None:
             format_func=maps.format_distance,
             key="places_radius",
         )
-        go = draw_submit_button(button, "places_search", t("places.search"), ":material/search:")
-    if go and (where_ := read_place("places_where")):
+        submitted = draw_submit_button(button, "places_search", t("places.search"), ":material/search:")
+    if submitted and (where_ := read_place("places_where")):
         what_, radius_ = st.session_state.places_what.strip(), st.session_state.places_radius
         run_search(
             lambda: application.search_around(
@@ -96,8 +98,8 @@ def draw_route_form() -> None:
         start.text_input(t("places.from"), key="places_from", max_chars=120)
         end.text_input(t("places.to"), key="places_to", max_chars=120)
         draw_travel_mode_choice(how, "places_means")
-        go = draw_submit_button(button, "places_go", t("places.show_way"), ":material/directions:")
-    if go and (start_ := read_place("places_from")) and (end_ := read_place("places_to")):
+        submitted = draw_submit_button(button, "places_go", t("places.show_way"), ":material/directions:")
+    if submitted and (start_ := read_place("places_from")) and (end_ := read_place("places_to")):
         means = st.session_state.places_means or None
         run_search(
             lambda: application.find_route(start_, end_, means, language=current_language(), owner=current_owner())
@@ -115,8 +117,8 @@ def draw_itinerary_form() -> None:
             max_chars=400,
         )
         draw_travel_mode_choice(how, "places_round_means")
-        go = draw_submit_button(button, "places_round_go", t("places.plan"), ":material/route:")
-    if go:
+        submitted = draw_submit_button(button, "places_round_go", t("places.plan"), ":material/route:")
+    if submitted:
         parts = re.split(r"[、,，;；\n]+", st.session_state.places_stops)
         stops_ = tuple(part.strip() for part in parts if part.strip())[: STOPS_RANGE[1]]
         place_ = st.session_state.places_round.strip()
@@ -142,7 +144,10 @@ def draw_submit_button(container: Any, key: str, label: str, icon: str) -> bool:
 
 
 def read_place(key: str) -> str | tuple[float, float]:
-    """The place in a field: its name, or longitude and latitude; "" with a word if there is none."""
+    """Return the place in a field: a name or (longitude, latitude).
+
+    If the field is empty, show an error and return "".
+    """
     text = st.session_state[key].strip()
     if not text:
         st.error(t("places.nowhere"))
@@ -150,13 +155,13 @@ def read_place(key: str) -> str | tuple[float, float]:
 
 
 def draw_quota() -> None:
-    left = application.places_quota(owner=current_owner())
-    if left is not None:
-        st.caption(t("places.quota", left=format_number(left[0]), limit=format_number(left[1])))
+    quota = application.places_quota(owner=current_owner())
+    if quota is not None:
+        st.caption(t("places.quota", left=format_number(quota[0]), limit=format_number(quota[1])))
 
 
 def run_search(search: Callable[[], Finding]) -> None:
-    """What the map says, shown by itself."""
+    """Run a search and show its places by themselves, or keep its failure for display."""
     st.session_state.pop("places_failed", None)
     with st.spinner(t("places.searching")):
         finding = search()
@@ -169,7 +174,7 @@ def run_search(search: Callable[[], Finding]) -> None:
 
 
 def clicked_area() -> SearchArea | None:
-    """Where the visitor has clicked, as long as that is where a search will look."""
+    """Return the clicked point with the selected radius, or None once the field was changed."""
     if point := maps.take_clicked_point(MAP_KEY):
         st.session_state.places_where = f"{point.lat:.6f}, {point.lng:.6f}"
         st.session_state.places_pin = st.session_state.places_where
@@ -182,13 +187,13 @@ def clicked_area() -> SearchArea | None:
 
 
 def is_searched(pin: SearchArea, search_area: SearchArea) -> bool:
-    """Whether a search was made where the visitor has clicked, as it would be made now."""
+    """Return True if an area was searched at the clicked point with the selected radius."""
     near = abs(pin.lng - search_area.lng) < SAME_POINT_DEGREES and abs(pin.lat - search_area.lat) < SAME_POINT_DEGREES
     return near and (search_area.asked or search_area.radius) == pin.radius
 
 
 def draw_search_failure(finding: Finding) -> None:
-    """Why a search has brought nothing."""
+    """Draw the reason why a search found no places."""
     failure = Failure(
         source=finding.provider or "places", reason=finding.reason or "empty", hint=finding.hint,
         message=finding.message,
@@ -198,7 +203,7 @@ def draw_search_failure(finding: Finding) -> None:
 
 
 def failure_text(failure: Failure) -> str:
-    """Why the map did not answer, and what can be done."""
+    """Explain a failure of the map service, with a remedy, as escaped Markdown."""
     return escape_markdown(explain_failure(failure, current_language()), 400)
 
 
@@ -210,12 +215,12 @@ def draw_failure_details(failure: Failure) -> None:
 
 
 def draw_card_actions(recorded_place: RecordedPlace) -> None:
-    """What a place's details offer here: to look around it, and the runs that found it."""
+    """Draw the actions of a place card: search around it, and open the runs that found it."""
 
-    def take() -> None:
+    def fill_in() -> None:
         st.session_state.places_where = f"{recorded_place.place.lat:.6f}, {recorded_place.place.lng:.6f}"
 
-    if st.button(t("places.around"), key="places_around", on_click=take, icon=":material/my_location:"):
+    if st.button(t("places.around"), key="places_around", on_click=fill_in, icon=":material/my_location:"):
         st.rerun()
     for run, question in list(zip(recorded_place.runs, recorded_place.questions, strict=False))[:5]:
         st.page_link(
@@ -230,7 +235,7 @@ def draw_card_actions(recorded_place: RecordedPlace) -> None:
 
 
 def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[RecordedPlace], Finding | None]:
-    """What the visitor wants to see of all places, and the search by itself that is all of it."""
+    """Draw the filters. Return the matching places, and the last search if only it is shown."""
     last: Finding | None = st.session_state.get("places_last")
     if st.session_state.pop("places_again", False):
         st.session_state.places_question = "last"
@@ -256,7 +261,7 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
             placeholder=t("places.any"),
             width=160,
         )
-        least = st.selectbox(
+        min_rating = st.selectbox(
             t("places.rating"),
             MIN_RATINGS,
             format_func={0.0: t("places.any"), **{r: f"★ {r:g}+" for r in MIN_RATINGS[1:]}}.__getitem__,
@@ -271,27 +276,27 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
             width=240,
         )
     if question == "last" and last:
-        wanted = {place.id for place in last.places}
-        found = [item for item in recorded_places if item.place.id in wanted]
-        at = {place.id: n for n, place in enumerate(last.places)}
-        found.sort(key=lambda item: at[item.place.id])
-        alone = last
+        ids = {place.id for place in last.places}
+        candidates = [item for item in recorded_places if item.place.id in ids]
+        order = {place.id: n for n, place in enumerate(last.places)}
+        candidates.sort(key=lambda item: order[item.place.id])
+        shown_search = last
     else:
-        found = [item for item in recorded_places if not question or question in item.runs]
-        alone = None
-    keep = [
+        candidates = [item for item in recorded_places if not question or question in item.runs]
+        shown_search = None
+    matches = [
         item
-        for item in found
+        for item in candidates
         if (not kinds or maps.category(item.place) in kinds)
         and (not cities or item.place.city in cities)
-        and (item.place.rating or 0) >= least
+        and (item.place.rating or 0) >= min_rating
         and text in searchable_text(item.place)
     ]
-    return keep, alone
+    return matches, shown_search
 
 
 def describe_count(shown: int, total: int, has_sample: bool) -> str:
-    """How many places there are, and whether some are no live data."""
+    """Describe the number of places, with a note if some are sample data."""
     if shown == total:
         count = t("places.count", n=format_number(total))
     else:
@@ -304,17 +309,17 @@ def distinct_values(values: Iterable[str]) -> list[str]:
 
 
 def searchable_text(place: Place) -> str:
-    """What a place can be filtered by."""
+    """Return the text of a place that the text filter searches, case-folded."""
     return " ".join((place.name, place.type, place.city, place.district, place.address)).casefold()
 
 
-# What is selected
+# Selection
 
 
 def draw_selection(recorded_places: Sequence[RecordedPlace]) -> list[RecordedPlace]:
-    """The places whose boxes are set, whatever the filters leave of them."""
-    marked = maps.checked_place_ids(MAP_KEY)
-    chosen = [item for item in recorded_places if item.place.id in marked]
+    """Draw the actions for the checked places. Return these places, filtered out or not."""
+    checked = maps.checked_place_ids(MAP_KEY)
+    chosen = [item for item in recorded_places if item.place.id in checked]
     with st.container(horizontal=True, vertical_alignment="center", key="places_chosen"):
         st.markdown(f"**{t('places.chosen', n=format_number(len(chosen)))}**", width="content")
         plan = st.button(
@@ -333,15 +338,15 @@ def draw_selection(recorded_places: Sequence[RecordedPlace]) -> list[RecordedPla
             t("places.clear"),
             key="places_clear",
             type="tertiary",
-            on_click=marked.clear,
+            on_click=checked.clear,
             disabled=not chosen,
         )
     st.caption(t("places.chosen_help", compared=COMPARED_RANGE[1], stops=STOPS_RANGE[1], tabled=MEASURED_RANGE[1]))
     places = [item.place for item in chosen]
     if measure:
         with st.spinner(t("places.measuring")):
-            found = application.distances(places, owner=current_owner())
-        st.session_state.places_table = ({place.id for place in places}, found)
+            distances = application.distances(places, owner=current_owner())
+        st.session_state.places_table = ({place.id for place in places}, distances)
     if plan:
         with st.spinner(t("places.measuring")):
             st.session_state.places_route = application.build_itinerary(places, owner=current_owner())
@@ -349,7 +354,7 @@ def draw_selection(recorded_places: Sequence[RecordedPlace]) -> list[RecordedPla
 
 
 def draw_comparison(recorded_places: Sequence[RecordedPlace]) -> None:
-    """The places side by side."""
+    """Draw places side by side in a table."""
     layout.draw_section_title(t("places.compare"))
     places = [item.place for item in recorded_places]
     rows = [
@@ -380,14 +385,14 @@ def table_row(head: str, cells: Sequence[str]) -> str:
 
 
 def question_links(recorded_place: RecordedPlace) -> str:
-    """The questions that found a place, each a link to its run."""
-    asked = list(zip(recorded_place.runs, recorded_place.questions, strict=False))[:3]
-    made = [f"[{escape_markdown(question, 40)}](./?run={run})" for run, question in asked if run.isalnum()]
-    return " · ".join(made) or escape_markdown(t("places.direct"))
+    """Return links to at most three runs that found a place, labelled with their questions."""
+    pairs = list(zip(recorded_place.runs, recorded_place.questions, strict=False))[:3]
+    links = [f"[{escape_markdown(question, 40)}](./?run={run})" for run, question in pairs if run.isalnum()]
+    return " · ".join(links) or escape_markdown(t("places.direct"))
 
 
 def draw_itinerary(recorded_places: Sequence[RecordedPlace], itinerary: Itinerary) -> None:
-    """A day's places in their order, and how long the ways are."""
+    """Draw a day's stops in order, with total distance and travel time, on a map."""
     layout.draw_section_title(t("places.day_title"))
     by_id = {item.place.id: item for item in recorded_places}
     stops = [by_id[place.id] for place in itinerary.places]
@@ -407,7 +412,7 @@ def draw_itinerary(recorded_places: Sequence[RecordedPlace], itinerary: Itinerar
 
 
 def draw_distances(distances: DistanceMatrix) -> None:
-    """How far the selected places are from one another."""
+    """Draw a table of distances and travel times between places."""
     layout.draw_section_title(t("places.distances"))
     if failure := distances.failure:
         st.info(failure_text(failure))
@@ -416,9 +421,9 @@ def draw_distances(distances: DistanceMatrix) -> None:
     st.caption(t("places.table_help", means=t(maps.TRAVEL_MODES[distances.means][0])))
     names = [f"**{escape_markdown(name, 60)}**" for name in distances.names]
     rows = [table_row("", names), table_row("---", ["---"] * len(names))]
-    for name, far, time in zip(names, distances.metres, distances.seconds, strict=True):
+    for name, row_metres, row_seconds in zip(names, distances.metres, distances.seconds, strict=True):
         cells = []
-        for metres, seconds in zip(far, time, strict=True):
+        for metres, seconds in zip(row_metres, row_seconds, strict=True):
             parts = [maps.format_distance(metres), maps.format_minutes(seconds) if seconds else ""]
             cells.append(" · ".join(filter(None, parts)) or "–")
         rows.append(table_row(name, cells))
@@ -431,30 +436,30 @@ def file_stem(subject: str) -> str:
 
 
 def draw_sample_map(pin: SearchArea | None) -> None:
-    """A map for who has none yet: the places of the sample."""
+    """Draw a map of the sample places while none are recorded."""
     st.caption(t("places.empty"))
     now = datetime.now(UTC)
-    some = [RecordedPlace(place=place, retrieved=now) for place in application.sample_places()]
-    maps.draw(some, key=MAP_KEY, pin=pin, is_clickable=True)
+    places = [RecordedPlace(place=place, retrieved=now) for place in application.sample_places()]
+    maps.draw(places, key=MAP_KEY, pin=pin, is_clickable=True)
 
 
 def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | None) -> None:
-    shown, alone = filter_places(recorded_places)
+    shown, search = filter_places(recorded_places)
     st.caption(describe_count(len(shown), len(recorded_places), any(item.place.sample for item in shown)))
-    centres = [*filter(None, [alone.centre]), *alone.along] if alone else []
-    ways = [item.way for item in alone.evidence if item.way] if alone else []
+    centres = [*filter(None, [search.centre]), *search.along] if search else []
+    route_lines = [item.way for item in search.evidence if item.way] if search else []
     for centre in centres[:1]:
         if centre.radius:
-            words = t("places.within", name=centre.name, far=maps.format_distance(centre.radius))
-            st.caption(escape_markdown(words, 200))
+            label = t("places.within", name=centre.name, far=maps.format_distance(centre.radius))
+            st.caption(escape_markdown(label, 200))
     if pin and any(is_searched(pin, centre) for centre in centres):
-        pin = None  # the ring of what was searched stands there
-    if shown or ways:
+        pin = None  # the circle of the searched area is there already
+    if shown or route_lines:
         maps.draw(
             shown,
             centres,
             key=MAP_KEY,
-            routes=ways,
+            routes=route_lines,
             pin=pin,
             is_clickable=True,
             has_checkboxes=True,
@@ -462,22 +467,22 @@ def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | Non
         )
     else:
         st.caption(t("places.none"))
-    picked = draw_selection(recorded_places)
-    exported = picked or shown
+    selected = draw_selection(recorded_places)
+    exported = selected or shown
     if exported:
-        what = "places.export_chosen" if picked else "places.export_shown"
-        st.caption(t(what, n=format_number(len(exported))))
-        lines = () if picked else ways
+        message_key = "places.export_chosen" if selected else "places.export_shown"
+        st.caption(t(message_key, n=format_number(len(exported))))
+        lines = () if selected else route_lines
         maps.draw_downloads(exported, centres, t("places.title"), file_stem("places"), key=MAP_KEY, routes=lines)
-    if COMPARED_RANGE[0] <= len(picked) <= COMPARED_RANGE[1]:
-        draw_comparison(picked)
-    ids = {item.place.id for item in picked}
+    if COMPARED_RANGE[0] <= len(selected) <= COMPARED_RANGE[1]:
+        draw_comparison(selected)
+    ids = {item.place.id for item in selected}
     measured = st.session_state.get("places_table")
     if measured and measured[0] == ids:
         draw_distances(measured[1])
     planned: Itinerary | None = st.session_state.get("places_route")
     if planned and {place.id for place in planned.places} == ids:
-        draw_itinerary(picked, planned)
+        draw_itinerary(selected, planned)
 
 
 layout.draw_header(t("places.title"), t("places.lead"))

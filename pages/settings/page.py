@@ -1,6 +1,6 @@
-"""What a person wants otherwise than the server has it: effort, models, search, keys, language.
+"""Settings page: a person's own effort, limits, models, search, keys and language.
 
-Whatever is chosen is checked and kept by `research.application`; a key goes there and never comes back.
+`research.application` validates and stores every choice. A stored key is never shown again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from research import (
 
 EFFORT_SETTINGS = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
           "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
-NUMBER_FIELDS = {  # the words, the least, the most, and what a step is
+NUMBER_FIELDS = {  # label, minimum, maximum, step
     "NUMBER_OF_INITIAL_QUERIES": ("settings.queries", 1, 10, 1),
     "MAX_RESEARCH_LOOPS": ("settings.loops", 0, 10, 1),
     "SIGHTLINE_REPORT_SECTIONS": ("settings.sections", 1, 12, 1),
@@ -59,11 +59,11 @@ ADVANCED_SETTINGS = {
     *CHOICE_FIELDS,
     "WEB_SEARCH",
     "SIGHTLINE_DOMAINS",
-}  # open if one is wrong
+}  # the section is opened if one is wrong
 SEARCH_MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
 WEB_PROVIDERS = application.web_providers()
-TESTED_KEY_NAME = "settings_testing"  # in the session: the key that is to be tested
-TEST_OUTCOMES = {  # the words, the colour and the sign of what a test of a key has come to
+TESTED_KEY_NAME = "settings_testing"  # in the session: name of the key to be tested
+TEST_OUTCOMES = {  # message, colour and icon by outcome of a key test
     "works": ("settings.test_works", "green", ":material/check_circle:"),
     "refused": ("settings.test_refused", "red", ":material/block:"),
     "lacking": ("settings.test_none", "gray", ":material/key:"),
@@ -74,11 +74,11 @@ TEST_OUTCOMES = {  # the words, the colour and the sign of what a test of a key 
 KEY_PLACE_COLORS = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 
-# What all sections have in common
+# Helpers of all sections
 
 
 def widget_key(name: str) -> str:
-    """The key of a field. With every change that is kept the fields are new ones."""
+    """Return the widget key of a field. Every saved change alters it and so resets the field."""
     return f"set_{name}_{st.session_state.get('settings_round', 0)}"
 
 
@@ -87,7 +87,7 @@ def field_value(name: str) -> Any:
 
 
 def save_settings(values: dict[str, str]) -> None:
-    """Keeps what is chosen, or says beside the fields what is wrong."""
+    """Save settings, or note the invalid ones for display at their fields."""
     wrong = application.save_choices(values, owner=current_owner())
     st.session_state.settings_wrong = {name: _problem_message(name) for name in wrong}
     if not wrong:
@@ -95,8 +95,10 @@ def save_settings(values: dict[str, str]) -> None:
 
 
 def save_form(key_names: Sequence[str]) -> None:
-    """Keeps all that the form has: the keys of some names, and every choice. What is right is kept, and
-    what is not is told beside its field."""
+    """Save the named keys and all choices of the form.
+
+    Valid values are saved; the others are noted for display at their fields.
+    """
     wrong = save_keys(key_names)
     values = effort_values() | model_values() | search_values()
     if field_value("mode") == "own" and not field_value("order"):
@@ -106,15 +108,15 @@ def save_form(key_names: Sequence[str]) -> None:
     if not wrong:
         confirm_change("settings.saved")
         return
-    if set(wrong) & {*key_names, "remember"}:  # the fields of keys are new ones
+    if set(wrong) & {*key_names, "remember"}:  # new key fields, as the typed keys are discarded
         st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
     st.session_state.settings_wrong = wrong
 
 
 def confirm_change(message_key: str) -> None:
-    """Says quietly that it is done, and fills the fields anew."""
+    """Show a toast, and reset the fields to the saved values."""
     st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
-    st.session_state.pop("limits", None)  # of the last question; the next begins with the usual ones
+    st.session_state.pop("limits", None)  # the next question starts with the new defaults
     st.session_state.settings_wrong = {}
     st.toast(t(message_key), icon=":material/check:")
 
@@ -124,9 +126,9 @@ def _problem_message(name: str) -> str:
 
 
 def draw_field_note(name: str, choice: SettingChoice | None = None) -> None:
-    """What is to be said under a field."""
-    if word := st.session_state.get("settings_wrong", {}).get(name):
-        st.error(t(word))
+    """Draw the error, warning or server default under a field."""
+    if message_key := st.session_state.get("settings_wrong", {}).get(name):
+        st.error(t(message_key))
     elif choice and not choice.is_usable:
         st.warning(t("settings.unusable"))
     elif choice and choice.is_chosen:
@@ -134,11 +136,11 @@ def draw_field_note(name: str, choice: SettingChoice | None = None) -> None:
 
 
 def describe_value(name: str, value: str) -> str:
-    """A value of a setting in words."""
+    """Describe the value of a setting."""
     if name in LIMIT_SETTINGS:
         return t("settings.unlimited") if float(value) == 0 else escape_markdown(value)
     if name.endswith("_SOURCES"):
-        return ", ".join(escape_markdown(source_name(one)) for one in value.split(",") if one) or t(
+        return ", ".join(escape_markdown(source_name(source)) for source in value.split(",") if source) or t(
             "settings.everything"
         )
     if name in CHOICE_FIELDS:
@@ -149,17 +151,17 @@ def describe_value(name: str, value: str) -> str:
         return (
             t(SEARCH_MODES[value])
             if value in SEARCH_MODES
-            else ", ".join(escape_markdown(source_name(one)) for one in value.split(","))
+            else ", ".join(escape_markdown(source_name(source)) for source in value.split(","))
         )
     return escape_markdown(value) or t("settings.nothing")
 
 
 def draw_number_field(name: str) -> None:
-    """A number."""
-    choice, (words, low, high, step) = CHOICES_BY_NAME[name], NUMBER_FIELDS[name]
+    """Draw the field of a numeric setting."""
+    choice, (label_key, low, high, step) = CHOICES_BY_NAME[name], NUMBER_FIELDS[name]
     value = type(step)(float(choice.value))
     st.number_input(
-        t(words), low, high, value, step=step, key=widget_key(name),
+        t(label_key), low, high, value, step=step, key=widget_key(name),
         format="%.2f" if isinstance(step, float) else None,
     )  # fmt: skip
     draw_field_note(name, choice)
@@ -169,14 +171,14 @@ def draw_sources_field(name: str) -> None:
     choice = CHOICES_BY_NAME[name]
     st.pills(
         t("settings.sources"), list(application.get_services(owner=current_owner()).sources), selection_mode="multi",
-        default=[one for one in choice.value.split(",") if one], key=widget_key(name),
+        default=[source for source in choice.value.split(",") if source], key=widget_key(name),
         format_func=lambda one: escape_markdown(source_name(one)),
     )  # fmt: skip
     draw_field_note(name, choice)
 
 
 def draw_in_columns(draw_field: Callable[[str], None], names: Sequence[str]) -> None:
-    """Fields side by side, two in a row, so that each row is level."""
+    """Draw fields in rows of two, so that the fields of a row are aligned."""
     for n in range(0, len(names), 2):
         for column, name in zip(st.columns(2), names[n : n + 2], strict=False):
             with column:
@@ -205,9 +207,9 @@ def draw_effort() -> None:
     st.markdown(f"**{t('settings.of_question')}**")
     draw_in_columns(draw_number_field, ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS"))
     draw_sources_field("SIGHTLINE_SOURCES")
-    for name, words in SWITCH_FIELDS.items():
+    for name, label_key in SWITCH_FIELDS.items():
         choice = CHOICES_BY_NAME[name]
-        st.toggle(t(words), choice.value == "on", key=widget_key(name))
+        st.toggle(t(label_key), choice.value == "on", key=widget_key(name))
         draw_field_note(name, choice)
     st.markdown(f"**{t('settings.of_report')}**")
     draw_in_columns(draw_number_field, ("SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS"))
@@ -224,7 +226,7 @@ def model_values() -> dict[str, str]:
 
 
 def draw_model_field(name: str) -> None:
-    """The field of a role's model. Empty, it tells which one is used."""
+    """Draw the model field of a role, with the model in use as placeholder."""
     choice = CHOICES_BY_NAME[name]
     spec, _ = MODELS_BY_SETTING.get(name, (choice.default or t("settings.same_as_reflect"), ""))
     st.text_input(
@@ -235,9 +237,9 @@ def draw_model_field(name: str) -> None:
 
 
 def draw_choice_field(name: str) -> None:
-    choice, (words, options) = CHOICES_BY_NAME[name], CHOICE_FIELDS[name]
+    choice, (label_key, options) = CHOICES_BY_NAME[name], CHOICE_FIELDS[name]
     st.segmented_control(
-        t(words), list(options), default=choice.value, key=widget_key(name), required=True,
+        t(label_key), list(options), default=choice.value, key=widget_key(name), required=True,
         format_func=lambda one: t(options[one]),
     )  # fmt: skip
     draw_field_note(name, choice)
@@ -248,23 +250,28 @@ def draw_models() -> None:
     st.caption(t("settings.models_lead", names=", ".join(MODEL_PROVIDERS)))
     draw_in_columns(draw_model_field, tuple(MODEL_FIELDS))
     draw_in_columns(draw_choice_field, tuple(CHOICE_FIELDS))
-    if lacks := dict.fromkeys(needed for _, needed in MODELS_BY_SETTING.values() if needed):
-        st.caption(t("settings.needs", setting=", ".join(lacks)))
+    if missing := dict.fromkeys(setting for _, setting in MODELS_BY_SETTING.values() if setting):
+        st.caption(t("settings.needs", setting=", ".join(missing)))
 
 
 def draw_model_providers() -> None:
-    """Who can be asked for a model, and whether this person has what that takes."""
+    """Draw a table of the model providers, with the required setting and whether it is set."""
     rows = [
-        (f"{name}:…", one.title, one.required_setting, bool(one.keyless or SETTINGS.provider_value(one.key)))
-        for name, one in MODEL_PROVIDERS.items()
+        (
+            f"{name}:…",
+            provider.title,
+            provider.required_setting,
+            bool(provider.keyless or SETTINGS.provider_value(provider.key)),
+        )
+        for name, provider in MODEL_PROVIDERS.items()
     ]
     columns = ("prefix", "service", "setting", "set")
-    heads = {name: t(f"settings.provider_{name}") for name in columns}
+    headings = {name: t(f"settings.provider_{name}") for name in columns}
     with st.expander(t("settings.providers"), key="providers"):
         st.dataframe(
             pd.DataFrame(rows, columns=list(columns)), hide_index=True, height="content",
             column_config={
-                **heads, "set": st.column_config.CheckboxColumn(heads["set"], disabled=True),
+                **headings, "set": st.column_config.CheckboxColumn(headings["set"], disabled=True),
             },
         )  # fmt: skip
 
@@ -280,7 +287,7 @@ def search_values() -> dict[str, str]:
 
 
 def draw_open_sources() -> None:
-    """What is searched without a key."""
+    """Draw the choice of sources that need no key."""
     layout.draw_section_title(t("settings.open"))
     st.toggle(
         t("settings.open_sources"), CHOICES_BY_NAME["SIGHTLINE_OPEN_SOURCES"].value == "on",
@@ -299,13 +306,13 @@ def draw_search() -> None:
     choice = CHOICES_BY_NAME["WEB_SEARCH"]
     st.markdown(f"**{t('settings.search')}**")
     st.caption(t("settings.search_lead"))
-    own = choice.value not in SEARCH_MODES
+    has_own_order = choice.value not in SEARCH_MODES
     st.segmented_control(
-        t("settings.search_mode"), list(SEARCH_MODES), default="own" if own else choice.value,
+        t("settings.search_mode"), list(SEARCH_MODES), default="own" if has_own_order else choice.value,
         format_func=lambda one: t(SEARCH_MODES[one]), key=widget_key("mode"), required=True,
     )  # fmt: skip
     st.multiselect(
-        t("settings.search_order"), WEB_PROVIDERS, choice.value.split(",") if own else [],
+        t("settings.search_order"), WEB_PROVIDERS, choice.value.split(",") if has_own_order else [],
         format_func=lambda one: escape_markdown(source_name(one)), key=widget_key("order"),
         placeholder=t("settings.nothing"),
     )  # fmt: skip
@@ -318,7 +325,7 @@ def draw_search() -> None:
     draw_field_note("SIGHTLINE_DOMAINS", CHOICES_BY_NAME["SIGHTLINE_DOMAINS"])
     ready = application.readiness(owner=current_owner())["web"]
     if ready.state == "live":
-        names = ", ".join(escape_markdown(source_name(one)) for one in ready.detail.split(", "))
+        names = ", ".join(escape_markdown(source_name(provider)) for provider in ready.detail.split(", "))
         st.caption(t("settings.search_now", names=names))
     elif choice.value != "off":
         st.caption(t("settings.search_lacks", names=escape_markdown(ready.detail)))
@@ -328,8 +335,10 @@ def draw_search() -> None:
 
 
 def save_keys(names: Sequence[str]) -> dict[str, str]:
-    """Takes the keys in, and tells what is wrong with which; the fields that held them are gone
-    afterwards, whatever comes of it."""
+    """Save the typed keys. Return a message key per invalid name.
+
+    The typed values are removed from the session in any case.
+    """
     values = {name: str(field_value(name) or "") for name in names}
     remember = bool(field_value("remember"))
     for name in names:
@@ -344,9 +353,9 @@ def save_keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def _key_problem_message(name: str) -> str:
-    """The text under a field whose value is no key, or no address."""
-    address = any(name == one.address for one in PROVIDERS_BY_NAME.values())
-    return "settings.wrong_address" if address else "settings.wrong_key"
+    """Return the message key for an invalid key or address."""
+    is_address = any(name == provider.address for provider in PROVIDERS_BY_NAME.values())
+    return "settings.wrong_address" if is_address else "settings.wrong_key"
 
 
 def forget_key(name: str) -> None:
@@ -359,39 +368,39 @@ def forget_key(name: str) -> None:
 
 
 def find_provider(setting: str) -> Any:
-    """The provider of models or of searches whose key or address this is."""
-    return next(one for one in PROVIDERS_BY_NAME.values() if setting in (one.key, one.address))
+    """Return the provider of models or searches that a key or address setting belongs to."""
+    return next(provider for provider in PROVIDERS_BY_NAME.values() if setting in (provider.key, provider.address))
 
 
 def key_title(name: str) -> str:
-    own = f"settings.key_name.{name}"
-    if has_message(own):
-        return t(own)
-    one = find_provider(name)
-    return t("settings.provider_url" if name == one.address else "settings.provider_key", title=escape_markdown(one.title))  # fmt: skip
+    message_key = f"settings.key_name.{name}"
+    if has_message(message_key):
+        return t(message_key)
+    provider = find_provider(name)
+    return t("settings.provider_url" if name == provider.address else "settings.provider_key", title=escape_markdown(provider.title))  # fmt: skip
 
 
 def key_purpose(name: str) -> str:
-    own = f"settings.key_for.{name}"
-    if has_message(own):
-        return t(own)
-    one = find_provider(name)
-    if name == one.address:
+    message_key = f"settings.key_for.{name}"
+    if has_message(message_key):
+        return t(message_key)
+    provider = find_provider(name)
+    if name == provider.address:
         return t(
             "settings.provider_url_for",
             setting=name,
-            example=one.url or f"https://….example{one.path}",
+            example=provider.url or f"https://….example{provider.path}",
         )
-    where = f" {t('settings.provider_keys_at', address=one.keys_at)}" if one.keys_at else ""
-    if one.name not in MODEL_PROVIDERS:
-        return t("settings.search_key_for", setting=name) + where
-    return t("settings.provider_key_for", prefix=one.name, setting=name) + where
+    hint = f" {t('settings.provider_keys_at', address=provider.keys_at)}" if provider.keys_at else ""
+    if provider.name not in MODEL_PROVIDERS:
+        return t("settings.search_key_for", setting=name) + hint
+    return t("settings.provider_key_for", prefix=provider.name, setting=name) + hint
 
 
 def choose_keys(states: Sequence[KeyStatus]) -> list[KeyStatus]:
-    """Those that are usual or set; the others are a provider's that is picked."""
-    usual = [one for one in states if has_message(f"settings.key_name.{one.name}") or one.location != "none"]
-    rest = {find_provider(one.name).name for one in states if one not in usual}
+    """Return the usual and the set keys, and those of the provider selected in the drawn list."""
+    usual = [state for state in states if has_message(f"settings.key_name.{state.name}") or state.location != "none"]
+    rest = {find_provider(state.name).name for state in states if state not in usual}
     if not rest:
         return usual
     picked = st.selectbox(
@@ -399,25 +408,27 @@ def choose_keys(states: Sequence[KeyStatus]) -> list[KeyStatus]:
         index=None, key="more_providers", placeholder=t("settings.provider_pick"),
         format_func=lambda name: PROVIDERS_BY_NAME[name].title,
     )  # fmt: skip
-    more = [one for one in states if one not in usual and find_provider(one.name).name == picked]
+    more = [state for state in states if state not in usual and find_provider(state.name).name == picked]
     return [*usual, *more]
 
 
 def request_key_test(name: str) -> None:
-    """Have a key tested as the page is drawn."""
+    """Request a test of a key for the next drawing of the page."""
     st.session_state[TESTED_KEY_NAME] = name
 
 
 def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
-    """Test the key that is typed, or else the one in use, if that was asked for, and draw the outcome.
-    What is typed stays in its field and nothing is saved."""
+    """Run a requested test of the typed key, or else of the stored one, and draw the outcome.
+
+    The typed key stays in its field and is not saved.
+    """
     if st.session_state.get(TESTED_KEY_NAME) != state.name:
         return
     del st.session_state[TESTED_KEY_NAME]
     typed = {name: text for name in names if (text := str(field_value(name) or "").strip())}
-    # A key of the server is its operator's: only they may spend it on a test.
-    kept = state.location != "none" and not (state.location == "environment" and login.read_config().is_required)
-    if state.name not in typed and not kept:
+    # A key of the server belongs to its operator, who pays for tests: nobody else may test it.
+    is_testable = state.location != "none" and not (state.location == "environment" and login.read_config().is_required)
+    if state.name not in typed and not is_testable:
         st.caption(t("settings.test_none"))
         return
     try:
@@ -426,20 +437,20 @@ def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
     except SettingError:
         st.error(t(_key_problem_message(state.name)))
         return
-    words, colour, icon = TEST_OUTCOMES[test_outcome(check)]
-    address = state.name in {one.address for one in PROVIDERS_BY_NAME.values()}
-    words = "settings.test_answers" if address and not check.failure else words
-    st.markdown(f":{colour}[{icon}] {t(words, seconds=format_duration(check.seconds))}")
+    message_key, colour, icon = TEST_OUTCOMES[test_outcome(check)]
+    is_address = state.name in {provider.address for provider in PROVIDERS_BY_NAME.values()}
+    message_key = "settings.test_answers" if is_address and not check.failure else message_key
+    st.markdown(f":{colour}[{icon}] {t(message_key, seconds=format_duration(check.seconds))}")
     if state.name in typed:
         st.caption(t("settings.test_unsaved"))
     if failure := check.failure:
-        if failure.reason != "no key":  # told by the line above
+        if failure.reason != "no key":  # reported by the line above
             st.caption(escape_markdown(explain_failure(failure, current_language())))
         failure_display.draw_details([failure.message])
 
 
 def test_outcome(check: ConnectionCheck) -> str:
-    """Which of `OUTCOMES` a test has had."""
+    """Return the key of `TEST_OUTCOMES` for a connection check."""
     if check.failure is None:
         return "works"
     if check.failure.reason == "no key":
@@ -450,9 +461,8 @@ def test_outcome(check: ConnectionCheck) -> str:
 
 
 def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
-    """Draw the form of one key: its storage place, its purpose, a field for a new value and a test
-    button."""
-    here = state.location in ("session", "machine")
+    """Draw one key: location, purpose, field for a new value, buttons to test and forget it."""
+    is_own = state.location in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{key_title(state.name)}**", width="content")
@@ -462,14 +472,14 @@ def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
             st.text_input(
                 t("settings.key_new", name=state.name), type="password", autocomplete="off",
                 key=widget_key(state.name), max_chars=400, label_visibility="collapsed",
-                placeholder=t("settings.key_replace") if here else None,
+                placeholder=t("settings.key_replace") if is_own else None,
             )  # fmt: skip
             st.form_submit_button(
                 t("settings.test"), key=f"test_{state.name}", icon=":material/network_check:",
                 help=t("settings.test_help" if is_free_test(state.name) else "settings.test_help_paid"),
                 on_click=request_key_test, args=(state.name,),
             )  # fmt: skip
-            if here:
+            if is_own:
                 st.form_submit_button(
                     t("settings.key_forget"), key=f"forget_{state.name}", icon=":material/delete:",
                     on_click=forget_key, args=(state.name,),
@@ -481,8 +491,8 @@ def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
 
 
 def is_free_test(name: str) -> bool:
-    """Whether a test costs nothing: the list of its models is asked for."""
-    return any(name in (one.key, one.address) for one in MODEL_PROVIDERS.values())
+    """Return True if the key is tested by listing models, which is free."""
+    return any(name in (provider.key, provider.address) for provider in MODEL_PROVIDERS.values())
 
 
 def draw_keys(states: Sequence[KeyStatus]) -> None:
@@ -491,7 +501,7 @@ def draw_keys(states: Sequence[KeyStatus]) -> None:
         return
     st.caption(t("settings.keys_lead"))
     for state in states:
-        draw_key(state, [one.name for one in states])
+        draw_key(state, [other.name for other in states])
     if login.read_config().is_required:
         st.caption(t("settings.keys_addresses"))
     st.checkbox(t("settings.remember"), key=widget_key("remember"), help=t("settings.remember_help"))
@@ -499,10 +509,10 @@ def draw_keys(states: Sequence[KeyStatus]) -> None:
 
 
 def draw_form() -> None:
-    """Keys, the usual effort, and what few ever change, with one button for all of it."""
+    """Draw keys, sources, effort and advanced settings in one form with one save button."""
     layout.draw_section_title(t("settings.keys"))
-    known = application.key_statuses(owner=current_owner())
-    states = choose_keys(known) if known else []
+    statuses = application.key_statuses(owner=current_owner())
+    states = choose_keys(statuses) if statuses else []
     with st.form("settings", border=False, enter_to_submit=False):
         draw_keys(states)
         draw_open_sources()
@@ -516,14 +526,14 @@ def draw_form() -> None:
             t("settings.save"), type="primary", key="save", icon=":material/save:",
             on_click=lambda: save_form([state.name for state in states]),
         )  # fmt: skip
-    # What it costs is paid by whose keys it asks with: those of the server are the operator's.
-    if known and (not login.read_config().is_required or any(s.location in ("session", "machine") for s in states)):
+    # A test with the server's keys is paid by its operator: others need a key of their own.
+    if statuses and (not login.read_config().is_required or any(s.location in ("session", "machine") for s in states)):
         draw_connection_test()
     draw_model_providers()
 
 
 def draw_connection_test() -> None:
-    """The test of all that this person's runs would ask."""
+    """Draw the test of all models and services that the owner's runs would use."""
     with st.container(horizontal=True, vertical_alignment="center"):
         test = st.button(t("status.check"), key="check_keys", icon=":material/network_check:")
         st.caption(t("status.check_help"), width="content")
@@ -538,7 +548,7 @@ def draw_connection_test() -> None:
 
 
 def draw_check(check: ConnectionCheck) -> None:
-    """What a test of one model or service has come to."""
+    """Draw the result of one connection check."""
     role, failure = f"role.{check.name}", check.failure
     name = t(role) if has_message(role) else escape_markdown(source_name(check.name))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -547,9 +557,9 @@ def draw_check(check: ConnectionCheck) -> None:
             st.badge(t("status.ok", seconds=format_duration(check.seconds)), color="green")
         else:
             st.badge(t(f"reason.{failure.reason}"), color="red")
-    said = [explain_failure(failure, current_language())] if failure else []
-    if said := [escape_markdown(text) for text in (*said, check.warning) if text]:
-        st.caption(" · ".join(said))
+    notes = [explain_failure(failure, current_language())] if failure else []
+    if notes := [escape_markdown(text) for text in (*notes, check.warning) if text]:
+        st.caption(" · ".join(notes))
     if failure:
         failure_display.draw_details([failure.message])
 
@@ -558,10 +568,10 @@ def draw_check(check: ConnectionCheck) -> None:
 
 
 def save_language() -> None:
-    wanted = field_value("language")
-    application.set_preference("language", None if wanted == "browser" else wanted, owner=current_owner())
-    if wanted in ("zh", "en"):
-        st.session_state.lang = wanted
+    language = field_value("language")
+    application.set_preference("language", None if language == "browser" else language, owner=current_owner())
+    if language in ("zh", "en"):
+        st.session_state.lang = language
     else:
         st.session_state.pop("lang", None)
         st.query_params.pop("lang", None)
@@ -570,19 +580,19 @@ def save_language() -> None:
 
 def draw_appearance() -> None:
     layout.draw_section_title(t("settings.appearance"))
-    known = application.preferences(owner=current_owner()).get("language")
+    preference = application.preferences(owner=current_owner()).get("language")
     names = {"browser": t("settings.language_browser"), **LANGUAGE_NAMES}
     st.segmented_control(
-        t("settings.language"), list(names), default=known if known in names else "browser",
+        t("settings.language"), list(names), default=preference if preference in names else "browser",
         format_func=names.__getitem__, key=widget_key("language"), required=True, on_change=save_language,
     )  # fmt: skip
-    off = application.get_application().settings.map_tiles == "off"
+    is_off = application.get_application().settings.map_tiles == "off"
     st.toggle(
-        t("settings.map"), CHOICES_BY_NAME["MAP_TILES"].value == "osm", key=widget_key("map"), disabled=off,
+        t("settings.map"), CHOICES_BY_NAME["MAP_TILES"].value == "osm", key=widget_key("map"), disabled=is_off,
         help=t("settings.map_help"),
         on_change=lambda: save_settings({"MAP_TILES": "osm" if field_value("map") else "off"}),
     )  # fmt: skip
-    if off:
+    if is_off:
         st.caption(t("settings.map_off"))
 
 
@@ -599,11 +609,12 @@ def draw_reset() -> None:
 
 SETTINGS = application.get_services(owner=current_owner()).settings
 MODEL_PROVIDERS = SETTINGS.providers
-PROVIDERS_BY_NAME = {one.name: one for one in SETTINGS.services}
+PROVIDERS_BY_NAME = {provider.name: provider for provider in SETTINGS.services}
 CHOICES_BY_NAME = {choice.name: choice for choice in application.choices(owner=current_owner())}
 MODELS_BY_SETTING = {
-    setting: (spec, lacks) for _, setting, spec, lacks in application.get_services(owner=current_owner()).model_table()
-}  # by the setting of a role
+    setting: (spec, missing)
+    for _, setting, spec, missing in application.get_services(owner=current_owner()).model_table()
+}  # by setting of the role
 
 with layout.centered_column("settings"):
     layout.draw_header(t("settings.title"), t("settings.lead"))

@@ -1,5 +1,4 @@
-"""What works now, as a row of cards: each says in a sign, a word and a colour how it is, what it uses,
-and what to add for more."""
+"""Status cards, one per part of the application: state, what it uses, and what to add for more."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ STATE_ICONS = {
     "offline": ":material/cloud_off:",
     "missing": ":material/error:",
 }
-# What to add where something is missing that is no source: with a key, and without one.
+# Set-up commands of parts that are no source: one with a key, one without.
 SETUP_COMMANDS: dict[str, tuple[str, str]] = {
     "web_off": ("", "export WEB_SEARCH=auto"),
     "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
 }
 
 
-MISSING_SERVER_SETTINGS = {  # what a server of tools lacks in its file
+MISSING_SERVER_SETTINGS = {  # what mcp.json lacks for a tool server
     "mcp.json: search": "status.mcp_search",
     "mcp.json: tools": "status.mcp_tools",
 }
@@ -39,38 +38,41 @@ MISSING_SERVER_SETTINGS = {  # what a server of tools lacks in its file
 
 @dataclass(frozen=True)
 class Card:
-    """A part of the desk: `uses` are words that are safe in Markdown, `add` a source or a key of
-    `LINES`."""
+    """State of one part of the application.
+
+    `description` is safe Markdown. `setup_name` is a source or a key of `SETUP_COMMANDS`, or "" if
+    nothing needs to be added.
+    """
 
     name: str
     state: CardState
     description: str
     setup_name: str = ""
-    state_label: str = ""  # of the state, where it has a better one
+    state_label: str = ""  # replaces the usual label of the state
 
 
 def build_cards(
     readiness: dict[str, Readiness], schema: DatabaseSchema, models: Sequence[ModelRole],
     documents: tuple[int, int],
 ) -> list[Card]:  # fmt: skip
-    """The cards of all parts. `documents` are the own ones and the samples."""
-    found = [_source_card(name, one, schema, documents) for name, one in readiness.items()]
+    """Build the cards of all parts. `documents` are the counts of own and sample documents."""
+    cards = [_source_card(name, entry, schema, documents) for name, entry in readiness.items()]
     usable = [role for role in models if not role.missing_setting]
     names = " · ".join(dict.fromkeys(escape_markdown(role.model) for role in usable))
     if not usable and (services := application.get_services(owner=current_owner())).has_idle_model:
-        lacks = ", ".join(map(escape_markdown, services.missing_settings))
-        return [*found, Card("models", "missing", t("status.idle", setting=lacks))]
+        missing = ", ".join(map(escape_markdown, services.missing_settings))
+        return [*cards, Card("models", "missing", t("status.idle", setting=missing))]
     state: CardState = "live" if usable else "missing"
-    return [*found, Card("models", state, names or t("status.digest"), "" if usable else "models")]
+    return [*cards, Card("models", state, names or t("status.digest"), "" if usable else "models")]
 
 
 def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, documents: tuple[int, int]) -> Card:
     live = readiness.state == "live"
     if name == "web":
-        off = readiness.detail == "WEB_SEARCH"
-        lacks = t("status.web_off") if off else t("status.nothing_asked")
-        add = "" if live else "web_off" if off else "web"
-        return Card(name, readiness.state, _join_providers(readiness.detail) if live else lacks, add)
+        is_off = readiness.detail == "WEB_SEARCH"
+        missing = t("status.web_off") if is_off else t("status.nothing_asked")
+        setup_name = "" if live else "web_off" if is_off else "web"
+        return Card(name, readiness.state, _join_providers(readiness.detail) if live else missing, setup_name)
     if name == "news":
         uses = _join_providers(readiness.detail) if live else t("status.nothing_asked")
         return Card(name, readiness.state, uses, "" if live else "news")
@@ -79,31 +81,31 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
         return Card(name, readiness.state, uses, "" if live else name)
     if name == "places":
         uses = {"live": _join_providers(readiness.detail), "offline": t("source.offline")}
-        told = uses.get(readiness.state, t("status.places_missing"))
-        return Card(name, readiness.state, told, "" if live else "places")
+        description = uses.get(readiness.state, t("status.places_missing"))
+        return Card(name, readiness.state, description, "" if live else "places")
     if name == "database":
         return _database_card(readiness, schema)
     if name != "library":
         if readiness.detail in MISSING_SERVER_SETTINGS:
             return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
         set_here = readiness.detail in {choice.name for choice in application.choices(owner=current_owner())}
-        told = "" if set_here else escape_markdown(readiness.detail)
-        told = told or (t("status.nothing_asked") if readiness.state == "missing" else "")
+        description = "" if set_here else escape_markdown(readiness.detail)
+        description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
         if readiness.withheld:
-            told += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
-        return Card(name, readiness.state, told, "" if live else name)
-    own, sample = documents
-    uses = t("status.library", own=format_number(own), sample=format_number(sample))
-    word = t("status.empty") if readiness.state == "missing" else ""
-    return Card(name, readiness.state, uses, "" if live else "library", word)
+            description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
+        return Card(name, readiness.state, description, "" if live else name)
+    own_count, sample = documents
+    uses = t("status.library", own=format_number(own_count), sample=format_number(sample))
+    label = t("status.empty") if readiness.state == "missing" else ""
+    return Card(name, readiness.state, uses, "" if live else "library", label)
 
 
 def _database_card(readiness: Readiness, schema: DatabaseSchema) -> Card:
     if schema.failure:
-        why = t(f"reason.{schema.failure.reason}")
-        return Card("database", "missing", why, "database", t("status.broken"))
-    named = escape_markdown(schema.title) or t("database.shipped")
-    uses = t("status.database", name=named, dialect=escape_markdown(schema.dialect), n=len(schema.tables))
+        reason = t(f"reason.{schema.failure.reason}")
+        return Card("database", "missing", reason, "database", t("status.broken"))
+    title = escape_markdown(schema.title) or t("database.shipped")
+    uses = t("status.database", name=title, dialect=escape_markdown(schema.dialect), n=len(schema.tables))
     return Card("database", readiness.state, uses, "" if schema.title else "database")
 
 
@@ -112,15 +114,15 @@ def _join_providers(names: str) -> str:
 
 
 def summary_sentence(cards: Sequence[Card]) -> str:
-    """What works now, in one sentence."""
-    by: dict[str, list[str]] = {}
+    """Summarize which parts are live, use samples or are missing."""
+    titles: dict[str, list[str]] = {}
     for card in cards:
         key = "sample" if card.state == "offline" else card.state
-        by.setdefault(key, []).append(_card_title(card))
+        titles.setdefault(key, []).append(_card_title(card))
     parts = [
-        t(f"status.now_{state}", names=t("mark.list").join(by[state]))
+        t(f"status.now_{state}", names=t("mark.list").join(titles[state]))
         for state in ("live", "sample", "missing")
-        if state in by
+        if state in titles
     ]
     if current_language() == "zh":
         return "；".join(parts) + "。"
@@ -142,20 +144,20 @@ def _card_icon(card: Card) -> str:
 
 
 def _setup_commands(setup_name: str) -> tuple[str, str]:
-    """What to add: with a key, and without one where that is possible."""
+    """Return the set-up commands of a part: with a key and without one, "" where there is none."""
     known = application.known_sources()
     if setup_name not in known:
         return SETUP_COMMANDS[setup_name]
-    unset = [f"export {one.name}=VALUE" for one in known[setup_name].settings]
-    return known[setup_name].setup_commands if not known[setup_name].is_external else ("", "\n".join(unset))
+    exports = [f"export {setting.name}=VALUE" for setting in known[setup_name].settings]
+    return known[setup_name].setup_commands if not known[setup_name].is_external else ("", "\n".join(exports))
 
 
 def draw(cards: Sequence[Card], *, is_local: bool) -> None:
-    """The cards, three in a row. Only who runs the desk is told what to add."""
+    """Draw the cards, three in a row. Only a local user sees set-up commands."""
     for start in range(0, len(cards), 3):
-        for place, card in zip(st.columns(3), cards[start : start + 3], strict=False):
+        for column, card in zip(st.columns(3), cards[start : start + 3], strict=False):
             with (
-                place,
+                column,
                 errors.catch_row_errors(),
                 st.container(border=True, height="stretch", gap="small", key=f"card_{card.name}"),
             ):
@@ -165,8 +167,8 @@ def draw(cards: Sequence[Card], *, is_local: bool) -> None:
 def _draw_card(card: Card, *, is_local: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":material/{_card_icon(card)}: **{_card_title(card)}**", width="stretch")
-        word = card.state_label or t(f"status.{card.state}")
-        st.badge(word, icon=STATE_ICONS[card.state], color=STATE_COLORS[card.state])
+        label = card.state_label or t(f"status.{card.state}")
+        st.badge(label, icon=STATE_ICONS[card.state], color=STATE_COLORS[card.state])
     st.markdown(card.description)
     if not card.setup_name:
         return
@@ -186,11 +188,11 @@ def _draw_card(card: Card, *, is_local: bool) -> None:
 
 
 def _variable_name(command: str) -> str:
-    """The variable that a line of a shell sets."""
+    """Return the variable that an `export` command sets."""
     return command.removeprefix("export ").partition("=")[0]
 
 
 def _settable_names() -> set[str]:
-    """What a person can set on the settings page."""
+    """Return the names of keys and choices on the settings page."""
     keys = {state.name for state in application.key_statuses(owner=current_owner())}
     return keys | {choice.name for choice in application.choices(owner=current_owner())}

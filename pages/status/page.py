@@ -1,6 +1,6 @@
-"""What works now and what to add, what it costs, and where everything is.
+"""Status page: state of all parts, models, limits, spending, stored data, export and deletion.
 
-With a login, what is the server's own business stays there: paths, settings, and tests that cost.
+With a login, the operator's matters are hidden: paths, settings, and tests that cost money.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from research import (
     prices_as_of,
 )
 
-_CHECKS_KEY = "checked"  # in the session: when the connections were tested, and what came of it
+_CHECKS_KEY = "checked"  # in the session: time and results of the connection test
 
 
 def draw_connection_test() -> None:
-    """The test of every model and search service, and what it brought."""
+    """Draw the button that tests every model and search service, and the results."""
     with st.container(horizontal=True, vertical_alignment="center"):
         test = st.button(t("status.check"), key="check", icon=":material/network_check:")
         st.caption(t("status.check_help"), width="content")
@@ -50,11 +50,11 @@ def draw_connection_test() -> None:
             )
     if _CHECKS_KEY not in st.session_state:
         return
-    when, checks = st.session_state[_CHECKS_KEY]
+    tested_at, checks = st.session_state[_CHECKS_KEY]
     if not checks:
         st.info(t("status.nothing_to_check"))
         return
-    st.caption(t("status.checked", when=format_local_time(when)))
+    st.caption(t("status.checked", when=format_local_time(tested_at)))
     for check in checks:
         key = f"role.{check.name}"
         name = t(key) if has_message(key) else escape_markdown(source_name(check.name))
@@ -75,27 +75,27 @@ def draw_connection_test() -> None:
 
 
 def draw_models(roles: list[ModelRole]) -> None:
-    """Which model does what, and what it costs."""
+    """Draw a table of the roles with their models and prices."""
     if not roles:
         st.markdown(t("status.reasoner_text"))
         return
     st.markdown(t("status.models_text"))
     rows = [
         {
-            "role": t(f"role.{one.role}"),
-            "model": one.model,
-            "input": one.price.input if one.price else None,
-            "output": one.price.output if one.price else None,
-            "search": one.price.search if one.price and one.role == "search" else None,
-            "state": t("status.needs", setting=one.missing_setting) if one.missing_setting else t("status.set"),
-            "setting": one.setting,
+            "role": t(f"role.{role.role}"),
+            "model": role.model,
+            "input": role.price.input if role.price else None,
+            "output": role.price.output if role.price else None,
+            "search": role.price.search if role.price and role.role == "search" else None,
+            "state": t("status.needs", setting=role.missing_setting) if role.missing_setting else t("status.set"),
+            "setting": role.setting,
         }
-        for one in roles
+        for role in roles
     ]
     table = pd.DataFrame(rows)
-    for name in ("input", "output", "search"):  # a column of a kind, even where nothing is known
+    for name in ("input", "output", "search"):  # text in every row, unknown prices included
         table[name] = table[name].map(lambda value: t("status.unknown") if pd.isna(value) else f"${value:g}")
-    table.loc[[one.role != "search" for one in roles], "search"] = "–"
+    table.loc[[role.role != "search" for role in roles], "search"] = "–"
     st.dataframe(
         table,
         hide_index=True,
@@ -111,36 +111,36 @@ def draw_models(roles: list[ModelRole]) -> None:
         },
     )
     st.caption(t("status.prices", date=format_day(prices_as_of())))
-    ending = {one.price.until for one in roles if one.price and one.price.until}
-    if ending:
-        st.caption(t("status.prices_until", date=format_day(min(ending))))
+    end_dates = {role.price.until for role in roles if role.price and role.price.until}
+    if end_dates:
+        st.caption(t("status.prices_until", date=format_day(min(end_dates))))
 
 
 def draw_limits(settings: Settings) -> None:
-    """What a run and a person may use, and what is left of the map's allowance."""
-    some = t("status.no_limit")
+    """Draw the limits of a run and of a person, and the remaining quota of the map service."""
+    no_limit = t("status.no_limit")
 
-    def most(value: float, words: str) -> str:
-        return words if value else some
+    def limit_text(value: float, words: str) -> str:
+        return words if value else no_limit
 
-    each = {
+    run_limits = {
         "queries": format_number(settings.queries),
         "loops": format_number(settings.loops),
-        "searches": most(settings.max_searches, format_number(settings.max_searches)),
-        "tokens": most(settings.max_tokens, format_number(settings.max_tokens)),
-        "money": most(settings.max_cost, f"${settings.max_cost:,.2f}"),
-        "time": most(settings.max_seconds, format_duration(settings.max_seconds)),
+        "searches": limit_text(settings.max_searches, format_number(settings.max_searches)),
+        "tokens": limit_text(settings.max_tokens, format_number(settings.max_tokens)),
+        "money": limit_text(settings.max_cost, f"${settings.max_cost:,.2f}"),
+        "time": limit_text(settings.max_seconds, format_duration(settings.max_seconds)),
     }
-    person = {
-        "runs_each": most(settings.runs_each, format_number(settings.runs_each)),
-        "runs_at_once": most(settings.runs_at_once, format_number(settings.runs_at_once)),
+    person_limits = {
+        "runs_each": limit_text(settings.runs_each, format_number(settings.runs_each)),
+        "runs_at_once": limit_text(settings.runs_at_once, format_number(settings.runs_at_once)),
     }
     left, right = st.columns(2, gap="large")
-    for place, title, rows in (
-        (left, t("status.limits_run"), each),
-        (right, t("status.limits_person"), person),
+    for column, title, rows in (
+        (left, t("status.limits_run"), run_limits),
+        (right, t("status.limits_person"), person_limits),
     ):
-        with place:
+        with column:
             st.markdown(f"**{title}**")
             for name, value in rows.items():
                 with st.container(horizontal=True, gap="small", key=f"limit_{name}"):
@@ -156,7 +156,7 @@ def draw_limits(settings: Settings) -> None:
 
 
 def draw_settings(settings: Settings) -> None:
-    """Every setting with its value; of a key only whether it is there."""
+    """Draw a table of all settings. Of a key, only its presence is shown."""
     rows = [
         (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
         for name, value in settings.display_values()
@@ -174,11 +174,11 @@ def draw_settings(settings: Settings) -> None:
 
 
 def draw_database(schema: DatabaseSchema) -> None:
-    """What is wrong with the database of questions, or what its account may do too much."""
+    """Draw the failure of the database and the warnings of its schema."""
     if schema.failure:
         message = escape_markdown(schema.failure.message, 400) if is_local else ""
-        words = [t(f"reason.{schema.failure.reason}"), message]
-        st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
+        reasons = [t(f"reason.{schema.failure.reason}"), message]
+        st.error(t("database.schema_failed", why=" — ".join(filter(None, reasons))))
     draw_schema_warnings(schema)
 
 

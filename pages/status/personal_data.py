@@ -1,4 +1,4 @@
-"""What is somebody's: where it lies, taking all of it away, and deleting all of it."""
+"""Personal data of an owner: storage, export and deletion."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pages.shared.temporary_files import TEMPORARY_FILES
 from research import DataExport, DeletionSummary, RunNotStoppedError, StorageUsage, StoreError, application
 
 log = logging.getLogger(__name__)
-POLL_SECONDS = 1.0  # seconds between two looks at an export that is being made
-_DELETED_KEY = "wiped"  # in the session: what was deleted
-_CONFIRMING_KEY = "wipe_asking"  # in the session: whether the word is asked for
-_KEPT_KEYS = ("lang", _DELETED_KEY)  # what a session keeps when everything else is gone
-DELETED_PARTS = {  # the field of each, and its words
+POLL_SECONDS = 1.0  # interval of progress updates
+_DELETED_KEY = "wiped"  # in the session: summary of the deletion
+_CONFIRMING_KEY = "wipe_asking"  # in the session: True while confirmation is pending
+_KEPT_KEYS = ("lang", _DELETED_KEY)  # keys of the session that survive the deletion
+DELETED_PARTS = {  # fields of DeletionSummary and their message keys
     "runs": "runs", "conversations": "conversations", "evidence": "evidence", "watches": "watches",
     "statements": "statements", "notes": "notes", "notebooks": "notebooks", "preferences": "preferences",
     "cached_answers": "lookups", "documents": "documents", "uploads": "files", "reports": "reports",
@@ -29,12 +29,12 @@ DELETED_PARTS = {  # the field of each, and its words
 COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}  # fmt: skip
 
 
-# Where it lies
+# Storage
 
 
 def draw_storage() -> None:
-    """A table of what is stored, where and how large it is."""
-    held = application.storage_usage()
+    """Draw a table of the stored data with location, size and count."""
+    usage = application.storage_usage()
     rows = errors.build_rows(
         lambda item: {
             "part": value_label("holding", item.name),
@@ -42,7 +42,7 @@ def draw_storage() -> None:
             "count": _count_text(item),
             "place": t("holding.within") if item.part_of else item.location or t("holding.none"),
         },
-        held,
+        usage,
         "part",
     )
     st.dataframe(
@@ -56,9 +56,9 @@ def draw_storage() -> None:
             "place": st.column_config.TextColumn(t("holding.place"), width="large"),
         },
     )
-    whole = sum(item.size_bytes or 0 for item in held if not item.part_of)
-    st.caption(t("status.data_text", size=format_size(whole)))
-    if any(item.location.startswith("postgresql") for item in held):
+    total = sum(item.size_bytes or 0 for item in usage if not item.part_of)
+    st.caption(t("status.data_text", size=format_size(total)))
+    if any(item.location.startswith("postgresql") for item in usage):
         st.caption(t("holding.server"))
 
 
@@ -69,22 +69,22 @@ def _count_text(item: StorageUsage) -> str:
     return t(f"holding.count_{kind}", n=format_number(item.count)) if kind else format_number(item.count)
 
 
-# Taking it away
+# Export
 
 
 def draw_export(*, is_local: bool) -> None:
-    """The export: a button, its progress, its file."""
+    """Draw the export: a start button, its progress or the finished file."""
     st.markdown(t("export.text") if is_local else t("export.text_own"))
-    made = application.get_data_export(owner=current_owner())
-    if made and made.status == "making":
+    export = application.get_data_export(owner=current_owner())
+    if export and export.status == "making":
         _draw_export_progress()
         return
-    if made and made.status == "ready":
-        _draw_ready_export(made)
+    if export and export.status == "ready":
+        _draw_ready_export(export)
         return
-    if made and made.status == "failed":
-        why = escape_markdown(made.error, 200)
-        st.error(t("export.failed", why=why), icon=":material/error:")
+    if export and export.status == "failed":
+        reason = escape_markdown(export.error, 200)
+        st.error(t("export.failed", why=reason), icon=":material/error:")
     st.button(
         t("export.begin"), key="export", icon=":material/archive:",
         on_click=_start_export, args=(is_local,),
@@ -97,13 +97,13 @@ def _start_export(includes_library: bool) -> None:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _draw_export_progress() -> None:
-    made = application.get_data_export(owner=current_owner())
-    if made is None or made.status != "making":
+    export = application.get_data_export(owner=current_owner())
+    if export is None or export.status != "making":
         st.rerun()
         return
-    part = made.done_count / made.total_count if made.total_count else 0.0
-    words = t("export.making", done=format_number(made.done_count), total=format_number(made.total_count))
-    st.progress(min(part, 1.0), text=words)
+    fraction = export.done_count / export.total_count if export.total_count else 0.0
+    label = t("export.making", done=format_number(export.done_count), total=format_number(export.total_count))
+    st.progress(min(fraction, 1.0), text=label)
     if st.button(t("export.cancel"), key="export_cancel", icon=":material/close:"):
         application.discard_data_export(owner=current_owner())
         st.rerun()
@@ -135,44 +135,44 @@ def _draw_ready_export(export: DataExport) -> None:
 
 
 def _read_export(export_id: str) -> bytes:
-    """The file, for its owner alone: it is asked anew whose it is."""
-    made = application.get_data_export(owner=current_owner())
-    if made is None or made.path is None or made.id != export_id:
+    """Read an export of the current owner; the owner is checked again at the download."""
+    export = application.get_data_export(owner=current_owner())
+    if export is None or export.path is None or export.id != export_id:
         raise RuntimeError("there is no such file any more")
-    return made.path.read_bytes()
+    return export.path.read_bytes()
 
 
-# Deleting it
+# Deletion
 
 
 def draw_deletion_result() -> None:
-    """What was deleted a moment ago."""
-    done: DeletionSummary | None = st.session_state.pop(_DELETED_KEY, None)
-    if done is None:
+    """Draw the summary of a deletion once, right after it."""
+    summary: DeletionSummary | None = st.session_state.pop(_DELETED_KEY, None)
+    if summary is None:
         return
-    st.success(_deletion_text(done), icon=":material/delete_forever:")
-    if not done.is_erased:
+    st.success(_deletion_text(summary), icon=":material/delete_forever:")
+    if not summary.is_erased:
         st.warning(t("wiped.not_erased"), icon=":material/warning:")
 
 
 def _deletion_text(deletion: DeletionSummary) -> str:
-    told = [
-        f"{t(f'wiped.{words}')} {format_number(n)}"
-        for name, words in DELETED_PARTS.items()
+    parts = [
+        f"{t(f'wiped.{message_key}')} {format_number(n)}"
+        for name, message_key in DELETED_PARTS.items()
         if (n := getattr(deletion, name))
     ]
-    return t("wiped.done", what=t("mark.list").join(told) or t("wiped.nothing"))
+    return t("wiped.done", what=t("mark.list").join(parts) or t("wiped.nothing"))
 
 
 def draw_deletion(*, is_local: bool) -> None:
-    """Deleting everything: behind a button, and a word that has to be typed."""
+    """Draw the deletion of all data, confirmed by a button and a typed word."""
     st.markdown(t("wipe.text") if is_local else t("wipe.text_own"))
-    asking = st.session_state.get(_CONFIRMING_KEY, False)
+    is_confirming = st.session_state.get(_CONFIRMING_KEY, False)
     st.button(
-        t("wipe.open"), key="wipe", icon=":material/delete_forever:", disabled=asking,
+        t("wipe.open"), key="wipe", icon=":material/delete_forever:", disabled=is_confirming,
         on_click=_set_confirming, args=(True,),
     )  # fmt: skip
-    if asking:
+    if is_confirming:
         with st.container(border=True, width=layout.READING_WIDTH_PIXELS, key="wipe_asked"):
             _draw_confirmation(is_local)
 
@@ -188,12 +188,12 @@ def _draw_confirmation(is_local: bool) -> None:
     st.caption(t("wipe.stays"))
     typed = st.text_input(t("wipe.type", word=word), key="wipe_word", autocomplete="off")
     with st.container(horizontal=True):
-        go = st.button(
+        confirmed = st.button(
             t("wipe.go"), key="wipe_go", type="primary", icon=":material/delete_forever:",
             disabled=typed.strip().casefold() != word.casefold(),
         )  # fmt: skip
         st.button(t("wipe.cancel"), key="wipe_cancel", on_click=_set_confirming, args=(False,))
-    if go:
+    if confirmed:
         _delete_everything(is_local=is_local, includes_library=bool(library))
 
 
@@ -201,7 +201,7 @@ def _delete_everything(*, is_local: bool, includes_library: bool) -> None:
     try:
         with st.spinner(t("wipe.going")):
             TEMPORARY_FILES.delete_owned(current_owner())
-            done = application.delete_owner_data(
+            summary = application.delete_owner_data(
                 include_caches=is_local, include_library=includes_library, owner=current_owner()
             )
             if not is_local:
@@ -221,8 +221,8 @@ def _delete_everything(*, is_local: bool, includes_library: bool) -> None:
         if name != "owner":
             del st.session_state[name]
     if is_local:
-        st.session_state[_DELETED_KEY] = done
+        st.session_state[_DELETED_KEY] = summary
     else:
-        left = "" if done.is_erased else f"\n\n{t('wiped.not_erased')}"
-        st.session_state[login.FAREWELL_KEY] = _deletion_text(done) + left
+        note = "" if summary.is_erased else f"\n\n{t('wiped.not_erased')}"
+        st.session_state[login.FAREWELL_KEY] = _deletion_text(summary) + note
     st.rerun()

@@ -1,4 +1,4 @@
-"""What somebody's research has used over time: a chart, and the same as a table."""
+"""Usage of an owner over time, as a chart and a table."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from pages.shared.localization import (
 from pages.shared.login import current_owner
 from research import StoreError, application, prices_as_of
 
-RANGES_DAYS = (30, 90)  # days
+RANGES_DAYS = (30, 90)
 MEASURES = ("cost", "tokens", "searches")
 GROUPINGS = ("model", "stage")
-MAX_SERIES = 5  # that have a colour of their own
-CACHE_SECONDS = 30  # seconds that what was read serves further drawings
+MAX_SERIES = 5  # with a colour of their own
+CACHE_SECONDS = 30  # how long a query result is reused
 _CACHE_KEY = "spending"  # in the session
 
 
 @st.fragment
 def draw() -> None:
-    """The choice of what is shown, the chart and its table; a sentence where nothing was used."""
+    """Draw the choice of range, measure and grouping, the totals, the chart and the table."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="spending_choice"):
         days = st.segmented_control(
             t("spending.range"), RANGES_DAYS, default=RANGES_DAYS[0], required=True, key="spending_days",
@@ -49,33 +49,33 @@ def draw() -> None:
             format_func=lambda name: t(f"spending.{name}"),
         )  # fmt: skip
     try:
-        used = read_usage(days)
-    except StoreError as error:  # a fragment runs without the router
+        usage = read_usage(days)
+    except StoreError as error:  # a fragment runs without the router, which would handle this
         st.error(storage_errors.describe_store_error(error))
         return
-    if used.empty:
+    if usage.empty:
         st.info(t("spending.empty", days=days), icon=":material/bar_chart:")
         return
-    draw_totals(used)
+    draw_totals(usage)
     weekly = days > RANGES_DAYS[0]
-    table = build_series(used, measure, group, is_weekly=weekly)
+    table = build_series(usage, measure, group, is_weekly=weekly)
     if table["value"].sum() > 0:
-        words = t("spending.alt", what=t(f"spending.{measure}"), by=t(f"spending.{group}"), days=days)
-        st.altair_chart(build_chart(table, measure, is_weekly=weekly, days=days), alt=words)
+        alt_text = t("spending.alt", what=t(f"spending.{measure}"), by=t(f"spending.{group}"), days=days)
+        st.altair_chart(build_chart(table, measure, is_weekly=weekly, days=days), alt=alt_text)
     else:
         st.caption(t("spending.nothing_of", what=t(f"spending.{measure}")))
-    unpriced = int(used["unpriced"].sum())
+    unpriced = int(usage["unpriced"].sum())
     if unpriced:
-        names = sorted({escape_markdown(name, 60) for name in used[used["unpriced"] > 0]["model"]})
+        names = sorted({escape_markdown(name, 60) for name in usage[usage["unpriced"] > 0]["model"]})
         st.caption(t("spending.unpriced", n=format_number(unpriced), models=t("mark.list").join(names[:6])))
-    if estimated := int(used["estimated"].sum()):
+    if estimated := int(usage["estimated"].sum()):
         st.caption(t("usage.estimated", n=format_number(estimated)))
     st.caption(t("status.prices", date=format_day_in(prices_as_of(), current_language())))
-    draw_table(used, group, is_weekly=weekly)
+    draw_table(usage, group, is_weekly=weekly)
 
 
 def browser_timezone() -> ZoneInfo:
-    """The visitor's time zone."""
+    """Return the time zone of the browser, or UTC if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
@@ -83,18 +83,18 @@ def browser_timezone() -> ZoneInfo:
 
 
 def read_usage(days: int) -> pd.DataFrame:
-    """What was used on the last days, today included; kept for half a minute."""
-    here = browser_timezone()
+    """Return the daily usage of the last `days` days including today, cached for CACHE_SECONDS."""
+    zone = browser_timezone()
     now = datetime.now(UTC)
-    kept = st.session_state.get(_CACHE_KEY)
-    key = (current_owner(), days, str(here))
-    if kept and kept[0] == key and (now - kept[1]).total_seconds() < CACHE_SECONDS:
-        frame: pd.DataFrame = kept[2]
+    cached = st.session_state.get(_CACHE_KEY)
+    key = (current_owner(), days, str(zone))
+    if cached and cached[0] == key and (now - cached[1]).total_seconds() < CACHE_SECONDS:
+        frame: pd.DataFrame = cached[2]
         return frame
-    first = now.astimezone(here).date() - timedelta(days=days - 1)
-    since = datetime.combine(first, time(), here)
-    found = application.daily_usage(since=since, time_zone=here, owner=current_owner())
-    frame = pd.DataFrame([row.model_dump() for row in found])
+    first = now.astimezone(zone).date() - timedelta(days=days - 1)
+    since = datetime.combine(first, time(), zone)
+    rows = application.daily_usage(since=since, time_zone=zone, owner=current_owner())
+    frame = pd.DataFrame([row.model_dump() for row in rows])
     if not frame.empty:
         frame["tokens"] = frame["input"] + frame["output"]
     st.session_state[_CACHE_KEY] = (key, now, frame)
@@ -102,7 +102,7 @@ def read_usage(days: int) -> pd.DataFrame:
 
 
 def draw_totals(usage: pd.DataFrame) -> None:
-    """The sums of the time that is looked at."""
+    """Draw the total cost, tokens and searches."""
     unknown = bool(usage["unpriced"].sum())
     cost = format_money(usage["cost"].sum())
     with st.container(horizontal=True, gap="large", key="spending_totals"):
@@ -116,7 +116,7 @@ def _period_start(day: date, *, is_weekly: bool) -> date:
 
 
 def build_series(usage: pd.DataFrame, measure: str, group: str, *, is_weekly: bool) -> pd.DataFrame:
-    """Rows of a day or week, a name and a value. Names beyond the largest few are one."""
+    """Sum a measure by day or week and name; names beyond MAX_SERIES are merged into "others"."""
     frame = usage.assign(
         day=[_period_start(day, is_weekly=is_weekly) for day in usage["day"]],
         name=[_group_label(group, value) for value in usage[group]],
@@ -133,16 +133,16 @@ def _group_label(group: str, value: str) -> str:
 
 
 def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int) -> alt.Chart:
-    """Stacked bars of days or weeks."""
+    """Build a chart of stacked bars by day or week."""
     today = datetime.now(browser_timezone()).date()
     first = _period_start(today - timedelta(days=days - 1), is_weekly=is_weekly)
     step = 7 if is_weekly else 1
     order = [first + timedelta(days=n) for n in range(0, (today - first).days + 1, step)]
-    form = {"cost": "$,.3~f", "tokens": "~s", "searches": "d"}[measure]
-    exact = {"cost": "$,.4f", "tokens": ",d", "searches": ",d"}[measure]
-    lines = table.assign(day=[format_day(one) for one in table["day"]])
-    shown = [format_day(one) for one in order]
-    ticks = shown[:: max(1, len(shown) // 6)]
+    axis_format = {"cost": "$,.3~f", "tokens": "~s", "searches": "d"}[measure]
+    tooltip_format = {"cost": "$,.4f", "tokens": ",d", "searches": ",d"}[measure]
+    lines = table.assign(day=[format_day(day) for day in table["day"]])
+    labels = [format_day(day) for day in order]
+    ticks = labels[:: max(1, len(labels) // 6)]
     return (
         alt.Chart(lines)
         .mark_bar(cornerRadiusEnd=2)
@@ -150,7 +150,7 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
             x=alt.X(
                 "day:O",
                 title=t("spending.week") if is_weekly else None,
-                scale=alt.Scale(domain=shown),
+                scale=alt.Scale(domain=labels),
                 axis=alt.Axis(
                     labelAngle=0,
                     values=ticks,
@@ -160,13 +160,13 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
             y=alt.Y(
                 "value:Q",
                 title=None,
-                axis=alt.Axis(format=form, tickMinStep=1 if measure != "cost" else alt.Undefined),
+                axis=alt.Axis(format=axis_format, tickMinStep=1 if measure != "cost" else alt.Undefined),
             ),
             color=alt.Color("name:N", title=None, legend=alt.Legend(orient="top", labelLimit=260, columns=1)),
             tooltip=[
                 alt.Tooltip("day:O", title=t("spending.week") if is_weekly else t("spending.day")),
                 alt.Tooltip("name:N", title=t("spending.name")),
-                alt.Tooltip("value:Q", title=t(f"spending.{measure}"), format=exact),
+                alt.Tooltip("value:Q", title=t(f"spending.{measure}"), format=tooltip_format),
             ],
         )
         .properties(height=300)
@@ -174,9 +174,9 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
 
 
 def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
-    """The same as a table, the latest first."""
+    """Draw the usage as a table, the latest first."""
     frame = usage.assign(
-        day=[_period_start(one, is_weekly=is_weekly) for one in usage["day"]],
+        day=[_period_start(day, is_weekly=is_weekly) for day in usage["day"]],
         name=[_group_label(group, value) for value in usage[group]],
     )
     rows = (
@@ -185,7 +185,7 @@ def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
               "cost": "sum", "unpriced": "sum"})
         .sort_values(["day", "name"], ascending=[False, True])
     )  # fmt: skip
-    rows["cost"] = rows["cost"].where(rows["unpriced"] < rows["calls"])  # unknown, rather than 0
+    rows["cost"] = rows["cost"].where(rows["unpriced"] < rows["calls"])  # unknown, not 0
     with st.expander(t("spending.table"), icon=":material/table:", key="spending_table"):
         st.dataframe(
             rows.drop(columns="unpriced"),

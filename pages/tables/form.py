@@ -1,4 +1,4 @@
-"""The rows and columns of a table, as somebody types, pastes or brings them."""
+"""Form for the rows and columns of a table: typed, from a file or from an earlier run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pages.shared.login import current_owner
 from research import Column, ColumnType, Grid, Row, application, rows_from_csv, rows_from_lines, rows_from_report
 
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
-MAX_RUNS = 30  # whose places, rows or papers may be the rows of a table
-MAX_QUESTION_CHARS = 60  # characters of a question
-MAX_FILE_MEGABYTES = 10  # MB of a file of rows
+MAX_RUNS = 30  # offered as sources of rows
+MAX_QUESTION_CHARS = 60
+MAX_FILE_MEGABYTES = 10
 COLUMN_FIELDS = ("name", "question", "type", "unit", "choices")
 
 
 def draw_table_form() -> Grid | None:
-    """The table that is typed; None while it has no rows or no columns."""
+    """Draw the form. Return the table, or None while it has no rows or no columns."""
     title = st.text_input(t("tables.name"), key="table_title", max_chars=200, autocomplete="off")
     st.text_area(
         t("tables.rows"), key="table_rows", height=140, placeholder=t("tables.rows_example"),
@@ -33,9 +33,9 @@ def draw_table_form() -> Grid | None:
     st.markdown(t("tables.columns"))
     columns = edit_columns((), "table_columns")
     rows = rows_from_lines(st.session_state.get("table_rows", ""))
-    known = st.session_state.get("table_places", {})
+    places = st.session_state.get("table_places", {})
     rows = tuple(
-        row.model_copy(update={"place": known[row.full_name]}) if row.full_name in known else row for row in rows
+        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in rows
     )
     if not rows or not columns:
         return None
@@ -47,7 +47,8 @@ def _draw_file_import() -> None:
         file = st.file_uploader(
             t("tables.file"), type=["csv", "tsv", "txt"], max_upload_size=MAX_FILE_MEGABYTES, key="rows_csv"
         )
-        if file is not None and file.size <= MAX_FILE_MEGABYTES * 1024 * 1024:  # the browser says so otherwise
+        # The uploader itself reports a larger file.
+        if file is not None and file.size <= MAX_FILE_MEGABYTES * 1024 * 1024:
             st.button(t("tables.take"), key="take_file", on_click=_import_file, args=(file,))
 
 
@@ -59,7 +60,7 @@ def _import_file(file: Any) -> None:
 
 
 def _draw_run_import() -> None:
-    """The places, rows or papers that an earlier run has found."""
+    """Draw the import of places, rows or papers from an earlier run."""
     recent = {
         run.id: run for run in application.recent_runs(owner=current_owner(), limit=MAX_RUNS) if not run.options.table
     }
@@ -84,7 +85,7 @@ def _import_run(run_id: str) -> None:
 
 
 def _append_rows(rows: Sequence[Row]) -> None:
-    """Puts rows behind those that are typed already."""
+    """Append rows to those in the text field."""
     lines = [f"{row.name} | {row.about}" if row.about else row.name for row in rows]
     typed = st.session_state.get("table_rows", "").rstrip()
     st.session_state.table_rows = "\n".join(filter(None, [typed, *lines]))
@@ -93,7 +94,7 @@ def _append_rows(rows: Sequence[Row]) -> None:
 
 
 def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
-    """Rows in a table that can be edited."""
+    """Draw an editor for rows. Return the edited rows, which keep their places."""
     column = st.column_config
     edited = st.data_editor(
         pd.DataFrame([(row.name, row.about) for row in rows], columns=["name", "about"], dtype="object"),
@@ -103,16 +104,16 @@ def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
             "about": column.TextColumn(t("tables.about"), max_chars=200, help=t("tables.about_help")),
         },
     )  # fmt: skip
-    told = [(_cell_text(line["name"]), _cell_text(line["about"])) for _, line in edited.iterrows()]
+    cells = [(_cell_text(line["name"]), _cell_text(line["about"])) for _, line in edited.iterrows()]
     places = {row.full_name: row.place for row in rows if row.place}
-    made = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in told if name.strip()))
+    parsed = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in cells if name.strip()))
     return tuple(
-        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in made
+        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in parsed
     )
 
 
 def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
-    """Columns in a table that can be edited; what is not usable is said below."""
+    """Draw an editor for columns. Return the valid ones."""
     column = st.column_config
     lines = [(c.name, c.question, c.type, c.unit, "; ".join(c.choices)) for c in columns]
     edited = st.data_editor(
@@ -135,23 +136,23 @@ def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
 
 
 def parse_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
-    """Columns of the lines of a table. One whose type needs choices and has none is text."""
-    out: list[Column] = []
+    """Parse columns from editor rows. A choice column with fewer than two choices becomes text."""
+    columns: list[Column] = []
     for line in lines:
-        name, question, kind, unit, listed = (_cell_text(line.get(field)) for field in COLUMN_FIELDS)
+        name, question, kind, unit, choice_text = (_cell_text(line.get(field)) for field in COLUMN_FIELDS)
         if not name:
             continue
-        choices = tuple(dict.fromkeys(c.strip() for c in listed.replace("；", ";").split(";") if c.strip()))
-        usual = next((known for known in COLUMN_TYPES if known == kind), "text")
-        chosen: ColumnType = "text" if usual == "choice" and len(choices) < 2 else usual
-        out.append(
+        choices = tuple(dict.fromkeys(c.strip() for c in choice_text.replace("；", ";").split(";") if c.strip()))
+        valid_kind = next((column_type for column_type in COLUMN_TYPES if column_type == kind), "text")
+        chosen: ColumnType = "text" if valid_kind == "choice" and len(choices) < 2 else valid_kind
+        columns.append(
             Column(
-                id=f"c{len(out) + 1}", name=name, question=question, type=chosen,
+                id=f"c{len(columns) + 1}", name=name, question=question, type=chosen,
                 unit=unit if chosen == "number" else "",
                 choices=choices if chosen == "choice" else (),
             )
         )  # fmt: skip
-    return out
+    return columns
 
 
 def _cell_text(value: Any) -> str:

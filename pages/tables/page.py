@@ -1,5 +1,4 @@
-"""Compare many things by the same questions: the table as it is asked for, and the tables there are, of
-which one is drawn here like an answer."""
+"""Tables page: start a table that compares many things by the same questions, or show one."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ MAX_TABLES = 20
 
 
 def draw_form() -> None:
-    """A table from a sentence, or by its rows and columns."""
-    sentence, own = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
+    """Draw the forms for a table from a sentence or from rows and columns."""
+    sentence, manual = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
     with sentence, st.form("sentence", border=False, enter_to_submit=True):
         text = st.text_area(
             t("tables.sentence"), key="table_sentence", placeholder=t("tables.placeholder"),
@@ -27,7 +26,7 @@ def draw_form() -> None:
         st.caption(t("tables.sentence_help"))
         if st.form_submit_button(t("tables.propose"), type="primary", key="propose", icon=":material/table_view:"):
             start_table(text, None)
-    with own:
+    with manual:
         grid = form.draw_table_form()
         if st.button(
             t("tables.fill"), type="primary", key="fill", icon=":material/table_view:",
@@ -39,27 +38,27 @@ def draw_form() -> None:
 
 
 def chosen_options() -> RunOptions | None:
-    """What the table may use, as it is chosen below; None without a source."""
-    usual = application.get_services(owner=current_owner()).default_options()
-    chosen = st.session_state.get("table_sources", list(usual.sources))
-    return usual.model_copy(update={"sources": tuple(chosen)}) if chosen else None
+    """Return the options with the selected sources, or None if no source is selected."""
+    defaults = application.get_services(owner=current_owner()).default_options()
+    chosen = st.session_state.get("table_sources", list(defaults.sources))
+    return defaults.model_copy(update={"sources": tuple(chosen)}) if chosen else None
 
 
 def draw_sources() -> None:
-    usual = application.get_services(owner=current_owner()).default_options()
+    defaults = application.get_services(owner=current_owner()).default_options()
     st.pills(
         t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
-        default=list(usual.sources), format_func=lambda name: escape_markdown(source_name(name)),
+        default=list(defaults.sources), format_func=lambda name: escape_markdown(source_name(name)),
         key="table_sources",
     )  # fmt: skip
 
 
 def draw_estimate(grid: Grid) -> None:
-    """How many cells there are, and what filling them takes at most."""
+    """Draw the number of cells and the estimated number of searches."""
     if chosen := chosen_options():
-        likely = application.estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
+        estimate = application.estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
         cells = format_number(len(grid.rows) * len(grid.columns))
-        st.caption(t("tables.costs", cells=cells, searches=format_number(likely.searches)))
+        st.caption(t("tables.costs", cells=cells, searches=format_number(estimate.searches)))
 
 
 def start_table(question: str, grid: Grid | None) -> None:
@@ -77,30 +76,30 @@ def start_table(question: str, grid: Grid | None) -> None:
 
 
 def draw_earlier_tables() -> None:
-    """The tables that there are, the latest first."""
-    found = [item for item in application.recent_runs(owner=current_owner()) if item.options.table][:MAX_TABLES]
-    if not found:
+    """Draw links to earlier tables, the latest first."""
+    tables = [table for table in application.recent_runs(owner=current_owner()) if table.options.table][:MAX_TABLES]
+    if not tables:
         return
     layout.draw_section_title(t("tables.earlier"))
     with st.container(key="recent", gap="xsmall"):
-        for item in found:
+        for table in tables:
             with errors.catch_row_errors(), st.container(
                 horizontal=True, vertical_alignment="center", gap="small",
                 horizontal_alignment="distribute",
             ):  # fmt: skip
                 st.page_link(
-                    page_script("tables"), label=escape_markdown(item.question, 100), query_params=run_query_params(item.id),
+                    page_script("tables"), label=escape_markdown(table.question, 100), query_params=run_query_params(table.id),
                     icon=":material/table_view:",
                 )  # fmt: skip
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
-                    if item.status != "done":
-                        color = run_navigation.STATUS_COLORS.get(item.status, "orange")
-                        st.badge(escape_markdown(value_label("run", item.status)), color=color)
-                    st.caption(format_local_time(item.created), width="content")
+                    if table.status != "done":
+                        color = run_navigation.STATUS_COLORS.get(table.status, "orange")
+                        st.badge(escape_markdown(value_label("run", table.status)), color=color)
+                    st.caption(format_local_time(table.created), width="content")
 
 
 def draw_start_page() -> None:
-    """What can be compared, and the tables that there are."""
+    """Draw the page without a selected run: forms, sources and earlier tables."""
     layout.draw_header(t("tables.title"), t("tables.lead"))
     draw_form()
     draw_sources()
@@ -110,7 +109,7 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key(run_navigation.LAST_TABLE_KEY)
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # heavier than all else here, and not needed to ask
+    from pages.run import view as run  # slow to import, and not needed for the form
 
     run.draw(selected_run)
 else:
