@@ -114,7 +114,7 @@ async def test_a_place_by_its_id(amap: AmapBackend) -> None:
         await amap.fetch_details("B0NOPE")
 
 
-@pytest.mark.parametrize("way", ["walking", "driving", "bicycling"])
+@pytest.mark.parametrize("way", ["fetch_walking_route", "fetch_driving_route", "fetch_cycling_route"])
 async def test_a_route_has_numbers_and_its_line_whichever_way(amap: AmapBackend, way: str) -> None:
     (path,) = (await getattr(amap, way)(WANGFUJING, TIANANMEN))["route"]["paths"]
     assert isinstance(path["distance"], int) and isinstance(path["duration"], int)
@@ -143,9 +143,9 @@ async def test_the_weather_and_the_place_of_an_ip_address(amap: AmapBackend) -> 
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [
-        ("weather", ("不存在",)),
-        ("ip", ("192.168.1.1",)),
-        ("detail", ("B0NOPE",)),
+        ("fetch_forecast", ("不存在",)),
+        ("locate_ip", ("192.168.1.1",)),
+        ("fetch_details", ("B0NOPE",)),
     ],
 )
 async def test_one_thing_that_is_not_there_is_said_to_be_empty(

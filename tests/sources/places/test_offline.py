@@ -119,9 +119,9 @@ async def test_without_words_all_places_in_the_circle_come() -> None:
 
 
 async def test_far_from_its_places_the_table_does_not_say_that_there_is_nothing() -> None:
-    for method in ("around", "regeocode"):
+    for method in ("search_around", "reverse_geocode"):
         assert (await refusal(method, "104.065735,30.657689")).reason == "empty"
-    assert "'成都'" in (await refusal("text", "博物馆", "成都")).message
+    assert "'成都'" in (await refusal("search_text", "博物馆", "成都")).message
 
 
 async def test_words_a_city_and_a_type_narrow_a_search() -> None:
@@ -167,4 +167,4 @@ async def test_what_no_table_knows_is_declined_with_the_remedy(method: str, argu
 
 
 async def test_an_unknown_id_is_empty() -> None:
-    assert (await refusal("detail", "B000A8UIN8")).reason == "empty"
+    assert (await refusal("fetch_details", "B000A8UIN8")).reason == "empty"

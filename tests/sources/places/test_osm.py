@@ -218,7 +218,7 @@ async def test_an_element_that_is_none_is_left_out(row: dict[str, Any]) -> None:
 # What it cannot do
 
 
-@pytest.mark.parametrize("method", ["walking", "driving", "bicycling"])
+@pytest.mark.parametrize("method", ["fetch_walking_route", "fetch_driving_route", "fetch_cycling_route"])
 async def test_routes_are_refused_in_words(osm: OpenStreetMapBackend, method: str) -> None:
     with pytest.raises(ServiceError, match=r"asked for no .* routes"):
         await getattr(osm, method)(KYOTO, LOUVRE)
@@ -248,10 +248,10 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("call", ["geocode", "regeocode", "around", "text", "detail"])
+@pytest.mark.parametrize("call", ["geocode", "reverse_geocode", "search_around", "search_text", "fetch_details"])
 @pytest.mark.parametrize(("given", "reason"), FAULTS, ids=lambda item: str(item)[:30])
 async def test_each_fault_is_told_by_its_kind(call: str, given: dict[str, Any], reason: str) -> None:
-    argument = {"geocode": "京都", "text": "寺庙", "detail": "W27262094"}.get(call, KYOTO)
+    argument = {"geocode": "京都", "search_text": "寺庙", "fetch_details": "W27262094"}.get(call, KYOTO)
     with FakeOpenStreetMap(**given) as fake:
         osm = opened(fake.base_url, timeout=0.3 if reason == "timeout" else 30)
         with pytest.raises(ServiceError) as caught:
@@ -357,13 +357,13 @@ class Memory:
     def __init__(self) -> None:
         self.kept: dict[str, tuple[dict[str, Any], Any]] = {}
 
-    def recall(self, key: str, since: Any) -> Any:
+    def get_cached_answer(self, key: str, since: Any) -> Any:
         return self.kept.get(key)
 
-    def remember(self, key: str, answer: Any, made: Any) -> None:
+    def cache_answer(self, key: str, answer: Any, made: Any) -> None:
         self.kept[key] = dict(answer), made
 
-    def count(self, name: str, day: str) -> None:
+    def increment_counter(self, name: str, day: str) -> None:
         raise AssertionError("nothing of OpenStreetMap's is counted")
 
     def counted(self, name: str, day: str) -> int:

@@ -46,13 +46,13 @@ class Pad:
 class Unkept:
     """A ledger of nothing."""
 
-    async def recall(self, task: Task) -> Finding | None:
+    async def find(self, task: Task) -> Finding | None:
         return None
 
-    async def begin(self, task: Task) -> int:
+    async def start_search(self, task: Task) -> int:
         return 1
 
-    async def finish(self, search: int, finding: Finding) -> None:
+    async def finish_search(self, search_id: int, finding: Finding) -> None:
         pass
 
 

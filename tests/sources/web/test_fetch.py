@@ -314,7 +314,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_not_taken(secure):
     site, _ = secure
     async with fetching(site) as fetcher:
         trouble = await failure(fetcher, at(site, scheme="https"))
-    assert (trouble.reason, trouble.again) == ("unreachable", False)
+    assert (trouble.reason, trouble.is_retryable) == ("unreachable", False)
     assert "certificate" in trouble.message
     assert site.requests == []
 
@@ -409,7 +409,7 @@ async def test_a_site_that_drips_is_left_at_the_deadline(site):
         begun = time.monotonic()
         trouble = await failure(fetcher, at(site, "/a"))
         assert time.monotonic() - begun < 30
-    assert (trouble.reason, trouble.again) == ("timeout", True)
+    assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
     assert trouble.message == "site.example did not deliver the page within 0.4 s"
 
 
@@ -488,14 +488,14 @@ async def test_a_status_is_told_as_what_it_means_for_a_page(site, status, reason
         trouble = await failure(fetcher, at(site, "/a"))
     assert (trouble.reason, trouble.hint) == (reason, "")
     assert f"HTTP {status}" in trouble.message
-    assert trouble.after == (7 if trouble.again else None)
+    assert trouble.retry_after_seconds == (7 if trouble.is_retryable else None)
 
 
 async def test_where_nobody_listens_nothing_is_reached(site):
     site.__exit__()
     async with fetching(site) as fetcher:
         trouble = await failure(fetcher, at(site))
-    assert (trouble.reason, trouble.again) == ("unreachable", True)
+    assert (trouble.reason, trouble.is_retryable) == ("unreachable", True)
 
 
 # Manners
@@ -553,7 +553,7 @@ async def test_a_site_whose_robots_txt_fails_is_left_alone_for_now(site, status)
     async with fetching(site) as fetcher:
         first = await failure(fetcher, at(site))
         second = await failure(fetcher, at(site, "/b"))
-    assert (first.reason, first.again) == ("unavailable", True)
+    assert (first.reason, first.is_retryable) == ("unavailable", True)
     assert f"HTTP {status}" in first.message
     assert "left alone for now" in first.message
     assert second.message == first.message

@@ -95,8 +95,8 @@ async def test_an_instance_without_json_is_told_what_to_enable(searxng, server):
 async def test_a_refusal_is_told_by_its_kind(searxng, server, status, reason, hint, again):
     server.status, server.headers = status, {"Retry-After": "3"}
     trouble = await failure(searxng)
-    assert (trouble.reason, trouble.hint, trouble.again) == (reason, hint, again)
-    assert trouble.after == (3 if again else None)
+    assert (trouble.reason, trouble.hint, trouble.is_retryable) == (reason, hint, again)
+    assert trouble.retry_after_seconds == (3 if again else None)
 
 
 @pytest.mark.parametrize("fault", ["html", "broken", "list", "empty"])
@@ -115,14 +115,14 @@ async def test_json_of_another_service_is_malformed(searxng, server):
 async def test_an_answer_that_does_not_end_is_late(server, fault):
     server.fault = fault
     trouble = await failure(SearXNG(server.base_url, timeout_seconds=0.3))
-    assert (trouble.reason, trouble.again) == ("timeout", True)
+    assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
 
 
 async def test_a_broken_and_a_refused_connection_are_unreachable(server):
     server.fault = "drops"
     for address in (server.base_url, nowhere()):
         trouble = await failure(SearXNG(address))
-        assert (trouble.reason, trouble.again) == ("unreachable", True)
+        assert (trouble.reason, trouble.is_retryable) == ("unreachable", True)
 
 
 @each_row("address", ["localhost:8080", "searx", "ftp://a.example", "http://a:b:c"])
@@ -178,7 +178,7 @@ async def test_results_of_other_engines_than_the_named_are_a_failure_that_names_
 async def test_words_of_a_query_are_no_commands_to_the_instance(searxng, server, query, asked):
     found = await searxng.search(query, ignore_event)
     assert server.last.query["q"] == asked
-    assert found.asked == (() if query == asked else (asked,))
+    assert found.executed_queries == (() if query == asked else (asked,))
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ async def test_a_result_is_evidence_with_its_snippet_as_the_passage(tavily):
     (passage,) = item.passages
     assert (passage.text, passage.origin) == ("The lake is free.", "source")
     assert (passage.start, passage.end) == (0, len(passage.text))
-    assert (found.message, found.asked, found.summary) == ("", (), ())
+    assert (found.message, found.executed_queries, found.summary) == ("", (), ())
 
 
 async def test_pages_that_a_script_draws_keep_their_own_titles_links_and_texts(tavily, server):
@@ -117,7 +117,7 @@ async def test_a_long_query_is_cut_at_a_word_and_that_is_said(tavily, server):
     sent = server.last.body["query"]
     assert len(sent) <= 400
     assert set(sent.split()) == {"lantern"}
-    assert found.asked == (sent,)
+    assert found.executed_queries == (sent,)
     assert f"{len(sent)} characters" in found.message
 
 
@@ -153,7 +153,7 @@ async def test_one_endless_word_is_cut_where_the_limit_is(tavily, server):
 async def test_a_refusal_is_told_by_its_kind(tavily, server, status, detail, reason, hint, again):
     server.status, server.error = status, detail
     trouble = await failure(tavily)
-    assert (trouble.reason, trouble.hint, trouble.again) == (reason, hint, again)
+    assert (trouble.reason, trouble.hint, trouble.is_retryable) == (reason, hint, again)
     assert str(status) in trouble.message
 
 
@@ -180,7 +180,7 @@ async def test_a_refusal_without_words_is_told_all_the_same(tavily, server, erro
 
 async def test_the_time_to_wait_is_kept(tavily, server):
     server.status, server.headers = 429, {"Retry-After": "7"}
-    assert (await failure(tavily)).after == 7
+    assert (await failure(tavily)).retry_after_seconds == 7
 
 
 @pytest.mark.parametrize("fault", ["html", "broken", "list", "empty"])
@@ -199,14 +199,14 @@ async def test_an_error_page_keeps_its_status(tavily, server):
 async def test_an_answer_that_does_not_end_is_late(server, fault):
     server.fault = fault
     trouble = await failure(Tavily(KEY, base_url=server.base_url, timeout_seconds=0.3))
-    assert (trouble.reason, trouble.again) == ("timeout", True)
+    assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
 
 
 async def test_a_broken_and_a_refused_connection_are_unreachable(server):
     server.fault = "drops"
     for address in (server.base_url, nowhere()):
         trouble = await failure(Tavily(KEY, base_url=address))
-        assert (trouble.reason, trouble.again) == ("unreachable", True)
+        assert (trouble.reason, trouble.is_retryable) == ("unreachable", True)
 
 
 async def test_an_address_that_is_none_is_refused():

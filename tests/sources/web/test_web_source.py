@@ -431,13 +431,13 @@ async def test_a_summary_that_fails_costs_only_the_summary(
 class NoLedger:
     """Remembers nothing."""
 
-    async def recall(self, task: Task) -> None:
+    async def find(self, task: Task) -> None:
         return None
 
-    async def begin(self, task: Task) -> int:
+    async def start_search(self, task: Task) -> int:
         return 1
 
-    async def finish(self, search: int, finding: Finding) -> None:
+    async def finish_search(self, search_id: int, finding: Finding) -> None:
         """Nothing is kept."""
 
 

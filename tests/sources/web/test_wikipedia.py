@@ -140,8 +140,8 @@ async def test_the_client_says_who_it_is(server):
 async def test_a_refusal_is_told_by_its_kind(wikipedia, server, status, reason, again):
     server.status, server.headers = status, {"Retry-After": "5"}
     trouble = await failure(wikipedia)
-    assert (trouble.reason, trouble.again) == (reason, again)
-    assert trouble.after == (5 if again else None)
+    assert (trouble.reason, trouble.is_retryable) == (reason, again)
+    assert trouble.retry_after_seconds == (5 if again else None)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ async def test_a_refusal_is_told_by_its_kind(wikipedia, server, status, reason, 
 async def test_an_error_under_the_status_of_success_is_an_error(wikipedia, server, code, reason, again):
     server.error = {"code": code, "info": "as the wiki puts it"}
     trouble = await failure(wikipedia)
-    assert (trouble.reason, trouble.again) == (reason, again)
+    assert (trouble.reason, trouble.is_retryable) == (reason, again)
     assert "as the wiki puts it" in trouble.message
 
 
@@ -175,14 +175,14 @@ async def test_an_answer_that_is_no_answer_is_malformed(wikipedia, server, fault
 async def test_an_answer_that_does_not_end_is_late(server, fault):
     server.fault = fault
     trouble = await failure(Wikipedia(base_url=server.base_url, timeout_seconds=0.3))
-    assert (trouble.reason, trouble.again) == ("timeout", True)
+    assert (trouble.reason, trouble.is_retryable) == ("timeout", True)
 
 
 async def test_a_broken_and_a_refused_connection_are_unreachable(server):
     server.fault = "drops"
     for address in (server.base_url, nowhere()):
         trouble = await failure(Wikipedia(base_url=address))
-        assert (trouble.reason, trouble.again) == ("unreachable", True)
+        assert (trouble.reason, trouble.is_retryable) == ("unreachable", True)
 
 
 async def test_a_wiki_that_fails_is_not_one_that_has_nothing(wikipedia, server):
@@ -250,7 +250,7 @@ async def test_a_long_query_is_cut_at_a_word_and_that_is_said(wikipedia, server)
     sent = server.last.query["gsrsearch"]
     assert len(sent) <= 300
     assert set(sent.split()) == {"lantern"}
-    assert found.asked == (sent,)
+    assert found.executed_queries == (sent,)
     assert "shortened" in found.message
 
 
