@@ -43,10 +43,12 @@ class CitedTable:
 
     @cached_property
     def language(self) -> Language:
+        """Language of the answer."""
         return report_language(self.report, self.cited)
 
     @cached_property
     def translate(self) -> Translator:
+        """Translator of the fixed texts of a report."""
         return report_translator(self.language)
 
     @cached_property
@@ -81,6 +83,7 @@ class CitedTable:
         return self.translate(f"cells.lack-{(cell.lack if cell else '') or 'not found'}".replace(" ", "_"))
 
     def status_text(self, reading: CellReading) -> str:
+        """Return the support status of a reading in words."""
         return message(f"standing.{reading.status}", self.language)
 
 

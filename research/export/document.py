@@ -128,6 +128,7 @@ class _TreeBuilder:
         self._source_count, self._formulas = source_count, formulas
 
     def build_blocks(self, tokens: Iterable[Token]) -> list[Node]:
+        """Build block nodes, with their inline nodes."""
         root: list[Node] = []
         stack = [root]
         for token in tokens:

@@ -59,9 +59,9 @@ _MAX_PROPERTY_CHARS = 255  # limit of a document property
 def report_docx(report: Report, cited: CitedAnswer | None) -> bytes:
     """Return the whole report as a Word file (.docx)."""
     document = build_document(report, cited)
-    made = to_utc(cited.answer.made if cited else report.run.created)
+    timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return document_docx(document, made=made, author=author, places=places_on_map(report, cited))
+    return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))
 
 
 def document_docx(
@@ -154,6 +154,7 @@ class _DocxWriter:
         self._source_numbers = _source_number_range(document.nodes)
 
     def write(self, timestamp: datetime, author: str) -> bytes:
+        """Build the body and return the file as bytes."""
         title = clean_xml_text(self._document.title).strip() or self._translate("untitled")
         _set_up_page(self._file, title)
         _set_up_styles(self._file, self._document.language == "zh")
@@ -529,6 +530,7 @@ class _Numbering:
         self._numbered_lists: list[tuple[int, int]] = []  # depth and start
 
     def add_numbered(self, depth: int, start: int) -> int:
+        """Add a numbered list and return its numbering id."""
         self._numbered_lists.append((depth, start))
         return self.bullet_id + len(self._numbered_lists)
 

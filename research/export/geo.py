@@ -38,7 +38,7 @@ _ROUTE_COLORS: dict[TravelMode, str] = {
 _EXPORT_NAMES = {"distance": "distance_m", "cost": "cost_cny"}
 INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Text that a spreadsheet may read as a formula; East Asian ones accept full-width signs too.
-# Leading apostrophes match as well, so that an added apostrophe can be told from original ones.
+# Leading apostrophes match as well, so that an added apostrophe can be removed again.
 _FORMULA_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 
 

@@ -109,6 +109,7 @@ class _HTMLWriter:
         self._citation_counts: Counter[int] = Counter()  # how often each source was cited so far
 
     def render(self) -> str:
+        """Return the document as a complete HTML page."""
         document = self._document
         title, *rest = (self._render_block(node) for node in document.nodes)
         body = "\n".join([title, self._render_contents(), *rest])

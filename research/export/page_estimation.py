@@ -1,4 +1,4 @@
-"""Estimates on which page of a Word file a paragraph stands, for its table of contents.
+"""Estimates of the page of a paragraph in a Word file, for its table of contents.
 
 Only a layout program knows the exact pages. Here lines are estimated from the width of an average
 letter, and heights from the styles of the file. LibreOffice counts again when it opens the file;

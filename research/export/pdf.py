@@ -71,9 +71,9 @@ _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 def report_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
     """Return the whole report as a PDF."""
     document = build_document(report, cited)
-    made = to_utc(cited.answer.made if cited else report.run.created)
+    timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return document_pdf(document, made=made, author=author, places=places_on_map(report, cited))
+    return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))
 
 
 def document_pdf(
@@ -99,6 +99,7 @@ class _TemplateData:
         self._undrawable: dict[str, None] = {}  # names of undrawable scripts and characters, in order
 
     def build(self, timestamp: datetime, author: str) -> dict[str, Any]:
+        """Return the data of the template `report.typ`."""
         title = visible_text(self._document.title).strip() or self._translate("untitled")
         nodes = list(self._document.nodes)
         if nodes and _has_tag(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]

@@ -74,10 +74,12 @@ class _TextShape(NamedTuple):
 
     @property
     def width(self) -> float:
+        """Estimated width in units of the picture."""
         return width_in_ems(self.text) * self.size
 
     @property
     def left(self) -> float:
+        """Left edge of the text."""
         return self.x - self.width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
 
 
@@ -159,9 +161,11 @@ class _MapView(NamedTuple):
     units_per_lat: float
 
     def x(self, lng: float) -> float:
+        """Convert a longitude to a horizontal position."""
         return _LEFT_MARGIN + (lng - self.west) * self.units_per_lng
 
     def y(self, lat: float) -> float:
+        """Convert a latitude to a vertical position."""
         return _TOP_MARGIN + (self.north - lat) * self.units_per_lat
 
     @property

@@ -39,18 +39,18 @@ _DOCUMENT_TIME = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*(?=<)")
 
 def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
     """Return the report in every format, its sources, places, tables and rows, and a README.txt."""
-    made = to_utc(report.answer.made if report.answer else report.run.created)
+    timestamp = to_utc(report.answer.made if report.answer else report.run.created)
     written: dict[str, bytes] = {}
     errors: dict[str, str] = {}
     for name, write in _archive_parts(report, cited):
         try:
-            written[name] = _set_document_time(write(), made)
+            written[name] = _set_document_time(write(), timestamp)
         except Exception as error:  # noqa: BLE001 - the README names it; the other files are there
             _log.warning("%s could not be written", name, exc_info=True)
             errors[name] = type(error).__name__
     readme = _readme(report, cited, [*written], errors)
     folder = export_file_name(report, "zip").removesuffix(".zip")
-    return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, made)
+    return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, timestamp)
 
 
 def _archive_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
