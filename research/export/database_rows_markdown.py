@@ -46,7 +46,7 @@ def column_coverage_lines(rows: QueryResult, translate: Translator) -> list[str]
 
 
 def _step_lines(finding: Finding, translate: Translator) -> list[str]:
-    """List the steps other than understanding the question and writing and running the statement."""
+    """List the steps other than understanding, writing and running the statement."""
     steps = [step for step in finding.steps if step.kind not in ("understand", "write", "run")]
     return [_step_line(step, translate) for step in steps]
 

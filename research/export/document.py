@@ -45,7 +45,7 @@ class ReportDocument(NamedTuple):
 
 
 def _build_parser() -> MarkdownIt:
-    """Create the parser. Escaped characters stay separate: `[1]` is a citation, `\\[1\\]` is text."""
+    """Create the parser. Escapes stay separate tokens: `[1]` is a citation, `\\[1\\]` is text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.disable(["image", "html_inline", "html_block", "autolink", "reference", "text_join"])
     parser.parse("*")  # compiles the rules now, as doing so at first use is not thread-safe

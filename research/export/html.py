@@ -149,7 +149,7 @@ class _HTMLWriter:
         return draw(node) if kind and draw else self._render_nodes([node] if not kind else node.get("c", ()))
 
     def _language_attribute(self, text: str) -> str:
-        """Return a `lang` attribute for text in another language than the report, such as a quote."""
+        """Return a `lang` attribute for text in another language than that of the report."""
         language = detect_language(text)
         foreign = language != self._document.language and any(letter.isalpha() for letter in text)
         return f' lang="{_LANGUAGE_CODES[language]}"' if foreign else ""
@@ -311,7 +311,7 @@ def text_fragment(text: str) -> str:
 
 
 def _line_end(line: str, direction: int) -> str:
-    """Return the first or last words of a line, or characters if it has few words, as in Chinese."""
+    """Return the first or last words of a line, or characters if words are few, as in Chinese."""
     words = line.split(" ")
     if len(words) > 2 * _FRAGMENT_END_WORDS:
         return " ".join(words[:_FRAGMENT_END_WORDS] if direction > 0 else words[-_FRAGMENT_END_WORDS:])

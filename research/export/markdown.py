@@ -207,7 +207,7 @@ def _answer_body(
 
 
 def _doubt_mark(sentence: CheckedSentence, spans: Sequence[NumberedSpan], translate: Translator) -> str:
-    """Return the mark behind a doubtful sentence, "" if one of its citations has that mark already."""
+    """Return the mark behind a doubtful sentence, "" if a citation has that mark already."""
     if sentence.status == "differs":
         figure = next((gap.found for gap in sentence.lacks if gap.found.strip()), "")
         escaped = escape_inline(" ".join(figure.split()))

@@ -19,7 +19,7 @@ _EAST_ASIAN_FONT = "Microsoft YaHei"
 
 
 def formula_omml(tex: str, *, is_display: bool = False) -> Any:
-    """Return a formula as `m:oMath`, within `m:oMathPara` if displayed; None if it cannot be read."""
+    """Return a formula as `m:oMath`, in `m:oMathPara` if displayed; None if it is unreadable."""
     formula = parse_formula(tex, is_display=is_display)
     if not formula:
         return None

@@ -90,7 +90,7 @@ class PageEstimator:
         return tallest + _CELL_PADDING_POINTS[0]
 
     def _line_metrics(self, paragraph: Any, width_points: float) -> tuple[int, float, _ParagraphStyle]:
-        """Return the number of lines, the height of each in points, and the style of a paragraph."""
+        """Return the number of lines, the line height in points and the style of a paragraph."""
         style = self._styles.get(_style_id(paragraph), self._styles["Normal"])
         inset = paragraph.find(f"{qn('w:pPr')}/{qn('w:ind')}")
         left = int(inset.get(qn("w:left"), 0)) / 20 if inset is not None else 0.0
