@@ -1,1 +1,1 @@
-"""What leaves the house: a report as a file. Reads records and evidence, changes neither."""
+"""Export of reports as files. Reads records and evidence, changes neither."""

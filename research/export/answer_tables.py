@@ -1,6 +1,6 @@
-"""The tables of an answer as CSV and Excel: text stays text, and citations are [n].
+"""Tables of an answer as CSV and Excel.
 
-Knows numbered answers; writes no file.
+Cells are written as text and citations as [n]. Writes no file.
 """
 
 from __future__ import annotations
@@ -23,39 +23,40 @@ from research.export.database_rows import add_about_sheet, write_cell
 from research.export.geo import spreadsheet_cell
 from research.export.report_texts import report_translator
 
-_MAX_SHEET_NAME_CHARS = 31  # characters of a sheet's name
+_MAX_SHEET_NAME_CHARS = 31  # limit of Excel
 _INVALID_SHEET_NAME_CHAR = re.compile(r"[\[\]:*?/\\\x00-\x1f']")
-_COLUMN_WIDTH_RANGE = (8, 60)  # characters of a column, at least and at most
+_COLUMN_WIDTH_RANGE = (8, 60)  # characters: minimum and maximum
 
 
 class AnswerTable(NamedTuple):
-    """A table of an answer: the heading that it stands under, and its rows, the head first."""
+    """A table of an answer: the heading above it and its rows, header row first."""
 
     heading: str
     rows: tuple[tuple[str, ...], ...]
 
 
 def answer_tables(cited: CitedAnswer) -> list[AnswerTable]:
-    """Every table that the answer has, in order."""
-    say = report_translator(cited.answer.language)
+    """Return all tables of an answer, in order."""
+    translate = report_translator(cited.answer.language)
     heading = ""
-    found: list[AnswerTable] = []
-    for stretch in group_spans(cited):
-        if stretch.spans[0].span.kind == "heading":
-            heading = _single_line(stretch.spans[0].span.text)
-        for node in _headings_and_tables(stretch.nodes):
+    tables: list[AnswerTable] = []
+    for group in group_spans(cited):
+        if group.spans[0].span.kind == "heading":
+            heading = _single_line(group.spans[0].span.text)
+        for node in _headings_and_tables(group.nodes):
             if node["t"] == "h":
-                heading = _flatten(node["c"], (), say)
+                heading = _flatten(node["c"], (), translate)
             else:
-                cells = [[_flatten(c["c"], stretch.spans, say) for c in row["c"]] for row in node["c"]]
-                found.append(AnswerTable(heading, tuple(map(tuple, cells))))
-    return found
+                cells = [[_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"]]
+                tables.append(AnswerTable(heading, tuple(map(tuple, cells))))
+    return tables
 
 
 def answer_tables_csv(tables: Sequence[AnswerTable]) -> bytes:
-    """Tables as UTF-8 for spreadsheets; several are set off by their headings and an empty line.
+    """Encode tables as UTF-8 CSV with a byte order mark.
 
-    See `research.export.geo.csv` for what stands before what a spreadsheet would take for a formula.
+    Several tables are separated by an empty line, each below its heading or number. Cells are
+    escaped as in `research.export.geo.places_csv`.
     """
     out = StringIO()
     lines = writer(out)  # as in RFC 4180
@@ -67,7 +68,10 @@ def answer_tables_csv(tables: Sequence[AnswerTable]) -> bytes:
 
 
 def answer_tables_excel(tables: Sequence[AnswerTable], provenance: Sequence[str] = ()) -> bytes:
-    """A workbook with a sheet for each table, and one that tells how it came about. All is text."""
+    """Build a workbook with a sheet per table and an "About" sheet with the provenance lines.
+
+    All cells are text.
+    """
     book = Workbook()
     book.remove(book.active)
     for at, table in enumerate(tables, 1):
@@ -87,8 +91,8 @@ def _fill_sheet(sheet: Any, table: AnswerTable) -> None:
     widths: dict[int, int] = {}
     for line, row in enumerate(table.rows, 1):
         for at, value in enumerate(row, 1):
-            placed = write_cell(sheet, line, at, replace_surrogates(value))
-            placed.font = Font(bold=line == 1)
+            cell = write_cell(sheet, line, at, replace_surrogates(value))
+            cell.font = Font(bold=line == 1)
             widths[at] = max(widths.get(at, 0), len(value))
     for at, width in widths.items():
         fit = min(max(width + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])
@@ -97,7 +101,7 @@ def _fill_sheet(sheet: Any, table: AnswerTable) -> None:
 
 
 def _headings_and_tables(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
-    """Headings and tables, also those within lists and quotations."""
+    """Yield headings and tables in document order, including those inside lists and quotes."""
     for node in nodes:
         if isinstance(node, dict):
             if node["t"] in ("h", "table"):
@@ -107,7 +111,7 @@ def _headings_and_tables(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
 
 
 def _flatten(nodes: Sequence[Node], spans: Sequence[NumberedSpan], translate: Translator) -> str:
-    """Nodes as one line of text."""
+    """Join the text of nodes into one line, with citations as [n]."""
     return _single_line("".join(_text_pieces(nodes, spans, translate)))
 
 
@@ -120,9 +124,9 @@ def _text_pieces(nodes: Sequence[Node], spans: Sequence[NumberedSpan], translate
         elif node["t"] != "cite":
             yield from _text_pieces(node.get("c", ()), spans, translate)
         elif spans:
-            own = spans[node["span"]]
-            yield "".join(f" [{number}]" for number in own.numbers)
-            yield " " + translate("no source") if own.unsourced else ""
+            span = spans[node["span"]]
+            yield "".join(f" [{number}]" for number in span.numbers)
+            yield " " + translate("no source") if span.unsourced else ""
 
 
 def _single_line(text: str) -> str:

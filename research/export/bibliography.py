@@ -1,9 +1,9 @@
-"""The cited sources for programs that manage references: CSL-JSON, BibTeX, RIS, and as a table.
+"""Cited sources for reference managers: CSL-JSON, BibTeX, RIS and a CSV table.
 
-CSL-JSON is that of citeproc (https://docs.citationstyles.org), BibTeX has the entry types of biblatex,
-RIS its lines that end in CR LF. Authors are known of scholarly works alone, and named as a catalogue gives
-them. What published a page or an article is the site or the paper that it stands in. Texts are one line each. Knows cited sources;
-writes no file.
+CSL-JSON follows citeproc (https://docs.citationstyles.org), BibTeX uses the entry types of
+biblatex, and RIS lines end in CR LF. Only papers have authors; their names are those of the
+catalogue. The publisher of a page, article or paper is written as its container: the site,
+newspaper or journal. Every text is one line. Writes no file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from research.core.urls import canonical_url
 from research.export.geo import INVALID_XML_CHAR, spreadsheet_cell
 from research.export.markdown import to_utc
 
-# What a kind of evidence is in CSL, biblatex and RIS.
+# Entry types in CSL, biblatex and RIS.
 _ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
     "web": ("webpage", "online", "ELEC"),
     "news": ("article-newspaper", "online", "NEWS"),
@@ -33,7 +33,7 @@ _ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
     "database": ("dataset", "dataset", "DATA"),
     "paper": ("article-journal", "article", "JOUR"),
 }
-_CONTAINED_KINDS = ("web", "news", "paper")  # kinds of evidence that stand in something larger
+_CONTAINED_KINDS = ("web", "news", "paper")  # kinds of evidence published within a larger work
 CSV_COLUMNS = (
     "number", "kind", "title", "publisher", "url", "published", "retrieved", "language", "sample", "times",
     "authors", "doi", "notice",
@@ -52,17 +52,17 @@ _TEX_ESCAPES = {
 
 
 def references_csl_json(sources: Iterable[CitedSource]) -> str:
-    """A list of items as in CSL-JSON, with the ids s1, s2 … by their numbers."""
+    """Return the sources as a CSL-JSON list with the ids s1, s2, … by citation number."""
     items = [_csl_item(source) for source in sources]
     return replace_surrogates(json.dumps(items, ensure_ascii=False, indent=2)) + "\n"
 
 
 def references_bibtex(sources: Iterable[CitedSource], provenance: Sequence[str] = ()) -> str:
-    """Entries for biblatex, with the keys s1, s2 …; `about` are the lines of a comment before them.
+    """Return biblatex entries with the keys s1, s2, …, below the provenance lines as a comment.
 
-    What acts in TeX is written as what it shows, save in a DOI and an address, which are read as they
-    stand. Braces are so too: a single one in a text would end or hold open the field, whatever stands
-    before it.
+    TeX special characters are escaped, except in DOI and URL, which biblatex reads verbatim. Braces
+    are written as commands, because an unbalanced brace would end or extend its field even when
+    escaped.
     """
     comment = "".join(f"{_escape_tex(_single_line(line)).replace('@', '(at)')}\n" for line in provenance)
     entries = [f"@comment{{\n{comment}}}\n"] if provenance else []
@@ -70,14 +70,15 @@ def references_bibtex(sources: Iterable[CitedSource], provenance: Sequence[str] 
 
 
 def references_ris(sources: Iterable[CitedSource]) -> str:
-    """RIS records, one for each source."""
+    """Return one RIS record per source."""
     return "".join(f"{line}\r\n" for source in sources for line in _ris_lines(source))
 
 
 def sources_csv(sources: Iterable[CitedSource | Evidence]) -> str:
-    """A table of sources, to be opened in a spreadsheet: see `research.export.geo.csv`.
+    """Return a table of sources as CSV with a byte order mark.
 
-    Of evidence that has no number in an answer, as of a whole conversation, that is left empty.
+    Cells are escaped as in `research.export.geo.places_csv`. The number and count are empty for
+    evidence without a citation number, such as that of a whole conversation.
     """
     out = StringIO()
     table = writer(out)
@@ -86,11 +87,11 @@ def sources_csv(sources: Iterable[CitedSource | Evidence]) -> str:
     return "\ufeff" + replace_surrogates(out.getvalue())
 
 
-# What is known of a source
+# Fields of a source
 
 
 def _single_line(text: str) -> str:
-    """A text on one line, without what neither XML nor a line can hold."""
+    """Collapse text to one line, without characters that XML forbids."""
     return " ".join(INVALID_XML_CHAR.sub("", replace_surrogates(text)).split())
 
 
@@ -99,7 +100,10 @@ def _source_title(evidence: Evidence) -> str:
 
 
 def _publisher_or_host(evidence: Evidence) -> str:
-    """Who published it, else where it stands; a DOI does not tell where a paper stands."""
+    """Return the publisher, else the host of the address.
+
+    The host is omitted for expiring links, and for papers, whose DOI does not name the publisher.
+    """
     host = "" if evidence.expires or evidence.kind == "paper" else urlsplit(canonical_url(evidence.url)).hostname or ""
     return _single_line(evidence.publisher) or host
 
@@ -109,19 +113,19 @@ def _access_date(evidence: Evidence) -> date:
 
 
 def _publication_date(evidence: Evidence) -> str:
-    """The day of its publication, or the year alone: 2018-02-13."""
+    """Return the ISO date of publication, or the year of a paper: 2018-02-13 or 2018."""
     if evidence.published:
         return evidence.published.isoformat()
     return f"{evidence.paper.year:04}" if evidence.paper and evidence.paper.year else ""
 
 
 def _clean_authors(evidence: Evidence) -> tuple[Author, ...]:
-    """Those who have a name on one line."""
-    parts = evidence.paper.authors if evidence.paper else ()
-    lines = (
-        Author(family=_single_line(a.family), given=_single_line(a.given), name=_single_line(a.name)) for a in parts
+    """Return the authors that have a name, with each name on one line."""
+    authors = evidence.paper.authors if evidence.paper else ()
+    cleaned = (
+        Author(family=_single_line(a.family), given=_single_line(a.given), name=_single_line(a.name)) for a in authors
     )
-    return tuple(one for one in lines if one.name or one.family)
+    return tuple(author for author in cleaned if author.name or author.family)
 
 
 def _doi_of(evidence: Evidence) -> str:
@@ -129,7 +133,9 @@ def _doi_of(evidence: Evidence) -> str:
 
 
 def _source_note(evidence: Evidence) -> str:
-    """What else who cites it has to know."""
+    """Return further facts for a reference: notices, sample data, position, locator, second
+    address.
+    """
     place = evidence.place
     known = place is not None and abs(place.lng) <= 180 and abs(place.lat) <= 90
     facts = [
@@ -150,13 +156,13 @@ def _source_note(evidence: Evidence) -> str:
 def _csl_item(source: CitedSource) -> dict[str, Any]:
     evidence = source.evidence
     publisher = _publisher_or_host(evidence)
-    home = "container-title" if evidence.kind in _CONTAINED_KINDS else "publisher"
+    publisher_field = "container-title" if evidence.kind in _CONTAINED_KINDS else "publisher"
     item = {
         "id": f"s{source.number}",
         "type": _ENTRY_TYPES[evidence.kind][0],
         "title": _source_title(evidence),
-        "author": [_csl_name(one) for one in _clean_authors(evidence)],
-        home: publisher,
+        "author": [_csl_name(author) for author in _clean_authors(evidence)],
+        publisher_field: publisher,
         "issued": _csl_date(_publication_date(evidence)),
         "accessed": _csl_date(_access_date(evidence).isoformat()),
         "DOI": _doi_of(evidence),
@@ -184,11 +190,11 @@ def _bibtex_entry(source: CitedSource) -> str:
     evidence = source.evidence
     publisher = _publisher_or_host(evidence)
     url = canonical_url(evidence.url)
-    home = "journal" if evidence.kind == "paper" else "organization"
+    publisher_field = "journal" if evidence.kind == "paper" else "organization"
     fields = {
-        "title": f"{{{_escape_tex(_source_title(evidence))}}}",  # the second braces keep capital letters
+        "title": f"{{{_escape_tex(_source_title(evidence))}}}",  # the inner braces keep capital letters
         "author": " and ".join(map(_bibtex_name, _clean_authors(evidence))),
-        home: f"{{{_escape_tex(publisher)}}}" if publisher else "",  # … and a name whole
+        publisher_field: f"{{{_escape_tex(publisher)}}}" if publisher else "",  # and keep a name in one piece
         "date": _publication_date(evidence),
         "doi": _escape_verbatim(_doi_of(evidence)),
         "url": _escape_verbatim(url),
@@ -201,23 +207,23 @@ def _bibtex_entry(source: CitedSource) -> str:
 
 
 def _bibtex_name(author: Author) -> str:
-    """A name for BibTeX: what would be read as several names, or as parts of one, is held together."""
+    """Format a name for BibTeX, with braces around parts that would be read as several names."""
     if author.family:
         return ", ".join(map(_brace_name, filter(None, (author.family, author.given))))
     return _brace_name(author.name)
 
 
 def _brace_name(name: str) -> str:
-    apart = "," in name or re.search(r"(?i)(?:^|\s)and(?:\s|$)", name)
-    return f"{{{_escape_tex(name)}}}" if apart else _escape_tex(name)
+    needs_braces = "," in name or re.search(r"(?i)(?:^|\s)and(?:\s|$)", name)
+    return f"{{{_escape_tex(name)}}}" if needs_braces else _escape_tex(name)
 
 
 def _escape_verbatim(text: str) -> str:
-    """Text for a field that biblatex reads without TeX: doi, eprint, file or url.
+    """Escape text for the fields that biblatex reads verbatim: doi, eprint, file and url.
 
-    Nothing is escaped there but what would end or hold open the field: braces that have no partner
-    and backslashes, which some readers take for part of a brace. Those are percent-encoded, which
-    resolves to the same in a DOI and in an address.
+    Text with balanced braces and no backslash is unchanged. Otherwise braces and backslashes, which
+    some readers take for part of a brace, are percent-encoded. The DOI or address resolves to the
+    same.
     """
     depth = 0
     for char in text:
@@ -242,7 +248,7 @@ def _ris_lines(source: CitedSource) -> Iterator[str]:
     yield f"TY  - {_ENTRY_TYPES[evidence.kind][2]}"
     fields = (
         ("ID", f"s{source.number}"),
-        *(("AU", _author_name(one)) for one in _clean_authors(evidence)),
+        *(("AU", _author_name(author)) for author in _clean_authors(evidence)),
         ("TI", _source_title(evidence)),
         ("T2" if evidence.kind in _CONTAINED_KINDS else "PB", _publisher_or_host(evidence)),
         ("PY", published[:4]),
@@ -261,7 +267,7 @@ def _author_name(author: Author) -> str:
     return author.name or ", ".join(filter(None, (author.family, author.given)))
 
 
-# The table
+# CSV
 
 
 def _csv_row(source: CitedSource | Evidence) -> list[str]:

@@ -1,8 +1,8 @@
-"""A table whose cells have evidence of their own as an Excel workbook.
+"""A table with cited cells as an Excel workbook.
 
-A sheet of values, in which each links to its line on a sheet of evidence, and back. Numbers are numbers and
-dates are dates; how exact they are is their format. All else is text, and stays text. Source of the
-formats: ECMA-376, 18.8.30.
+Each value links to its line on the sheet of evidence, and back. Numbers and dates are typed cells
+whose number format shows their precision; everything else is text. Source of the number formats:
+ECMA-376, 18.8.30.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from research.export.provenance import provenance_lines
 from research.tables.formatting import BOUND_SIGNS, format_date, format_number, reading_quotes
 from research.tables.values import extract_value
 
-_COLUMN_WIDTH_RANGE = (10, 48)  # characters of a column, at least and at most
+_COLUMN_WIDTH_RANGE = (10, 48)  # characters: minimum and maximum
 _MAX_NOTE_CHARS = 1_000  # characters
-_MAX_LINK_CHARS = 2_000  # characters of an address that Excel follows
+_MAX_LINK_CHARS = 2_000  # characters; Excel follows no longer address
 _DATE_FORMATS = {"day": "yyyy-mm-dd", "month": "yyyy-mm", "year": "yyyy"}
 _HEADING_FONT, _LINK_FONT = Font(bold=True), Font(color="0563C1", underline="single")
 _EMPTY_FONT = Font(color="808080", italic=True)
@@ -43,7 +43,7 @@ _EVIDENCE_COLUMNS = (
 
 
 class _EvidenceLine(NamedTuple):
-    """A reading, one source that it cites, and the sentence of that source."""
+    """A reading, one of its cited sources and the quoted sentence of that source."""
 
     row: Row
     column: Column
@@ -54,23 +54,24 @@ class _EvidenceLine(NamedTuple):
 
 
 def cited_table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The table as a workbook: values, evidence, and how it came about.
+    """Build a workbook with sheets for values, evidence and provenance.
 
-    A number in the unit of its column is one, also where it is about or at least so much, or the lower
-    end of a range: its format says so. One in another currency or unit is text. Why a cell is empty
-    stands in it in grey; where sources differ it has a colour and a note.
+    A number in the unit of its column is a numeric cell, even if it is approximate, a bound or the
+    lower end of a range; its number format shows that. A number in another currency or unit is
+    text. An empty cell shows the reason in grey. A cell with conflicting sources is coloured and
+    has a note.
     """
-    it = build_cited_table(report, cited)
+    table = build_cited_table(report, cited)
     book = Workbook()
     values, evidence = book.active, book.create_sheet("Evidence")
     values.title = "Values"
-    lines = [*_evidence_lines(it)]
-    at: dict[tuple[str, str], int] = {}
+    lines = [*_evidence_lines(table)]
+    first_rows: dict[tuple[str, str], int] = {}
     for n, line in enumerate(lines, 2):
-        at.setdefault((line.row.id, line.column.id), n)
-    _write_values(it, values, at)
-    _write_evidence(it, evidence, lines)
-    add_about_sheet(book, provenance_lines(report, it.cited))
+        first_rows.setdefault((line.row.id, line.column.id), n)
+    _write_values(table, values, first_rows)
+    _write_evidence(table, evidence, lines)
+    add_about_sheet(book, provenance_lines(report, table.cited))
     out = BytesIO()
     book.save(out)
     return out.getvalue()
@@ -78,17 +79,19 @@ def cited_table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
 
 def _evidence_lines(table: CitedTable) -> Iterator[_EvidenceLine]:
     sources = {s.number: s.evidence for s in table.cited.sources}
-    known = {source.id: source for source in sources.values()}
+    evidence_by_id = {source.id: source for source in sources.values()}
     for row in table.grid.rows:
         for column in table.grid.columns:
-            one = table.cells_by_key.get((row.id, column.id))
-            for reading, numbers in zip(one.cell.readings, one.numbers, strict=True) if one else ():
-                said: dict[str, str] = {}
-                for cite, quote in zip(reading.cites, reading_quotes(reading, known), strict=True):
-                    said.setdefault(cite.evidence, quote)
+            numbered_cell = table.cells_by_key.get((row.id, column.id))
+            for reading, numbers in (
+                zip(numbered_cell.cell.readings, numbered_cell.numbers, strict=True) if numbered_cell else ()
+            ):
+                quotes: dict[str, str] = {}
+                for cite, quote in zip(reading.cites, reading_quotes(reading, evidence_by_id), strict=True):
+                    quotes.setdefault(cite.evidence, quote)
                 for number in numbers or (None,):
                     source = sources.get(number or 0)
-                    quote = said.get(source.id, "") if source else reading.quote
+                    quote = quotes.get(source.id, "") if source else reading.quote
                     yield _EvidenceLine(row, column, reading, number, source, quote)
 
 
@@ -116,8 +119,8 @@ def _write_cell(table: CitedTable, sheet: Any, position: tuple[int, int], column
     _write_value(table, sheet, position, column, cell.readings[0].value)
     if len(cell.readings) > 1:
         sheet.cell(*position).fill = _DIFFERENCE_FILL
-        said = [f"{table.format_value(r.value, column)}: {r.quote}" for r in cell.readings]
-        _add_note(sheet.cell(*position), [table.translate("cells.lack-differs"), *said])
+        quotes = [f"{table.format_value(r.value, column)}: {r.quote}" for r in cell.readings]
+        _add_note(sheet.cell(*position), [table.translate("cells.lack-differs"), *quotes])
 
 
 def _write_value(table: CitedTable, sheet: Any, position: tuple[int, int], column: Column, value: CellValue) -> None:
@@ -132,7 +135,7 @@ def _write_value(table: CitedTable, sheet: Any, position: tuple[int, int], colum
 
 
 def _number_format(value: CellValue, low: float, high: float) -> str:
-    """How a number is shown, with what bounds it; the number itself stays one."""
+    """Build a number format that shows decimals, bound sign and upper end of a range."""
     decimals = format_number(low).partition(".")[2]
     form = "General" if 0 < abs(low) < 1e-3 else "#,##0" + ("." + "0" * len(decimals) if decimals else "")  # fmt: skip
     before = f'"{BOUND_SIGNS[value.bound]}"' if value.bound else ""
@@ -149,15 +152,15 @@ def _write_evidence(table: CitedTable, sheet: Any, lines: list[_EvidenceLine]) -
     rows = {row.id: n for n, row in enumerate(table.grid.rows, 2)}
     columns = {column.id: n for n, column in enumerate(table.grid.columns, 2)}
     for n, line in enumerate(lines, 2):
-        for at, said in enumerate(_evidence_values(table, line), 1):
-            if said not in (None, ""):
-                write_cell(sheet, n, at, replace_surrogates(said) if isinstance(said, str) else said)
+        for at, value in enumerate(_evidence_values(table, line), 1):
+            if value not in (None, ""):
+                write_cell(sheet, n, at, replace_surrogates(value) if isinstance(value, str) else value)
         _link_cell(sheet.cell(n, 3), f"Values!{get_column_letter(columns[line.column.id])}{rows[line.row.id]}")  # fmt: skip
         address = canonical_url(line.source.url) if line.source else ""
         if address and len(address) <= _MAX_LINK_CHARS:
-            place = sheet.cell(n, 9)
-            place.hyperlink = Hyperlink(ref=place.coordinate, target=address)
-            place.font = _LINK_FONT
+            address_cell = sheet.cell(n, 9)
+            address_cell.hyperlink = Hyperlink(ref=address_cell.coordinate, target=address)
+            address_cell.font = _LINK_FONT
         for at in (10, 11):
             sheet.cell(n, at).number_format = _DATE_FORMATS["day"]
     _format_sheet(sheet, len(lines) + 1, len(_EVIDENCE_COLUMNS), "A2")
@@ -168,21 +171,21 @@ def _evidence_values(table: CitedTable, line: _EvidenceLine) -> tuple[str | int 
     shown = format_date(value.day, value.precision) if value.day else table.format_value(value, line.column)
     words = value.text
     if line.quote != line.reading.quote:
-        own = extract_value(line.quote, line.column, context_words=[line.row.name])
-        words = own.text if own else ""
-    said = (line.row.full_name, line.column.name, shown, words, line.quote, line.number)
+        extracted = extract_value(line.quote, line.column, context_words=[line.row.name])
+        words = extracted.text if extracted else ""
+    reading_fields = (line.row.full_name, line.column.name, shown, words, line.quote, line.number)
     status = table.status_text(line.reading)
     if source is None:
-        return (*said, table.translate("no_source"), None, None, None, None, status)
-    of = (source.title, source.publisher, source.url, source.published, source.retrieved.date())
-    return (*said, *of, status)
+        return (*reading_fields, table.translate("no_source"), None, None, None, None, status)
+    source_fields = (source.title, source.publisher, source.url, source.published, source.retrieved.date())
+    return (*reading_fields, *source_fields, status)
 
 
-# What both have
+# Both sheets
 
 
 def _link_cell(cell: Any, location: str) -> None:
-    """Makes a cell a link to another of the workbook."""
+    """Link a cell to another location in the workbook."""
     cell.hyperlink = Hyperlink(ref=cell.coordinate, location=location)
     cell.font = _LINK_FONT
 
@@ -194,12 +197,12 @@ def _add_note(cell: Any, lines: list[str]) -> None:
 
 
 def _format_sheet(sheet: Any, rows: int, columns: int, freeze_at: str) -> None:
-    """Widths by what is there, the head in sight, a filter."""
+    """Set column widths from the first 200 rows, freeze the header and add a filter."""
     for n in range(1, columns + 1):
-        said = (sheet.cell(line, n).value for line in range(1, min(rows, 200) + 1))
-        widest = max((2 * width_in_ems(str(one)) for one in said if one is not None), default=0)
-        wide = min(max(widest + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])
-        sheet.column_dimensions[get_column_letter(n)].width = wide
+        values = (sheet.cell(line, n).value for line in range(1, min(rows, 200) + 1))
+        widest = max((2 * width_in_ems(str(value)) for value in values if value is not None), default=0)
+        width = min(max(widest + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])
+        sheet.column_dimensions[get_column_letter(n)].width = width
     sheet.freeze_panes = freeze_at
     sheet.auto_filter.ref = f"A1:{get_column_letter(columns)}{rows}"
     for line in sheet.iter_rows(min_row=1, max_row=rows):

@@ -1,6 +1,7 @@
-"""A table whose cells have evidence of their own as JSON, and the schema of that, `data/table.schema.json`.
+"""A table with cited cells as JSON, and its JSON Schema, `data/table.schema.json`.
 
-The models here are the schema: `tests/export/test_cells.py` holds the published file to them.
+The models are the source of the schema, their docstrings included: `tests/export/test_cells.py`
+compares the published file with them.
 """
 
 from __future__ import annotations
@@ -123,19 +124,19 @@ class TableFile(Record):
 
 
 def table_json_schema() -> dict[str, Any]:
-    """The JSON Schema of a file."""
-    made = TableFile.model_json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **made}
+    """Return the JSON Schema of a table file."""
+    schema = TableFile.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **schema}
 
 
 def table_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The table as JSON of the schema `sightline-table/1`."""
-    it = build_cited_table(report, cited)
-    answer = it.cited.answer
+    """Return the table as JSON of the schema `sightline-table/1`."""
+    table = build_cited_table(report, cited)
+    answer = table.cited.answer
     file = TableFile(
         schema=SCHEMA,
-        language=it.language,
-        title=it.grid.title or answer.title or report.run.question,
+        language=table.language,
+        title=table.grid.title or answer.title or report.run.question,
         made=to_utc(answer.made),
         author=answer.author,
         run=report.run.id,
@@ -147,17 +148,17 @@ def table_json(report: Report, cited: CitedAnswer | None) -> str:
                 lng=row.place.lng if row.place else None,
                 lat=row.place.lat if row.place else None,
             )
-            for row in it.grid.rows
+            for row in table.grid.rows
         ),
-        columns=tuple(_column_record(it, column) for column in it.grid.columns),
-        cells=tuple(_cell_records(it)),
+        columns=tuple(_column_record(table, column) for column in table.grid.columns),
+        cells=tuple(_cell_records(table)),
         sources=tuple(
             TableSource(
                 number=s.number,
                 url=canonical_url(s.evidence.url),
                 **s.evidence.model_dump(include=_SOURCE_FIELDS),
             )
-            for s in it.cited.sources
+            for s in table.cited.sources
         ),
     )
     content = file.model_dump(mode="json", by_alias=True)
@@ -165,14 +166,14 @@ def table_json(report: Report, cited: CitedAnswer | None) -> str:
 
 
 def _column_record(table: CitedTable, column: Column) -> TableColumn:
-    sure = measure_column_quality(column, table.plain_cells, [s.evidence for s in table.cited.sources])
+    quality = measure_column_quality(column, table.plain_cells, [s.evidence for s in table.cited.sources])
     return TableColumn(
         **column.model_dump(include={"id", "name", "question", "type", "choices"}),
         unit=table.units.get(column.id, ""),
-        filled=sure.filled,
-        checked=sure.checked,
-        conflicts=sure.conflicts,
-        oldest=sure.oldest,
+        filled=quality.filled,
+        checked=quality.checked,
+        conflicts=quality.conflicts,
+        oldest=quality.oldest,
     )
 
 
@@ -180,11 +181,11 @@ def _cell_records(table: CitedTable) -> list[TableCell]:
     columns = {column.id: column for column in table.grid.columns}
     sources = {s.evidence.id: s.evidence for s in table.cited.sources}
     out = []
-    for one in table.cited.cells:
-        cell = one.cell
+    for item in table.cited.cells:
+        cell = item.cell
         column = columns.get(cell.column)
         readings = []
-        for reading, numbers in zip(cell.readings, one.numbers, strict=True):
+        for reading, numbers in zip(cell.readings, item.numbers, strict=True):
             point = table.convert_number(reading.value, column) if column else None
             readings.append(
                 TableReading(
@@ -200,12 +201,12 @@ def _cell_records(table: CitedTable) -> list[TableCell]:
                     ),
                 )
             )
-        told = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
-        out.append(TableCell(readings=tuple(readings), **told))
+        fields = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
+        out.append(TableCell(readings=tuple(readings), **fields))
     return out
 
 
 def _without_infinities(value: CellValue) -> CellValue:
-    """JSON has no word for a number that is none."""
-    odd = [n for n in (value.number, value.high) if n is not None and not isfinite(n)]
-    return value.model_copy(update={"number": None, "high": None}) if odd else value
+    """Replace infinite and NaN numbers by None, as JSON has none."""
+    not_finite = [n for n in (value.number, value.high) if n is not None and not isfinite(n)]
+    return value.model_copy(update={"number": None, "high": None}) if not_finite else value

@@ -1,8 +1,8 @@
-"""A table whose cells have evidence of their own, as CSV, Markdown and Parquet; `cellbook` writes it as Excel,
-`celldata` as JSON.
+"""A table with cited cells as CSV, Markdown and Parquet.
 
-Numbers are those of the answer's citations. What a cell says is text from outside: no file has a formula,
-a link or a tag in it that the cell brought along. Knows reports with a table; writes no file.
+`cited_table_excel` writes it as Excel, `cited_table_json` as JSON. Citation numbers are those of
+the answer. Cell text comes from outside: it cannot add a formula, link or tag to any file. Writes
+no file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CITATION_FORMAT: CitationFormat = "footnotes"
 
 @dataclass(frozen=True)
 class CitedTable:
-    """A table that was asked for, with what its cells say."""
+    """The table of a report with its numbered cells."""
 
     report: Report
     cited: CitedAnswer
@@ -43,57 +43,60 @@ class CitedTable:
 
     @cached_property
     def language(self) -> Language:
+        """Language of the answer."""
         return report_language(self.report, self.cited)
 
     @cached_property
     def translate(self) -> Translator:
+        """Translator of the fixed texts of a report."""
         return report_translator(self.language)
 
     @cached_property
     def cells_by_key(self) -> dict[tuple[str, str], NumberedCell]:
-        """By the ids of row and column."""
-        return {(one.cell.row, one.cell.column): one for one in self.cited.cells}
+        """Numbered cells by row id and column id."""
+        return {(item.cell.row, item.cell.column): item for item in self.cited.cells}
 
     @cached_property
     def plain_cells(self) -> tuple[Cell, ...]:
-        """Without their numbers."""
-        return tuple(one.cell for one in self.cited.cells)
+        """Cells without their citation numbers."""
+        return tuple(item.cell for item in self.cited.cells)
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """The units of the columns of numbers, by their ids."""
+        """Units of the number columns, by column id."""
         return {c.id: find_column_unit(c, self.plain_cells) for c in self.grid.columns if c.type == "number"}
 
     def format_heading(self, column: Column) -> str:
-        """A column's name, with its unit."""
+        """Return the name of a column with its unit."""
         return format_column_heading(column, self.units.get(column.id, ""), self.language)
 
     def convert_number(self, value: CellValue, column: Column) -> ColumnNumber:
-        """A number in the unit of its column."""
+        """Convert a number to the unit of its column."""
         return convert_number(value, self.units.get(column.id, ""))
 
     def format_value(self, value: CellValue, column: Column) -> str:
-        """A value as it is read, without the unit that stands in the heading."""
+        """Format a value without the unit, which is in the heading."""
         return format_cell_in_column(value, column, self.units.get(column.id, ""), self.language)
 
     def missing_reason(self, cell: Cell | None) -> str:
-        """Why a cell has no value, in a few words."""
+        """Return a short reason why a cell has no value."""
         return self.translate(f"cells.lack-{(cell.lack if cell else '') or 'not found'}".replace(" ", "_"))
 
     def status_text(self, reading: CellReading) -> str:
+        """Return the support status of a reading in words."""
         return message(f"standing.{reading.status}", self.language)
 
 
 def has_cited_table(report: Report) -> bool:
-    """Whether a report has a table to write."""
+    """Return whether a report has a table to export."""
     return bool(report.plan and report.plan.grid and report.answer and report.answer.cells)
 
 
 def build_cited_table(report: Report, cited: CitedAnswer | None) -> CitedTable:
-    """The table of a report.
+    """Return the table of a report.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the report has no table.
     """
     cited = cited or numbered(report)
     if not (report.plan and report.plan.grid and cited):
@@ -102,7 +105,7 @@ def build_cited_table(report: Report, cited: CitedAnswer | None) -> CitedTable:
 
 
 def row_places(report: Report) -> list[Place]:
-    """The places of a table's rows, for the files of maps."""
+    """Return the places of the table's rows, for map files."""
     grid = report.plan.grid if report.plan else None
     return [row.place for row in grid.rows if row.place] if grid else []
 
@@ -111,29 +114,31 @@ def row_places(report: Report) -> list[Place]:
 
 
 def cited_table_csv(report: Report, cited: CitedAnswer | None, with_citations: bool = False) -> bytes:
-    """The table as UTF-8 for spreadsheets, with [n] behind each value if `citations`. Values that differ
-    stand beside each other; a cell without one is empty.
+    """Encode the table as UTF-8 CSV with a byte order mark.
 
-    See `research.export.geo.csv` for what stands before what a spreadsheet would take for a formula.
+    With `with_citations` each value is followed by [n]. Conflicting values are joined by " / ", and
+    a cell without a value is empty. Cells are escaped as in `research.export.geo.places_csv`.
     """
-    it = build_cited_table(report, cited)
+    table = build_cited_table(report, cited)
     out = StringIO()
     lines = writer(out)  # as in RFC 4180
-    lines.writerow([plain_cell(name) for name in column_headings(it)])
-    for row in it.grid.rows:
-        values = [" / ".join(_cell_texts(it, row, c, with_citations)) for c in it.grid.columns]
+    lines.writerow([plain_cell(name) for name in column_headings(table)])
+    for row in table.grid.rows:
+        values = [" / ".join(_cell_texts(table, row, c, with_citations)) for c in table.grid.columns]
         lines.writerow([plain_cell(value) for value in (row.full_name, *values)])
     return ("\ufeff" + replace_surrogates(out.getvalue())).encode()
 
 
 def column_headings(table: CitedTable) -> tuple[str, ...]:
-    """The names of the columns, each once, that of the rows first."""
+    """Return the unique headings of all columns, starting with that of the row names."""
     return unique_names([table.translate("cells.row"), *map(table.format_heading, table.grid.columns)])
 
 
 def _cell_texts(table: CitedTable, row: Row, column: Column, with_citations: bool) -> Iterator[str]:
-    one = table.cells_by_key.get((row.id, column.id))
-    for reading, numbers in zip(one.cell.readings, one.numbers, strict=True) if one else ():
+    numbered_cell = table.cells_by_key.get((row.id, column.id))
+    for reading, numbers in (
+        zip(numbered_cell.cell.readings, numbered_cell.numbers, strict=True) if numbered_cell else ()
+    ):
         marks = "".join(f" [{number}]" for number in numbers) if with_citations else ""
         yield table.format_value(reading.value, column) + marks
 
@@ -142,24 +147,24 @@ def _cell_texts(table: CitedTable, row: Row, column: Column, with_citations: boo
 
 
 def cited_table_markdown(report: Report, cited: CitedAnswer | None) -> str:
-    """The table with a footnote for each source that a cell cites."""
-    it = build_cited_table(report, cited)
-    say = report_translator(it.language, _CITATION_FORMAT)
-    lines = [[escape_markdown(row.full_name), *(_cell_markdown(it, row, c, say) for c in it.grid.columns)] for row in it.grid.rows]  # fmt: skip
-    title = it.grid.title or it.cited.answer.title or report.run.question
-    used = {n for one in it.cited.cells for own in one.numbers for n in own}
-    notes = [f"[^{s.number}]: {_footnote(it, s.evidence)}" for s in it.cited.sources if s.number in used]
-    body = [f"# {escape_markdown(title)}", *markdown_table([escape_markdown(h) for h in column_headings(it)], lines)]
+    """Render the table as Markdown with a footnote for each cited source."""
+    table = build_cited_table(report, cited)
+    translate = report_translator(table.language, _CITATION_FORMAT)
+    lines = [[escape_markdown(row.full_name), *(_cell_markdown(table, row, c, translate) for c in table.grid.columns)] for row in table.grid.rows]  # fmt: skip
+    title = table.grid.title or table.cited.answer.title or report.run.question
+    used = {n for item in table.cited.cells for numbers in item.numbers for n in numbers}
+    notes = [f"[^{s.number}]: {_footnote(table, s.evidence)}" for s in table.cited.sources if s.number in used]
+    body = [f"# {escape_markdown(title)}", *markdown_table([escape_markdown(h) for h in column_headings(table)], lines)]
     return "\n\n".join([*body, *notes]) + "\n"
 
 
 def _cell_markdown(table: CitedTable, row: Row, column: Column, translate: Translator) -> str:
-    one = table.cells_by_key.get((row.id, column.id))
-    if one is None or not one.cell.readings:
-        return f"*{escape_markdown(table.missing_reason(one.cell if one else None))}*"
+    numbered_cell = table.cells_by_key.get((row.id, column.id))
+    if numbered_cell is None or not numbered_cell.cell.readings:
+        return f"*{escape_markdown(table.missing_reason(numbered_cell.cell if numbered_cell else None))}*"
     values = [
-        f"{escape_markdown(table.format_value(reading.value, column))}{''.join(translate('cite', number=n) for n in own)}"
-        for reading, own in zip(one.cell.readings, one.numbers, strict=True)
+        f"{escape_markdown(table.format_value(reading.value, column))}{''.join(translate('cite', number=n) for n in numbers)}"
+        for reading, numbers in zip(numbered_cell.cell.readings, numbered_cell.numbers, strict=True)
     ]
     return " / ".join(values)
 
@@ -174,19 +179,22 @@ def _footnote(table: CitedTable, evidence: Any) -> str:
 
 
 def cited_table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The table with a column of its own type for each that was asked for, and beside it what a typed value
-    leaves out: `.low` and `.high` of a number (of a range there are only these), `.precision` of a date, `.text` (the source's words),
-    `.status`, `.sources` (addresses), `.differs` (whether sources do) and `.lack`. The unit and what was
-    asked are metadata of the column."""
-    it = build_cited_table(report, cited)
-    rows = it.grid.rows
+    """Encode the table as Parquet, with a typed column for each table column.
+
+    Further columns hold details of the best value: `.low`, `.high` and `.bound` of a number (a
+    range has only these), `.precision` of a date, `.text` (the words of the source), `.status`,
+    `.sources` (addresses), `.differs` (conflicting sources) and `.lack` (reason for a missing
+    value). The metadata of a column holds its question, type and unit.
+    """
+    table = build_cited_table(report, cited)
+    rows = table.grid.rows
     fields: list[tuple[pa.Field, list[Any]]] = [
-        (pa.field(it.translate("cells.row"), pa.string()), [replace_surrogates(row.name) for row in rows]),
+        (pa.field(table.translate("cells.row"), pa.string()), [replace_surrogates(row.name) for row in rows]),
         (pa.field("about", pa.string()), [replace_surrogates(row.about) for row in rows]),
     ]
-    for column in it.grid.columns:
-        cells = [it.cells_by_key.get((row.id, column.id)) for row in rows]
-        fields += _arrow_fields(it, column, cells)
+    for column in table.grid.columns:
+        cells = [table.cells_by_key.get((row.id, column.id)) for row in rows]
+        fields += _arrow_fields(table, column, cells)
     names = unique_names([field.name for field, _ in fields])
     schema = pa.schema([f.with_name(n) for (f, _), n in zip(fields, names, strict=True)])
     arrays = [pa.array(values, field.type) for field, values in fields]
@@ -201,29 +209,34 @@ _ARROW_TYPES = {"number": pa.float64(), "date": pa.date32(), "yes or no": pa.boo
 def _arrow_fields(
     table: CitedTable, column: Column, cells: Sequence[NumberedCell | None]
 ) -> Iterator[tuple[pa.Field, list[Any]]]:
-    first = [one.cell.readings[0] if one and one.cell.readings else None for one in cells]
+    first = [
+        numbered_cell.cell.readings[0] if numbered_cell and numbered_cell.cell.readings else None
+        for numbered_cell in cells
+    ]
     values = [reading.value if reading else None for reading in first]
     points = [table.convert_number(value, column) if value else ColumnNumber() for value in values]
-    told = {"question": column.full_question, "type": column.type, "unit": table.units.get(column.id, "")}
+    facts = {"question": column.full_question, "type": column.type, "unit": table.units.get(column.id, "")}
     kind = _ARROW_TYPES.get(column.type, pa.string())
 
-    def beside(ending: str, kind: pa.DataType, said: list[Any]) -> tuple[pa.Field, list[Any]]:
+    def extra_column(ending: str, kind: pa.DataType, said: list[Any]) -> tuple[pa.Field, list[Any]]:
         return pa.field(f"{replace_surrogates(column.name)}.{ending}", kind), said
 
-    about = {key: replace_surrogates(text) for key, text in told.items() if text}
-    own = [_typed_value(table, v, p, column) if v else None for v, p in zip(values, points, strict=True)]
-    yield pa.field(replace_surrogates(column.name), kind, metadata=about), own
+    metadata = {key: replace_surrogates(text) for key, text in facts.items() if text}
+    typed = [_typed_value(table, v, p, column) if v else None for v, p in zip(values, points, strict=True)]
+    yield pa.field(replace_surrogates(column.name), kind, metadata=metadata), typed
     if column.type == "number":
-        yield beside("low", pa.float64(), [p.low for p in points])
-        yield beside("high", pa.float64(), [p.high for p in points])
-        yield beside("bound", pa.string(), [v.bound or None if v else None for v in values])
+        yield extra_column("low", pa.float64(), [p.low for p in points])
+        yield extra_column("high", pa.float64(), [p.high for p in points])
+        yield extra_column("bound", pa.string(), [v.bound or None if v else None for v in values])
     if column.type == "date":
-        yield beside("precision", pa.string(), [v.precision if v else None for v in values])
-    yield beside("text", pa.string(), [replace_surrogates(v.text) if v else None for v in values])
-    yield beside("status", pa.string(), [r.status if r else None for r in first])
-    yield beside("sources", pa.list_(pa.string()), [_source_addresses(table, one) for one in cells])
-    yield beside("differs", pa.bool_(), [len(c.cell.readings) > 1 if c else False for c in cells])
-    yield beside("lack", pa.string(), [(c.cell.lack if c else "not found") or None for c in cells])
+        yield extra_column("precision", pa.string(), [v.precision if v else None for v in values])
+    yield extra_column("text", pa.string(), [replace_surrogates(v.text) if v else None for v in values])
+    yield extra_column("status", pa.string(), [r.status if r else None for r in first])
+    yield extra_column(
+        "sources", pa.list_(pa.string()), [_source_addresses(table, numbered_cell) for numbered_cell in cells]
+    )
+    yield extra_column("differs", pa.bool_(), [len(c.cell.readings) > 1 if c else False for c in cells])
+    yield extra_column("lack", pa.string(), [(c.cell.lack if c else "not found") or None for c in cells])
 
 
 def _typed_value(table: CitedTable, value: CellValue, number: ColumnNumber, column: Column) -> Any:
@@ -239,5 +252,5 @@ def _typed_value(table: CitedTable, value: CellValue, number: ColumnNumber, colu
 
 def _source_addresses(table: CitedTable, cell: NumberedCell | None) -> list[str]:
     sources = {s.number: s.evidence for s in table.cited.sources}
-    used = dict.fromkeys(n for own in cell.numbers for n in own) if cell else ()
+    used = dict.fromkeys(n for numbers in cell.numbers for n in numbers) if cell else ()
     return [replace_surrogates(sources[n].url or sources[n].id) for n in used]

@@ -1,6 +1,6 @@
-"""The columns of a table on paper: what they want by what is in them, and what they get.
+"""Column widths of printed tables, computed from the text of their cells.
 
-Widths are in any one unit. Knows text and numbers; draws nothing.
+Widths may be in any one unit. Draws nothing.
 """
 
 from __future__ import annotations
@@ -15,30 +15,37 @@ _WIDE_CHAR = re.compile("[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\u
 
 
 def measure_columns(rows: Sequence[Sequence[Any]], column_count: int) -> tuple[list[float], list[float]]:
-    """What each column would like for its longest cell, and the least that its longest word needs, as
-    multiples of the size of the type. `rows` are the cells of the tree."""
-    wants, least = [1.0] * column_count, [1.0] * column_count
+    """Return the preferred and the minimum width of each column, in ems of the font size.
+
+    The preferred width fits the longest cell, the minimum width the longest word. `rows` holds the
+    cell nodes of the document tree.
+    """
+    preferred, minimum = [1.0] * column_count, [1.0] * column_count
     for row in rows:
         for at, cell in enumerate(row):
             text = plain_text(cell["c"])
             bold = 1.15 if cell["t"] == "th" else 1.0
-            wants[at] = max(wants[at], bold * width_in_ems(text))
-            least[at] = max(least[at], *(bold * width_in_ems(word) for word in text.split() or ("",)))
-    return wants, least
+            preferred[at] = max(preferred[at], bold * width_in_ems(text))
+            minimum[at] = max(minimum[at], *(bold * width_in_ems(word) for word in text.split() or ("",)))
+    return preferred, minimum
 
 
 def width_in_ems(text: str) -> float:
-    """About how wide text is."""
+    """Estimate the width of text: 1 em for a wide character, 0.56 em for any other."""
     wide = len(_WIDE_CHAR.findall(text))
     return (len(text) - wide) * 0.56 + wide
 
 
 def fit_columns(preferred_widths: Sequence[float], min_widths: Sequence[float], total_width: float) -> list[float]:
-    """The widths of a table's columns: as they like if there is room, else those that want much are
-    as wide as each other, and none is narrower than its least."""
+    """Return column widths that add up to at most the total width.
+
+    Preferred widths that fit are kept, or scaled up to the total width if they fill more than 60 %
+    of it. Otherwise the widest columns are limited to a common width, but never below their
+    minimum.
+    """
     if sum(preferred_widths) <= total_width:
         spare = total_width - sum(preferred_widths) if sum(preferred_widths) > 0.6 * total_width else 0.0
-        return [want + spare * want / sum(preferred_widths) for want in preferred_widths]
+        return [width + spare * width / sum(preferred_widths) for width in preferred_widths]
     low, high = 0.0, max(preferred_widths)
     for _ in range(40):
         level = (low + high) / 2
@@ -50,17 +57,22 @@ def fit_columns(preferred_widths: Sequence[float], min_widths: Sequence[float], 
 
 
 def _clamp_widths(max_width: float, preferred_widths: Sequence[float], min_widths: Sequence[float]) -> list[float]:
-    return [max(few, min(want, max_width)) for want, few in zip(preferred_widths, min_widths, strict=True)]
+    return [
+        max(minimum, min(preferred, max_width)) for preferred, minimum in zip(preferred_widths, min_widths, strict=True)
+    ]
 
 
 def split_into_bands(min_widths: Sequence[float], total_width: float) -> list[list[int]]:
-    """The columns of a table that is too wide, in bands that fit; each begins with the first."""
-    found: list[list[int]] = [[0]]
+    """Split the columns of a table that is too wide into bands that fit.
+
+    Each band is a list of column indices that begins with column 0.
+    """
+    bands: list[list[int]] = [[0]]
     used = min_widths[0] if min_widths else 0.0
     for at in range(1, len(min_widths)):
-        if used + min_widths[at] > total_width and len(found[-1]) > 1:
-            found.append([0])
+        if used + min_widths[at] > total_width and len(bands[-1]) > 1:
+            bands.append([0])
             used = min_widths[0]
-        found[-1].append(at)
+        bands[-1].append(at)
         used += min_widths[at]
-    return found
+    return bands

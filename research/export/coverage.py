@@ -1,7 +1,7 @@
-"""What the news of a report come to, as Markdown: changes, a timeline, conflicts, outlets, pictures.
+"""Results of a news report as Markdown: changes, timeline, conflicts, outlets, pictures.
 
-Headlines, outlets, figures and captions come from outside and are escaped. Pictures are addresses
-to be followed: none is embedded, so that opening the file calls nobody.
+Headlines, outlets, figures and captions come from outside and are escaped. Pictures are linked and
+not embedded, so opening the file makes no request.
 """
 
 from __future__ import annotations
@@ -22,32 +22,34 @@ MAX_PICTURES = 60
 
 
 def change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
-    """What is otherwise than in the report that was brought up to date."""
+    """Yield the changes since the earlier report that was updated."""
     coverage = _coverage_of(cited)
     if coverage is None or not coverage.compared:
         return
     yield f"## {translate('changes')}"
-    told = [_change_line(change, registry, translate) for change in coverage.changes]
-    yield from bullet_list(told)
-    if not told:
+    lines = [_change_line(change, registry, translate) for change in coverage.changes]
+    yield from bullet_list(lines)
+    if not lines:
         yield translate("no changes")
 
 
 def coverage_blocks(
     report: Report, registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator
 ) -> Iterator[str]:
-    """What stands behind the text of a report: stories by day, conflicts, outlets, pictures."""
-    known = _coverage_of(cited)
-    if known and cited:
-        given = {source.evidence.id: source.number for source in cited.sources}
+    """Yield stories by day, conflicts, outlets, pictures and answers of search services."""
+    coverage = _coverage_of(cited)
+    if coverage and cited:
+        cited_numbers = {source.evidence.id: source.number for source in cited.sources}
         numbers = {
-            key: given[item.id] for key in _evidence_ids(known) if (item := registry.get(key)) and item.id in given
+            key: cited_numbers[item.id]
+            for key in _evidence_ids(coverage)
+            if (item := registry.get(key)) and item.id in cited_numbers
         }
         yield f"## {translate('timeline')}"
-        yield _summary_line(known, translate)
-        yield from _timeline_blocks(known, registry, numbers, translate)
-        yield from _conflict_blocks(known, numbers, translate)
-        yield from _outlet_blocks(known, translate)
+        yield _summary_line(coverage, translate)
+        yield from _timeline_blocks(coverage, registry, numbers, translate)
+        yield from _conflict_blocks(coverage, numbers, translate)
+        yield from _outlet_blocks(coverage, translate)
     yield from _picture_blocks(report, translate)
     yield from _service_answer_blocks(report, translate)
 
@@ -57,7 +59,7 @@ def _coverage_of(cited: CitedAnswer | None) -> NewsCoverage | None:
 
 
 def _evidence_ids(coverage: NewsCoverage) -> Iterator[str]:
-    """The ids of the evidence that is named."""
+    """Yield the evidence ids of all stories and conflicts."""
     for story in coverage.stories:
         yield from story.evidence
     for conflict in coverage.conflicts:
@@ -65,16 +67,18 @@ def _evidence_ids(coverage: NewsCoverage) -> Iterator[str]:
 
 
 def _change_line(change: StoryChange, registry: EvidenceRegistry, translate: Translator) -> str:
-    what = translate(f"change.{change.kind}", headline=escape_markdown(change.headline))
+    text = translate(f"change.{change.kind}", headline=escape_markdown(change.headline))
     if change.before and change.after:
         before, after = _figure_text(change.before, translate), _figure_text(change.after, translate)
-        return what + translate("colon") + translate("from to", before=before, after=after)
-    pieces = [item for key in change.evidence if (item := registry.get(key))]
-    return f"{what} — {translate('comma').join(_article_link(item, translate) for item in pieces)}" if pieces else what
+        return text + translate("colon") + translate("from to", before=before, after=after)
+    articles = [item for key in change.evidence if (item := registry.get(key))]
+    return (
+        f"{text} — {translate('comma').join(_article_link(item, translate) for item in articles)}" if articles else text
+    )
 
 
 def _article_link(item: Evidence, translate: Translator) -> str:
-    """A piece by its outlet, linked, with its day."""
+    """Link an article by the name of its outlet, with its date."""
     name = item.publisher or item.title or translate("untitled")
     day = item.published.isoformat() if item.published else translate("no date")
     return markdown_link(name, item.url) + translate("aside", what=day)
@@ -86,7 +90,7 @@ def _figure_text(figure: Figure, translate: Translator) -> str:
 
 
 def _summary_line(coverage: NewsCoverage, translate: Translator) -> str:
-    """As of when, how fresh, and who judged the tones."""
+    """Summarise date, freshness, number of stories and author of the tones."""
     newest = (
         translate("newest", date=coverage.latest_day.isoformat()) if coverage.latest_day else translate("nothing dated")
     )
@@ -109,14 +113,14 @@ def _summary_line(coverage: NewsCoverage, translate: Translator) -> str:
 def _timeline_blocks(
     coverage: NewsCoverage, registry: EvidenceRegistry, numbers: Mapping[str, int], translate: Translator
 ) -> Iterator[str]:
-    """The stories by the day on which they were first told, those without a day last."""
+    """Yield a table of the stories by the day of their first report, undated stories last."""
     dated = sorted((s for s in coverage.stories if s.day), key=lambda s: (str(s.day), s.headline))
-    told = [*dated, *(s for s in coverage.stories if not s.day)]
+    stories = [*dated, *(s for s in coverage.stories if not s.day)]
     head = [translate(f"story.{name}") for name in ("day", "headline", "outlets", "tone", "sources")]
-    rows = [[*_timeline_row(story, registry, numbers, translate)] for story in told[:MAX_STORIES]]
+    rows = [[*_timeline_row(story, registry, numbers, translate)] for story in stories[:MAX_STORIES]]
     yield from markdown_table(head, rows)
-    if len(told) > MAX_STORIES:
-        yield translate("stories left out", count=len(told) - MAX_STORIES)
+    if len(stories) > MAX_STORIES:
+        yield translate("stories left out", count=len(stories) - MAX_STORIES)
 
 
 def _timeline_row(
@@ -137,7 +141,7 @@ def _timeline_row(
 
 
 def _conflict_blocks(coverage: NewsCoverage, numbers: Mapping[str, int], translate: Translator) -> Iterator[str]:
-    """Where outlets give different figures for the same thing."""
+    """Yield the figures on which outlets disagree."""
     if not coverage.conflicts:
         return
     headlines = {story.id: story.headline for story in coverage.stories}
@@ -156,8 +160,10 @@ def _conflict_item(conflict: StoryConflict, headline: str, numbers: Mapping[str,
         number = numbers.get(figure.evidence)
         mark = " " + translate("cite", number=number) if number else ""
         lines.append(f"{_figure_text(figure, translate)}{mark} — “{escape_markdown(figure.clause)}”")
-    what = escape_markdown(conflict.subject) + (translate("aside", what=escape_markdown(headline)) if headline else "")
-    return "".join([what, *(f"\n  - {line}" for line in lines)])
+    heading = escape_markdown(conflict.subject) + (
+        translate("aside", what=escape_markdown(headline)) if headline else ""
+    )
+    return "".join([heading, *(f"\n  - {line}" for line in lines)])
 
 
 def _outlet_blocks(coverage: NewsCoverage, translate: Translator) -> Iterator[str]:
@@ -178,26 +184,26 @@ def _outlet_blocks(coverage: NewsCoverage, translate: Translator) -> Iterator[st
 
 
 def _picture_blocks(report: Report, translate: Translator) -> Iterator[str]:
-    """The pictures that searches found, as addresses with captions and pages."""
-    found = {p.url: p for finding in report.findings for p in finding.pictures}
-    if not found:
+    """Yield links to the pictures of the findings, with captions and pages."""
+    pictures = {p.url: p for finding in report.findings for p in finding.pictures}
+    if not pictures:
         return
     yield f"## {translate('pictures')}"
     lines = []
-    for picture in [*found.values()][:MAX_PICTURES]:
+    for picture in [*pictures.values()][:MAX_PICTURES]:
         line = markdown_link(picture.caption or translate("picture"), picture.url)
         lines.append(f"{line} — {markdown_link(translate('its page'), picture.page)}" if picture.page else line)
     yield from bullet_list(lines)
 
 
 def _service_answer_blocks(report: Report, translate: Translator) -> Iterator[str]:
-    """What a search service wrote itself: no evidence, and cited by nothing."""
-    told = [finding for finding in report.findings if finding.lead.strip()]
-    if not told:
+    """Yield answers written by search services. They are no evidence and are never cited."""
+    findings = [finding for finding in report.findings if finding.lead.strip()]
+    if not findings:
         return
     yield f"## {translate('leads')}"
     yield translate("leads help")
-    for finding in told:
+    for finding in findings:
         key = f"source.{finding.provider}"
-        who = escape_markdown(translate(key) if has_report_text(key) else finding.provider)
-        yield f"> {who} — “{escape_markdown(finding.task.query)}”: {escape_markdown(finding.lead)}"
+        service = escape_markdown(translate(key) if has_report_text(key) else finding.provider)
+        yield f"> {service} — “{escape_markdown(finding.task.query)}”: {escape_markdown(finding.lead)}"

@@ -1,7 +1,7 @@
-"""Rows of a database as a typed table, and as files: CSV, Excel and Parquet.
+"""Rows of a database as a typed table and as CSV, Excel and Parquet files.
 
-The values keep their types where a format has any, and NULL is an empty cell. What a cell says is text
-and stays text: no file has a formula in it. Knows the record of rows; writes no file.
+Values keep their types where the format has types, and NULL is an empty cell. Text stays text: no
+file contains a formula. Writes no file.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from research.export.database_rows_markdown import column_coverage_lines
 from research.export.geo import spreadsheet_cell, truncate_cell
 from research.export.report_texts import report_translator
 
-MAX_EXACT_INTEGER = 10**15  # whole numbers below it survive a spreadsheet, whose numbers have 15 digits
+MAX_EXACT_INTEGER = 10**15  # spreadsheets keep only 15 digits
 _INT64_LIMIT = 2**63
-_OLDEST_EXCEL_DATE = datetime(1900, 3, 1)  # spreadsheets count days from 1900, and the first two months wrongly
-_COLUMN_WIDTH_RANGE = (8, 60)  # characters of a column of a spreadsheet, at least and at most
+_OLDEST_EXCEL_DATE = datetime(1900, 3, 1)  # Excel miscounts the days of January and February 1900
+_COLUMN_WIDTH_RANGE = (8, 60)  # characters: minimum and maximum
 
 
 def rows_arrow_table(rows: QueryResult) -> pa.Table:
-    """The rows as columns with a type and a name of their own each.
+    """Convert rows to an Arrow table with typed columns and unique names.
 
-    A column whose values are not all of what its type says is one of text: a date that is on no
-    calendar, a whole number of more than 64 bits, moments with and without a time zone.
+    A column becomes text if one of its values does not fit the type: a date that does not exist, an
+    integer of more than 64 bits, or a timestamp with a time zone.
     """
     columns = list(zip(*rows.rows, strict=True)) if rows.rows else [()] * len(rows.names)
     types = rows.types or ("text",) * len(rows.names)
@@ -44,22 +44,26 @@ def rows_arrow_table(rows: QueryResult) -> pa.Table:
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, each once: a second `name` is `name (2)`."""
+    """Make column names unique: a second `name` becomes `name (2)`."""
     taken: set[str] = set()
     out = []
     for name in map(replace_surrogates, names):
-        free = (f"{name} ({n})" for n in count(2))
-        own = name if name not in taken else next(one for one in free if one not in {*taken, *names})
-        taken.add(own)
-        out.append(own)
+        candidates = (f"{name} ({n})" for n in count(2))
+        unique = (
+            name
+            if name not in taken
+            else next(candidate for candidate in candidates if candidate not in {*taken, *names})
+        )
+        taken.add(unique)
+        out.append(unique)
     return tuple(out)
 
 
 def rows_csv(rows: QueryResult) -> bytes:
-    """The rows as UTF-8 with the names of their columns first, to be opened in a spreadsheet.
+    """Encode rows as UTF-8 CSV, column names first.
 
-    It begins with a byte order mark, without which Excel garbles Chinese. A text that a spreadsheet
-    would take for a formula has an apostrophe in front, as in `research.export.geo`.
+    A byte order mark keeps Excel from garbling Chinese. Text that a spreadsheet would read as a
+    formula gets a leading apostrophe, as in `research.export.geo`.
     """
     out = StringIO()
     lines = writer(out)  # as in RFC 4180
@@ -69,37 +73,40 @@ def rows_csv(rows: QueryResult) -> bytes:
 
 
 def rows_parquet(rows: QueryResult) -> bytes:
-    """The rows as a Parquet file with the types of their columns; the statement is in its metadata,
-    with for how many rows the columns are known that it compares."""
-    told = {"sql": replace_surrogates(rows.sql).encode()}
+    """Encode rows as Parquet with typed columns.
+
+    The file metadata holds the statement (`sql`) and in how many rows the compared columns have a
+    value (`known`).
+    """
+    metadata = {"sql": replace_surrogates(rows.sql).encode()}
     if lines := _coverage_lines(rows):
-        told["known"] = "\n".join(lines).encode()
-    found = rows_arrow_table(rows).replace_schema_metadata(told)
+        metadata["known"] = "\n".join(lines).encode()
+    table = rows_arrow_table(rows).replace_schema_metadata(metadata)
     out = BytesIO()
-    files.write_table(found, out)
+    files.write_table(table, out)
     return out.getvalue()
 
 
 def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
-    """The rows as an Excel workbook: a sheet of typed cells, one with the statement and for how many
-    rows the columns are known that it compares, and, if lines on how it came about are given, one
-    with those.
+    """Build an Excel workbook with a sheet of typed cells and a sheet with the statement.
 
-    A text is a text cell whatever it begins with, also when it is edited later. What Excel cannot
-    hold as it is becomes text: long whole numbers, days before March 1900, moments with a time zone.
+    The sheet of the statement also says in how many rows the compared columns have a value.
+    Provenance lines, if given, go to an "About" sheet. Text cells stay text, even when edited
+    later. Values that Excel cannot hold become text: long integers, days before March 1900,
+    timestamps with a time zone.
     """
     book = Workbook()
     sheet = book.active
     sheet.title = "rows"
-    found = rows_arrow_table(rows)
-    for at, name in enumerate(found.column_names, 1):
+    table = rows_arrow_table(rows)
+    for at, name in enumerate(table.column_names, 1):
         write_cell(sheet, 1, at, name).font = Font(bold=True)
-    widths = [len(name) for name in found.column_names]
-    for line, row in enumerate(_iter_rows(found), 2):
+    widths = [len(name) for name in table.column_names]
+    for line, row in enumerate(_iter_rows(table), 2):
         for at, value in enumerate(row, 1):
             if value is not None:
-                placed = write_cell(sheet, line, at, value)
-                widths[at - 1] = max(widths[at - 1], len(str(placed.value)))
+                cell = write_cell(sheet, line, at, value)
+                widths[at - 1] = max(widths[at - 1], len(str(cell.value)))
     for at, width in enumerate(widths, 1):
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])  # fmt: skip
     sheet.freeze_panes = "A2"
@@ -114,13 +121,13 @@ def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
 
 
 def _coverage_lines(rows: QueryResult) -> list[str]:
-    """For how many rows columns are known, in both languages: these files have none of their own."""
-    both = [column_coverage_lines(rows, report_translator(tongue)) for tongue in ("zh", "en")]
+    """Describe column coverage in Chinese and English, as these files have no language."""
+    both = [column_coverage_lines(rows, report_translator(language)) for language in ("zh", "en")]
     return [replace_surrogates(" / ".join(lines)) for lines in zip(*both, strict=True)]
 
 
 def add_about_sheet(book: Workbook, provenance: Sequence[str]) -> None:
-    """Adds a sheet with lines on how a workbook came about."""
+    """Add an "About" sheet with the provenance lines."""
     notes = book.create_sheet("About")
     notes.column_dimensions["A"].width = 2 * _COLUMN_WIDTH_RANGE[1]
     for at, line in enumerate(provenance, 1):
@@ -132,17 +139,17 @@ def _iter_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 
 def write_cell(sheet: Any, row: int, column: int, value: Any) -> Any:
-    """Puts a value into a cell, so that a text is a text whatever it begins with; returns the cell."""
-    place = sheet.cell(row, column)
-    place.value = value = to_excel_value(value)
+    """Write a value into a cell, text never as a formula, and return the cell."""
+    cell = sheet.cell(row, column)
+    cell.value = value = to_excel_value(value)
     if isinstance(value, str):
-        place.data_type = "s"  # else one that begins with "=" is a formula, and "#N/A" an error
-        place.quotePrefix = True
-    return place
+        cell.data_type = "s"  # otherwise "=…" is a formula and "#N/A" an error
+        cell.quotePrefix = True
+    return cell
 
 
 def to_excel_value(value: Any) -> Any:
-    """A value as a cell of Excel can hold it: see `excel`."""
+    """Convert a value to one that an Excel cell can hold, as described in `rows_excel`."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= MAX_EXACT_INTEGER:
         return str(value)
     if isinstance(value, datetime) and (value.tzinfo or value < _OLDEST_EXCEL_DATE):
@@ -153,7 +160,7 @@ def to_excel_value(value: Any) -> Any:
 
 
 def csv_text(value: Any) -> str:
-    """A value in a CSV file."""
+    """Format a value for a CSV file."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -165,7 +172,7 @@ def csv_text(value: Any) -> str:
 
 
 def _typed_array(kind: str, values: Sequence[Any]) -> pa.Array:
-    """The values of a column as its type, or as text if they are not of it."""
+    """Build an array of the column's type, or of text if a value does not fit."""
     type_, read = _ARROW_TYPES.get(kind, (pa.string(), _as_text))
     try:
         return pa.array([None if value is None else read(value) for value in values], type_)
@@ -184,10 +191,10 @@ def _as_int64(value: Any) -> int:
 
 
 def _as_naive_datetime(value: Any) -> datetime:
-    found = datetime.fromisoformat(value)
-    if found.tzinfo:
-        raise ValueError(value)  # a table would show it in the time zone of who looks
-    return found
+    moment = datetime.fromisoformat(value)
+    if moment.tzinfo:
+        raise ValueError(value)  # viewers would convert it to their own time zone
+    return moment
 
 
 _ARROW_TYPES: dict[str, tuple[pa.DataType, Callable[[Any], Any]]] = {

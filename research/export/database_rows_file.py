@@ -1,7 +1,7 @@
-"""Rows of a database as a file, however many: CSV, Excel or Parquet, written as the rows come.
+"""Any number of database rows as a CSV, Excel or Parquet file, written as the rows arrive.
 
-Nothing is held in memory but a batch. Where a format wants the type of a column beforehand, the rows
-lie in a file of their own until all are there. Knows no database: the rows are given to it.
+Only one batch is held in memory. For formats that need the column types first, the rows are spooled
+to a temporary file. The caller supplies the rows; no database is opened here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from research.export.geo import spreadsheet_cell
 
 ROW_FILE_SUFFIXES = (".csv", ".xlsx", ".parquet")
 BATCH_ROWS = 5_000  # rows
-MAX_SHEET_ROWS = 1_048_576  # rows of a sheet of Excel, that of the headings included
+MAX_SHEET_ROWS = 1_048_576  # rows of an Excel sheet, including the headings
 _INT64_LIMIT = 2**63
 DatabaseRow = tuple[Any, ...]
 ProgressCallback = Callable[[int], None]
@@ -33,25 +33,26 @@ ProgressCallback = Callable[[int], None]
 
 
 def write_rows_file(path: Path, names: Sequence[str], rows: Iterable[DatabaseRow], sql: str, report_progress: ProgressCallback = lambda n: None) -> int:  # fmt: skip
-    """Writes rows into a file of the kind that its name says; returns how many.
+    """Write rows to a file in the format of its suffix; return the number of rows written.
 
     Raises:
-        OSError: it cannot be written; what there is of it is left.
+        KeyError: the suffix is not one of `ROW_FILE_SUFFIXES`.
+        OSError: the file cannot be written; a partial file is left behind.
     """
-    made = {".csv": _write_csv, ".xlsx": _write_excel, ".parquet": _write_parquet}[path.suffix.lower()]
-    return made(path, unique_names(names), _iter_batches(rows), sql, report_progress)
+    write = {".csv": _write_csv, ".xlsx": _write_excel, ".parquet": _write_parquet}[path.suffix.lower()]
+    return write(path, unique_names(names), _iter_batches(rows), sql, report_progress)
 
 
 def _iter_batches(rows: Iterable[DatabaseRow]) -> Iterator[list[DatabaseRow]]:
-    there = iter(rows)
-    while batch := list(islice(there, BATCH_ROWS)):
+    iterator = iter(rows)
+    while batch := list(islice(iterator, BATCH_ROWS)):
         yield batch
 
 
 def _write_csv(
     path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
 ) -> int:
-    """As `research.export.database_rows.csv`."""
+    """Write CSV with the cells of `research.export.database_rows.rows_csv`."""
     count = 0
     with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as out:
         lines = writer(out)
@@ -66,50 +67,50 @@ def _write_csv(
 def _write_parquet(
     path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
 ) -> int:
-    """As `research.export.database_rows.parquet`, a group of rows for each batch."""
+    """Write Parquet with a row group per batch and the statement in the metadata."""
     with tempfile.TemporaryFile() as spool:
         kinds, count = _spool_rows(batches, spool, len(names), report_progress)
         empty = rows_arrow_table(QueryResult(sql=sql, names=tuple(names), types=kinds, rows=()))
-        told = empty.schema.with_metadata({"sql": replace_surrogates(sql).encode()})
-        with files.ParquetWriter(path, told) as out:
-            for made in _read_spooled(spool, names, kinds, sql, count, report_progress):
-                out.write_table(made.cast(told))
+        schema = empty.schema.with_metadata({"sql": replace_surrogates(sql).encode()})
+        with files.ParquetWriter(path, schema) as out:
+            for table in _read_spooled(spool, names, kinds, sql, count, report_progress):
+                out.write_table(table.cast(schema))
     return count
 
 
 def _write_excel(
     path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
 ) -> int:
-    """A sheet of typed cells, as far as one goes, and one with the statement."""
+    """Write a sheet of typed cells, up to Excel's row limit, and a sheet with the statement."""
     with tempfile.TemporaryFile() as spool:
         kinds, count = _spool_rows(batches, spool, len(names), report_progress)
 
         def typed() -> Iterator[DatabaseRow]:
-            for made in _read_spooled(spool, names, kinds, sql, count, report_progress):
-                yield from zip(*(column.to_pylist() for column in made.columns), strict=True)
+            for table in _read_spooled(spool, names, kinds, sql, count, report_progress):
+                yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
 
         streaming_excel.write_workbook(path, names, islice(typed(), MAX_SHEET_ROWS - 1), sql)
     return min(count, MAX_SHEET_ROWS - 1)
 
 
-# Until all rows are there
+# Spooling
 
 
 def _spool_rows(
     batches: Iterator[list[DatabaseRow]], spool: BinaryIO, column_count: int, report_progress: ProgressCallback
 ) -> tuple[tuple[str, ...], int]:
-    """Keeps rows in a file; the type of each column, by all its values, and how many rows there are."""
-    found: list[set[str]] = [set() for _ in range(column_count)]
+    """Spool rows to a file; return the common type of each column and the number of rows."""
+    types: list[set[str]] = [set() for _ in range(column_count)]
     count = 0
     for batch in batches:
         for at, values in enumerate(zip(*batch, strict=True)):
-            if "text" not in found[at]:
-                found[at].update(map(_value_type, values))
+            if "text" not in types[at]:
+                types[at].update(map(_value_type, values))
         pickle.dump(batch, spool, pickle.HIGHEST_PROTOCOL)
         count += len(batch)
         report_progress(count // 2)
     spool.seek(0)
-    return tuple(map(_common_type, found)), count
+    return tuple(map(_common_type, types)), count
 
 
 def _read_spooled(
@@ -120,17 +121,17 @@ def _read_spooled(
     row_count: int,
     report_progress: ProgressCallback,
 ) -> Iterator[Any]:
-    """The rows that were kept, as tables with one type for each column."""
+    """Yield the spooled rows as Arrow tables with the given column types."""
     done = 0
     while done < row_count:
-        batch = pickle.load(spool)  # noqa: S301 - our own, of before
+        batch = pickle.load(spool)  # noqa: S301 - written by _spool_rows
         yield rows_arrow_table(QueryResult.model_construct(sql=sql, names=tuple(names), types=kinds, rows=tuple(batch)))
         done += len(batch)
         report_progress((row_count + done) // 2)
 
 
 def _value_type(value: Any) -> str:
-    """The type that a column of such values can have."""
+    """Return the column type that fits a value, "" for None."""
     if value is None:
         return ""
     if isinstance(value, bool):

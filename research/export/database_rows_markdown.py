@@ -1,7 +1,7 @@
-"""The rows that a database gave to a report, as Markdown: the statement, how it came about, a table.
+"""Database rows of a report as Markdown: statement, steps and table.
 
-Cells, statements and questions come from outside and are escaped. A long table is cut, which is said;
-the report as JSON has all of it.
+Cells, statements and questions come from outside and are escaped. A long table is cut, with a note;
+the JSON report has all rows.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from research.core.records import DatabaseStep, Finding, Language, QueryResult, 
 from research.export.markdown_escaping import bullet_list, escape_markdown, markdown_table
 from research.export.tree_markdown import code_block
 
-MAX_ROWS = 50  # of a table
+MAX_ROWS = 50  # rows of a printed table
 MAX_CELL_CHARS = 120  # characters of a cell
 
 
 def database_blocks(report: Report, translate: Translator, language: Language) -> Iterator[str]:
-    """A section for each search of a database that has come to rows."""
-    found = [(one, localise_rows(one.rows, language)) for one in report.findings if one.rows]
-    if found:
+    """Yield a section for each database search with a query result."""
+    results = [(item, localise_rows(item.rows, language)) for item in report.findings if item.rows]
+    if results:
         yield f"## {translate('rows')}"
-    for finding, rows in found:
+    for finding, rows in results:
         yield f"### {escape_markdown(finding.meant or finding.task.query)}"
         yield code_block(rows.sql, "sql")
         yield from bullet_list(_step_lines(finding, translate))
@@ -33,27 +33,27 @@ def database_blocks(report: Report, translate: Translator, language: Language) -
 
 
 def column_coverage_lines(rows: QueryResult, translate: Translator) -> list[str]:
-    """For how many rows the columns are known that a statement compares, a line each."""
-    told = []
-    for each in rows.coverage:
-        columns = ", ".join(each.columns)
-        if each.known is None:
-            told.append(translate("rows uncounted", columns=columns))
+    """Say for each set of compared columns in how many rows they have a value."""
+    lines = []
+    for entry in rows.coverage:
+        columns = ", ".join(entry.columns)
+        if entry.known is None:
+            lines.append(translate("rows uncounted", columns=columns))
         else:
-            key = "rows known part" if each.part else "rows known"
-            told.append(translate(key, columns=columns, known=each.known, rows=each.rows))
-    return told
+            key = "rows known part" if entry.part else "rows known"
+            lines.append(translate(key, columns=columns, known=entry.known, rows=entry.rows))
+    return lines
 
 
 def _step_lines(finding: Finding, translate: Translator) -> list[str]:
-    """What was done on the way besides writing and running the one statement that is shown."""
-    told = [step for step in finding.steps if step.kind not in ("understand", "write", "run")]
-    return [_step_line(step, translate) for step in told]
+    """List the steps other than understanding, writing and running the statement."""
+    steps = [step for step in finding.steps if step.kind not in ("understand", "write", "run")]
+    return [_step_line(step, translate) for step in steps]
 
 
 def _step_line(step: DatabaseStep, translate: Translator) -> str:
-    what = escape_markdown(step.text) if step.text else translate("cells gained", count=step.rows or 0)
-    return f"{translate(f'step.{step.kind}')}{translate('colon')}{what}"
+    detail = escape_markdown(step.text) if step.text else translate("cells gained", count=step.rows or 0)
+    return f"{translate(f'step.{step.kind}')}{translate('colon')}{detail}"
 
 
 def _table_blocks(rows: QueryResult, translate: Translator) -> Iterator[str]:

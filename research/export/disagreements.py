@@ -1,4 +1,4 @@
-"""Where sources disagree about a figure, as Markdown: a table for each such figure.
+"""Figures on which sources disagree, as a Markdown table.
 
 Figures, sentences and titles come from outside and are escaped.
 """
@@ -12,28 +12,36 @@ from research.core.i18n import Translator
 from research.core.records import CitedFigure, FigureDisagreement
 from research.export.markdown_escaping import escape_markdown, markdown_link, markdown_table
 
-MAX_PRINTED_DISAGREEMENTS = 10  # disagreements; the rest are in the data
+MAX_PRINTED_DISAGREEMENTS = 10  # the JSON report has the rest
 
 
 def disagreement_blocks(
     disagreements: Sequence[FigureDisagreement], registry: EvidenceRegistry, translate: Translator, level: int = 2
 ) -> Iterator[str]:
-    """What is measured, and each figure with its source, its date and the sentence that gives it."""
+    """Yield a section with each disputed figure, its source, date and sentence."""
     if not disagreements:
         return
     yield f"{'#' * level} {translate('disagree')}"
     yield translate("disagree help")
     head = [translate(f"disagree.{name}") for name in ("what", "figure", "source", "date", "clause")]
-    sources = {f.evidence: _source_reference(f, registry, translate) for one in disagreements for f in one.figures}
+    sources = {
+        f.evidence: _source_reference(f, registry, translate)
+        for disagreement in disagreements
+        for f in disagreement.figures
+    }
     yield from markdown_table(
         head,
-        (row for one in disagreements[:MAX_PRINTED_DISAGREEMENTS] for row in _figure_rows(one, sources, translate)),
+        (
+            row
+            for disagreement in disagreements[:MAX_PRINTED_DISAGREEMENTS]
+            for row in _figure_rows(disagreement, sources, translate)
+        ),
     )
     yield from omission_note(len(disagreements), translate)
 
 
 def omission_note(total: int, translate: Translator) -> Iterator[str]:
-    """What is said of those, of so many, that are not printed."""
+    """Yield a note on how many disagreements were omitted, if any."""
     if total > MAX_PRINTED_DISAGREEMENTS:
         yield translate("conflicts left", count=total - MAX_PRINTED_DISAGREEMENTS)
 
@@ -52,7 +60,7 @@ def _figure_rows(
 
 
 def _source_reference(figure: CitedFigure, registry: EvidenceRegistry, translate: Translator) -> str:
-    """The citation of a source, else a link to it."""
+    """Return the citation of a source, else a link to it."""
     if figure.number:
         return translate("cite", number=figure.number)
     item = registry.get(figure.evidence)

@@ -1,14 +1,14 @@
-"""A report as a tree, from which HTML, PDF and Word are drawn: what the Markdown says, no more.
+"""A report as a document tree, from which HTML, PDF and Word are drawn.
 
-The Markdown of a report is ours, with everything from outside escaped. It is read back here, so that
-all formats say the same and nothing that is safe in one is unsafe in another. Knows Markdown and
-trees; draws nothing.
+The tree is parsed from our own Markdown of the report, in which everything from outside is escaped.
+All formats therefore have the same content, and text that is safe in one is safe in all. Draws
+nothing.
 
-Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of what
-is cited), li, table, tr, th, td (with `align`), pre, blockquote and hr; within them are em, strong, s,
-code, math (TeX; `display` if it stands by itself), br, a (with `href`, always http or https), cite (with
-`number`: the place of its source in the list
-of sources) and strings. Each but cite, br and hr has its content in `c`.
+Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of
+cited sources), li, table, tr, th, td (with `align`), pre (with `language`), blockquote and hr.
+Inline nodes are em, strong, s, code, math (TeX; `display` for a formula on its own line), br, a
+(with `href`, always http or https), cite (with `number`, the position in the list of sources) and
+strings. Every node except cite, br and hr has its content in `c`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from research.export.markdown import report_language, report_markdown
 from research.export.report_texts import report_translator
 
 _UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
-_TASK_BOX = re.compile(r"^\[([ x])\] ")  # ours: brackets from outside are escaped
+_TASK_BOX = re.compile(r"^\[([ x])\] ")  # our own: brackets from outside are escaped
 _CITATION = re.compile(r"\[([0-9]{1,6})\]")
 
 
 class ReportDocument(NamedTuple):
-    """A report as a tree: its title, the language it is in, and its blocks."""
+    """Title, language and nodes of a report."""
 
     title: str
     language: Language
@@ -45,11 +45,11 @@ class ReportDocument(NamedTuple):
 
 
 def _build_parser() -> MarkdownIt:
-    """Escaped characters stay apart from the others: `[1]` is a citation, `\\[1\\]` is text."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    reader.disable(["image", "html_inline", "html_block", "autolink", "reference", "text_join"])
-    reader.parse("*")  # it puts its rules in order at first use, which threads must not share
-    return reader
+    """Create the parser. Escapes stay separate tokens: `[1]` is a citation, `\\[1\\]` is text."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.disable(["image", "html_inline", "html_block", "autolink", "reference", "text_join"])
+    parser.parse("*")  # compiles the rules now, as doing so at first use is not thread-safe
+    return parser
 
 
 _PARSER = _build_parser()
@@ -58,35 +58,35 @@ _PARSER = _build_parser()
 def build_document(
     report: Report, cited: CitedAnswer | None, answer_support: AnswerSupport | None = None
 ) -> ReportDocument:
-    """The whole report, as `report_markdown` says it."""
+    """Parse the Markdown of a report into a document."""
     language = report_language(report, cited)
-    say = report_translator(language)
-    last = len(cited.sources) if cited else 0
-    nodes = parse_markdown(report_markdown(report, cited, answer_support=answer_support), last)
+    translate = report_translator(language)
+    source_count = len(cited.sources) if cited else 0
+    nodes = parse_markdown(report_markdown(report, cited, answer_support=answer_support), source_count)
     title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
-    _label_nodes(nodes, say("sources"))
+    _label_nodes(nodes, translate("sources"))
     return ReportDocument(title, language, nodes)
 
 
 def parse_markdown(markdown: str, source_count: int = 0) -> list[Node]:
-    """Markdown of ours as a tree; numbers up to `last` in brackets are citations."""
+    """Parse our own Markdown; numbers in brackets up to `source_count` become citations."""
     formulas = FormulaStore()
-    stretches = split_fences(markdown) if _UNESCAPED_DOLLAR.search(markdown) else [(True, markdown)]
-    text = "".join(block if fenced else formulas.hide(block) for fenced, block in stretches)
+    sections = split_fences(markdown) if _UNESCAPED_DOLLAR.search(markdown) else [(True, markdown)]
+    text = "".join(block if fenced else formulas.hide(block) for fenced, block in sections)
     return _TreeBuilder(source_count, formulas).build_blocks(_PARSER.parse(text))
 
 
 def plain_text(nodes: Iterable[Node]) -> str:
-    """The text of nodes, citations as [n], formulas in a line."""
+    """Return the text of nodes, with citations as [n] and formulas on one line."""
     return "".join(_text_pieces(nodes))
 
 
 def is_right_to_left(nodes: Iterable[Node]) -> bool:
-    """Whether text runs from right to left: its first letter tells."""
+    """Return whether the first letter of the text belongs to a right-to-left script."""
     for char in plain_text(nodes):
-        way = bidirectional(char)
-        if way in ("R", "AL", "L"):
-            return way != "L"
+        direction = bidirectional(char)
+        if direction in ("R", "AL", "L"):
+            return direction != "L"
     return False
 
 
@@ -105,7 +105,7 @@ def _text_pieces(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _label_nodes(nodes: Sequence[Node], sources_heading: str) -> None:
-    """Gives headings their ids and the list of sources its role."""
+    """Set the ids of headings and the role of the list of sources."""
     count = 0
     under = ""
     for node in nodes:
@@ -122,12 +122,13 @@ def _label_nodes(nodes: Sequence[Node], sources_heading: str) -> None:
 
 
 class _TreeBuilder:
-    """Grows a tree from tokens. `last` is the highest number that a citation can have."""
+    """Builds nodes from parser tokens."""
 
     def __init__(self, source_count: int, formulas: FormulaStore) -> None:
         self._source_count, self._formulas = source_count, formulas
 
     def build_blocks(self, tokens: Iterable[Token]) -> list[Node]:
+        """Build block nodes, with their inline nodes."""
         root: list[Node] = []
         stack = [root]
         for token in tokens:
@@ -184,7 +185,7 @@ class _TreeBuilder:
 
 
 def _append_node(target: list[Node], node: Node) -> None:
-    """Text that follows text is one string."""
+    """Append a node; merge adjacent strings."""
     if isinstance(node, str) and target and isinstance(target[-1], str):
         target[-1] += node
     elif node != "":
@@ -192,7 +193,7 @@ def _append_node(target: list[Node], node: Node) -> None:
 
 
 def _open_node(token: Token, parent: list[Node]) -> list[Node]:
-    """As `opened`; a link has a node too if its address is one of http or https."""
+    """Open a node as `open_node` does. A link gets a node only if its address is http or https."""
     if token.type != "link_open":
         return open_node(token, parent)
     href = canonical_url(str(token.attrGet("href") or ""))

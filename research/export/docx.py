@@ -1,9 +1,9 @@
-"""A report as a Word file: what its tree says, with real styles, lists, links and bookmarks.
+"""A report as a Word file, drawn from its document tree with styles, lists, links and bookmarks.
 
-The body is put together as XML, in time that grows with its length: python-docx finds a cell anew
-each time. What XML cannot hold is left out. The same report gives the same bytes. The table of
-contents is a field whose entries are there already, each with a field of its own for its page, so that
-Word asks nothing when it opens the file.
+The body is built as XML in linear time, because python-docx searches for every cell anew.
+Characters that XML forbids are dropped. The same report gives the same bytes. The table of contents
+is a field with its entries filled in, each with a page number field of its own, so that Word does
+not ask to update fields when it opens the file.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from research.export.sketch_map import describe_map, places_on_map, sketch_png
 _INVALID_XML_CHAR = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LETTER = re.compile("[A-Za-z]")
 _HAN = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-# Words that run from right to left, with what stands between them.
+# Right-to-left words, with the digits, spaces and punctuation between them.
 _RIGHT_TO_LEFT_RUN = re.compile(
     "((?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\\s\\d.,:;!?'\"-]+(?=[\u0590-\u08ff]))?)+)"
 )
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
-_TEXT_WIDTH_TWIPS = 9_412  # twentieths of a point between the margins of A4
+_TEXT_WIDTH_TWIPS = 9_412  # twentieths of a point: the text width of A4
 _TEXT_COLOR, _MUTED_COLOR, _LINK_COLOR = RGBColor(0x1F, 0x23, 0x28), RGBColor(0x65, 0x6D, 0x76), "1A56A0"
 _LATIN_FONT, _EAST_ASIAN_FONT, _MONO_FONT = "Calibri", "Microsoft YaHei", "Consolas"
 _COMPLEX_SCRIPT_FONT = "Arial"  # Arabic, Hebrew; Word finds fonts for other scripts itself
-_MAX_LIST_LEVEL = 8  # level of a list: Word has nine
-_LIST_INDENT_TWIPS = 360  # twentieths of a point that a level is set in
+_MAX_LIST_LEVEL = 8  # Word has nine list levels
+_LIST_INDENT_TWIPS = 360  # twentieths of a point per level
 _BULLET_CHARS = "•◦"
 _BULLET_LIST, _NUMBERED_LIST = 0, 1  # kinds of lists
-_MAX_PROPERTY_CHARS = 255  # characters of a property
+_MAX_PROPERTY_CHARS = 255  # limit of a document property
 
 
 def report_docx(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The whole report as a Word file (.docx)."""
-    told = build_document(report, cited)
-    made = to_utc(cited.answer.made if cited else report.run.created)
+    """Return the whole report as a Word file (.docx)."""
+    document = build_document(report, cited)
+    timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return document_docx(told, made=made, author=author, places=places_on_map(report, cited))
+    return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))
 
 
 def document_docx(
@@ -71,47 +71,50 @@ def document_docx(
     author: str = "",
     places: Sequence[tuple[int, Place]] = (),
 ) -> bytes:
-    """A document as a Word file, with a picture of the places under their heading."""
+    """Return a document as a Word file, with a map below the heading of its places."""
     return _DocxWriter(document, places).write(made, author)
 
 
 def clean_xml_text(text: str) -> str:
-    """Text that XML can hold."""
+    """Remove characters that XML forbids."""
     return _INVALID_XML_CHAR.sub("", replace_surrogates(text))
 
 
 # --- XML
 
-qn = cache(qualified)  # asked for each element, and there are few
+qn = cache(qualified)  # called for every element, with few distinct names
 
 
 def _element(tag: str, /, *children: Any, **attributes: object) -> Any:
-    """An element of WordprocessingML; its attributes are of the same namespace."""
-    made = etree.Element(qn(f"w:{tag}"), {qn(f"w:{k}"): str(v) for k, v in attributes.items()})
-    made.extend(children)
-    return made
+    """Create a WordprocessingML element; its attributes have the same namespace."""
+    element = etree.Element(qn(f"w:{tag}"), {qn(f"w:{k}"): str(v) for k, v in attributes.items()})
+    element.extend(children)
+    return element
 
 
 def _text_elements(text: str) -> Iterator[Any]:
-    """The content of a run, with its line breaks."""
+    """Yield the content of a run, with its line breaks."""
     for at, line in enumerate(clean_xml_text(text).replace("\t", " ").split("\n")):
         if at:
             yield _element("br")
         if line:
-            told = _element("t")
-            told.text = line
-            told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-            yield told
+            text_element = _element("t")
+            text_element.text = line
+            text_element.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+            yield text_element
 
 
 def _text_run(text: str, *run_properties: Any) -> Any:
-    """A run of text. Punctuation is set in the font of those that it stands among: in Chinese in the
-    Chinese one, in English with a name in Han characters in the Latin one."""
-    looks = list(run_properties)
-    if _needs_chinese_font(text) and not any(mark.tag == qn("w:rFonts") for mark in looks):
-        at = 1 if looks and looks[0].tag == qn("w:rStyle") else 0
-        looks.insert(at, _element("rFonts", hint="eastAsia"))
-    return _element("r", *([_element("rPr", *looks)] if looks else []), *_text_elements(text))
+    """Create a run of text.
+
+    Within Chinese text punctuation is set in the East Asian font, elsewhere in the Latin one, even
+    beside a name in Han characters.
+    """
+    properties = list(run_properties)
+    if _needs_chinese_font(text) and not any(item.tag == qn("w:rFonts") for item in properties):
+        at = 1 if properties and properties[0].tag == qn("w:rStyle") else 0
+        properties.insert(at, _element("rFonts", hint="eastAsia"))
+    return _element("r", *([_element("rPr", *properties)] if properties else []), *_text_elements(text))
 
 
 def _needs_chinese_font(text: str) -> bool:
@@ -123,10 +126,10 @@ def _field_char(kind: str) -> Any:
 
 
 def _field_instruction(instruction: str) -> Any:
-    told = _element("instrText")
-    told.text = instruction
-    told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    return _element("r", told)
+    text_element = _element("instrText")
+    text_element.text = instruction
+    text_element.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    return _element("r", text_element)
 
 
 def _paragraph(style: str, runs: Iterable[Any], *paragraph_properties: Any) -> Any:
@@ -137,18 +140,21 @@ def _paragraph(style: str, runs: Iterable[Any], *paragraph_properties: Any) -> A
 
 
 class _DocxWriter:
+    """Builds a Word file from a document."""
+
     def __init__(self, document: ReportDocument, places: Sequence[tuple[int, Place]]) -> None:
         self._document, self._places = document, places
         self._translate: Translator = report_translator(document.language)
         self._file: Any = docx.Document()
         self._body: list[Any] = []
         self._links: dict[str, str] = {}
-        self._page_number_runs: dict[str, Any] = {}  # the runs of the contents that tell pages
+        self._page_number_runs: dict[str, Any] = {}  # runs of the contents, by bookmark
         self._bookmarks = 0
         self._lists = _Numbering()
         self._source_numbers = _source_number_range(document.nodes)
 
     def write(self, timestamp: datetime, author: str) -> bytes:
+        """Build the body and return the file as bytes."""
         title = clean_xml_text(self._document.title).strip() or self._translate("untitled")
         _set_up_page(self._file, title)
         _set_up_styles(self._file, self._document.language == "zh")
@@ -173,7 +179,7 @@ class _DocxWriter:
         return _package_bytes(self._file)
 
     def _write_contents(self, headings: Sequence[Any]) -> None:
-        """The table of contents: a field, with links to the headings as its result."""
+        """Write the table of contents: a field whose result links to the headings."""
         if not headings:
             return
         self._body.append(_paragraph("ContentsTitle", [_text_run(self._translate("contents"))]))
@@ -192,10 +198,10 @@ class _DocxWriter:
         self._body[-1].append(_field_char("end"))
 
     def _fill_page_numbers(self) -> None:
-        """Writes into the contents on which page each heading is, about."""
-        found = PageEstimator(self._file).bookmark_pages(self._body)
+        """Write the estimated page number of each heading into the contents."""
+        pages = PageEstimator(self._file).bookmark_pages(self._body)
         for name, run in self._page_number_runs.items():
-            run.find(qn("w:t")).text = str(found[name])
+            run.find(qn("w:t")).text = str(pages[name])
 
     # --- Blocks
 
@@ -208,8 +214,10 @@ class _DocxWriter:
         *,
         is_top_level: bool = False,
     ) -> None:
-        """Blocks in order; what is no block between them is a paragraph of `style`. `depth` is that of
-        the list that they are in."""
+        """Write blocks in order; inline nodes between them become paragraphs of `style`.
+
+        `depth` is the level of the enclosing list, -1 outside of lists.
+        """
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
                 self._write_paragraphs(list(group), style, properties)
@@ -220,16 +228,16 @@ class _DocxWriter:
                     self._write_map()
 
     def _write_paragraphs(self, nodes: Sequence[Node], style: str, properties: tuple[Any, ...]) -> None:
-        """A paragraph, in parts around the formulas that stand in a line of their own."""
-        for alone, group in groupby(nodes, key=_is_displayed):
-            for part in ([node] for node in group) if alone else [list(group)]:
-                if alone or any(not isinstance(node, str) or node.strip() for node in part):
+        """Write a paragraph, split around displayed formulas."""
+        for displayed, group in groupby(nodes, key=_is_displayed):
+            for part in ([node] for node in group) if displayed else [list(group)]:
+                if displayed or any(not isinstance(node, str) or node.strip() for node in part):
                     self._append_block(
                         _paragraph(style, self._build_runs(part), *_direction_properties(part), *map(_copy, properties))
                     )
 
     def _append_block(self, element: Any) -> None:
-        """Two tables that touch would be one."""
+        """Append an element, with a paragraph between two tables, which Word would merge."""
         if self._body and self._body[-1].tag == element.tag == qn("w:tbl"):
             self._body.append(_paragraph("Normal", []))
         self._body.append(element)
@@ -263,7 +271,7 @@ class _DocxWriter:
         return plain_text(node["c"]) == self._translate("places")
 
     def _with_bookmark(self, name: str, runs: Iterable[Any]) -> Iterator[Any]:
-        """Runs with a bookmark around them."""
+        """Yield runs within a bookmark."""
         self._bookmarks += 1
         number = self._bookmarks
         yield _element("bookmarkStart", id=number, name=name)
@@ -271,7 +279,7 @@ class _DocxWriter:
         yield _element("bookmarkEnd", id=number)
 
     def _write_list(self, node: Any, depth: int) -> None:
-        """The items of a list, each with its number; the sources are what citations lead to."""
+        """Write the items of a list; sources get bookmarks that citations link to."""
         depth = min(depth, _MAX_LIST_LEVEL)
         ordered, sources = node["t"] == "ol", node.get("role") == "sources"
         start = int(node.get("start", 1))
@@ -292,16 +300,16 @@ class _DocxWriter:
 
     def _write_table(self, node: Any) -> None:
         rows = [row for row in node["c"] if isinstance(row, dict)]
-        across = max((len(row["c"]) for row in rows), default=0)
-        if not across:
+        column_count = max((len(row["c"]) for row in rows), default=0)
+        if not column_count:
             return
-        wide = _column_widths([row["c"] for row in rows[:200]], across)
+        widths = _column_widths([row["c"] for row in rows[:200]], column_count)
         table = _element(
             "tbl",
             _element(
                 "tblPr",
                 _element("tblStyle", val="TableGrid"),
-                _element("tblW", w=sum(wide), type="dxa"),
+                _element("tblW", w=sum(widths), type="dxa"),
                 _element("tblBorders", *(_element(s, val="single", sz=4, color=_BORDER_COLOR) for s in _TABLE_BORDERS)),
                 _element("tblLayout", type="fixed"),
                 _element(
@@ -309,32 +317,32 @@ class _DocxWriter:
                     *(_element(side, w=w, type="dxa") for side, w in _CELL_MARGINS_TWIPS.items()),
                 ),
             ),
-            _element("tblGrid", *(_element("gridCol", w=width) for width in wide)),
+            _element("tblGrid", *(_element("gridCol", w=width) for width in widths)),
         )
-        table.extend(self._table_row(row, wide, is_small=across > 7) for row in rows)
+        table.extend(self._table_row(row, widths, is_small=column_count > 7) for row in rows)
         self._append_block(table)
         self._body.append(_paragraph("AfterTable", []))
 
     def _table_row(self, row: Any, column_widths: Sequence[int], *, is_small: bool) -> Any:
         head = bool(row["c"]) and all(cell["t"] == "th" for cell in row["c"])
-        marks = [_element("cantSplit"), *([_element("tblHeader")] if head else [])]
-        made = _element("tr", _element("trPr", *marks))
+        row_properties = [_element("cantSplit"), *([_element("tblHeader")] if head else [])]
+        row_element = _element("tr", _element("trPr", *row_properties))
         cells = [*row["c"], *({"t": "td", "c": []} for _ in range(len(column_widths) - len(row["c"])))]
         for cell, width in zip(cells, column_widths, strict=True):
             shade = [_element("shd", val="clear", color="auto", fill="F4F6F8")] if head else []
             align = _ALIGNMENTS.get(str(cell.get("align", "")))
-            looks = [*_direction_properties(cell["c"]), *([_element("jc", val=align)] if align else [])]
+            properties = [*_direction_properties(cell["c"]), *([_element("jc", val=align)] if align else [])]
             style = "SmallCell" if is_small else "Cell"
-            alone = all(_has_tag(item, "cite") for item in cell["c"])
-            runs = self._build_runs(cell["c"], bold=head, as_superscript=not alone)
-            made.append(
+            only_citations = all(_has_tag(item, "cite") for item in cell["c"])
+            runs = self._build_runs(cell["c"], bold=head, as_superscript=not only_citations)
+            row_element.append(
                 _element(
                     "tc",
                     _element("tcPr", _element("tcW", w=width, type="dxa"), *shade),
-                    _paragraph(style, runs, *looks),
+                    _paragraph(style, runs, *properties),
                 )
             )
-        return made
+        return row_element
 
     def _write_map(self) -> None:
         if not self._places:
@@ -344,8 +352,8 @@ class _DocxWriter:
         if not png:
             return
         inline = self._file.add_picture(BytesIO(png), width=Emu(_TEXT_WIDTH_TWIPS * 635))
-        words = clean_xml_text(describe_map(shown, self._document.language))
-        inline._inline.docPr.set("descr", words)
+        description = clean_xml_text(describe_map(shown, self._document.language))
+        inline._inline.docPr.set("descr", description)
         inline._inline.docPr.set("name", self._translate("map"))
         drawing = inline._inline.getparent()
         self._append_block(_paragraph("Picture", [_element("r", drawing)]))
@@ -355,8 +363,8 @@ class _DocxWriter:
     def _build_runs(
         self, nodes: Sequence[Node], *run_properties: Any, bold: bool = False, as_superscript: bool = True
     ) -> list[Any]:
-        looks = [*run_properties, *([_element("b"), _element("bCs")] if bold else [])]
-        return list(self._build_inline(nodes, looks, as_superscript))
+        properties = [*run_properties, *([_element("b"), _element("bCs")] if bold else [])]
+        return list(self._build_inline(nodes, properties, as_superscript))
 
     def _build_inline(self, nodes: Sequence[Node], properties: list[Any], as_superscript: bool) -> Iterator[Any]:
         for at, node in enumerate(nodes):
@@ -365,8 +373,8 @@ class _DocxWriter:
                 text = node.rstrip(" ") if _has_tag(after, "cite") else node
                 for part in _RIGHT_TO_LEFT_RUN.split(text):
                     if part:
-                        way = [_element("rtl")] if _RIGHT_TO_LEFT_RUN.fullmatch(part) else []
-                        yield _text_run(part, *map(_copy, properties), *way)
+                        direction = [_element("rtl")] if _RIGHT_TO_LEFT_RUN.fullmatch(part) else []
+                        yield _text_run(part, *map(_copy, properties), *direction)
             elif node["t"] == "br":
                 yield _element("r", _element("br"))
             elif node["t"] == "cite":
@@ -384,10 +392,14 @@ class _DocxWriter:
                 yield from self._build_inline(node.get("c", ()), inner, as_superscript)
 
     def _formula_element(self, node: Any, properties: list[Any]) -> Any:
-        """A formula that Word can edit, else its source."""
+        """Return an editable formula, or a run of its source if it cannot be read."""
         tex = str(node["c"][0])
-        made = formula_omml(tex, is_display=bool(node.get("display")))
-        return _text_run(tex, *map(_copy, _sorted_properties([*properties, _mono_fonts()]))) if made is None else made
+        formula = formula_omml(tex, is_display=bool(node.get("display")))
+        return (
+            _text_run(tex, *map(_copy, _sorted_properties([*properties, _mono_fonts()])))
+            if formula is None
+            else formula
+        )
 
     def _citation_run(self, number: int, as_superscript: bool) -> Any:
         run = _text_run(f"[{number}]", _element("rStyle", val="Citation" if as_superscript else "Hyperlink"))
@@ -396,7 +408,7 @@ class _DocxWriter:
         return _element("hyperlink", run, anchor=f"source_{number}", history=1)
 
     def _link_id(self, url: str) -> str:
-        """The key of a web address among the links of the file; nothing for any other address."""
+        """Return the relationship id of a web address, "" for any other address."""
         if not url.startswith(("http://", "https://")):
             return ""
         if url not in self._links:
@@ -407,7 +419,7 @@ class _DocxWriter:
 
 
 def _copy(element: Any) -> Any:
-    """An element may stand in one place only."""
+    """Copy an element, which can be in one place only."""
     return etree.fromstring(etree.tostring(element)) if len(element) else _copy_empty(element)
 
 
@@ -433,13 +445,13 @@ _CELL_MARGINS_TWIPS = {"top": 40, "left": 90, "bottom": 40, "right": 90}
 
 
 def _sorted_properties(properties: Iterable[Any]) -> list[Any]:
-    """Each once, in the order that the schema wants."""
-    unique = {look.tag: look for look in properties}
+    """Keep the last property of each tag, in the order of the schema."""
+    unique = {item.tag: item for item in properties}
     return sorted(unique.values(), key=lambda look: _PROPERTY_ORDER[look.tag])
 
 
 def _without_property(properties: Iterable[Any], tag: str) -> list[Any]:
-    return [look for look in properties if look.tag != qn(f"w:{tag}")]
+    return [item for item in properties if item.tag != qn(f"w:{tag}")]
 
 
 def _has_tag(node: Any, tag: str) -> bool:
@@ -447,7 +459,7 @@ def _has_tag(node: Any, tag: str) -> bool:
 
 
 def _direction_properties(nodes: Iterable[Node]) -> list[Any]:
-    """The mark of a paragraph that runs from right to left."""
+    """Return the property of a right-to-left paragraph, if it is one."""
     return [_element("bidi")] if is_right_to_left(nodes) else []
 
 
@@ -460,7 +472,7 @@ def _is_inline(node: Node) -> bool:
 
 
 def _heading_level(node: Any) -> int:
-    """The level of a heading below the title, which is 0."""
+    """Return the level of a heading; the title has level 0."""
     return int(node["level"]) - 1
 
 
@@ -469,7 +481,7 @@ def _bookmark_name(key: object) -> str:
 
 
 def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
-    """What stands beside the mark of an item: its first paragraph, or the text before any block."""
+    """Yield the first paragraph of a list item, or the inline nodes before its first block."""
     if nodes and _has_tag(nodes[0], "p"):
         yield nodes[0]
         return
@@ -480,7 +492,7 @@ def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
 
 
 def _source_number_range(nodes: Iterable[Node]) -> range:
-    """The numbers that the list of sources has."""
+    """Return the numbers of the list of sources."""
     for node in nodes:
         if isinstance(node, dict) and node.get("role") == "sources":
             start = int(node.get("start", 1))
@@ -488,27 +500,29 @@ def _source_number_range(nodes: Iterable[Node]) -> range:
     return range(0)
 
 
-_CELL_PADDING_TWIPS = 280  # of a cell, left and right of its text
+_CELL_PADDING_TWIPS = 280  # twentieths of a point: space left and right of the text of a cell
 
 
 def _column_widths(rows: Sequence[Sequence[Any]], column_count: int) -> list[int]:
-    """The widths of columns by what is in them, in twentieths of a point."""
-    wants, least = measure_columns(rows, column_count)
+    """Fit column widths to their content, in twentieths of a point."""
+    preferred_ems, min_ems = measure_columns(rows, column_count)
     floor = _TEXT_WIDTH_TWIPS / 100
     em = 200 if column_count <= 7 else 160
-    low = [max(min(word * em, _TEXT_WIDTH_TWIPS / max(column_count, 3)), floor) + _CELL_PADDING_TWIPS for word in least]
-    most = [max(want * em + _CELL_PADDING_TWIPS, small) for want, small in zip(wants, low, strict=True)]
+    low = [
+        max(min(word * em, _TEXT_WIDTH_TWIPS / max(column_count, 3)), floor) + _CELL_PADDING_TWIPS for word in min_ems
+    ]
+    preferred = [max(size * em + _CELL_PADDING_TWIPS, small) for size, small in zip(preferred_ems, low, strict=True)]
     if sum(low) > _TEXT_WIDTH_TWIPS:
         low = [part * _TEXT_WIDTH_TWIPS / sum(low) for part in low]
-        most = [max(want, small) for want, small in zip(most, low, strict=True)]
-    return [int(width) for width in fit_columns(most, low, _TEXT_WIDTH_TWIPS)]
+        preferred = [max(size, small) for size, small in zip(preferred, low, strict=True)]
+    return [int(width) for width in fit_columns(preferred, low, _TEXT_WIDTH_TWIPS)]
 
 
 # --- Lists
 
 
 class _Numbering:
-    """The lists of a file. Each numbered one counts for itself."""
+    """List definitions of a file. Each numbered list counts separately."""
 
     bullet_id = 1
 
@@ -516,45 +530,46 @@ class _Numbering:
         self._numbered_lists: list[tuple[int, int]] = []  # depth and start
 
     def add_numbered(self, depth: int, start: int) -> int:
+        """Add a numbered list and return its numbering id."""
         self._numbered_lists.append((depth, start))
         return self.bullet_id + len(self._numbered_lists)
 
     def write(self, numbering: Any) -> None:
-        """Writes them in place of those of the template."""
+        """Replace the list definitions of the template."""
         for old in list(numbering):
             numbering.remove(old)
         numbering.append(_abstract_list(_BULLET_LIST))
         numbering.append(_abstract_list(_NUMBERED_LIST))
         numbering.append(_element("num", _element("abstractNumId", val=_BULLET_LIST), numId=self.bullet_id))
         for key, (depth, start) in enumerate(self._numbered_lists, self.bullet_id + 1):
-            begun = _element("lvlOverride", _element("startOverride", val=start), ilvl=depth)
-            numbering.append(_element("num", _element("abstractNumId", val=_NUMBERED_LIST), begun, numId=key))
+            override = _element("lvlOverride", _element("startOverride", val=start), ilvl=depth)
+            numbering.append(_element("num", _element("abstractNumId", val=_NUMBERED_LIST), override, numId=key))
 
 
 def _abstract_list(kind: int) -> Any:
-    made = _element("abstractNum", _element("multiLevelType", val="multilevel"), abstractNumId=kind)
+    definition = _element("abstractNum", _element("multiLevelType", val="multilevel"), abstractNumId=kind)
     for level in range(_MAX_LIST_LEVEL + 1):
-        told = f"%{level + 1}." if kind == _NUMBERED_LIST else _BULLET_CHARS[level % len(_BULLET_CHARS)]
+        marker = f"%{level + 1}." if kind == _NUMBERED_LIST else _BULLET_CHARS[level % len(_BULLET_CHARS)]
         hanging = _LIST_INDENT_TWIPS if kind == _BULLET_LIST else _LIST_INDENT_TWIPS + 60
-        made.append(
+        definition.append(
             _element(
                 "lvl",
                 _element("start", val=1),
                 _element("numFmt", val="decimal" if kind == _NUMBERED_LIST else "bullet"),
-                _element("lvlText", val=told),
+                _element("lvlText", val=marker),
                 _element("lvlJc", val="left"),
                 _element("pPr", _element("ind", left=_LIST_INDENT_TWIPS * (level + 1) + 60, hanging=hanging)),
                 ilvl=level,
             )
         )
-    return made
+    return definition
 
 
 # --- The look of the file
 
 
 def _set_up_page(file: Any, title: str) -> None:
-    """A4, with the title above each page but the first and its number below."""
+    """Set A4 with the title above each page but the first, and the page number below."""
     section = file.sections[0]
     section.page_width, section.page_height = Cm(21), Cm(29.7)
     section.left_margin = section.right_margin = Cm(2.2)
@@ -587,9 +602,9 @@ def _set_up_styles(file: Any, is_chinese: bool) -> None:
             ("eastAsia", _EAST_ASIAN_FONT),
         ):
             fonts.set(qn(f"w:{kind}"), name)
-    for told in defaults.iter(qn("w:lang")):
-        told.set(qn("w:val"), "en-US")
-        told.set(qn("w:eastAsia"), "zh-CN")
+    for languages in defaults.iter(qn("w:lang")):
+        languages.set(qn("w:val"), "en-US")
+        languages.set(qn("w:eastAsia"), "zh-CN")
     _set_style(file, "Normal", 10.5, after=6, line=1.5 if is_chinese else 1.3)
     _set_style(file, "Title", 22, after=4, before=20, is_bold=True, line=1.3)
     _remove_title_rule(styles["Title"])
@@ -641,17 +656,19 @@ def _set_style(
     is_bold: bool = False,
     is_muted: bool = False,
 ) -> None:
-    """Sets a paragraph style, or adds it. Its font is that of the file, not that of the theme."""
+    """Set or add a paragraph style, with the fonts of the file instead of those of the theme."""
     styles = file.styles
     if name not in styles:
         style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH, builtin=name.startswith("toc"))
         style.base_style = styles["Normal"]
     style = styles[name]
     style.font.size, style.font.bold = Pt(size), is_bold
-    look = style.element.get_or_add_rPr()
-    for old in look.findall(qn("w:szCs")):
-        look.remove(old)
-    look.find(qn("w:sz")).addnext(_element("szCs", val=int(2 * size)))  # of Arabic, Hebrew, Thai
+    run_properties = style.element.get_or_add_rPr()
+    for old in run_properties.findall(qn("w:szCs")):
+        run_properties.remove(old)
+    run_properties.find(qn("w:sz")).addnext(
+        _element("szCs", val=int(2 * size))
+    )  # size of complex scripts: Arabic, Hebrew, Thai
     style.font.color.rgb = _MUTED_COLOR if is_muted else _TEXT_COLOR
     style.font.name = _LATIN_FONT
     fonts = style.element.rPr.rFonts
@@ -673,7 +690,7 @@ def _set_style(
 
 
 def _remove_title_rule(style: Any) -> None:
-    """The template has a rule below the title."""
+    """Remove the rule that the template has below the title."""
     for old in style.element.pPr.findall(qn("w:pBdr")):
         style.element.pPr.remove(old)
 
@@ -689,7 +706,7 @@ def _add_shading(style: Any) -> None:
 
 
 def _insert_property(style: Any, element: Any) -> None:
-    """Puts a mark where the schema wants borders and shades: before the spacing."""
+    """Insert a property where the schema expects borders and shading: before the spacing."""
     properties = style.element.get_or_add_pPr()
     later = [child for child in properties if child.tag in _LATER_PROPERTIES]
     at = list(properties).index(later[0]) if later else len(properties)
@@ -703,15 +720,15 @@ _LATER_PROPERTIES = frozenset(qn(f"w:{tag}") for tag in ("spacing", "ind", "cont
 
 
 def _set_properties(file: Any, title: str, author: str, timestamp: datetime) -> None:
-    told = file.core_properties
-    told.title, told.author = title[:_MAX_PROPERTY_CHARS], author[:_MAX_PROPERTY_CHARS]
-    told.last_modified_by = author[:_MAX_PROPERTY_CHARS]
-    told.created = told.modified = timestamp.replace(tzinfo=None, microsecond=0)
-    told.comments, told.keywords, told.revision = "", "", 1
+    properties = file.core_properties
+    properties.title, properties.author = title[:_MAX_PROPERTY_CHARS], author[:_MAX_PROPERTY_CHARS]
+    properties.last_modified_by = author[:_MAX_PROPERTY_CHARS]
+    properties.created = properties.modified = timestamp.replace(tzinfo=None, microsecond=0)
+    properties.comments, properties.keywords, properties.revision = "", "", 1
 
 
 def _package_bytes(file: Any) -> bytes:
-    """The file as bytes, without the time at which it is written or the template's thumbnail."""
+    """Return the file as bytes without the time of writing and the template's thumbnail."""
     rels = file.part.package.rels
     for key in [key for key, rel in rels.items() if rel.reltype.endswith("/thumbnail")]:
         del rels[key]

@@ -1,7 +1,7 @@
-"""What an answer leads with: on how much of the question evidence was found, and what was not found, in a line.
+"""The opening line of an answer: how much of the question has evidence, and what is missing.
 
-Read off the record, whoever has written the answer. What the line says of a part is not said again
-below. Knows reports and numbered answers.
+Computed from the record of the report, whichever writer wrote the answer. Parts that the line
+covers are not repeated below it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from research.core.i18n import message
 from research.core.records import Language, Report
 from research.export.report_texts import report_translator
 
-# What the digest says of a part that has nothing, and the words of the line for it.
-# What it says above quotes that only come near a part keeps the part from counting.
+# Digest message for a part without evidence, and the message key of the opening line for it.
+# A part with "digest.nearest", above quotes that only come near it, counts as unanswered too.
 _LEAD_KEY_BY_DIGEST_KEY = {
     "digest.missing": "lead.missing",
     "digest.unsearched": "lead.unsearched",
@@ -24,7 +24,7 @@ _LEAD_KEY_BY_DIGEST_KEY = {
 
 
 class EvidenceSummary(NamedTuple):
-    """The line, "" if there is nothing to say, and the places of the spans that it stands for."""
+    """The opening line, "" if there is none, and the indices of the spans that it replaces."""
 
     text: str = ""
     replaced_spans: frozenset[int] = frozenset()
@@ -34,32 +34,35 @@ class _PartSummary(NamedTuple):
     label: str
     span_indices: tuple[int, ...]
     has_evidence: bool
-    missing_key: str  # the words of the line for why it has nothing, if that is all it says
+    missing_key: str  # message key of the reason, if the part has no other content
 
 
 def summarize_evidence(report: Report, cited: CitedAnswer | None) -> EvidenceSummary:
-    """What the answer of a report leads with. The sections of an outline tell what they lack."""
+    """Build the opening line of an answer.
+
+    The line is empty for a report with an outline, whose sections state their own gaps.
+    """
     if cited is None or report.plan is None or report.plan.outline:
         return EvidenceSummary()
     language = cited.answer.language
-    say = report_translator(language)
+    translate = report_translator(language)
     parts = list(_part_summaries(report, cited, language))
     if len(parts) < 2:
         gap = _open_gap(report, cited)
-        return EvidenceSummary(_join_sentence([say("lead.open", gap=gap)], language) if gap else "")
-    found = sum(part.has_evidence for part in parts)
-    told = []
-    if found:
-        key = "lead.all" if found == len(parts) else "lead.some"
-        told.append(say(key, n=found, all=len(parts), sources=len(cited.sources)))
+        return EvidenceSummary(_join_sentence([translate("lead.open", gap=gap)], language) if gap else "")
+    answered = sum(part.has_evidence for part in parts)
+    clauses = []
+    if answered:
+        key = "lead.all" if answered == len(parts) else "lead.some"
+        clauses.append(translate(key, n=answered, all=len(parts), sources=len(cited.sources)))
     folded: list[int] = []
-    for words in _LEAD_KEY_BY_DIGEST_KEY.values():
-        own = [part for part in parts if part.missing_key == words]
-        if own:
-            names = message("mark.list", language).join(f"“{part.label}”" for part in own)
-            told.append(say(words, parts=names))
-            folded += [at for part in own for at in part.span_indices]
-    return EvidenceSummary(_join_sentence(told, language), frozenset(folded))
+    for missing_key in _LEAD_KEY_BY_DIGEST_KEY.values():
+        missing = [part for part in parts if part.missing_key == missing_key]
+        if missing:
+            names = message("mark.list", language).join(f"“{part.label}”" for part in missing)
+            clauses.append(translate(missing_key, parts=names))
+            folded += [at for part in missing for at in part.span_indices]
+    return EvidenceSummary(_join_sentence(clauses, language), frozenset(folded))
 
 
 def _join_sentence(clauses: Sequence[str], language: Language) -> str:
@@ -69,31 +72,34 @@ def _join_sentence(clauses: Sequence[str], language: Language) -> str:
 
 
 def _part_summaries(report: Report, cited: CitedAnswer, language: Language) -> Iterator[_PartSummary]:
-    """The parts of the plan that the answer has something on under a heading."""
-    whys = {message(key, language): words for key, words in _LEAD_KEY_BY_DIGEST_KEY.items()}
+    """Summarise each part of the plan that has its own heading in the answer."""
+    key_by_text = {message(key, language): missing_key for key, missing_key in _LEAD_KEY_BY_DIGEST_KEY.items()}
     assert report.plan is not None
     for part in report.plan.parts:
-        own = [(at, one) for at, one in enumerate(cited.spans) if one.span.part == part.id]
-        if not own or own[0][1].span.kind != "heading":
+        part_spans = [(at, item) for at, item in enumerate(cited.spans) if item.span.part == part.id]
+        if not part_spans or part_spans[0][1].span.kind != "heading":
             continue
-        said = [one for _, one in own[1:]]
-        alone = len(said) == 1 and said[0].span.kind == "missing"
-        nearest = any(one.span.text == message("digest.nearest", language) for one in said)
+        content = [item for _, item in part_spans[1:]]
+        has_one_missing = len(content) == 1 and content[0].span.kind == "missing"
+        nearest = any(item.span.text == message("digest.nearest", language) for item in content)
         yield _PartSummary(
-            own[0][1].span.text,
-            tuple(at for at, _ in own),
-            not nearest and any(one.numbers for one in said),
-            whys.get(said[0].span.text, "") if alone else "",
+            part_spans[0][1].span.text,
+            tuple(at for at, _ in part_spans),
+            not nearest and any(item.numbers for item in content),
+            key_by_text.get(content[0].span.text, "") if has_one_missing else "",
         )
 
 
 def _open_gap(report: Report, cited: CitedAnswer) -> str:
-    """What the last review found wanting, if nothing was searched after it and the answer does not
-    say it itself."""
+    """Return the gaps of the last reflection.
+
+    Return "" if a search followed it, if it found the evidence sufficient, or if the answer states
+    what is missing.
+    """
     last = max(report.reflections, key=lambda one: one.round, default=None)
     searched = max((finding.task.round for finding in report.findings), default=0)
     if last is None or last.sufficient or last.round < searched or not cited.sources:
         return ""
-    if any(one.span.kind == "missing" for one in cited.spans):
+    if any(item.span.kind == "missing" for item in cited.spans):
         return ""
     return message("mark.list", cited.answer.language).join(last.gap)

@@ -1,7 +1,7 @@
-"""Failures in words for people: which service failed, how, and what can be done about it.
+"""Failures as sentences for people: the service, the reason and a remedy.
 
-What a service or a library has said itself is kept apart as a detail. Failures that read the same are told
-once. Knows records and texts, no service.
+Original messages of services and libraries are kept apart as details. Failures with the same
+sentence are grouped.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ _REASONS_BY_LENGTH = sorted(get_args(FailureReason), key=len, reverse=True)
 
 
 class FailureGroup(NamedTuple):
-    """Failures that read the same: the sentence, how many there are, the queries that failed, and what was
-    said by the services, each once."""
+    """Failures with the same sentence: count, failed queries and service messages, each once."""
 
     text: str
     failure_count: int
@@ -31,26 +30,26 @@ class FailureGroup(NamedTuple):
 
 
 def group_failures(failures: Iterable[Failure], language: Language) -> tuple[FailureGroup, ...]:
-    """Put failures that read the same together, in the order of the first of each."""
-    found: dict[str, list[Failure]] = {}
+    """Group failures with the same sentence, in the order of their first occurrence."""
+    groups: dict[str, list[Failure]] = {}
     for failure in failures:
-        found.setdefault(explain_failure(failure, language), []).append(failure)
+        groups.setdefault(explain_failure(failure, language), []).append(failure)
     return tuple(
         FailureGroup(
             text,
-            len(own),
-            tuple(dict.fromkeys(one.query for one in own if one.query.strip())),
-            tuple(dict.fromkeys(one.message for one in own if one.message and one.message not in text)),
+            len(group),
+            tuple(dict.fromkeys(item.query for item in group if item.query.strip())),
+            tuple(dict.fromkeys(item.message for item in group if item.message and item.message not in text)),
         )
-        for text, own in found.items()
+        for text, group in groups.items()
     )
 
 
 def explain_failure(failure: Failure, language: Language) -> str:
-    """Say in a sentence which service failed, at what, how, and what can be done."""
-    if failure.reason == "unclear" and failure.message:  # it asks back
+    """Describe a failure in a sentence: service, stage, reason and remedy."""
+    if failure.reason == "unclear" and failure.message:  # the message is a question to the user
         return message("report.failed.asks", language, question=failure.message)
-    if failure.reason in ("empty", "no model") and failure.message:  # it is said for people
+    if failure.reason in ("empty", "no model") and failure.message:  # the message is written for people
         return failure.message
     text = _failure_sentence(failure, language)
     if failure.stage in ("search", "check"):
@@ -72,11 +71,13 @@ def _failure_sentence(failure: Failure, language: Language) -> str:
 
 
 def service_name(failure: Failure, language: Language) -> str:
-    """The name of the service that failed: a model with its provider, what the message begins with, or the
-    source."""
+    """Return the name of the failed service.
+
+    The name is the model with its provider, the prefix of the message, or the source.
+    """
     if (model := _MODEL_NAME.match(failure.message)) and model[1] in shipped_providers():
         known = shipped_providers()[model[1]]
-        if model[2] == known.proof:  # its list of models was asked for
+        if model[2] == known.proof:  # the request was for the list of models
             return known.title
         return message("mark.aside", language, text=known.title, more=model[2])
     if head := _SERVICE_PREFIX.match(failure.message):
@@ -88,7 +89,7 @@ def service_name(failure: Failure, language: Language) -> str:
 
 
 def parse_failure(error: str) -> Failure | None:
-    """Read the reason and the message out of the recorded error of a run; None if it has no reason."""
+    """Parse reason and message of the recorded error of a run. Return None if it has no reason."""
     for reason in _REASONS_BY_LENGTH:
         if error.startswith(f"{reason}: "):
             return Failure(reason=reason, message=error.removeprefix(f"{reason}: "))

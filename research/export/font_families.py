@@ -1,9 +1,9 @@
-"""The fonts of the reader's machine that a file asks for, by the language that it is in.
+"""Font families that a file requests from the reader's machine, by language.
 
-Latin fonts come first for English: one for Chinese has letters as well, but quotation marks, dashes
-and dots as wide as Han characters. Chinese wants them that wide, so there a Chinese font comes first.
-`system-ui`, which is a Chinese font on a Chinese system, stands behind those that any system has one
-of; `sans-serif` stands last, as browsers pass over it where more names follow.
+English puts Latin fonts first: Chinese fonts have Latin letters too, but quotation marks, dashes
+and dots as wide as Han characters. Chinese needs those wide marks and puts a Chinese font first.
+`system-ui`, which is a Chinese font on a Chinese system, follows fonts that cover every system.
+`sans-serif` is last, as browsers skip it if more names follow.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ _HAN_FONTS = "'PingFang SC','Hiragino Sans GB','Microsoft YaHei','Noto Sans CJK 
 
 
 def font_families(language: Language) -> str:
-    """A value of `font-family`, without double quotation marks."""
+    """Return a value of `font-family` without double quotation marks."""
     return f"{_HAN_FONTS},sans-serif" if language == "zh" else f"{_LATIN_FONTS},{_HAN_FONTS},sans-serif"

@@ -1,8 +1,7 @@
-"""The fonts that reports are set in, and what they cannot draw.
+"""Fonts of printed reports, and the characters that they can draw.
 
-Those of the folder ship with the program: Latin, Greek, Cyrillic, Han, Hangul, Arabic, Hebrew, Thai,
-Devanagari, signs and emoji are drawn on a machine without any font of its own. For what is beyond them
-the fonts of the machine are asked. Knows characters; sets nothing.
+The fonts in `FONT_FOLDER` ship with the program. They cover Latin, Greek, Cyrillic, Han, Hangul,
+Arabic, Hebrew, Thai, Devanagari, signs and emoji. Other characters need a system font.
 """
 
 from __future__ import annotations
@@ -16,17 +15,18 @@ import typst
 from fontTools.ttLib import TTFont, TTLibError
 
 FONT_FOLDER = Path(__file__).resolve().parent.parent / "data" / "fonts"
-# The families of the folder, in the order in which they are asked.
-WESTERN_FONT = "Noto Sans CJK KR"  # quotation marks and dashes as wide as Latin has them, and no more
+# Families in the folder, in order of preference.
+WESTERN_FONT = "Noto Sans CJK KR"  # quotation marks and dashes of Latin width
 EMOJI_FONT = "Noto Emoji"
 TEXT_FONTS = (
     "Noto Sans CJK SC", EMOJI_FONT, "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai",
     "Noto Sans Devanagari", "DejaVu Sans", "Noto Sans Math",
 )  # fmt: skip
-ACCENTED_LETTERS_FONT = "DejaVu Sans"  # accented letters that the first has not
+ACCENTED_LETTERS_FONT = "DejaVu Sans"  # accented letters that the first font lacks
 MONO_FONT = "Noto Sans Mono CJK SC"
-_PLACEHOLDER_FONT = re.compile("last ?resort|adobe ?blank|tofu", re.IGNORECASE)  # fonts of boxes
-# Controls, and what turns the direction of other text; joiners and variants shape what they stand by.
+_PLACEHOLDER_FONT = re.compile("last ?resort|adobe ?blank|tofu", re.IGNORECASE)  # fonts that draw boxes
+# Control characters, also those that change text direction; but joiners and variation selectors
+# shape their neighbours and are kept.
 _INVISIBLE_CHAR = re.compile(
     "[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
@@ -37,32 +37,31 @@ _SPACES = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u1680\u2028\u2029]")
 
 
 def visible_text(text: str) -> str:
-    """Text as it is drawn: composed, with plain spaces, without controls."""
+    """Normalise text for drawing: NFC, plain spaces, no control characters."""
     text = _INVISIBLE_CHAR.sub("", _SPACES.sub(" ", text))
     return normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @cache
 def load_fonts() -> typst.Fonts:
-    """The fonts of the folder and of the machine, found once; Typst brings those of formulas."""
+    """Load the shipped and the system fonts once. Typst adds the fonts for formulas."""
     return typst.Fonts(include_system_fonts=True, font_paths=[str(FONT_FOLDER)])
 
 
 def is_drawable(char: str) -> bool:
-    """Whether a font has the character, or it needs none."""
+    """Return whether a font has the character, or it needs none."""
     if ord(char) in _shipped_chars() or char.isspace() or _JOINER_OR_VARIANT.match(char):
         return True
     return ord(char) in _system_chars()
 
 
 def needs_letters_font(char: str) -> bool:
-    """Whether the first font has only the parts of a character, as of an accented letter, which it would
-    put together badly."""
+    """Return whether the first font would compose a character from parts, which looks bad."""
     return ord(char) not in _regular_chars() and normalize("NFD", char) != char and is_drawable(char)
 
 
 def needs_stroke(char: str) -> bool:
-    """Whether a character of the East is in no bold font, so that it needs a stroke to look like one."""
+    """Return whether an East Asian character is in no bold font and needs a stroke instead."""
     if not char >= "\u2e80" or not char.isalpha() or ord(char) in _bold_chars():
         return False
     return ord(char) in _regular_chars() and ord(char) not in _system_chars(600)
@@ -85,18 +84,17 @@ def _shipped_chars() -> frozenset[int]:
 
 @cache
 def _system_chars(min_weight: int = 0) -> frozenset[int]:
-    """What the fonts of the machine can draw that are at least so heavy; they are read when a report asks
-    for more than ships."""
-    found: set[int] = set()
+    """Return the characters of system fonts of at least a weight; read only on demand."""
+    chars: set[int] = set()
     files = {
         font.path: font.index
         for font in reversed(load_fonts().fonts())
         if font.path and font.weight >= min_weight and Path(font.path).parent != FONT_FOLDER
         if not _PLACEHOLDER_FONT.search(font.family)
     }
-    for path, index in files.items():  # the first font of a file: others of it draw the same
-        found |= _font_chars(path, index)
-    return frozenset(found)
+    for path, index in files.items():  # one font per file: the others draw the same characters
+        chars |= _font_chars(path, index)
+    return frozenset(chars)
 
 
 def _font_chars(path: str, index: int) -> frozenset[int]:

@@ -1,7 +1,7 @@
-"""Every format in which a report can leave, by the end of its file's name.
+"""Export formats of a report, by file suffix.
 
-The one table of them: the archive, the terminal and the pages read it. What writes a format is loaded
-when a report is written in it. Writes no file.
+The archive, the terminal and the pages share this table. Modules are imported when their format is
+written. Writes no file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def _write_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
 
 
 def _write_html(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The page with a sketch of the places, if there are any."""
+    """Render the page with a sketch map of the places, if there are any."""
     from research.export.html import report_html
     from research.export.markdown import report_language
     from research.export.sketch_map import places_on_map, sketch_svg
 
-    found = places_on_map(report, cited)
-    places, numbers = [place for _, place in found], [number for number, _ in found]
+    numbered_places = places_on_map(report, cited)
+    places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
     sketch = sketch_svg(places, report_language(report, cited), numbers=numbers)
     return report_html(report, cited, map_image=sketch.encode() or None).encode()
 
@@ -113,10 +113,10 @@ DOCUMENT_FORMATS: dict[str, FormatWriter] = {
     "docx": _write_docx,
     "json": _write_json,
 }
-# What it cites.
+# The cited sources.
 BIBLIOGRAPHY_FORMATS: dict[str, FormatWriter] = {"csl.json": _write_csl, "bib": _write_bibtex, "ris": _write_ris}
 REPORT_FORMATS = {**DOCUMENT_FORMATS, **BIBLIOGRAPHY_FORMATS}
-# The table that it is, if it is one: a report without one has no such file, which is a ValueError.
+# The table of a report; a report without one raises ValueError.
 TABLE_FORMATS: dict[str, FormatWriter] = {
     "xlsx": _write_table_excel,
     "csv": _write_table_csv,
@@ -127,16 +127,19 @@ TABLE_FORMATS: dict[str, FormatWriter] = {
 
 
 def infer_export_format(file_name: str, include_tables: bool = False) -> str:
-    """The format that a file's name asks for, or "" if it names none; of a `table` also its own."""
+    """Return the format of a file name, "" if its suffix is unknown.
+
+    Formats of a table are recognised only with `include_tables`.
+    """
     known = (*REPORT_FORMATS, *TABLE_FORMATS) if include_tables else REPORT_FORMATS
-    fitting = (ending for ending in known if file_name.lower().endswith(f".{ending}"))
-    return max(fitting, key=len, default="")
+    matches = (ending for ending in known if file_name.lower().endswith(f".{ending}"))
+    return max(matches, key=len, default="")
 
 
 def export_report(report: Report, cited: CitedAnswer | None, format_name: str) -> bytes:
-    """A report in one of `FORMATS`, or the table that it is in one of `TABLES`.
+    """Return a report in one of `REPORT_FORMATS`, or its table in one of `TABLE_FORMATS`.
 
     Raises:
-        ValueError: it is no table.
+        ValueError: a table format for a report without a table.
     """
     return {**REPORT_FORMATS, **TABLE_FORMATS}[format_name](report, cited)

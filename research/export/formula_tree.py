@@ -1,13 +1,13 @@
-"""Formulas in TeX as a tree: what HTML, Word and PDF draw, each in its own words.
+"""TeX formulas as a tree, from which HTML, Word and PDF are drawn.
 
-latex2mathml reads the TeX; of what it makes only known elements are kept, and a formula with a command
-that it does not know, or that is too deep or too long, is no tree: then its source is shown. Nothing in
-a tree acts: it has no address, no class and no style. Knows formulas; draws none.
+latex2mathml parses the TeX, and only known elements are kept. A formula with an unknown command, or
+one that is too deep or too long, has no tree: its source is shown instead. A tree has no addresses,
+classes or styles, so nothing in it can act.
 
-Elements are as in MathML Core: mrow, mi, mn, mo, mtext, mspace, mfrac, msqrt, mroot, msub, msup,
-msubsup, munder, mover, munderover, mtable, mtr, mtd. Three more say what is only implied there: `fenced`
-(between `open` and `close`, which grow with it), `accent` (over, a combining character, or a line or a
-brace) and `below` (the same under its content).
+Elements are those of MathML Core: mrow, mi, mn, mo, mtext, mspace, mfrac, msqrt, mroot, msub, msup,
+msubsup, munder, mover, munderover, mtable, mtr, mtd. Three more are only implied there: `fenced`
+(between `opening` and `closing`, which grow with the content), `accent` (a combining character,
+line or brace above) and `below` (the same below).
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _MAX_ELEMENTS = 2_000  # elements
 
 
 class FormulaElement(NamedTuple):
-    """A part of a formula. Those with text have no children."""
+    """An element of a formula. Text elements have no children."""
 
     kind: str
     children: tuple[FormulaElement, ...] = ()
     text: str = ""
     upright: bool = False
-    opening: str = ""  # of what is fenced
+    opening: str = ""  # bracket of a fenced element
     closing: str = ""
     width: float = 0.0  # of a space, in ems
     aligns: tuple[str, ...] = ()  # of the columns of a table: left, right, center
 
 
 _TEXT_TAGS = frozenset({"mi", "mn", "mo", "mtext"})
-_CHILD_COUNTS = {  # with how many children each has
+_CHILD_COUNTS = {  # number of children
     "mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2,
     "munderover": 3,
 }  # fmt: skip
 _ROW_TAGS = frozenset({"mrow", "mstyle", "mpadded", "menclose", "math", "semantics"})
-# What stands above or below a letter, as the character that combines with it.
+# Signs above or below a letter, and the characters that combine with it.
 _COMBINING_ACCENTS = {
     "^": "\u0302", "ˆ": "\u0302", "~": "\u0303", "˜": "\u0303", "˙": "\u0307", "¨": "\u0308",
     "⃛": "\u20db", "ˇ": "\u030c", "˘": "\u0306", "´": "\u0301", "`": "\u0300", "→": "\u20d7",
@@ -55,10 +55,10 @@ _COMBINING_ACCENTS = {
 }  # fmt: skip
 _OPENING_FENCES = frozenset("([{|‖⌊⌈⟨")
 _CLOSING_FENCES = frozenset(")]}|‖⌋⌉⟩")
-_SUM_SIGNS = frozenset("∑∏∐⋃⋂⋁⋀⨁⨂⨀⨆")  # what has its bounds above and below in a line of its own
+_SUM_SIGNS = frozenset("∑∏∐⋃⋂⋁⋀⨁⨂⨀⨆")  # bounds go above and below in displayed formulas
 _LIMIT_FUNCTIONS = re.compile(r"(?:arg)?(?:max|min)|sup|inf|lim(?:sup|inf)?|det|gcd|Pr")
 
-# TeX that latex2mathml does not know, in words that it does.
+# Replacements for TeX that latex2mathml does not know.
 _TEX_REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
@@ -86,20 +86,23 @@ _SPACE_WIDTHS_EM = {
 
 @lru_cache(maxsize=2_048)
 def parse_formula(tex: str, *, is_display: bool = False) -> FormulaElement | None:
-    """A formula as a row; None if it cannot be read. `display` is for one in a line of its own."""
+    """Parse a formula into a row. Return None if it cannot be read.
+
+    `is_display` marks a formula on its own line.
+    """
     if len(tex) > _MAX_TEX_CHARS:
         return None
     tex = INVALID_XML_CHAR.sub("", replace_surrogates(tex))
-    for pattern, put in _TEX_REPLACEMENTS:
-        tex = pattern.sub(put, tex)
+    for pattern, replacement in _TEX_REPLACEMENTS:
+        tex = pattern.sub(replacement, tex)
     try:
-        found = convert_to_element(tex, display="block" if is_display else "inline")
-        made = _convert_node(found, is_display, 0, [0])
-    except Exception:  # noqa: BLE001 - it raises whatever comes of TeX that it does not expect
+        mathml = convert_to_element(tex, display="block" if is_display else "inline")
+        element = _convert_node(mathml, is_display, 0, [0])
+    except Exception:  # noqa: BLE001 - latex2mathml raises errors of many kinds
         return None
-    if _count_elements(made) > _MAX_ELEMENTS:
+    if _count_elements(element) > _MAX_ELEMENTS:
         return None
-    return made if made.kind == "mrow" else FormulaElement("mrow", (made,))
+    return element if element.kind == "mrow" else FormulaElement("mrow", (element,))
 
 
 def _count_elements(element: FormulaElement) -> int:
@@ -107,11 +110,15 @@ def _count_elements(element: FormulaElement) -> int:
 
 
 class _UnknownElementError(Exception):
-    """Something that no format draws."""
+    """Raised for an element that no format draws."""
 
 
 def _convert_node(node: Any, is_display: bool, depth: int, count: list[int]) -> FormulaElement:
-    """A node of MathML as an element, or `_Unknown`."""
+    """Convert a MathML node and its children. `count` holds the number of nodes so far.
+
+    Raises:
+        _UnknownElementError: a node is not supported, or a limit is exceeded.
+    """
     count[0] += 1
     tag = str(node.tag).rpartition("}")[2]
     if depth > _MAX_DEPTH or count[0] > _MAX_ELEMENTS:
@@ -132,8 +139,8 @@ def _convert_node(node: Any, is_display: bool, depth: int, count: list[int]) -> 
     if tag == "mtd":
         return FormulaElement("mtd", (_make_row(inner),), aligns=(str(node.get("columnalign", "center")),))
     if tag == "mtable":
-        ways = [cell.aligns[0] for cell in inner[0].children] if inner else []
-        return FormulaElement("mtable", tuple(inner), aligns=tuple(ways))
+        aligns = [cell.aligns[0] for cell in inner[0].children] if inner else []
+        return FormulaElement("mtable", tuple(inner), aligns=tuple(aligns))
     return _convert_fixed(node, tag, inner, is_display)
 
 
@@ -151,15 +158,15 @@ def _convert_space(node: Any) -> FormulaElement:
 
 
 def _convert_row(node: Any, children: list[FormulaElement]) -> FormulaElement:
-    """A row, or what stands between two fences."""
+    """Build a row, or a fenced element if both ends are fences."""
     if len(children) > 1 and all(end.get("fence") == "true" for end in (node[0], node[-1])):
-        first, *held, last = children
-        return FormulaElement("fenced", (_make_row(held),), opening=first.text, closing=last.text)
+        first, *content, last = children
+        return FormulaElement("fenced", (_make_row(content),), opening=first.text, closing=last.text)
     return _make_row(children)
 
 
 def _convert_fixed(node: Any, tag: str, children: list[FormulaElement], is_display: bool) -> FormulaElement:
-    """What has a fixed number of parts: a fraction, a root, an index."""
+    """Convert an element with a fixed number of children: a fraction, a root, an index."""
     if _CHILD_COUNTS.get(tag) != len(children):
         raise _UnknownElementError
     if tag == "mfrac" and node.get("linethickness") == "0":
@@ -174,24 +181,24 @@ def _is_upright(node: Any, tag: str, text: str) -> bool:
 
 def _space_width(width: str) -> float:
     number = re.fullmatch(r"([+-]?\d*\.?\d+)em", width)
-    wide = float(number[1]) if number else _SPACE_WIDTHS_EM.get(width, 0.0)
-    return max(-0.3, min(wide, 4.0))
+    ems = float(number[1]) if number else _SPACE_WIDTHS_EM.get(width, 0.0)
+    return max(-0.3, min(ems, 4.0))
 
 
 def _convert_scripts(tag: str, children: list[FormulaElement], is_display: bool) -> FormulaElement:
-    """What stands above and below: an accent, the bounds of a sum, or an index and a power."""
+    """Convert accents, bounds of a sum, and sub- and superscripts."""
     base = children[0]
     if tag in ("mover", "munder") and children[1].text in _COMBINING_ACCENTS:
         kind = "accent" if tag == "mover" else "below"
         return FormulaElement(kind, (base,), _COMBINING_ACCENTS[children[1].text])
-    bounds = base.kind == "mo" and (base.text in _SUM_SIGNS or bool(_LIMIT_FUNCTIONS.fullmatch(base.text)))
-    if is_display and bounds:
+    takes_bounds = base.kind == "mo" and (base.text in _SUM_SIGNS or bool(_LIMIT_FUNCTIONS.fullmatch(base.text)))
+    if is_display and takes_bounds:
         tag = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}.get(tag, tag)
     return FormulaElement(tag, tuple(children))
 
 
 def _make_row(children: list[FormulaElement]) -> FormulaElement:
-    """A row, its brackets around what they hold and its lines below each other."""
+    """Build a row, with tables grouped with their brackets and lines below each other."""
     if len(children) == 1 and children[0].kind != "newline":
         return children[0]
     if any(child.kind == "newline" for child in children):
@@ -204,15 +211,15 @@ def _make_row(children: list[FormulaElement]) -> FormulaElement:
 
 
 def _group_fences(children: list[FormulaElement]) -> Iterator[FormulaElement]:
-    """The children of a row, with what brackets hold that grow: all of it, or a table."""
+    """Yield the children of a row, each table grouped with the brackets around it."""
     at = 0
     while at < len(children):
         child = children[at]
-        held = children[at + 1] if at + 1 < len(children) else None
-        if child.kind == "mo" and child.text in _OPENING_FENCES and held and held.kind == "mtable":
+        content = children[at + 1] if at + 1 < len(children) else None
+        if child.kind == "mo" and child.text in _OPENING_FENCES and content and content.kind == "mtable":
             after = children[at + 2] if at + 2 < len(children) else FormulaElement("mo")
             closes = after.kind == "mo" and after.text in _CLOSING_FENCES
-            yield FormulaElement("fenced", (held,), opening=child.text, closing=after.text if closes else "")
+            yield FormulaElement("fenced", (content,), opening=child.text, closing=after.text if closes else "")
             at += 3 if closes else 2
         else:
             yield child
@@ -224,7 +231,7 @@ def _group_fences(children: list[FormulaElement]) -> Iterator[FormulaElement]:
 _SUPERSCRIPTS = str.maketrans("0123456789+-−=()nix′″ ", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱˣ′″ ")
 _SUBSCRIPTS = str.maketrans("0123456789+-−=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ")
 _SCRIPT_TABLES = {"_": _SUBSCRIPTS, "^": _SUPERSCRIPTS}
-_SCRIPT_SIGNS = {  # what stands below and above, in turn
+_SCRIPT_SIGNS = {  # sign of each script, in order
     "msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^",
 }  # fmt: skip
 _SEPARATORS = {"mtable": "; ", "mtr": " "}
@@ -232,9 +239,9 @@ _SPACED_OPERATORS = frozenset("=<>≤≥≈≠≡∼→←⇒⇔∈∉⊂⊆∝�
 
 
 def formula_text(tex: str) -> str:
-    """A formula as a line of text, such as x² + 1 ≤ a/b; its source if it cannot be read."""
-    found = parse_formula(tex)
-    return " ".join(_element_text(found).split()) if found else tex
+    """Return a formula as a line of text, such as x² + 1 ≤ a/b; its source if it cannot be read."""
+    element = parse_formula(tex)
+    return " ".join(_element_text(element).split()) if element else tex
 
 
 def _element_text(element: FormulaElement) -> str:
@@ -268,23 +275,25 @@ def _parenthesize(text: str) -> str:
 
 def _script_text(text: str, table: dict[int, int], mark: str) -> str:
     text = text.strip()
-    told = text.replace(" ", "").translate(table)
+    converted = text.replace(" ", "").translate(table)
     fits = all(ord(char) in table for char in text)
-    return told if fits else f"{mark}{_parenthesize(text)}"
+    return converted if fits else f"{mark}{_parenthesize(text)}"
 
 
 # --- As MathML
 
 
 def formula_mathml(tex: str, *, is_display: bool) -> str:
-    """A formula as an element of HTML, with its source as the note that a copy takes along; "" if it
-    cannot be read."""
-    found = parse_formula(tex, is_display=is_display)
-    if not found:
+    """Return a formula as a MathML element of HTML, "" if it cannot be read.
+
+    The TeX source is an annotation, which is copied together with the formula.
+    """
+    element = parse_formula(tex, is_display=is_display)
+    if not element:
         return ""
     block = ' display="block"' if is_display else ""
     source = f'<annotation encoding="application/x-tex">{_escape_html(tex)}</annotation>'
-    drawn = f"<mrow>{_elements_mathml(found.children)}</mrow>"
+    drawn = f"<mrow>{_elements_mathml(element.children)}</mrow>"
     return f"<math{block}><semantics>{drawn}{source}</semantics></math>"
 
 
@@ -327,8 +336,8 @@ def _fence_mathml(sign: str, form: str) -> str:
 def _row_mathml(row: FormulaElement, aligns: Sequence[str]) -> str:
     cells = ""
     for at, cell in enumerate(row.children):
-        way = aligns[at] if at < len(aligns) else "center"
-        style = f' style="text-align:{way}"' if way in ("left", "right") else ""
+        align = aligns[at] if at < len(aligns) else "center"
+        style = f' style="text-align:{align}"' if align in ("left", "right") else ""
         cells += f"<mtd{style}>{_elements_mathml(cell.children)}</mtd>"
     return f"<mtr>{cells}</mtr>"
 
@@ -337,7 +346,7 @@ def _row_mathml(row: FormulaElement, aligns: Sequence[str]) -> str:
 
 
 def to_json_lists(element: FormulaElement) -> list[Any]:
-    """A tree as lists for JSON: kind, text or further facts, children."""
+    """Convert a tree to lists for JSON: kind, further fields, children."""
     facts: dict[str, Any] = {
         "text": element.text,
         "upright": element.upright,
@@ -346,5 +355,5 @@ def to_json_lists(element: FormulaElement) -> list[Any]:
         "width": element.width,
         "aligns": element.aligns,
     }
-    kept = {name: value for name, value in facts.items() if value}
-    return [element.kind, kept, [to_json_lists(child) for child in element.children]]
+    non_empty = {name: value for name, value in facts.items() if value}
+    return [element.kind, non_empty, [to_json_lists(child) for child in element.children]]

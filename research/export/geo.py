@@ -1,10 +1,10 @@
-"""Places and ways as files for maps and spreadsheets: GeoJSON, KML and CSV.
+"""Places and routes as GeoJSON, KML and CSV.
 
-Coordinates are WGS-84 with 6 decimals (11 cm), longitude first. What is not known is left out, or is
-an empty cell. A place that is nowhere on the globe (see `located`) raises ValueError: a file that
-silently lacks a place would look complete. Who would rather leave it out and say so asks first.
+Coordinates are WGS-84 with 6 decimals (11 cm), longitude first. Unknown values are omitted or are
+empty cells. A place off the globe (see `is_on_globe`) raises ValueError, because a file that
+silently lacks a place would look complete; callers that would rather omit it check first.
 
-All three are text that has to be encoded as UTF-8. Knows the records of a place and a way; writes no file.
+All three formats are text that has to be encoded as UTF-8. Writes no file.
 """
 
 from __future__ import annotations
@@ -28,37 +28,38 @@ CSV_COLUMNS = (
     "name", "lng", "lat", "category", "address", "city", "district", "distance_m", "rating",
     "cost_cny", "hours", "phone", "provider", "id", "attribution",
 )  # fmt: skip
-MAX_CELL_CHARS = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
+MAX_CELL_CHARS = 16_000  # Excel holds 32,767 units of UTF-16; more spills into other rows
 
-# How the line of a way is drawn: its colour as KML writes it (opacity, blue, green, red).
+# Line colours of routes, in the order of KML: opacity, blue, green, red.
 _ROUTE_COLORS: dict[TravelMode, str] = {
     "walking": "ff327d2f", "bicycling": "ff0f42b8", "driving": "ffc4572f", "transit": "ffb54575",
     "straight": "ff6b6459",
 }  # fmt: skip
 _EXPORT_NAMES = {"distance": "distance_m", "cost": "cost_cny"}
 INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# What a spreadsheet may take for a formula; East Asian ones take full-width signs too. Apostrophes
-# before it count, so that the one that is put in front can be told from those that were there.
+# Text that a spreadsheet may read as a formula; East Asian ones accept full-width signs too.
+# Leading apostrophes match as well, so that an added apostrophe can be removed again.
 _FORMULA_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 
 
 def is_on_globe(place: Place) -> bool:
-    """Whether a place lies on the globe: its coordinates are finite and in range."""
+    """Return whether the coordinates of a place are finite and in range."""
     return -180 <= place.lng <= 180 and -90 <= place.lat <= 90
 
 
 def has_line_on_globe(route: Route) -> bool:
-    """Whether a way has a line that lies on the globe."""
+    """Return whether a route has a line, all of it on the globe."""
     return len(route.line) > 1 and all(-180 <= lng <= 180 and -90 <= lat <= 90 for lng, lat in route.line)
 
 
 def places_geojson(places: Iterable[Place], provenance: Sequence[str] = (), routes: Iterable[Route] = ()) -> str:
-    """A FeatureCollection of points and of the lines of ways as in RFC 7946, with all that is known as
-    properties.
+    """Return a GeoJSON FeatureCollection (RFC 7946) of places and lines of routes.
 
-    `about` are lines on how the file came about: its foreign member "sightline". Half a surrogate pair
-    becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that is not `located` and a
-    way that is not `lined`.
+    All known fields are properties. The provenance lines are the foreign member "sightline". Half a
+    surrogate pair becomes U+FFFD, as UTF-8 cannot encode it.
+
+    Raises:
+        ValueError: a place or the line of a route is not on the globe.
     """
     collection: dict[str, Any] = {"type": "FeatureCollection"}
     if provenance:
@@ -71,11 +72,14 @@ def places_geojson(places: Iterable[Place], provenance: Sequence[str] = (), rout
 def places_kml(
     places: Iterable[Place], title: str, provenance: Sequence[str] = (), routes: Iterable[Route] = ()
 ) -> str:
-    """OGC KML 2.2: a document with a placemark for each place and way; `about` describes the document.
+    """Return an OGC KML 2.2 document with a placemark for each place and route.
 
-    Names and data are literal. A description is for people; viewers read it as HTML, so it is
-    escaped as such and can only be text. What XML 1.0 forbids is dropped. Raises ValueError for a
-    place that is not `located` and a way that is not `lined`.
+    The provenance lines are the description of the document. Viewers read descriptions as HTML, so
+    these are escaped and can only be text; names and data are literal. Characters that XML 1.0
+    forbids are dropped.
+
+    Raises:
+        ValueError: a place or the line of a route is not on the globe.
     """
     root = etree.Element(f"{{{KML_NAMESPACE}}}kml", nsmap={None: KML_NAMESPACE})
     document = _add_child(root, "Document")
@@ -84,18 +88,21 @@ def places_kml(
         _add_child(document, "description", _escape_description("\n".join(provenance)))
     for place in places:
         _add_placemark(document, place)
-    for way in routes:
-        _add_route_placemark(document, way)
+    for route in routes:
+        _add_route_placemark(document, route)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
     return str(written, "utf-8")
 
 
 def places_csv(places: Iterable[Place]) -> str:
-    """A table of `COLUMNS` with a row for each place, to be opened in a spreadsheet.
+    """Return a table of `CSV_COLUMNS` as CSV, with a row for each place.
 
-    It begins with a byte order mark, without which Excel garbles Chinese. A text that a spreadsheet
-    would take for a formula has an apostrophe in front; characters that no cell can show are dropped
-    and one longer than `CELL` is cut. Raises ValueError for a place that is not `located`.
+    A byte order mark keeps Excel from garbling Chinese. Text that a spreadsheet would read as a
+    formula gets a leading apostrophe. Characters that no cell can show are dropped, and text longer
+    than `MAX_CELL_CHARS` is cut.
+
+    Raises:
+        ValueError: a place is not on the globe.
     """
     out = StringIO()
     table = writer(out)  # as in RFC 4180: commas, lines that end in CR LF, quotes where needed
@@ -105,14 +112,14 @@ def places_csv(places: Iterable[Place]) -> str:
 
 
 def _format_position(place: Place) -> tuple[str, str]:
-    """Longitude and latitude as they are written; never "-0.000000"."""
+    """Format longitude and latitude, never as "-0.000000"."""
     if not is_on_globe(place):
         raise ValueError(f"the place {place.id!r} is not on the globe: {place.lng}, {place.lat}")
     return f"{place.lng:z.6f}", f"{place.lat:z.6f}"
 
 
 def _known_fields(place: Place) -> dict[str, Any]:
-    """What is known of a place but where it is, under the names of the exports."""
+    """Return the known fields of a place except its position, under their export names."""
     fields = place.model_dump(exclude={"lng", "lat"}) | {"attribution": place.attribution}
     return {_EXPORT_NAMES.get(key, key): value for key, value in fields.items() if _is_known(value)}
 
@@ -122,7 +129,7 @@ def _is_known(value: Any) -> bool:
 
 
 def _format_number(value: float) -> str:
-    """A number as a person would write it: 60 yuan, not 60.0."""
+    """Format a number without a trailing ".0": 60 yuan, not 60.0."""
     return repr(value).removesuffix(".0")
 
 
@@ -153,15 +160,18 @@ def _route_title(route: Route) -> str:
 
 
 def _route_fields(route: Route) -> dict[str, Any]:
-    """What is known of a way but where it runs. `straight`: nobody gave a line, it is not the way."""
-    told = {
+    """Return the known fields of a route except its line.
+
+    `straight` marks a direct line, which stands in for a route that no service provided.
+    """
+    fields = {
         "from": route.origin,
         "to": route.destination,
         "means": route.means,
         "distance_m": route.metres,
         "duration_s": route.seconds,
     }
-    return {key: value for key, value in told.items() if _is_known(value)} | {"straight": route.direct}
+    return {key: value for key, value in fields.items() if _is_known(value)} | {"straight": route.direct}
 
 
 def _format_line(route: Route) -> list[tuple[str, str]]:
@@ -174,7 +184,7 @@ def _format_line(route: Route) -> list[tuple[str, str]]:
 
 
 def _add_placemark(document: Any, place: Place) -> None:
-    """One place; the order of the elements is that of the schema."""
+    """Add a place. The schema prescribes the order of the elements."""
     position = _format_position(place)
     placemark = _add_child(document, "Placemark")
     _add_child(placemark, "name", place.name)
@@ -193,8 +203,8 @@ def _add_route_placemark(document: Any, route: Route) -> None:
     _add_child(placemark, "name", _route_title(route))
     figures = {"distance_m": "{} m", "duration_s": "{} s"}
     known = _route_fields(route)
-    told = " · ".join([route.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
-    _add_child(placemark, "description", _escape_description("\n".join([told, *route.steps])))
+    summary = " · ".join([route.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
+    _add_child(placemark, "description", _escape_description("\n".join([summary, *route.steps])))
     style = _add_child(_add_child(placemark, "Style"), "LineStyle")
     _add_child(style, "color", _ROUTE_COLORS[route.means])
     _add_child(style, "width", "2" if route.direct else "4")
@@ -204,7 +214,7 @@ def _add_route_placemark(document: Any, route: Route) -> None:
         data.set("name", key)
         _add_child(data, "value", str(value).lower() if isinstance(value, bool) else str(value))
     line = _add_child(placemark, "LineString")
-    _add_child(line, "tessellate", "1")  # on the ground
+    _add_child(line, "tessellate", "1")  # follow the terrain
     _add_child(line, "coordinates", " ".join(",".join(position) for position in positions))
 
 
@@ -215,7 +225,7 @@ def _add_child(parent: Any, tag: str, text: str | None = None) -> Any:
 
 
 def _extended_data(place: Place) -> Iterator[tuple[str, str]]:
-    """The known fields but the name, each with a name of its own: of photos there are several."""
+    """Yield the known fields except the name. Photos get numbered keys, as keys are unique."""
     for key, value in _known_fields(place).items():
         if key == "photos":
             yield from ((f"photo_{at}", photo) for at, photo in enumerate(value, start=1))
@@ -226,9 +236,9 @@ def _extended_data(place: Place) -> Iterator[tuple[str, str]]:
 
 
 def _description(place: Place) -> str:
-    """What a person wants to know, a line each and in no language; never empty.
+    """Return the facts for people, a line each and independent of language; never empty.
 
-    Without a description viewers show the data instead, unescaped. "$[" would be replaced by them.
+    Without a description viewers show the data unescaped, and they replace "$[" in it by data.
     """
     lng, lat = _format_position(place)
     lines = (
@@ -263,7 +273,7 @@ def _csv_row(place: Place) -> list[str]:
 
 
 def spreadsheet_cell(value: Any) -> str:
-    """A number as it is, a text so that it stays a text: see `csv`."""
+    """Format a number or escape text for a spreadsheet, as described in `places_csv`."""
     if not isinstance(value, str):
         return _format_number(value)
     text = truncate_cell(value)
@@ -271,6 +281,6 @@ def spreadsheet_cell(value: Any) -> str:
 
 
 def truncate_cell(text: str) -> str:
-    """A text as a cell of a spreadsheet can hold it: without what XML forbids, and cut at `CELL`."""
+    """Remove characters that XML forbids and cut text at `MAX_CELL_CHARS`."""
     text = INVALID_XML_CHAR.sub("", text)
     return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"

@@ -1,8 +1,8 @@
-"""A report as one HTML file: without scripts, and without anything that is fetched when it is opened.
+"""A report as one HTML file without scripts and without external resources.
 
-Drawn from the tree of `research.export.document`, so it says what the Markdown says. What it adds has
-the class `more`: a table of contents, the cited passages, the ways back to where each is cited, and a
-sketch of the places if there is one. All text is escaped, and a link is http or https or none.
+Drawn from the tree of `research.export.document`, so it has the content of the Markdown. Additions
+have the class `more`: a table of contents, the cited passages, links back to the citations, and a
+sketch map if there is one. All text is escaped, and links are http or https.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _CONTENT_SECURITY_POLICY = (
 _PLAIN_TAGS = {"ul", "em", "strong", "s", "code"}
 _LANGUAGE_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNMENTS = {"left", "center", "right"}
-_MAX_WHOLE_FRAGMENT_CHARS = 80  # characters of a stretch that a link to a text names as a whole
-_FRAGMENT_END_WORDS, _FRAGMENT_END_CHARS = 6, 16  # of the ends of a longer one
+_MAX_WHOLE_FRAGMENT_CHARS = 80  # a longer text is identified by its two ends
+_FRAGMENT_END_WORDS, _FRAGMENT_END_CHARS = 6, 16  # size of those ends
 
 _CSS = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5a6475; --line: #d8dde5; --paper: #fff;
@@ -81,12 +81,17 @@ _CSS += "".join(
 
 
 def report_html(report: Report, cited: CitedAnswer | None, *, map_image: bytes | None = None) -> str:
-    """The whole report as an HTML document. `picture` is a sketch of its places, as PNG or SVG."""
-    behind = check_support(cited) if cited else AnswerSupport()
-    return _HTMLWriter(build_document(report, cited, behind), cited, behind, map_image).render()
+    """Return the whole report as an HTML document.
+
+    `map_image` is a sketch of its places as PNG or SVG.
+    """
+    answer_support = check_support(cited) if cited else AnswerSupport()
+    return _HTMLWriter(build_document(report, cited, answer_support), cited, answer_support, map_image).render()
 
 
 class _HTMLWriter:
+    """Renders a document as HTML. Methods such as `_p` are found by the tag of a node."""
+
     def __init__(
         self,
         document: ReportDocument,
@@ -98,22 +103,23 @@ class _HTMLWriter:
         self._translate = report_translator(document.language)
         self._sources = cited.sources if cited else ()
         self._sentences_by_passage: dict[tuple[str, str], list[CheckedSentence]] = {}  # by source and passage
-        for one in answer_support.sentences:
-            self._sentences_by_passage.setdefault((one.evidence, one.passage), []).append(one)
+        for sentence in answer_support.sentences:
+            self._sentences_by_passage.setdefault((sentence.evidence, sentence.passage), []).append(sentence)
         self._map_image = map_image
         self._citation_counts: Counter[int] = Counter()  # how often each source was cited so far
 
     def render(self) -> str:
-        made = self._document
-        title, *rest = (self._render_block(node) for node in made.nodes)
+        """Return the document as a complete HTML page."""
+        document = self._document
+        title, *rest = (self._render_block(node) for node in document.nodes)
         body = "\n".join([title, self._render_contents(), *rest])
         return (
-            f'<!DOCTYPE html>\n<html lang="{_LANGUAGE_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
+            f'<!DOCTYPE html>\n<html lang="{_LANGUAGE_CODES[document.language]}">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n'
             '<meta name="generator" content="Sightline">\n'
-            f"<title>{_escape_text(made.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
+            f"<title>{_escape_text(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
             f"<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
@@ -143,14 +149,14 @@ class _HTMLWriter:
         return draw(node) if kind and draw else self._render_nodes([node] if not kind else node.get("c", ()))
 
     def _language_attribute(self, text: str) -> str:
-        """The attribute of what is not in the language of the report, such as a quote or a title."""
-        told = detect_language(text)
-        foreign = told != self._document.language and any(letter.isalpha() for letter in text)
-        return f' lang="{_LANGUAGE_CODES[told]}"' if foreign else ""
+        """Return a `lang` attribute for text in another language than that of the report."""
+        language = detect_language(text)
+        foreign = language != self._document.language and any(letter.isalpha() for letter in text)
+        return f' lang="{_LANGUAGE_CODES[language]}"' if foreign else ""
 
     def _p(self, node: dict[str, Any]) -> str:
-        looks = self._language_attribute(plain_text(node["c"])) + _direction_attribute(node["c"])
-        return f"<p{looks}>{self._render_nodes(node['c'])}</p>"
+        attributes = self._language_attribute(plain_text(node["c"])) + _direction_attribute(node["c"])
+        return f"<p{attributes}>{self._render_nodes(node['c'])}</p>"
 
     def _li(self, node: dict[str, Any]) -> str:
         return f"<li{_direction_attribute(node['c'])}>{self._render_nodes(node['c'])}</li>"
@@ -162,9 +168,9 @@ class _HTMLWriter:
     def _h(self, node: dict[str, Any]) -> str:
         name = f"h{min(node['level'], 6)}"
         below = self._render_map() if plain_text(node["c"]) == self._translate("places") else ""
-        here = f' id="{node["id"]}"' if "id" in node else ""
-        here += _direction_attribute(node["c"])
-        return f"<{name}{here}>{self._render_nodes(node['c'])}</{name}>{below}"
+        attributes = f' id="{node["id"]}"' if "id" in node else ""
+        attributes += _direction_attribute(node["c"])
+        return f"<{name}{attributes}>{self._render_nodes(node['c'])}</{name}>{below}"
 
     def _ol(self, node: dict[str, Any]) -> str:
         if node.get("role") == "sources":
@@ -177,7 +183,7 @@ class _HTMLWriter:
         rows = node["c"]
         head = [*takewhile(lambda row: all(cell["t"] == "th" for cell in row["c"]), rows)]
         parts = (("thead", head), ("tbody", rows[len(head) :]))
-        drawn = "".join(f"<{name}>{self._render_nodes(some)}</{name}>" for name, some in parts if some)
+        drawn = "".join(f"<{name}>{self._render_nodes(group)}</{name}>" for name, group in parts if group)
         return f'<div class="wide"><table>{drawn}</table></div>'
 
     def _tr(self, node: dict[str, Any]) -> str:
@@ -201,13 +207,13 @@ class _HTMLWriter:
         return f"<pre><code{language}>{_escape_text(plain_text(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
-        """A formula as MathML, which browsers draw; one that cannot be read shows its source."""
+        """Render a formula as MathML, or as its source if it cannot be read."""
         tex, display = node["c"][0], bool(node["display"])
         drawn = formula_mathml(tex, is_display=display)
         if drawn:
             return drawn
-        way = "display" if display else "inline"
-        return f'<code class="math {way}">{_escape_text(tex)}</code>'
+        mode = "display" if display else "inline"
+        return f'<code class="math {mode}">{_escape_text(tex)}</code>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"
@@ -223,8 +229,8 @@ class _HTMLWriter:
     def _cite(self, node: dict[str, Any]) -> str:
         number = int(node["number"])
         self._citation_counts[number] += 1
-        here = f"cite-{number}-{self._citation_counts[number]}"
-        return f'<sup id="{here}"><a href="#source-{number}">[{number}]</a></sup>'
+        anchor_id = f"cite-{number}-{self._citation_counts[number]}"
+        return f'<sup id="{anchor_id}"><a href="#source-{number}">[{number}]</a></sup>'
 
     # Sources
 
@@ -234,14 +240,14 @@ class _HTMLWriter:
         return f'<li id="source-{number}">{self._render_nodes(node["c"])}{more}</li>'
 
     def _render_backlinks(self, number: int) -> str:
-        """The ways back to the citations before the list of sources."""
-        ways = (f'<a href="#cite-{number}-{at}">{at}</a>' for at in range(1, self._citation_counts[number] + 1))
-        return f'<div class="more back">{self._translate("cited in")} {" ".join(ways)}</div>'
+        """Link back to the citations before the list of sources."""
+        links = (f'<a href="#cite-{number}-{at}">{at}</a>' for at in range(1, self._citation_counts[number] + 1))
+        return f'<div class="more back">{self._translate("cited in")} {" ".join(links)}</div>'
 
     def _render_passages(self, source: CitedSource) -> str:
-        told = "".join(self._render_passage(source.evidence, p) for p in source.evidence.passages)
+        passages = "".join(self._render_passage(source.evidence, p) for p in source.evidence.passages)
         title = f"{self._translate('cited passages')} ({len(source.evidence.passages)})"
-        return f'<details class="more"><summary>{title}</summary>{told}</details>'
+        return f'<details class="more"><summary>{title}</summary>{passages}</details>'
 
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
@@ -252,25 +258,27 @@ class _HTMLWriter:
             self._translate("ocr") if passage.ocr else "",
             self._link_to_passage(evidence, passage, spots),
         ]
-        told = " · ".join(fact for fact in facts if fact)
-        words = self._language_attribute(passage.text)
-        return f"<blockquote{words}>{_highlight(passage.text, spots)}</blockquote>" + (f"<p>{told}</p>" if told else "")
+        details = " · ".join(fact for fact in facts if fact)
+        language = self._language_attribute(passage.text)
+        return f"<blockquote{language}>{_highlight(passage.text, spots)}</blockquote>" + (
+            f"<p>{details}</p>" if details else ""
+        )
 
     def _supporting_spans(self, evidence: Evidence, passage: Passage) -> list[tuple[int, int]]:
-        """What of a passage stands behind sentences, in order and without overlaps."""
-        found = sorted(
-            (max(0, one.start), min(one.end, len(passage.text)))
-            for one in self._sentences_by_passage.get((evidence.id, passage.id), ())
+        """Return the spans of a passage that support sentences, in order and without overlaps."""
+        spans = sorted(
+            (max(0, sentence.start), min(sentence.end, len(passage.text)))
+            for sentence in self._sentences_by_passage.get((evidence.id, passage.id), ())
         )
         out: list[tuple[int, int]] = []
-        for start, end in found:
+        for start, end in spans:
             begin = max(start, out[-1][1]) if out else start
             if begin < end:
                 out.append((begin, end))
         return out
 
     def _link_to_passage(self, evidence: Evidence, passage: Passage, spans: Sequence[tuple[int, int]]) -> str:
-        """A link to the words on their page, if they are the page's own."""
+        """Link to the words on their page, if the passage is the page's own text."""
         address = canonical_url(evidence.url)
         if not address or evidence.expires or passage.origin != "source":
             return ""
@@ -290,7 +298,7 @@ class _HTMLWriter:
 
 
 def text_fragment(text: str) -> str:
-    """The end of an address that shows words on the page there; "" for none.
+    """Return a URL fragment that highlights the text on its page, "" for empty text.
 
     A text directive: https://wicg.github.io/scroll-to-text-fragment/
     """
@@ -303,7 +311,7 @@ def text_fragment(text: str) -> str:
 
 
 def _line_end(line: str, direction: int) -> str:
-    """The first words of a line, or the last; of Chinese the characters."""
+    """Return the first or last words of a line, or characters if words are few, as in Chinese."""
     words = line.split(" ")
     if len(words) > 2 * _FRAGMENT_END_WORDS:
         return " ".join(words[:_FRAGMENT_END_WORDS] if direction > 0 else words[-_FRAGMENT_END_WORDS:])
@@ -311,7 +319,7 @@ def _line_end(line: str, direction: int) -> str:
 
 
 def _encode_fragment(words: str) -> str:
-    return quote(words, safe="").replace("-", "%2D")  # a hyphen would set a prefix off
+    return quote(words, safe="").replace("-", "%2D")  # a hyphen would mark a prefix
 
 
 def _highlight(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -339,5 +347,5 @@ def _escape_text(text: str) -> str:
 
 
 def _heading_text(head: dict[str, Any]) -> str:
-    """A heading without the numbers of its citations."""
+    """Return a heading without its citation numbers."""
     return plain_text(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()

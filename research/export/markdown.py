@@ -1,9 +1,8 @@
 """A report as Markdown, for people.
 
-All text but the fixed words comes from outside and is escaped: it reads as itself and can start no
-link, image, tag or heading. What a model wrote may have headings, lists, tables, code and emphasis,
-and nothing else. Knows reports and numbered answers; writes no file, and never takes a file name
-from a question.
+All text except the fixed words comes from outside and is escaped: it cannot start a link, image,
+tag or heading. Text by a model may have the formatting that `tree_markdown` renders, and no other.
+Writes no file, and never takes a file name from a question.
 """
 
 from __future__ import annotations
@@ -68,12 +67,12 @@ from research.export.markdown_escaping import (
 from research.export.report_texts import CitationFormat, has_report_text, report_translator
 from research.export.tree_markdown import render_spans
 
-MAX_QUERIES = 5  # of failures that read the same
-MAX_TITLE_CHARS = 80  # characters
+MAX_QUERIES = 5  # queries listed for failures with the same sentence
+MAX_TITLE_CHARS = 80
 MAX_PLACES = 200  # rows of the table of places
-MAX_PASSAGE_CHARS = 80  # characters of a passage that a note repeats
-MAX_AUTHORS = 3  # of a work that are named in the list of sources
-MAX_FIGURE_CHARS = 40  # characters of a figure of a source that a mark repeats
+MAX_PASSAGE_CHARS = 80  # of a passage quoted above a note
+MAX_AUTHORS = 3  # authors of a paper named in the list of sources
+MAX_FIGURE_CHARS = 40  # a mark omits a longer figure of a source
 
 # --- The report as Markdown ---------------------------------------------------------------------
 
@@ -85,50 +84,52 @@ def report_markdown(
     citation_format: CitationFormat = "numbers",
     answer_support: AnswerSupport | None = None,
 ) -> str:
-    """The whole report as Markdown, in the language of the answer, else of the question.
+    """Render the whole report in the language of the answer, else of the question.
 
-    `cited` is the report's answer with its numbers, or None if the run ended without an
-    answer: then the report says so and lists the plan and what was found. `citations` are numbers; or
-    links to the entries of the list of sources, which GitHub, pandoc and editors follow; or footnotes,
-    as these and Obsidian know them. `behind` is what stands behind the answer's sentences, where that
-    is known already.
+    Args:
+        cited: the numbered answer. Without it the run ended without an answer: the report says so
+            and lists the plan and the evidence.
+        citation_format: "numbers"; "links" to the list of sources, which GitHub, pandoc and editors
+            follow; or "footnotes", as these and Obsidian know them.
+        answer_support: support of the answer's sentences, if it is known already.
     """
-    tongue, registry = report_language(report, cited), collect_report_evidence(report)
-    say = report_translator(tongue, citation_format)
+    language, registry = report_language(report, cited), collect_report_evidence(report)
+    translate = report_translator(language, citation_format)
     blocks = [
-        f"# {_short_title(report.run.question) or say('untitled')}",
-        f"## {say('question')}",
+        f"# {_short_title(report.run.question) or translate('untitled')}",
+        f"## {translate('question')}",
         *_paragraph_lines(report.run.question),
-        *coverage.change_blocks(registry, cited, say),
-        f"## {say('answer')}",
-        *(_answer_blocks(report, cited, answer_support, say) if cited else _no_answer_block(report, say)),
-        *disagreement_blocks(disagreements(report, cited), registry, say),
-        *coverage.coverage_blocks(report, registry, cited, say),
-        *(_source_blocks(cited, say, citation_format) if cited else ()),
-        *_note_blocks(report, registry, cited, say),
-        *_place_blocks(report, cited, say),
-        *database_blocks(report, say, tongue),
-        *_review_blocks(cited, say),
-        *_failure_blocks(report, cited, say),
-        *_plan_blocks(report, say, include_evidence=cited is None),
-        *_usage_blocks(report, say),
-        *_provenance_blocks(report, cited, say),
+        *coverage.change_blocks(registry, cited, translate),
+        f"## {translate('answer')}",
+        *(_answer_blocks(report, cited, answer_support, translate) if cited else _no_answer_block(report, translate)),
+        *disagreement_blocks(disagreements(report, cited), registry, translate),
+        *coverage.coverage_blocks(report, registry, cited, translate),
+        *(_source_blocks(cited, translate, citation_format) if cited else ()),
+        *_note_blocks(report, registry, cited, translate),
+        *_place_blocks(report, cited, translate),
+        *database_blocks(report, translate, language),
+        *_review_blocks(cited, translate),
+        *_failure_blocks(report, cited, translate),
+        *_plan_blocks(report, translate, include_evidence=cited is None),
+        *_usage_blocks(report, translate),
+        *_provenance_blocks(report, cited, translate),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
 def message_markdown(report: Report, cited: CitedAnswer) -> str:
-    """The answer as a message of a conversation: with its sources and with what failed."""
-    say = report_translator(report_language(report, cited))
+    """Render the answer as a message of a conversation, with its sources and failures."""
+    translate = report_translator(report_language(report, cited))
     blocks = [
-        *_answer_blocks(report, cited, None, say),
-        *(_source_blocks(cited, say, "numbers") if cited.sources else ()),
-        *_failure_blocks(report, cited, say),
+        *_answer_blocks(report, cited, None, translate),
+        *(_source_blocks(cited, translate, "numbers") if cited.sources else ()),
+        *_failure_blocks(report, cited, translate),
     ]
     return "\n\n".join(blocks)
 
 
 def report_language(report: Report, cited: CitedAnswer | None) -> Language:
+    """Return the language of the answer, else the detected language of the question."""
     return cited.answer.language if cited else detect_language(report.run.question)
 
 
@@ -138,7 +139,7 @@ def _short_title(question: str) -> str:
 
 
 def _paragraph_lines(text: str) -> Iterator[str]:
-    """Each line of outside text as a paragraph of its own."""
+    """Escape outside text, each line as a paragraph of its own."""
     return escape_lines_keeping_formulas(text)
 
 
@@ -146,7 +147,7 @@ def _paragraph_lines(text: str) -> Iterator[str]:
 
 
 def answer_markdown(cited: CitedAnswer) -> str:
-    """The answer alone, with its citations as [n], without its title and marks of support."""
+    """Render only the answer with citations as [n], without its title and marks of support."""
     return "\n\n".join(_answer_body(cited, report_translator(cited.answer.language), AnswerSupport()))
 
 
@@ -159,13 +160,13 @@ def _answer_blocks(
     opening = summarize_evidence(report, cited)
     if opening.text:
         yield escape_markdown(opening.text)
-    found = check_support(cited) if answer_support is None else answer_support
-    yield from _support_summary(found.counts, cited.answer.language, translate)
-    yield from _answer_body(cited, translate, found, opening.replaced_spans)
+    support = check_support(cited) if answer_support is None else answer_support
+    yield from _support_summary(support.counts, cited.answer.language, translate)
+    yield from _answer_body(cited, translate, support, opening.replaced_spans)
 
 
 def _support_summary(counts: StatusCounts, language: Language, translate: Translator) -> Iterator[str]:
-    """How many sentences have what behind them, and how far that can be trusted."""
+    """State how many sentences have which support, and the accuracy of that check."""
     if not counts.total:
         return
     if counts.quoted == counts.total:
@@ -173,9 +174,9 @@ def _support_summary(counts: StatusCounts, language: Language, translate: Transl
         return
     facts = [translate("support", good=counts.quoted + counts.supported, total=counts.total)]
     facts += [
-        translate(f"support.{way}", count=count)
-        for way, count in counts._asdict().items()
-        if count and way not in ("total", "quoted", "supported")
+        translate(f"support.{status}", count=count)
+        for status, count in counts._asdict().items()
+        if count and status not in ("total", "quoted", "supported")
     ]
     yield translate(
         "support hint",
@@ -190,27 +191,27 @@ def _answer_body(
     answer_support: AnswerSupport,
     omitted_spans: frozenset[int] = frozenset(),
 ) -> Iterator[str]:
-    """The spans of an answer, but for those that its first line stands for."""
+    """Yield the spans of an answer except those that its opening line replaces."""
     sources = {source.number: source for source in cited.sources}
     doubts = {
         sentence.at: _doubt_mark(sentence, cited.spans, translate) for sentence in answer_support.doubtful_sentences
     }
-    trees = (stretch for stretch in mark_doubtful_sentences(cited, answer_support) if stretch.is_markdown)
+    trees = (span_group for span_group in mark_doubtful_sentences(cited, answer_support) if span_group.is_markdown)
     placed = enumerate(cited.spans)
-    for shape, group in groupby(placed, key=lambda item: _SPAN_WRITERS[item[1].span.kind]):
-        own = [item for at, item in group if at not in omitted_spans]
-        if shape is None:
+    for write, group in groupby(placed, key=lambda item: _SPAN_WRITERS[item[1].span.kind]):
+        items = [item for at, item in group if at not in omitted_spans]
+        if write is None:
             yield from _text_blocks(next(trees), translate, doubts)
-        elif own:
-            yield from shape(own, sources, translate)
+        elif items:
+            yield from write(items, sources, translate)
 
 
 def _doubt_mark(sentence: CheckedSentence, spans: Sequence[NumberedSpan], translate: Translator) -> str:
-    """What is said behind a doubtful sentence; nothing if a citation of it says it already."""
+    """Return the mark behind a doubtful sentence, "" if a citation has that mark already."""
     if sentence.status == "differs":
-        found = next((lack.found for lack in sentence.lacks if lack.found.strip()), "")
-        words = escape_inline(" ".join(found.split()))
-        short = words if len(words) <= MAX_FIGURE_CHARS else ""
+        figure = next((gap.found for gap in sentence.lacks if gap.found.strip()), "")
+        escaped = escape_inline(" ".join(figure.split()))
+        short = escaped if len(escaped) <= MAX_FIGURE_CHARS else ""
         return " " + (translate("differs from", found=short) if short else translate("differs"))
     if any(spans[at].unsourced for at in sentence.spans):
         return ""
@@ -228,7 +229,7 @@ def _notice_blocks(spans: list[NumberedSpan], _: dict[int, CitedSource], transla
 
 
 def _list_blocks(spans: list[NumberedSpan], sources: dict[int, CitedSource], translate: Translator) -> Iterator[str]:
-    """Quotes and what was not found, as a list."""
+    """Yield quotes and missing parts as a list."""
     yield from bullet_list(
         _quote_line(item, sources, translate) if item.span.kind == "quote" else _missing_line(item, translate)
         for item in spans
@@ -249,7 +250,7 @@ def _text_blocks(group: SpanGroup, translate: Translator, doubt_marks: Mapping[i
 
 
 def _citation_marks(item: NumberedSpan, translate: Translator) -> str:
-    """The citation numbers of a span. A space before each keeps a "!" from making an image."""
+    """Return the citations of a span. A space before each keeps a "!" from making an image."""
     unsourced = " " + translate("no source") if item.unsourced else ""
     return "".join(" " + translate("cite", number=number) for number in item.numbers) + unsourced
 
@@ -264,26 +265,26 @@ def _quote_line(item: NumberedSpan, sources: dict[int, CitedSource], translate: 
 
 
 def _quote_location(item: NumberedSpan, evidence: Evidence, translate: Translator) -> str:
-    """Title, section and page, as far as they are known."""
+    """Return the title, section and page of a quote, as far as they are known."""
     passage = quoted_passage(item, evidence)
     heading = passage.heading if passage else ""
     page = passage.page if passage else None
     notice = translate(f"notice.{evidence.notice}") if evidence.notice else ""
-    words = [notice, escape_markdown(_source_name(evidence, translate)), escape_markdown(heading)]
-    words.append("" if page is None else translate("page", page=page))
-    words.append(translate("ocr") if passage and passage.ocr else "")
-    return " · ".join(word for word in words if word)
+    facts = [notice, escape_markdown(_source_name(evidence, translate)), escape_markdown(heading)]
+    facts.append("" if page is None else translate("page", page=page))
+    facts.append(translate("ocr") if passage and passage.ocr else "")
+    return " · ".join(word for word in facts if word)
 
 
 def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
-    """The passage of a source that a quote was taken from."""
+    """Return the cited passage of a source that contains the quote, or None."""
     cited = {cite.passage for cite in item.span.cites}
-    fitting = (p for p in evidence.passages if p.id in cited and is_verbatim(item.span.text, p.text))
-    return next(fitting, None)
+    matches = (p for p in evidence.passages if p.id in cited and is_verbatim(item.span.text, p.text))
+    return next(matches, None)
 
 
 def _missing_line(item: NumberedSpan, translate: Translator) -> str:
-    """What the writer says of a part without evidence: not found, or not looked up."""
+    """Return the note on a part without evidence: not found, or not searched."""
     text = escape_keeping_formulas(item.span.text) or translate("not found") + translate("stop")
     return text + _citation_marks(item, translate)
 
@@ -294,12 +295,12 @@ _SPAN_WRITERS: dict[SpanKind, _SpanWriter | None] = {
     "notice": _notice_blocks,
     "quote": _list_blocks,
     "missing": _list_blocks,
-    "text": None,  # drawn by `_texts`, from its tree
+    "text": None,  # rendered by `_text_blocks` from its tree
 }
 
 
 def _review_blocks(cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
-    """The sentences that a model's check has taken out or put in other words, as they were."""
+    """Yield the sentences that a model's review removed or rewrote."""
     review = cited.answer.review if cited else None
     if review and review.repairs:
         yield f"## {translate('review')}"
@@ -317,23 +318,26 @@ def _no_answer_block(report: Report, translate: Translator) -> Iterator[str]:
     yield translate("no answer", status=translate(f"status.{report.run.status}"))
 
 
-# --- What stands behind it
+# --- Sources
 
 
 def _source_blocks(cited: CitedAnswer, translate: Translator, citation_format: CitationFormat) -> Iterator[str]:
-    if citation_format != "footnotes" or not cited.sources:  # who draws footnotes has a heading for them
+    if citation_format != "footnotes" or not cited.sources:  # renderers of footnotes add their own heading
         yield f"## {translate('sources')}"
     lines = [line for s in cited.sources for line in _source_lines(s, translate, citation_format)]
     yield "\n".join(lines) or translate("nothing cited")
 
 
 def _source_lines(source: CitedSource, translate: Translator, citation_format: CitationFormat) -> Iterator[str]:
-    """A numbered source. The words of a search model follow: its page need not have them."""
-    notes = citation_format == "footnotes"
-    number = f"[^{source.number}]: " if notes else f"{source.number}. "
-    indent = 4 if notes else len(number)
-    goal = f'<a id="s{source.number}"></a>' if citation_format == "links" else ""
-    yield number + goal + _source_line(source.evidence, translate)
+    """Yield the entry of a source, then its passages worded by a search model.
+
+    The page of the source need not contain the words of a search model.
+    """
+    is_footnote = citation_format == "footnotes"
+    number = f"[^{source.number}]: " if is_footnote else f"{source.number}. "
+    indent = 4 if is_footnote else len(number)
+    anchor = f'<a id="s{source.number}"></a>' if citation_format == "links" else ""
+    yield number + anchor + _source_line(source.evidence, translate)
     for passage in source.evidence.passages:
         if passage.origin == "grounding":
             yield f"{' ' * indent}- “{escape_markdown(passage.text)}” — {translate('grounding')}"
@@ -344,16 +348,16 @@ def _source_name(evidence: Evidence, translate: Translator) -> str:
 
 
 def _source_line(evidence: Evidence, translate: Translator) -> str:
-    """One source: its title, linked if it has an address, and what is known of it."""
+    """Format a source: its title, linked if it has an address, and its facts."""
     facts = _map_facts(evidence, translate) if evidence.kind == "place" else _source_facts(evidence, translate)
     known = translate("comma").join(fact for fact in facts if fact)
     return f"{markdown_link(_source_name(evidence, translate), evidence.url, keep_formulas=True)} — {known}"
 
 
 def _map_facts(evidence: Evidence, translate: Translator) -> Iterator[str]:
-    """What is known of a place, or of what else a map service says: a way, the weather."""
+    """Yield facts about the evidence of a map service: a place, a route, the weather."""
     place = evidence.place
-    sample = place is not None and place.provider == "offline"  # its name says that it is a sample
+    sample = place is not None and place.provider == "offline"  # the service name says that it is a sample
     if place and place.provider in ATTRIBUTIONS:
         yield markdown_link(*ATTRIBUTIONS[place.provider])
     elif place and not sample:
@@ -386,38 +390,38 @@ def _source_facts(evidence: Evidence, translate: Translator) -> list[str]:
 
 
 def _author_names(paper: Paper, translate: Translator) -> str:
-    """Who has written a work, the first of them."""
-    names = translate("comma").join(escape_markdown(one.display_name) for one in paper.authors[:MAX_AUTHORS])
+    """Return the first authors of a paper."""
+    names = translate("comma").join(escape_markdown(author.display_name) for author in paper.authors[:MAX_AUTHORS])
     return translate("and others", names=names) if len(paper.authors) > MAX_AUTHORS else names
 
 
 def _paper_facts(paper: Paper, translate: Translator) -> Iterator[str]:
-    """The DOI of a work, and how often it is cited, by whose count."""
+    """Yield the DOI of a paper, and its citation count with the counting service."""
     yield f"DOI {escape_markdown(paper.doi)}" if paper.doi else ""
     if paper.cited is not None and paper.counted:
         service = _service_label(paper.counted, translate)
         yield translate("cited by", n=f"{paper.cited:,}", service=service)
 
 
-# --- What its reader has noted
+# --- Notes of the reader
 
 
 def _note_blocks(
     report: Report, registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator
 ) -> Iterator[str]:
-    """The notes of whose report it is, each under what it is on: none of it is or has a citation."""
+    """Yield the reader's notes, each below its subject. Notes are never cited."""
     if not report.remarks:
         return
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
     yield f"## {translate('remarks')}"
     yield translate("remarks own")
-    for one in report.remarks:
-        day = to_utc(one.made).date().isoformat()
-        item = registry.get(one.evidence)
+    for note in report.remarks:
+        day = to_utc(note.made).date().isoformat()
+        item = registry.get(note.evidence)
         if item is None:
             yield translate("remark answer", date=day)
         else:
-            passage = registry.passage(one.evidence, one.passage)
+            passage = registry.passage(note.evidence, note.passage)
             facts = [
                 translate("remark source", n=numbers[item.id]) if item.id in numbers else "",
                 escape_markdown(_source_name(item, translate)),
@@ -425,7 +429,7 @@ def _note_blocks(
                 f"“{escape_markdown(_shorten(passage.text))}”" if passage and passage.text.strip() else "",
             ]
             yield translate("remark passage", what=" · ".join(filter(None, facts)), date=day)
-        lines = [escape_markdown(line) for line in LINE_BREAKS.split(one.text) if line.strip()]
+        lines = [escape_markdown(line) for line in LINE_BREAKS.split(note.text) if line.strip()]
         yield "\n>\n".join(f"> {line}" for line in lines)
 
 
@@ -434,11 +438,11 @@ def _shorten(text: str) -> str:
     return line if len(line) <= MAX_PASSAGE_CHARS else f"{line[: MAX_PASSAGE_CHARS - 1].rstrip()}…"
 
 
-# --- Where it is
+# --- Places
 
 
 def collect_report_evidence(report: Report) -> EvidenceRegistry:
-    """Every source of the findings once, and any other that the report knows."""
+    """Collect the evidence of findings and report, each source once."""
     registry = collect_evidence(report.findings)
     for item in report.evidence:
         registry.add(item)
@@ -446,28 +450,28 @@ def collect_report_evidence(report: Report) -> EvidenceRegistry:
 
 
 def _place_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
-    """The places as a table, those that are cited first."""
+    """Yield a table of the places, cited ones first."""
     registry = collect_report_evidence(report)
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
     items = [source.evidence for source in cited.sources] if cited else []
     items += [item for item in registry if item.id not in numbers]
-    found = [(item, item.place) for item in items if item.place]
-    if not found:
+    places = [(item, item.place) for item in items if item.place]
+    if not places:
         return
-    near = _centres_by_place(report, registry)
-    centres = dict.fromkeys(near.values())
-    several = len({centre.name for centre in centres}) > 1
+    centre_by_place = _centres_by_place(report, registry)
+    centres = dict.fromkeys(centre_by_place.values())
+    has_several_centres = len({centre.name for centre in centres}) > 1
     yield f"## {translate('places')}"
     yield from bullet_list(_centre_line(centre, translate) for centre in centres)
     head = [translate(f"place.{column}") for column in _PLACE_COLUMNS]
     rows = [head, ["---"] * len(head)]
-    for item, place in found[:MAX_PLACES]:
+    for item, place in places[:MAX_PLACES]:
         number = translate("cite", number=numbers[item.id]) if item.id in numbers else "—"
-        centre = near.get(item.id) if several else None
+        centre = centre_by_place.get(item.id) if has_several_centres else None
         rows.append([number, *_place_row(item, place, centre, translate)])
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    if len(found) > MAX_PLACES:
-        yield translate("places left out", count=len(found) - MAX_PLACES)
+    if len(places) > MAX_PLACES:
+        yield translate("places left out", count=len(places) - MAX_PLACES)
 
 
 _PLACE_COLUMNS = (
@@ -476,37 +480,37 @@ _PLACE_COLUMNS = (
 
 
 def _centres_by_place(report: Report, registry: EvidenceRegistry) -> dict[str, SearchArea]:
-    """What each place was searched around: as it is known from where it was found first."""
-    near: dict[str, SearchArea] = {}
+    """Map evidence ids of places to the search area in which they were first found."""
+    centre_by_place: dict[str, SearchArea] = {}
     for finding in report.findings:
         for item in finding.evidence:
             known = registry.get(item.id)
             if finding.centre and item.place and known:
-                near.setdefault(known.id, finding.centre)
-    return near
+                centre_by_place.setdefault(known.id, finding.centre)
+    return centre_by_place
 
 
 def _centre_line(centre: SearchArea, translate: Translator) -> str:
-    where = _format_position(centre)
+    position = _format_position(centre)
     radius = translate("radius", far=_format_distance(centre.radius, translate)) if centre.radius > 0 else ""
     if centre.asked:
         radius = translate("widened", radius=radius, asked=_format_distance(centre.asked, translate))
-    facts = [escape_markdown(centre.name) or translate("untitled"), where, radius]
+    facts = [escape_markdown(centre.name) or translate("untitled"), position, radius]
     return translate("centre", what=translate("comma").join(fact for fact in facts if fact))
 
 
 def _place_row(item: Evidence, place: Place, search_centre: SearchArea | None, translate: Translator) -> Iterator[str]:
-    """The cells of a place behind its number; `centre` if it has to be said which one it was."""
+    """Yield the cells of a place after its number, with the centre if there are several."""
     name = markdown_link(place.name.strip() or _source_name(item, translate), item.url)
     yield f"{name} · {translate('sample')}" if place.sample else name
     category = f"category.{place.category}"
     yield translate(category) if has_report_text(category) else escape_markdown(place.category)
     yield escape_markdown(" ".join(dict.fromkeys([place.city, place.district, place.address])))
-    away = "" if place.distance is None else _format_distance(place.distance, translate)
+    distance = "" if place.distance is None else _format_distance(place.distance, translate)
     yield (
-        f"{away} · {escape_markdown(search_centre.name)}"
-        if away and search_centre and search_centre.name.strip()
-        else away
+        f"{distance} · {escape_markdown(search_centre.name)}"
+        if distance and search_centre and search_centre.name.strip()
+        else distance
     )
     yield _format_number(place.rating)
     yield _format_number(place.cost)
@@ -520,37 +524,37 @@ def _format_position(point: Place | SearchArea) -> str:
 
 
 def _format_distance(metres: int, translate: Translator) -> str:
-    """A distance as people say it."""
+    """Format a distance in metres or kilometres."""
     if metres < 1_000:
         return translate("metres", count=metres)
     return translate("kilometres", count=f"{metres / 1_000:,.1f}")
 
 
 def _format_number(value: float | None) -> str:
-    """A number as people write it: 60, not 60.00."""
+    """Format a number without trailing zeros: 60, not 60.00; "" if it is unknown."""
     if value is None or not isfinite(value):
         return ""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-# --- What went wrong
+# --- Failures
 
 
 def collect_failures(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
-    """The failures that the answer lists; without one, those of every stage that there was.
+    """Return the failures of the answer, or those of every stage if there is no answer.
 
-    A look-up that found nothing has not failed.
+    A search without results has not failed.
     """
     if cited:
         return cited.answer.failures
-    found = list(report.plan.failures) if report.plan else []
+    failures = list(report.plan.failures) if report.plan else []
     for reflection in report.reflections:
-        found += reflection.failures
+        failures += reflection.failures
     for finding in report.findings:
-        found += finding.failures
+        failures += finding.failures
         if finding.reason and finding.reason != "empty":
             task = finding.task
-            found.append(
+            failures.append(
                 Failure(
                     source=task.source,
                     query=task.query,
@@ -559,12 +563,11 @@ def collect_failures(report: Report, cited: CitedAnswer | None) -> tuple[Failure
                     message=finding.message,
                 )
             )
-    return tuple(found)
+    return tuple(failures)
 
 
 def _failure_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
-    """Yield the section on failures: each group of equal failures with its searches, then the
-    original messages of the services."""
+    """Yield the section on failures: groups with their queries, then service messages."""
     failures = collect_failures(report, cited)
     if not failures:
         return
@@ -588,41 +591,41 @@ def _failure_group_line(group: FailureGroup, translate: Translator) -> str:
 
 
 def _failure_line(failure: Failure, translate: Translator) -> str:
-    """What failed, where and why."""
+    """Describe a failure: query, stage, service and reason."""
     stage = translate(f"stage.{failure.stage}")
-    where = _service_label(failure.source, translate) if failure.source.strip() else ""
-    what = f"“{escape_markdown(failure.query)}”" if failure.query.strip() else stage
+    service = _service_label(failure.source, translate) if failure.source.strip() else ""
+    subject = f"“{escape_markdown(failure.query)}”" if failure.query.strip() else stage
     facts = [
-        stage if failure.stage != "search" and what != stage else "",
-        where,
+        stage if failure.stage != "search" and subject != stage else "",
+        service,
         *_reason_facts(failure.reason, failure.hint, failure.message, translate),
     ]
-    return f"{what} — {join_facts(facts, translate)}"
+    return f"{subject} — {join_facts(facts, translate)}"
 
 
 def _reason_facts(
     reason: FailureReason | None, hint: FailureHint, message: str, translate: Translator
 ) -> Iterator[str]:
-    """A reason in words, and what could help."""
-    if reason == "unclear" and message.strip():  # it asks back
+    """Yield a reason in words, and a hint."""
+    if reason == "unclear" and message.strip():  # the message is a question to the user
         yield translate("reason.unclear") + translate("colon") + escape_markdown(message)
         return
-    if reason == "no model" and message.strip():  # it says all of it
+    if reason == "no model" and message.strip():  # the message is complete
         yield escape_markdown(message)
         return
     yield translate(f"reason.{reason}") if reason else ""
     yield translate(f"hint.{hint}") if hint else ""
-    if reason in (None, "empty"):  # else it is told with what failed
+    if reason in (None, "empty"):  # other messages are in the section on failures
         yield escape_markdown(message)
 
 
 def _service_label(source: str, translate: Translator) -> str:
-    """The name of a source as people read it; a source without words keeps its own name."""
+    """Return the display name of a source, or its own name if it has none."""
     key = f"source.{source}"
     return escape_markdown(translate(key) if has_report_text(key) else source)
 
 
-# --- How it came about
+# --- Plan, rounds, usage and provenance
 
 
 def _plan_blocks(report: Report, translate: Translator, *, include_evidence: bool) -> Iterator[str]:
@@ -645,16 +648,19 @@ def _plan_blocks(report: Report, translate: Translator, *, include_evidence: boo
 
 
 def _conversation_lines(report: Report, translate: Translator) -> Iterator[str]:
-    """What the run has asked back, and what was said to it while it went on."""
-    asked = report.clarification
-    if asked and asked.answer is not None:
-        answer = escape_markdown(asked.answer) or translate("clarified skipped")
-        yield translate("clarified", question=escape_markdown(asked.question), answer=answer)
-    for one in report.instructions:
-        yield translate("instruction" if one.heeded else "instruction late", text=escape_markdown(one.text))
+    """Yield the clarification of the run and the instructions sent while it ran."""
+    clarification = report.clarification
+    if clarification and clarification.answer is not None:
+        answer = escape_markdown(clarification.answer) or translate("clarified skipped")
+        yield translate("clarified", question=escape_markdown(clarification.question), answer=answer)
+    for instruction in report.instructions:
+        yield translate(
+            "instruction" if instruction.heeded else "instruction late", text=escape_markdown(instruction.text)
+        )
 
 
 def round_numbers(report: Report) -> list[int]:
+    """Return the numbers of all rounds, in order."""
     planned = report.plan.tasks if report.plan else ()
     return sorted(
         {task.round for task in planned}
@@ -664,36 +670,38 @@ def round_numbers(report: Report) -> list[int]:
 
 
 def unfinished_tasks(report: Report, round_number: int) -> list[Task]:
-    """The planned tasks of a round that brought back neither evidence nor a reason."""
-    ran = {finding.task.id for finding in report.findings}
+    """Return the planned tasks of a round that have no finding."""
+    finished_ids = {finding.task.id for finding in report.findings}
     planned = report.plan.tasks if report.plan else ()
-    return [task for task in planned if task.round == round_number and task.id not in ran]
+    return [task for task in planned if task.round == round_number and task.id not in finished_ids]
 
 
 def _round_blocks(report: Report, round_number: int, translate: Translator, *, include_evidence: bool) -> Iterator[str]:
     yield f"### {translate('round', round=round_number)}"
-    found = [
+    finished = [
         _finding_line(finding, translate, include_evidence=include_evidence)
         for finding in report.findings
         if finding.task.round == round_number
     ]
-    unrun = [_task_line(task, [translate("not run")], translate) for task in unfinished_tasks(report, round_number)]
-    yield from bullet_list([*found, *unrun])
+    unfinished = [
+        _task_line(task, [translate("not run")], translate) for task in unfinished_tasks(report, round_number)
+    ]
+    yield from bullet_list([*finished, *unfinished])
     for reflection in report.reflections:
         if reflection.round == round_number:
             yield from _reflection_blocks(reflection, translate)
 
 
 def _task_line(task: Task, outcome: list[str], translate: Translator, provider: str = "") -> str:
-    looked = _service_label(task.source, translate)
-    where = translate("by", source=looked, provider=_service_label(provider, translate)) if provider else ""
+    service = _service_label(task.source, translate)
+    service_note = translate("by", source=service, provider=_service_label(provider, translate)) if provider else ""
     reason = translate(f"why.{task.why}") if has_report_text(f"why.{task.why}") else escape_markdown(task.why)
     why = translate("why", why=reason) if task.why.strip() else ""
-    return f"“{escape_markdown(task.query)}” — {join_facts([where or looked, why, *outcome], translate)}"
+    return f"“{escape_markdown(task.query)}” — {join_facts([service_note or service, why, *outcome], translate)}"
 
 
 def _reuse_note(finding: Finding, translate: Translator) -> str:
-    """That a search was not made anew, and when it was."""
+    """Note that a result comes from the cache, with its time, or is reused."""
     if finding.cached:
         return translate("cached", time=f"{to_utc(finding.started):%Y-%m-%d %H:%M} UTC")
     return translate("reused") if finding.reused else ""
@@ -707,18 +715,18 @@ def _finding_line(finding: Finding, translate: Translator, *, include_evidence: 
         translate("seconds", seconds=f"{finding.seconds:.1f}"),
         _reuse_note(finding, translate),
     ]
-    asked = translate("semicolon").join(f"“{escape_markdown(query)}”" for query in finding.asked)
-    below = [
-        *([translate("asked", queries=asked)] if asked else []),
+    queries = translate("semicolon").join(f"“{escape_markdown(query)}”" for query in finding.asked)
+    details = [
+        *([translate("asked", queries=queries)] if queries else []),
         *(translate("beside", failure=_failure_line(failure, translate)) for failure in finding.failures),
         *(_found_source_line(item, translate) for item in finding.evidence if include_evidence),
     ]
     line = _task_line(finding.task, outcome, translate, finding.provider.strip())
-    return "".join([line, *(f"\n  - {fact}" for fact in below)])
+    return "".join([line, *(f"\n  - {fact}" for fact in details)])
 
 
 def _found_source_line(evidence: Evidence, translate: Translator) -> str:
-    """A source that was found, and whether its page need not have the words found."""
+    """Format a source of a finding, and note if its words are those of a search model."""
     grounding = any(passage.origin == "grounding" for passage in evidence.passages)
     return _source_line(evidence, translate) + (translate("semicolon") + translate("grounding") if grounding else "")
 
@@ -735,8 +743,11 @@ def _reflection_blocks(reflection: Reflection, translate: Translator) -> Iterato
 
 
 class UsageTotal(NamedTuple):
-    """What several calls used together. `cost` adds up the prices that are known; `unpriced` counts
-    the calls without one, `estimated` those whose tokens nobody has counted."""
+    """Total usage of several calls.
+
+    `cost` adds up the known prices in US dollars. `unpriced` counts the calls without a price,
+    `estimated` those with estimated tokens.
+    """
 
     calls: int
     input: int
@@ -749,26 +760,27 @@ class UsageTotal(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every price is known and every token counted."""
+        """True if every price is known and every token was counted."""
         return not (self.unpriced or self.estimated)
 
 
 def sum_usage(usage: Sequence[Usage]) -> UsageTotal:
-    known = [item.cost for item in usage if item.cost is not None]
+    """Add up the usage of calls."""
+    costs = [item.cost for item in usage if item.cost is not None]
     return UsageTotal(
         calls=sum(item.calls for item in usage),
         input=sum(item.input for item in usage),
         cached=sum(item.cached for item in usage),
         output=sum(item.output for item in usage),
         searches=sum(item.searches for item in usage),
-        cost=round(sum(known), 6) if known or not usage else None,
+        cost=round(sum(costs), 6) if costs or not usage else None,
         unpriced=sum(item.calls for item in usage if item.cost is None),
         estimated=sum(item.calls for item in usage if item.estimated),
     )
 
 
 def _usage_blocks(report: Report, translate: Translator) -> Iterator[str]:
-    """What the run used: in all, then by model or search service."""
+    """Yield the usage of the run: in total, then by model or search service."""
     if not report.usage:
         return
     by_model: dict[str, list[Usage]] = {}
@@ -809,9 +821,9 @@ def _usage_facts(usage: UsageTotal, translate: Translator) -> str:
 
 
 def provenance_markdown(report: Report, cited: CitedAnswer | None) -> str:
-    """How a report was made and what failed, as Markdown: what other files tell of themselves."""
-    say = report_translator(report_language(report, cited))
-    return "\n\n".join([*_provenance_blocks(report, cited, say), *_failure_blocks(report, cited, say)])
+    """Render how a report was made and its failures, for files other than the report."""
+    translate = report_translator(report_language(report, cited))
+    return "\n\n".join([*_provenance_blocks(report, cited, translate), *_failure_blocks(report, cited, translate)])
 
 
 def _provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
@@ -823,7 +835,7 @@ def _provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Tra
         options = translate("report options", sources=sources, **limits)
     else:
         options = translate("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
-    made = translate("made at", time=_format_minute(cited.answer.made)) if cited else ""
+    made_at = translate("made at", time=_format_minute(cited.answer.made)) if cited else ""
     models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [
         translate("author", author=escape_markdown(cited.answer.author)) if cited else "",
@@ -835,7 +847,7 @@ def _provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Tra
         translate("run", run=escape_markdown(run.id)),
         translate("status", status=translate(f"status.{run.status}")),
         translate("error", error=escape_markdown(run.error)) if run.error.strip() else "",
-        made or translate("created at", time=_format_minute(run.created)),
+        made_at or translate("created at", time=_format_minute(run.created)),
         translate("sampled", what=_sample_data_text(report, cited, translate)),
         translate("failed", count=len(collect_failures(report, cited))),
     ]
@@ -844,25 +856,25 @@ def _provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Tra
 
 
 def _limits_text(options: RunOptions, translate: Translator) -> str:
-    """What the run might use, where that was limited."""
+    """List the usage limits of the run, "" if it has none."""
     names = ("searches", "tokens", "cost", "seconds")
-    set_ = [(name, getattr(options, name)) for name in names if getattr(options, name)]
-    told = [translate(f"limit.{name}", n=f"{value:,.10g}") for name, value in set_]
-    return translate("limits", limits=translate("comma").join(told)) if told else ""
+    limits = [(name, getattr(options, name)) for name in names if getattr(options, name)]
+    texts = [translate(f"limit.{name}", n=f"{value:,.10g}") for name, value in limits]
+    return translate("limits", limits=translate("comma").join(texts)) if texts else ""
 
 
 def _sample_data_text(report: Report, cited: CitedAnswer | None, translate: Translator) -> str:
-    """Which of the sources are sample data."""
+    """State which sources are sample data."""
     numbers = [str(s.number) for s in cited.sources if s.evidence.sample] if cited else []
     if numbers:
         return translate("sampled sources", numbers=translate("comma").join(numbers))
-    found = any(item.sample for finding in report.findings for item in finding.evidence)
-    used = found or (cited is not None and cited.answer.sample)
-    return translate("sampled uncited" if used else "sampled none")
+    has_sample_evidence = any(item.sample for finding in report.findings for item in finding.evidence)
+    has_sample_data = has_sample_evidence or (cited is not None and cited.answer.sample)
+    return translate("sampled uncited" if has_sample_data else "sampled none")
 
 
 def to_utc(time: datetime) -> datetime:
-    """A time in UTC; one without a zone is UTC already."""
+    """Convert a time to UTC. A time without a zone is taken as UTC."""
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -871,7 +883,7 @@ def _format_minute(time: datetime) -> str:
 
 
 def export_file_name(report: Report, suffix: str) -> str:
-    """A file name for an export, from the time and the run's id alone: "sightline-….md"."""
-    made = to_utc(report.answer.made if report.answer else report.run.created)
+    """Return a file name built only from time and run id: "sightline-….md"."""
+    timestamp = to_utc(report.answer.made if report.answer else report.run.created)
     run = re.sub(r"[^A-Za-z0-9]", "", report.run.id)[:8] or "run"
-    return f"sightline-{made:%Y%m%d-%H%M}-{run}.{suffix.lstrip('.')}"
+    return f"sightline-{timestamp:%Y%m%d-%H%M}-{run}.{suffix.lstrip('.')}"

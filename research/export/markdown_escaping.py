@@ -1,4 +1,4 @@
-"""Markdown in which text from outside reads as itself: it can start no link, image, tag or heading."""
+"""Escaping of outside text for Markdown, so that it cannot start a link, image, tag or heading."""
 
 from __future__ import annotations
 
@@ -11,45 +11,46 @@ from research.citations.model_markdown import replace_surrogates, strip_directio
 from research.core.i18n import Translator
 from research.core.urls import canonical_url
 
-# What acts wherever it stands. "~" is among them: GitHub strikes out from one "~" to the next, and
-# 3~5天，10~20元 is ordinary Chinese. "!" is not: it acts only before a bracket, and none is left.
+# Characters with an effect anywhere. "~" is one: GitHub strikes out text between two of them, and
+# 3~5天，10~20元 is ordinary Chinese. "!" is not: it needs a bracket, and brackets are escaped.
 _ACTIVE_CHAR = re.compile(
     r"[\\`*\[\]|$~]"
-    r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # within a word, as in snake_case, it does nothing
-    r"|<(?=[A-Za-z/!?]|[\w.!#$%&'*+/=?^`{|}~-]*(?:@|$))"  # <1@b> is an address, wherever it is cut
+    r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # no effect within a word, as in snake_case
+    r"|<(?=[A-Za-z/!?]|[\w.!#$%&'*+/=?^`{|}~-]*(?:@|$))"  # <1@b> is an address, even if cut
     r"|&(?=#?[A-Za-z0-9]*(;|$))"
     r"|(?<= )#(?=#*$)"  # would close a heading
     r"|%{2,}|={2,}"  # %%hides%% and ==marks== in Obsidian
 )
 _UNRENDERABLE = re.compile(f"\0|{formulas.FORMULA_PLACEHOLDER}")
-# What acts only at the start of a block.
+# Characters with an effect only at the start of a block.
 _BLOCK_START = re.compile(r"[#>=]|[-+](?=[ -]|$)")
 _LIST_NUMBER = re.compile(r"([0-9]{1,9})([.)])(?= |$)")
 LINE_BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def escape_markdown(text: str) -> str:
-    """Markdown that renders as exactly `text`, on one line, white space collapsed.
+    """Escape text to one line of Markdown that renders as exactly that text.
 
-    Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
-    that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
-    What cannot be rendered becomes U+FFFD: NUL, half a surrogate pair, and private characters, which
-    mean something only in one font. What would turn the direction of the text behind it is left out.
+    White space is collapsed. The result is safe at the start of a line, in a heading, a link's text
+    or a table cell, and beside other text that is set off by a space or a mark such as ” or ;.
+    Ordinary sentences are unchanged. NUL, half surrogate pairs and private-use characters, which
+    mean something only in one font, become U+FFFD. Controls that turn the direction of the
+    following text are removed.
     """
     return escape_line_start(escape_inline(" ".join(strip_direction_controls(text).split())))
 
 
 def escape_keeping_formulas(text: str) -> str:
-    """As `escape`, but formulas in TeX stay formulas."""
+    """Escape text as `escape_markdown` does, but keep TeX formulas."""
     return next(escape_lines_keeping_formulas(" ".join(strip_direction_controls(text).split())), "")
 
 
 def escape_lines_keeping_formulas(text: str) -> Iterator[str]:
-    """Each line of a text that is not empty, as `quoted`; a formula may go over several."""
-    found = formulas.FormulaStore()
-    hidden = found.hide(strip_direction_controls(text))
+    """Escape each non-empty line, keeping TeX formulas, which may span several lines."""
+    store = formulas.FormulaStore()
+    hidden = store.hide(strip_direction_controls(text))
     lines = (" ".join(line.split()) for line in LINE_BREAKS.split(hidden))
-    return (_escape_line(line, found) for line in lines if line)
+    return (_escape_line(line, store) for line in lines if line)
 
 
 def _escape_line(line: str, store: formulas.FormulaStore) -> str:
@@ -64,40 +65,45 @@ def _escape_line(line: str, store: formulas.FormulaStore) -> str:
 
 
 def escape_inline(text: str) -> str:
-    """Text within a line in which nothing acts."""
+    """Escape text within a line."""
     return _ACTIVE_CHAR.sub(backslash_match, _UNRENDERABLE.sub("\ufffd", replace_surrogates(text)))
 
 
 def escape_line_start(line: str) -> str:
-    """A line that begins no heading, list, quotation or rule."""
-    head = _LIST_NUMBER.match(line)
-    if head:
-        return f"{head[1]}\\{line[head.end(1) :]}"
+    """Escape a line so that it begins no heading, list, quotation or rule."""
+    number = _LIST_NUMBER.match(line)
+    if number:
+        return f"{number[1]}\\{line[number.end(1) :]}"
     return f"\\{line}" if _BLOCK_START.match(line) else line
 
 
 def backslash_match(match: re.Match[str]) -> str:
+    """Put a backslash before each character of a match."""
     return "".join("\\" + char for char in match[0])
 
 
 def markdown_link(text: str, url: str, *, keep_formulas: bool = False) -> str:
-    """A Markdown link, or only the text if the address is not http(s). With `maths` formulas in the text
-    stay formulas; not so in the cell of a table."""
+    """Return a Markdown link, or only the text if the address is not http(s).
+
+    `keep_formulas` keeps TeX formulas in the text, and must not be used in a table cell.
+    """
     address = canonical_url(url)
     label = (_link_label(text) if keep_formulas else escape_markdown(text)) or escape_markdown(address)
     return f"[{label}]({_link_destination(address)})" if address else label
 
 
 def _link_label(text: str) -> str:
-    """Text of a link; formulas stay formulas but for those with a bracket, which could end it."""
-    found = formulas.FormulaStore()
-    hidden = found.hide(strip_direction_controls(text))
-    bracketed = any("[" in f.source_text or "]" in f.source_text for f in found.split(hidden) if not isinstance(f, str))
+    """Escape the text of a link, keeping formulas unless one has a bracket, which could end the
+    link.
+    """
+    store = formulas.FormulaStore()
+    hidden = store.hide(strip_direction_controls(text))
+    bracketed = any("[" in f.source_text or "]" in f.source_text for f in store.split(hidden) if not isinstance(f, str))
     return escape_markdown(text) if bracketed else escape_keeping_formulas(text)
 
 
 def _link_destination(address: str) -> str:
-    """A canonical address as a link destination that nothing in it can end or change."""
+    """Encode a canonical address so that nothing in it can end or change the link."""
     parts = urlsplit(address)
     origin = f"{parts.scheme}://{parts.netloc}"
     # "&" stays, but "&copy;" would be read as an entity: there the semicolon is encoded.
@@ -106,18 +112,19 @@ def _link_destination(address: str) -> str:
 
 
 def bullet_list(lines: Iterable[str]) -> Iterator[str]:
-    """A list as one block; nothing for no lines."""
+    """Yield a list as one block; nothing for no lines."""
     block = "\n".join(f"- {line}" for line in lines)
     if block:
         yield block
 
 
 def join_facts(facts: Iterable[str], translate: Translator) -> str:
+    """Join the non-empty facts with semicolons."""
     return translate("semicolon").join(fact for fact in facts if fact)
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table as one block; nothing for no rows. Cells are Markdown."""
+    """Yield a table as one block; nothing for no rows. Cells are Markdown."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if lines:
         yield "\n".join([f"| {' | '.join(headings)} |", f"| {' | '.join('---' for _ in headings)} |", *lines])

@@ -1,6 +1,6 @@
-"""Formulas as Word has them: Office Math, ISO/IEC 29500-1, part 22.1.
+"""Formulas as Office Math for Word: ISO/IEC 29500-1, part 22.1.
 
-From the tree of `research.export.formula_tree`. Knows elements; reads no TeX.
+Built from the tree of `research.export.formula_tree`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,29 @@ from research.export.formula_tree import FormulaElement, parse_formula
 
 _MATH_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 _WORD_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_SUM_SIGNS = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀⨁⨂")  # what grows with what it adds up
+_SUM_SIGNS = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀⨁⨂")  # signs that grow with their operand
 _EAST_ASIAN_FONT = "Microsoft YaHei"
 
 
 def formula_omml(tex: str, *, is_display: bool = False) -> Any:
-    """A formula as an `m:oMath`, within an `m:oMathPara` for one in a line of its own; None if it
-    cannot be read."""
-    found = parse_formula(tex, is_display=is_display)
-    if not found:
+    """Return a formula as `m:oMath`, in `m:oMathPara` if displayed; None if it is unreadable."""
+    formula = parse_formula(tex, is_display=is_display)
+    if not formula:
         return None
-    made = _math_element("oMath", *_convert_elements(found.children))
-    return _math_element("oMathPara", made) if is_display else made
+    math = _math_element("oMath", *_convert_elements(formula.children))
+    return _math_element("oMathPara", math) if is_display else math
 
 
 def _math_element(tag: str, /, *children: Any, val: str | None = None) -> Any:
-    made = etree.Element(f"{{{_MATH_NAMESPACE}}}{tag}", nsmap={"m": _MATH_NAMESPACE})
+    element = etree.Element(f"{{{_MATH_NAMESPACE}}}{tag}", nsmap={"m": _MATH_NAMESPACE})
     if val is not None:
-        made.set(f"{{{_MATH_NAMESPACE}}}val", val)
-    made.extend(children)
-    return made
+        element.set(f"{{{_MATH_NAMESPACE}}}val", val)
+    element.extend(children)
+    return element
 
 
 def _convert_elements(elements: Sequence[FormulaElement]) -> Iterator[Any]:
-    """Elements in order; a sum takes along what stands behind it, and brackets what they hold."""
+    """Convert elements in order; a sum takes the next element, brackets their content."""
     at = 0
     while at < len(elements):
         element = elements[at]
@@ -60,32 +59,32 @@ _CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
 
 
 def _last_sign(element: FormulaElement) -> str:
-    """The sign that an element is, or that its index and its power stand at."""
+    """Return the sign of an element, or of the base of its scripts."""
     base = element.children[0] if element.kind in ("msub", "msup", "msubsup") else element
     return base.text if base.kind in ("mo", "mi") else ""
 
 
 def _closing_index(elements: Sequence[FormulaElement], start: int) -> int:
-    """Where the bracket closes that opens there; 0 for another element or a bracket without end."""
+    """Return the index of the matching closing bracket, 0 if there is none."""
     opens = elements[start].text if elements[start].kind in ("mo", "mi") else ""
     closes, depth = _CLOSING_BRACKETS.get(opens, ""), 0
-    for to in range(start, len(elements) if closes else start):
-        sign = _last_sign(elements[to])
+    for index in range(start, len(elements) if closes else start):
+        sign = _last_sign(elements[index])
         depth += (sign == opens) - (sign == closes)
         if not depth:
-            return to
+            return index
     return 0
 
 
 def _fence_elements(elements: Sequence[FormulaElement]) -> FormulaElement:
     last = elements[-1]
-    held = FormulaElement("mrow", tuple(elements[1:-1]))
-    made = FormulaElement("fenced", (held,), opening=elements[0].text, closing=_last_sign(last))
-    return last._replace(children=(made, *last.children[1:])) if last.children else made
+    content = FormulaElement("mrow", tuple(elements[1:-1]))
+    fenced = FormulaElement("fenced", (content,), opening=elements[0].text, closing=_last_sign(last))
+    return last._replace(children=(fenced, *last.children[1:])) if last.children else fenced
 
 
 def _sum_bounds(element: FormulaElement) -> tuple[FormulaElement | None, FormulaElement | None] | None:
-    """What stands below and above a sign of summation; None if it is another element."""
+    """Return the lower and upper bound of a sum; None for any other element."""
     base = element.children[0] if element.children else element
     if base.kind != "mo" or base.text not in _SUM_SIGNS:
         return None
@@ -116,10 +115,13 @@ def _convert_operand(element: FormulaElement | None) -> Iterator[Any]:
 
 
 def _convert_cell(element: FormulaElement | None) -> Iterator[Any]:
-    """A cell; before a sign such as "=", and in an empty one, stands a run of no width, without which
-    LibreOffice misses an operand."""
-    found = element.children if element and element.kind == "mrow" else (element,)
-    if not found or (found[0] and found[0].kind == "mo"):
+    """Convert a cell of a matrix.
+
+    A run of no width fills an empty cell and precedes a sign such as "=", because LibreOffice
+    misses an operand otherwise.
+    """
+    operands = element.children if element and element.kind == "mrow" else (element,)
+    if not operands or (operands[0] and operands[0].kind == "mo"):
         yield _run_element(FormulaElement("mtext", text="\u200b"))
     yield from _convert_operand(element)
 
@@ -131,8 +133,8 @@ def _convert_element(element: FormulaElement) -> Iterator[Any]:
     elif kind == "mspace":
         yield from [_run_element(FormulaElement("mtext", text=" "))] if element.width > 0.1 else []
     elif kind in _OMML_STRUCTURES:
-        named = children[0].kind == "mo" and children[0].text.isalpha()  # a limit, a maximum
-        tag, names = _OMML_STRUCTURES["munder" if kind == "msub" and named else kind]
+        is_limit = children[0].kind == "mo" and children[0].text.isalpha()  # a limit, a maximum
+        tag, names = _OMML_STRUCTURES["munder" if kind == "msub" and is_limit else kind]
         yield _math_element(
             tag, *(_math_element(n, *_convert_operand(part)) for n, part in zip(names, children, strict=True))
         )
@@ -178,34 +180,34 @@ _OMML_STRUCTURES = {
 
 
 def _run_element(element: FormulaElement) -> Any:
-    """A letter is italic by itself; a name, a word and what is marked so are upright."""
+    """Create a run: a letter is italic; names, words and upright elements are upright."""
     marks = []
     if element.kind == "mtext":
         marks = [_math_element("nor")]
     elif element.upright or (element.kind == "mo" and element.text.isalpha()):
         marks = [_math_element("sty", val="p")]
-    told = _math_element("t")
-    told.text = element.text
-    told.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    text = _math_element("t")
+    text.text = element.text
+    text.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
     fonts = etree.Element(f"{{{_WORD_NAMESPACE}}}rFonts")
     for name, font in (("ascii", "Cambria Math"), ("hAnsi", "Cambria Math"), ("eastAsia", _EAST_ASIAN_FONT)):
         fonts.set(f"{{{_WORD_NAMESPACE}}}{name}", font)
-    looks = etree.Element(f"{{{_WORD_NAMESPACE}}}rPr")
-    looks.append(fonts)
-    return _math_element("r", *([_math_element("rPr", *marks)] if marks else []), looks, told)
+    word_properties = etree.Element(f"{{{_WORD_NAMESPACE}}}rPr")
+    word_properties.append(fonts)
+    return _math_element("r", *([_math_element("rPr", *marks)] if marks else []), word_properties, text)
 
 
 def _accent_element(element: FormulaElement) -> Any:
-    inner = _math_element("e", *(made for child in element.children for made in _convert_operand(child)))
+    inner = _math_element("e", *(part for child in element.children for part in _convert_operand(child)))
     if element.text == "¯":
-        place = "top" if element.kind == "accent" else "bot"
-        return _math_element("bar", _math_element("barPr", _math_element("pos", val=place)), inner)
+        position = "top" if element.kind == "accent" else "bot"
+        return _math_element("bar", _math_element("barPr", _math_element("pos", val=position)), inner)
     if element.text in "⏞⏟":
-        place = "top" if element.text == "⏞" else "bot"
-        other = "bot" if place == "top" else "top"
+        position = "top" if element.text == "⏞" else "bot"
+        other = "bot" if position == "top" else "top"
         facts = (
             _math_element("chr", val=element.text),
-            _math_element("pos", val=place),
+            _math_element("pos", val=position),
             _math_element("vertJc", val=other),
         )
         return _math_element("groupChr", _math_element("groupChrPr", *facts), inner)
@@ -213,16 +215,16 @@ def _accent_element(element: FormulaElement) -> Any:
 
 
 def _matrix_element(element: FormulaElement) -> Any:
-    across = max((len(row.children) for row in element.children), default=0)
-    ways = [*element.aligns, *["center"] * across][:across]
+    column_count = max((len(row.children) for row in element.children), default=0)
+    aligns = [*element.aligns, *["center"] * column_count][:column_count]
     columns = [
-        _math_element("mc", _math_element("mcPr", _math_element("count", val="1"), _math_element("mcJc", val=way)))
-        for way in ways
+        _math_element("mc", _math_element("mcPr", _math_element("count", val="1"), _math_element("mcJc", val=align)))
+        for align in aligns
     ]
-    rows = [_matrix_row(row.children, across) for row in element.children]
+    rows = [_matrix_row(row.children, column_count) for row in element.children]
     return _math_element("m", _math_element("mPr", _math_element("mcs", *columns)), *rows)
 
 
 def _matrix_row(cells: Iterable[FormulaElement], column_count: int) -> Any:
-    made = [_math_element("e", *_convert_cell(cell.children[0] if cell.children else None)) for cell in cells]
-    return _math_element("mr", *made, *(_math_element("e") for _ in range(column_count - len(made))))
+    cell_elements = [_math_element("e", *_convert_cell(cell.children[0] if cell.children else None)) for cell in cells]
+    return _math_element("mr", *cell_elements, *(_math_element("e") for _ in range(column_count - len(cell_elements))))

@@ -1,8 +1,8 @@
-"""About on which page of a Word file a paragraph stands, as its contents say until Word counts again.
+"""Estimates of the page of a paragraph in a Word file, for its table of contents.
 
-Only a program that sets the file knows for sure, and none is at hand: lines are counted by the width of
-an average letter, and heights are those of the file's styles. LibreOffice counts when it opens the file;
-Word when it prints, or when its fields are updated (Ctrl-A, F9). Reads elements; changes nothing.
+Only a layout program knows the exact pages. Here lines are estimated from the width of an average
+letter, and heights from the styles of the file. LibreOffice counts again when it opens the file;
+Word when it prints, or when its fields are updated (Ctrl-A, F9).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from docx.oxml.ns import qn
 
 from research.export.column_widths import width_in_ems
 
-_TEXT_HEIGHT_POINTS = 711.0  # points between the margins above and below
+_TEXT_HEIGHT_POINTS = 711.0  # text height of A4
 _TEXT_WIDTH_POINTS = 470.0
-_LATIN_WIDTH_FACTOR = 0.9  # of the width that `ems` gives a Latin letter, in Calibri
+_LATIN_WIDTH_FACTOR = 0.9  # width of Calibri relative to `width_in_ems`
 _LATIN_LINE_HEIGHT, _EAST_ASIAN_LINE_HEIGHT = (
     1.22,
     1.36,
-)  # heights of a line as multiples of its size, in Calibri and YaHei
-_CELL_PADDING_POINTS = 4.5, 9.0  # points above and below the text of a cell, and beside it
+)  # line height in font sizes, in Calibri and YaHei
+_CELL_PADDING_POINTS = 4.5, 9.0  # above and below the text of a cell, and beside it
 
 
 class _ParagraphStyle(NamedTuple):
@@ -33,7 +33,7 @@ class _ParagraphStyle(NamedTuple):
 
 
 class PageEstimator:
-    """Counts the pages of a body with the styles of its file."""
+    """Estimates the pages of a body with the styles of its file."""
 
     def __init__(self, file: Any) -> None:
         self._styles = {
@@ -48,8 +48,8 @@ class PageEstimator:
         }
 
     def bookmark_pages(self, body: Iterable[Any]) -> dict[str, int]:
-        """The pages of the bookmarks of a body, from 1."""
-        found: dict[str, int] = {}
+        """Return the page of each bookmark of a body, counted from 1."""
+        pages: dict[str, int] = {}
         page, used = 1, 0.0
         for element in body:
             *heights, after = self._unbreakable_heights(element)
@@ -60,59 +60,61 @@ class PageEstimator:
             if used and used + min(whole, heights[0] + 40.0 * heading) > _TEXT_HEIGHT_POINTS:
                 page, used = page + 1, 0.0
             for mark in element.iter(qn("w:bookmarkStart")):
-                found[mark.get(qn("w:name"))] = page
+                pages[mark.get(qn("w:name"))] = page
             for height in heights:
                 if used + height > _TEXT_HEIGHT_POINTS:
                     page, used = page + 1, 0.0
                 used += height
-            used = min(used + after, _TEXT_HEIGHT_POINTS)  # a page ends without the space behind what ends it
-        return found
+            used = min(used + after, _TEXT_HEIGHT_POINTS)  # space after the last element of a page is dropped
+        return pages
 
     def _unbreakable_heights(self, element: Any) -> Iterator[float]:
-        """What of an element is not parted, from above: its rows, or its lines; last, the space behind."""
+        """Yield the heights in points of the rows or lines, then the space after the element."""
         if element.tag == qn("w:tbl"):
             yield from (self._row_height(row) for row in element.iter(qn("w:tr")))
             yield 0.0
             return
-        lines, each, look = self._line_metrics(element, _TEXT_WIDTH_POINTS)
+        lines, line_height, style = self._line_metrics(element, _TEXT_WIDTH_POINTS)
         extent = next(element.iter(qn("wp:extent")), None)
-        tall = int(extent.get("cy")) / 12_700 if extent is not None else 0.0
-        yield look.space_before_points + max(each, tall)
-        yield from (each for _ in range(lines - 1))
-        yield look.space_after_points
+        picture_height = int(extent.get("cy")) / 12_700 if extent is not None else 0.0
+        yield style.space_before_points + max(line_height, picture_height)
+        yield from (line_height for _ in range(lines - 1))
+        yield style.space_after_points
 
     def _row_height(self, row: Any) -> float:
         tallest = 0.0
         for cell in row.iter(qn("w:tc")):
-            wide = int(cell.find(f"{qn('w:tcPr')}/{qn('w:tcW')}").get(qn("w:w"))) / 20 - _CELL_PADDING_POINTS[1]
-            lines, each, _ = self._line_metrics(cell.find(qn("w:p")), wide)
-            tallest = max(tallest, lines * each)
+            width = int(cell.find(f"{qn('w:tcPr')}/{qn('w:tcW')}").get(qn("w:w"))) / 20 - _CELL_PADDING_POINTS[1]
+            lines, line_height, _ = self._line_metrics(cell.find(qn("w:p")), width)
+            tallest = max(tallest, lines * line_height)
         return tallest + _CELL_PADDING_POINTS[0]
 
     def _line_metrics(self, paragraph: Any, width_points: float) -> tuple[int, float, _ParagraphStyle]:
-        """How many lines a paragraph has, how high each is, and how it looks."""
-        look = self._styles.get(_style_id(paragraph), self._styles["Normal"])
+        """Return the number of lines, the line height in points and the style of a paragraph."""
+        style = self._styles.get(_style_id(paragraph), self._styles["Normal"])
         inset = paragraph.find(f"{qn('w:pPr')}/{qn('w:ind')}")
         left = int(inset.get(qn("w:left"), 0)) / 20 if inset is not None else 0.0
-        room = max(width_points - left, 20.0)
-        lines, eastern = 0, False
+        available_points = max(width_points - left, 20.0)
+        lines, is_east_asian = 0, False
         for text in _text_lines(paragraph):
             width = width_in_ems(text)
-            eastern = eastern or width > 0.6 * len(text)
+            is_east_asian = is_east_asian or width > 0.6 * len(text)
             width *= 1.0 if width > 0.8 * len(text) else _LATIN_WIDTH_FACTOR
-            lines += max(1, math.ceil(width * look.font_size_points / room))
+            lines += max(1, math.ceil(width * style.font_size_points / available_points))
         return (
             max(lines, 1),
-            look.font_size_points * look.line_spacing * (_EAST_ASIAN_LINE_HEIGHT if eastern else _LATIN_LINE_HEIGHT),
-            look,
+            style.font_size_points
+            * style.line_spacing
+            * (_EAST_ASIAN_LINE_HEIGHT if is_east_asian else _LATIN_LINE_HEIGHT),
+            style,
         )
 
 
 def _inherited(style: Any, name: str) -> Any:
-    """What a style says of its paragraphs, else the one that it is based on."""
+    """Return a paragraph property of a style, else that of the style it is based on."""
     while style is not None:
-        if (told := getattr(style.paragraph_format, name)) is not None:
-            return told
+        if (value := getattr(style.paragraph_format, name)) is not None:
+            return value
         style = style.base_style
     return None
 
@@ -123,7 +125,7 @@ def _style_id(paragraph: Any) -> str:
 
 
 def _text_lines(paragraph: Any) -> list[str]:
-    """The text of a paragraph between its line breaks."""
+    """Return the text of a paragraph, split at its line breaks."""
     out = [""]
     for node in paragraph.iter():
         if node.tag == qn("w:br"):

@@ -1,9 +1,9 @@
-"""A report as a PDF: what its tree says, set on A4 with fonts that are embedded.
+"""A report as a PDF on A4, drawn from its document tree with embedded fonts.
 
-The tree goes to the template `report.typ` as JSON, made ready: tables with the widths of their columns,
-text with what needs a font of its own apart. Letters that no font of the program or of the machine can
-draw are named by their script, and a line at the end says so. The file is tagged for screen readers,
-and the same report gives the same bytes. Reads and fetches nothing but fonts.
+The template `report.typ` gets the tree as JSON, with column widths for tables and with text split
+where it needs another font. Letters that no font can draw are replaced by the name of their script,
+and a line at the end says so. The file is tagged for screen readers, and the same report gives the
+same bytes. Reads and fetches nothing but fonts.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
 from research.export.typesetting import compile_template
 
-MAX_TABLE_ROWS = 1_000  # of a table, and
-MAX_TABLE_CELLS = 12_000  # of it: nobody reads more on paper
+MAX_TABLE_ROWS = 1_000  # nobody reads longer tables on paper
+MAX_TABLE_CELLS = 12_000
 _TEXT_WIDTH_POINTS = 467.0  # points between the margins of A4
-_MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # points of a column, and how much of them its longest word may claim
+_MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # least width, and limit for the longest word
 _CELL_PADDING_POINTS = 11.0  # points beside the text of a cell
-_MAX_NESTING = 8  # lists and quotations within each other; what is deeper is set at that depth
+_MAX_NESTING = 8  # lists and quotations; deeper ones are set at this depth
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
-_MAX_NAMED_SCRIPTS = 12  # kinds of letters that could not be drawn are told by name
+_MAX_NAMED_SCRIPTS = 12  # listed in the note on undrawable letters
 
 _EMOJI = (
     "[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3"
     "|[\u203c-\u3299\U0001f000-\U0001faff](?:[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
     "|\u200d[\u2190-\u3299\U0001f000-\U0001faff])+"
 )
-# A word without a place where a line could end; scripts that join their letters are left whole.
+# A word in which no line can break. Scripts with joined letters are left whole.
 _LONG_WORD = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
-# What is drawn aslant at once, for no font has italics: a word of a script that does not join, a Han.
+# Pieces slanted as a whole, as no font has italics: a word of unjoined letters, or one Han.
 _SLANTED = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
-_STACKED_MARKS = re.compile(  # more marks on a letter than can be told apart take minutes
+_STACKED_MARKS = re.compile(  # setting letters with more marks takes minutes
     "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{12})"
     "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
 )
 _BREAK_POINT = re.compile(r"(?<=[/?&=._\-%#+,;:@~|])(?=[^/?&=._\-%#+,;:@~|])")
-_SHARED_PUNCTUATION = "“”‘’—…·"  # marks of Chinese and of Latin, which are not as wide in both
+_SHARED_PUNCTUATION = "“”‘’—…·"  # used in Chinese and Latin text, with different widths
 _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 
 
 def report_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The whole report as a PDF."""
-    told = build_document(report, cited)
-    made = to_utc(cited.answer.made if cited else report.run.created)
+    """Return the whole report as a PDF."""
+    document = build_document(report, cited)
+    timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
-    return document_pdf(told, made=made, author=author, places=places_on_map(report, cited))
+    return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))
 
 
 def document_pdf(
@@ -83,26 +83,27 @@ def document_pdf(
     author: str = "",
     places: Sequence[tuple[int, Place]] = (),
 ) -> bytes:
-    """A document as a PDF, with a picture of the places under their heading."""
+    """Return a document as a PDF, with a map below the heading of its places."""
     return compile_template("report.typ", _TemplateData(document, places).build(made, author), timestamp=made)
 
 
 class _TemplateData:
-    """Makes a document ready for the template."""
+    """Builds the template data of a document."""
 
     def __init__(self, document: ReportDocument, places: Sequence[tuple[int, Place]]) -> None:
         self._document, self._places = document, places
         self._translate: Translator = report_translator(document.language)
-        self._is_western = document.language != "zh"  # how wide a mark is unless it says otherwise
+        self._is_western = document.language != "zh"  # default width of shared punctuation
         self._source_list = _find_source_list(document.nodes)
         self._headings: dict[str, list[Any]] = {}
-        self._undrawable: dict[str, None] = {}  # names of what no font can draw
+        self._undrawable: dict[str, None] = {}  # names of undrawable scripts and characters, in order
 
     def build(self, timestamp: datetime, author: str) -> dict[str, Any]:
+        """Return the data of the template `report.typ`."""
         title = visible_text(self._document.title).strip() or self._translate("untitled")
         nodes = list(self._document.nodes)
         if nodes and _has_tag(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]
-            nodes = nodes[1:]  # it is the title of the first page
+            nodes = nodes[1:]  # the first page shows it as its title
         body = self._build_blocks(nodes, 0)
         marks = TEXT_FONTS if self._document.language == "zh" else (WESTERN_FONT, *TEXT_FONTS)
         return {
@@ -121,26 +122,26 @@ class _TemplateData:
         }  # fmt: skip
 
     def _undrawable_note(self) -> Iterator[dict[str, Any]]:
-        """What could not be drawn."""
+        """Yield a note on the letters that no font can draw."""
         if self._undrawable:
             names = [*self._undrawable][:_MAX_NAMED_SCRIPTS]
-            told = self._translate("comma").join(names) + ("…" if len(names) < len(self._undrawable) else "")
-            yield {"t": "note", "c": self._split_text(self._translate("lost", what=told))}
+            text = self._translate("comma").join(names) + ("…" if len(names) < len(self._undrawable) else "")
+            yield {"t": "note", "c": self._split_text(self._translate("lost", what=text))}
 
     # --- Blocks
 
     def _build_blocks(self, nodes: Sequence[Node], depth: int) -> list[Any]:
-        """Blocks in order; what is no block between them is a paragraph."""
+        """Build blocks in order; inline nodes between them become paragraphs."""
         out: list[Any] = []
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
                 out += self._build_paragraphs(list(group))
             else:
-                out += (made for node in group for made in self._build_block(node, depth))
+                out += (block for node in group for block in self._build_block(node, depth))
         return out
 
     def _build_paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
-        """A paragraph, in parts around the formulas that stand in a line of their own."""
+        """Build a paragraph, split around displayed formulas."""
         for displayed, group in groupby(nodes, key=_is_displayed):
             part = list(group)
             if displayed:
@@ -172,7 +173,7 @@ class _TemplateData:
             yield from self._build_blocks(content, depth)
 
     def _build_heading(self, node: Any) -> dict[str, Any]:
-        """Its name is that of the contents and of the outline, without its citations."""
+        """Build a heading; its name in contents and outline has no citations."""
         key = f"h{len(self._headings)}"
         self._headings[key] = self._build_inline(node["c"], is_bold=True)
         name = visible_text(plain_text(item for item in node["c"] if not _has_tag(item, "cite"))).strip()
@@ -186,13 +187,13 @@ class _TemplateData:
             yield {"t": "picture", "svg": svg, "words": describe_map(shown, self._document.language)}
 
     def _build_list(self, node: Any, depth: int) -> dict[str, Any]:
-        """The items of the list of sources are what citations lead to."""
+        """Build a list. Citations link to the items of the list of sources."""
         items = [item for item in node["c"] if isinstance(item, dict)]
-        made: dict[str, Any] = {"t": node["t"], "c": [self._build_item(i["c"], depth) for i in items]}
+        block: dict[str, Any] = {"t": node["t"], "c": [self._build_item(i["c"], depth) for i in items]}
         if node["t"] == "ol":
-            made["start"] = int(node.get("start", 1))
-            made["sources"] = node is self._source_list
-        return made
+            block["start"] = int(node.get("start", 1))
+            block["sources"] = node is self._source_list
+        return block
 
     def _build_item(self, nodes: Sequence[Node], depth: int) -> list[Any]:
         return self._build_blocks(nodes, depth + 1)
@@ -201,31 +202,37 @@ class _TemplateData:
 
     def _build_tables(self, node: Any) -> Iterator[dict[str, Any]]:
         rows = [row for row in node["c"] if isinstance(row, dict)]
-        across = max((len(row["c"]) for row in rows), default=0)
-        if not across:
+        column_count = max((len(row["c"]) for row in rows), default=0)
+        if not column_count:
             return
-        shown = rows[: max(2, min(MAX_TABLE_ROWS, MAX_TABLE_CELLS // across))]
-        cells = [[*row["c"], *({"t": "td", "c": []} for _ in range(across - len(row["c"])))] for row in shown]
-        size = 8.8 if across <= 7 else 7.8
-        wants, words = measure_columns(cells[:200], across)
-        least = [max(_MIN_COLUMN_POINTS, min(word * size + _CELL_PADDING_POINTS, _MAX_WORD_POINTS)) for word in words]
-        most = [max(want * size + _CELL_PADDING_POINTS, low) for want, low in zip(wants, least, strict=True)]
+        shown = rows[: max(2, min(MAX_TABLE_ROWS, MAX_TABLE_CELLS // column_count))]
+        cells = [[*row["c"], *({"t": "td", "c": []} for _ in range(column_count - len(row["c"])))] for row in shown]
+        size = 8.8 if column_count <= 7 else 7.8
+        preferred_ems, min_ems = measure_columns(cells[:200], column_count)
+        min_widths = [
+            max(_MIN_COLUMN_POINTS, min(ems * size + _CELL_PADDING_POINTS, _MAX_WORD_POINTS)) for ems in min_ems
+        ]
+        preferred_widths = [
+            max(ems * size + _CELL_PADDING_POINTS, low) for ems, low in zip(preferred_ems, min_widths, strict=True)
+        ]
         drawn = [[self._build_cell(cell) for cell in row] for row in cells]
         heads = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
-        for band in split_into_bands(least, _TEXT_WIDTH_POINTS):
-            wide = fit_columns([most[at] for at in band], [least[at] for at in band], _TEXT_WIDTH_POINTS)
-            rows_ = [[row[at] for at in band] for row in drawn]
-            yield {"t": "table", "wide": wide, "size": size, "heads": heads, "c": rows_}
+        for band in split_into_bands(min_widths, _TEXT_WIDTH_POINTS):
+            widths = fit_columns(
+                [preferred_widths[at] for at in band], [min_widths[at] for at in band], _TEXT_WIDTH_POINTS
+            )
+            band_rows = [[row[at] for at in band] for row in drawn]
+            yield {"t": "table", "wide": widths, "size": size, "heads": heads, "c": band_rows}
         if len(shown) < len(rows):
             note = self._translate("rows cut", count=len(rows) - len(shown))
             yield {"t": "note", "c": self._split_text(note)}
 
     def _build_cell(self, cell: Any) -> dict[str, Any]:
-        raised = any(not _has_tag(node, "cite") for node in cell["c"] if node != " ")
+        has_text = any(not _has_tag(node, "cite") for node in cell["c"] if node != " ")
         head = cell["t"] == "th"
-        content = self._build_inline(cell["c"], as_superscript=raised, max_word_chars=12, is_bold=head)
-        made = {"align": str(cell.get("align", "left")), **_direction_data(cell["c"])}
-        return {**made, "c": [{"t": "strong", "c": content}] if head else content}
+        content = self._build_inline(cell["c"], as_superscript=has_text, max_word_chars=12, is_bold=head)
+        attributes = {"align": str(cell.get("align", "left")), **_direction_data(cell["c"])}
+        return {**attributes, "c": [{"t": "strong", "c": content}] if head else content}
 
     # --- Within a paragraph
 
@@ -238,7 +245,7 @@ class _TemplateData:
         is_slanted: bool = False,
         is_bold: bool = False,
     ) -> list[Any]:
-        """Inline nodes. A citation stands close to what it is for."""
+        """Build inline nodes. A space before a citation is dropped."""
         listed = list(nodes)
         out: list[Any] = []
         for at, node in enumerate(listed):
@@ -267,10 +274,10 @@ class _TemplateData:
 
     def _build_formula(self, node: Any, max_word_chars: int = 31) -> dict[str, Any]:
         tex, display = str(node["c"][0]), bool(node.get("display"))
-        found = parse_formula(tex, is_display=display)
-        if not found or not all(map(is_drawable, formula_text(tex))):
+        formula = parse_formula(tex, is_display=display)
+        if not formula or not all(map(is_drawable, formula_text(tex))):
             return {"t": "code", "c": self._split_text(tex, max_word_chars)}
-        return {"t": "math", "display": display, "c": to_json_lists(found), "words": formula_text(tex)}
+        return {"t": "math", "display": display, "c": to_json_lists(formula), "words": formula_text(tex)}
 
     def _build_citation(self, number: int, *, as_superscript: bool) -> dict[str, Any]:
         start = int(self._source_list.get("start", 1)) if self._source_list else 0
@@ -286,29 +293,32 @@ class _TemplateData:
         is_slanted: bool = False,
         is_bold: bool = False,
     ) -> list[Any]:
-        """Text in pieces: what needs another font, what may be parted, what `leans`, what is `bold` for
-        want of a font by a stroke alone, and what cannot be drawn."""
+        """Split text into pieces with the same treatment.
+
+        Pieces need another font, break points (`part`), a slant (`lean`), a stroke because their
+        bold font is missing (`thin`), or a substitute because no font can draw them (`lost`).
+        """
         text = _STACKED_MARKS.sub(r"\1", visible_text(text))
         if not keep_spaces:
             text = re.sub(" {2,}", " ", text)
-        lost = "".join(char for char in sorted(set(text)) if not is_drawable(char))
-        odd = [
+        undrawable = "".join(char for char in sorted(set(text)) if not is_drawable(char))
+        patterns = [
             f"(?P<emoji>{_EMOJI})",
             f"(?P<mark>[{_SHARED_PUNCTUATION}]+)",
             f"(?P<long>{_LONG_WORD % max_word_chars})",
         ]
         if is_slanted:
-            odd[2:] = [_SLANTED]
-        if apart := "".join(char for char in sorted(set(text)) if needs_letters_font(char)):
-            letters = re.escape(apart)
-            odd.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
-        if is_bold and (faint := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
-            odd.insert(0, f"(?P<thin>[{re.escape(faint)}]+)")
-        if lost:
-            odd.insert(0, f"(?P<lost>[{re.escape(lost)}]+)")
+            patterns[2:] = [_SLANTED]
+        if accented := "".join(char for char in sorted(set(text)) if needs_letters_font(char)):
+            letters = re.escape(accented)
+            patterns.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
+        if is_bold and (thin := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
+            patterns.insert(0, f"(?P<thin>[{re.escape(thin)}]+)")
+        if undrawable:
+            patterns.insert(0, f"(?P<lost>[{re.escape(undrawable)}]+)")
         out: list[Any] = []
         at = 0
-        for match in re.finditer("|".join(odd), text):
+        for match in re.finditer("|".join(patterns), text):
             piece = self._special_piece(str(match.lastgroup), match, text)
             if piece is not None:
                 out += [text[at : match.start()], *piece]
@@ -331,20 +341,20 @@ class _TemplateData:
         return [{"t": "mark", "c": [words]}]
 
     def _undrawable_names(self, letters: str) -> Iterator[str]:
-        """What letters are: a script once for all of its own, else the number of each."""
-        for own, group in groupby(letters, key=script):
+        """Yield the script of each run of letters, or the code points if it has no name."""
+        for script_code, group in groupby(letters, key=script):
             locale = Locale(self._document.language)
-            known = "" if own in _UNNAMED_SCRIPTS else locale.scripts.get(own, "")
-            for name in [known] if known else [f"U+{ord(char):04X}" for char in group]:
+            script_name = "" if script_code in _UNNAMED_SCRIPTS else locale.scripts.get(script_code, "")
+            for name in [script_name] if script_name else [f"U+{ord(char):04X}" for char in group]:
                 self._undrawable.setdefault(name)
                 yield name
 
 
-_UNNAMED_SCRIPTS = ("Hani", "Zyyy", "Zinh", "Zzzz")  # Han and signs are told one by one
+_UNNAMED_SCRIPTS = ("Hani", "Zyyy", "Zinh", "Zzzz")  # Han and signs are listed one by one
 
 
 def _break_word(word: str) -> Iterator[Any]:
-    """A long word with places where a line may end: behind signs, else anywhere."""
+    """Yield a long word with break points, after signs or else anywhere."""
     for at, part in enumerate(_BREAK_POINT.split(word)):
         if at:
             yield {"t": "part"}
@@ -352,15 +362,17 @@ def _break_word(word: str) -> Iterator[Any]:
             yield part
             continue
         step = 1 if len(part) <= 500 else 10
-        for place in range(0, len(part), step):
-            if place:
+        for start in range(0, len(part), step):
+            if start:
                 yield {"t": "part"}
-            yield part[place : place + step]
+            yield part[start : start + step]
 
 
 def _is_western(text: str, start: int, end: int) -> bool:
-    """Whether a mark that both scripts have stands in Latin text: what is outside of it decides,
-    else what is inside."""
+    """Return whether punctuation that both scripts use is within Latin text.
+
+    The character outside of a quotation decides, else the one inside.
+    """
     before = text[max(0, start - 40) : start].strip(_NEUTRAL_CHARS)[-1:]
     after = text[end : end + 40].strip(_NEUTRAL_CHARS)[:1]
     outer, inner = (before, after) if text[start] in "“‘" else (after, before)
@@ -376,9 +388,9 @@ def _direction_data(nodes: Iterable[Node]) -> dict[str, bool]:
 
 
 def _ascii_address(url: str) -> str:
-    """A web address in ASCII; nothing for any other."""
-    safe = url.startswith(("http://", "https://"))
-    return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if safe else ""
+    """Return a web address in ASCII, "" for any other address."""
+    is_web_address = url.startswith(("http://", "https://"))
+    return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if is_web_address else ""
 
 
 def _has_tag(node: Any, tag: str) -> bool:
@@ -394,6 +406,6 @@ def _is_inline(node: Node) -> bool:
 
 
 def _find_source_list(nodes: Iterable[Node]) -> Any:
-    """The list of sources, which citations lead to."""
-    found = (n for n in nodes if isinstance(n, dict) and n.get("role") == "sources")
-    return next(found, None)
+    """Return the list of sources, or None."""
+    lists = (n for n in nodes if isinstance(n, dict) and n.get("role") == "sources")
+    return next(lists, None)

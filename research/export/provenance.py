@@ -1,6 +1,6 @@
-"""What a file that is no report tells of itself, as lines of plain text: how it was made, what failed.
+"""Provenance of an exported file as lines of plain text: how it was made, and failures.
 
-The lines are those that end the report as Markdown. Knows trees of Markdown; writes no file.
+The lines are those at the end of the Markdown report. Writes no file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from research.export.markdown import provenance_markdown
 
 
 def provenance_lines(report: Report, cited: CitedAnswer | None) -> tuple[str, ...]:
-    """How, when and by whom a report was made, with which limits, and what failed; a line each."""
+    """Return lines on how, when and by whom a report was made, its limits and its failures."""
     return tuple(text_lines(parse_markdown(provenance_markdown(report, cited))))
 
 
 def text_lines(nodes: Sequence[Node]) -> Iterator[str]:
-    """Headings and items of lists as lines of text."""
+    """Yield each block as a line of text, with a dash before items of lists."""
     for node in nodes:
         if isinstance(node, dict) and node["t"] == "ul":
             yield from (f"- {' '.join(plain_text([item]).split())}" for item in node["c"])

@@ -1,4 +1,4 @@
-"""The fixed words of an exported report: those of the catalogue that begin with `report.`."""
+"""Fixed texts of an exported report: catalogue messages with the prefix `report.`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Literal
 from research.core.i18n import Translator, has_message, message
 from research.core.records import Language
 
-# How Markdown cites: [1]; a link to the list of sources; or [^1], whose note is the source.
+# Citations in Markdown: [1], a link to the list of sources, or a footnote [^1] with the source.
 CitationFormat = Literal["numbers", "links", "footnotes"]
 
 MESSAGE_PREFIX = "report."
 
 
 def report_translator(language: Language, citation_format: CitationFormat = "numbers") -> Translator:
-    """A function that gives a fixed text by its key, with its blanks filled in, and citations so."""
+    """Return a function that formats fixed texts by key, with citations in a given format."""
 
-    def say(key: str, /, **blanks: object) -> str:
-        own = f"cite.{citation_format}" if key == "cite" and citation_format != "numbers" else key
-        return message(MESSAGE_PREFIX + own, language, **blanks)
+    def translate(key: str, /, **blanks: object) -> str:
+        text_key = f"cite.{citation_format}" if key == "cite" and citation_format != "numbers" else key
+        return message(MESSAGE_PREFIX + text_key, language, **blanks)
 
-    return say
+    return translate
 
 
 def has_report_text(key: str) -> bool:
-    """Whether there is a fixed text for a key."""
+    """Return whether there is a fixed text for a key."""
     return has_message(MESSAGE_PREFIX + key)

@@ -1,8 +1,9 @@
-"""A sketch map: where places lie to each other, drawn without a map service.
+"""A sketch map of places, drawn without a map service.
 
-Degrees become distances with the cosine of the middle latitude, which is right within a city and fair
-within a country. Grid, scale bar and north arrow; a pin for each place, with its number; names where
-they cover nothing. The PNG is the SVG, drawn. Fetches nothing, and has no streets.
+Degrees become distances with the cosine of the middle latitude, which is right within a city and
+fair within a country. The map has a grid, scale bar and north arrow, a numbered pin for each place,
+and names where they cover nothing. The PNG is rendered from the SVG. Fetches nothing, and has no
+streets.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from research.export.geo import is_on_globe
 from research.export.markdown import MAX_PLACES, collect_report_evidence
 from research.export.report_texts import report_translator
 
-WIDTH, HEIGHT = 720.0, 430.0  # of the picture
+WIDTH, HEIGHT = 720.0, 430.0  # units of the picture
 _LEFT_MARGIN, _RIGHT_MARGIN, _TOP_MARGIN, _BOTTOM_MARGIN = 58.0, 22.0, 20.0, 40.0
 _MAP_WIDTH, _MAP_HEIGHT = WIDTH - _LEFT_MARGIN - _RIGHT_MARGIN, HEIGHT - _TOP_MARGIN - _BOTTOM_MARGIN
-_METRES_PER_DEGREE = 111_320.0  # metres of a degree of latitude
-_MIN_EXTENT_DEGREES = 0.004  # degrees that the picture shows at least
-_MAX_NAME_LETTERS = 26.0  # letters of a name, a Han as two
+_METRES_PER_DEGREE = 111_320.0  # of latitude
+_MIN_EXTENT_DEGREES = 0.004  # least extent of the map
+_MAX_NAME_LETTERS = 26.0  # a wide character counts as two
 _PIN_RADIUS, _DOT_RADIUS = 11.0, 5.0
 _ROUND_STEPS = (1, 2, 5)
-_MAX_MOVED_PINS = 60  # pins at most are moved apart, and
-_SEPARATION_PASSES = 40  # how often
+_MAX_MOVED_PINS = 60  # more pins than that stay in place
+_SEPARATION_PASSES = 40  # rounds of moving pins apart
 
 
 class _LineShape(NamedTuple):
@@ -54,14 +55,14 @@ class _CircleShape(NamedTuple):
 
 
 class _PolygonShape(NamedTuple):
-    """A filled outline."""
+    """A filled polygon."""
 
     points: tuple[tuple[float, float], ...]
     color: str
 
 
 class _TextShape(NamedTuple):
-    """Text whose middle is at `y`, from `x`, up to it, or around it."""
+    """Text with its middle at `y`. `anchor` says if `x` is its start, middle or end."""
 
     x: float
     y: float
@@ -73,10 +74,12 @@ class _TextShape(NamedTuple):
 
     @property
     def width(self) -> float:
+        """Estimated width in units of the picture."""
         return width_in_ems(self.text) * self.size
 
     @property
     def left(self) -> float:
+        """Left edge of the text."""
         return self.x - self.width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
 
 
@@ -86,23 +89,25 @@ _BoundingBox = tuple[float, float, float, float]
 
 
 def places_on_map(report: Report, cited: CitedAnswer | None) -> list[tuple[int, Place]]:
-    """The places that a report lists and that lie on the globe, with their citation numbers, those
-    that are cited first; 0 stands for a place that is not cited."""
+    """Return the listed places on the globe with their citation numbers, cited ones first.
+
+    The number of a place that is not cited is 0.
+    """
     numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
     items = [source.evidence for source in cited.sources] if cited else []
     items += [item for item in collect_report_evidence(report) if item.id not in numbers]
-    found = [(numbers.get(item.id, 0), item.place) for item in items if item.place]
-    return [(number, place) for number, place in found[:MAX_PLACES] if is_on_globe(place)]
+    places = [(numbers.get(item.id, 0), item.place) for item in items if item.place]
+    return [(number, place) for number, place in places[:MAX_PLACES] if is_on_globe(place)]
 
 
 def describe_map(places: Sequence[Place], language: Language) -> str:
-    """What the picture shows, in words, for who cannot see it."""
-    say = report_translator(language)
+    """Describe the map in words, for people who cannot see it."""
+    translate = report_translator(language)
     names = [visible_text(place.name).strip() for place in places if is_on_globe(place)]
-    told = say("comma").join(names[:12])
+    text = translate("comma").join(names[:12])
     if len(names) > 12:
-        told += say("comma") + say("map more", count=len(names))
-    return say("map of", names=told)
+        text += translate("comma") + translate("map more", count=len(names))
+    return translate("map of", names=text)
 
 
 def sketch_svg(
@@ -112,42 +117,43 @@ def sketch_svg(
     numbers: Sequence[int] | None = None,
     for_print: bool = False,
 ) -> str:
-    """Draw the places as an SVG, "" if none lies on the globe.
+    """Draw the places as an SVG; return "" if none lies on the globe.
 
-    A pin has the number that `numbers` has at its place, or its rank; 0 makes a pin without a number.
-    A printed one names the fonts that ship with the program, others those of the reader's machine.
+    Args:
+        numbers: number on the pin of each place, 0 for none; its rank by default.
+        for_print: use the fonts that ship with the program instead of the reader's.
     """
-    marks = list(_map_shapes(places, language, numbers))
-    if not marks:
+    shapes = list(_map_shapes(places, language, numbers))
+    if not shapes:
         return ""
     fonts = ",".join(f"'{name}'" for name in TEXT_FONTS) if for_print else font_families(language)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img">'
         f"<title>{_escape_text(describe_map(places, language))}</title>"
         f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="#ffffff"/>'
-        f'<g font-family="{fonts}">{"".join(map(_shape_svg, marks))}</g></svg>'
+        f'<g font-family="{fonts}">{"".join(map(_shape_svg, shapes))}</g></svg>'
     )
 
 
 def sketch_png(places: Sequence[Place], language: Language, *, numbers: Sequence[int] | None = None) -> bytes:
-    """The same picture as a PNG of 1440 by 860 pixels, b"" if no place lies on the globe."""
+    """Draw the same map as a PNG of 1440 by 860 pixels; b"" if no place lies on the globe."""
     svg = sketch_svg(places, language, numbers=numbers, for_print=True)
     if not svg:
         return b""
     drawn = typesetting.compile_template(
         "sketch.typ", {"svg": svg, "wide": WIDTH, "high": HEIGHT, "fonts": TEXT_FONTS}, output_format="png"
     )
-    into = BytesIO()
+    out = BytesIO()
     image = Image.open(BytesIO(drawn)).convert("RGB").quantize(96, dither=Image.Dither.NONE)
-    image.save(into, "PNG", optimize=True)
-    return into.getvalue()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()
 
 
-# --- Where things are
+# --- Layout
 
 
 class _MapView(NamedTuple):
-    """The part of the globe that is shown, in degrees, and the units of a degree of each."""
+    """Visible part of the globe: north-west corner in degrees, and units per degree."""
 
     west: float
     north: float
@@ -155,14 +161,16 @@ class _MapView(NamedTuple):
     units_per_lat: float
 
     def x(self, lng: float) -> float:
+        """Convert a longitude to a horizontal position."""
         return _LEFT_MARGIN + (lng - self.west) * self.units_per_lng
 
     def y(self, lat: float) -> float:
+        """Convert a latitude to a vertical position."""
         return _TOP_MARGIN + (self.north - lat) * self.units_per_lat
 
     @property
     def metres_per_unit(self) -> float:
-        """How far a unit is."""
+        """Metres per unit of the picture."""
         return _METRES_PER_DEGREE / self.units_per_lat
 
 
@@ -178,27 +186,27 @@ def _fit_view(places: Sequence[Place]) -> _MapView:
 
 
 def _round_down(limit: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, 50 ... and their tenths that is not more."""
+    """Return the largest of 1, 2 and 5 times a power of ten within the limit."""
     power = 10.0 ** floor(log10(limit))
     return max(step * power for step in _ROUND_STEPS if step * power <= limit * 1.0001)
 
 
 def _map_shapes(places: Sequence[Place], language: Language, numbers: Sequence[int] | None) -> Iterator[_MapShape]:
     ranks = numbers if numbers is not None else range(1, len(places) + 1)
-    found = [(n, place) for n, place in zip(ranks, places, strict=True) if is_on_globe(place)]
-    if not found:
+    numbered_places = [(n, place) for n, place in zip(ranks, places, strict=True) if is_on_globe(place)]
+    if not numbered_places:
         return
-    view = _fit_view([place for _, place in found])
+    view = _fit_view([place for _, place in numbered_places])
     yield from _grid_shapes(view)
     yield from _scale_and_north_arrow(view, language)
-    exact = [(view.x(place.lng), view.y(place.lat)) for _, place in found]
-    spots = _separate_pins(exact, [number for number, _ in found])
+    exact = [(view.x(place.lng), view.y(place.lat)) for _, place in numbered_places]
+    spots = _separate_pins(exact, [number for number, _ in numbered_places])
     taken: list[_BoundingBox] = [(x - r, y - r, x + r, y + r) for x, y, n in spots for r in [_pin_radius(n)]]
     taken += [
         (_LEFT_MARGIN, HEIGHT - _BOTTOM_MARGIN - 34, _LEFT_MARGIN + 230, HEIGHT - _BOTTOM_MARGIN),
         (WIDTH - 66, _TOP_MARGIN, WIDTH, 78),
     ]
-    names = [_name_label(place, *spot, taken) for (_, place), spot in zip(found, spots, strict=True)]
+    names = [_name_label(place, *spot, taken) for (_, place), spot in zip(numbered_places, spots, strict=True)]
     for (x, y, _), (own_x, own_y) in zip(spots, exact, strict=True):
         if abs(x - own_x) + abs(y - own_y) > 3:
             yield _LineShape(own_x, own_y, x, y, "#c8372d", 1)
@@ -213,25 +221,25 @@ def _map_shapes(places: Sequence[Place], language: Language, numbers: Sequence[i
 
 
 def _separate_pins(positions: Sequence[tuple[float, float]], numbers: Sequence[int]) -> list[_PinPosition]:
-    """Where the pins stand: those that would cover each other move apart, a little each time."""
+    """Return the pin positions; pins that would overlap are moved apart step by step."""
     spots = [[x, y] for x, y in positions]
     if len(spots) <= _MAX_MOVED_PINS:
         for _ in range(_SEPARATION_PASSES):
-            for at, one in enumerate(spots):
+            for at, current in enumerate(spots):
                 for to in range(at + 1, len(spots)):
                     other, need = spots[to], _pin_radius(numbers[at]) + _pin_radius(numbers[to]) + 2
-                    dx, dy = other[0] - one[0], other[1] - one[1]
-                    far = hypot(dx, dy)
-                    if far >= need:
+                    dx, dy = other[0] - current[0], other[1] - current[1]
+                    distance = hypot(dx, dy)
+                    if distance >= need:
                         continue
-                    if far < 0.01:  # one point: each pin goes another way
-                        dx, dy, far = cos(to * 2.4), sin(to * 2.4), 1.0
+                    if distance < 0.01:  # same point: each pin moves in another direction
+                        dx, dy, distance = cos(to * 2.4), sin(to * 2.4), 1.0
                         push = need / 2
                     else:
-                        push = (need - far) / 2
-                    for spot, sign in ((one, -1), (other, 1)):
-                        spot[0] = min(max(spot[0] + sign * dx / far * push, _LEFT_MARGIN), WIDTH - _RIGHT_MARGIN)
-                        spot[1] = min(max(spot[1] + sign * dy / far * push, _TOP_MARGIN), HEIGHT - _BOTTOM_MARGIN)
+                        push = (need - distance) / 2
+                    for spot, sign in ((current, -1), (other, 1)):
+                        spot[0] = min(max(spot[0] + sign * dx / distance * push, _LEFT_MARGIN), WIDTH - _RIGHT_MARGIN)
+                        spot[1] = min(max(spot[1] + sign * dy / distance * push, _TOP_MARGIN), HEIGHT - _BOTTOM_MARGIN)
     return [(x, y, number) for (x, y), number in zip(spots, numbers, strict=True)]
 
 
@@ -240,7 +248,7 @@ def _pin_radius(number: int) -> float:
 
 
 def _name_label(place: Place, x: float, y: float, number: int, taken: list[_BoundingBox]) -> _TextShape | None:
-    """The name beside its pin, where it covers nothing that is there; None if there is no room."""
+    """Place a name beside its pin where it covers nothing; None if there is no such spot."""
     text = _shorten_name(visible_text(place.name).strip())
     if not text:
         return None
@@ -265,16 +273,16 @@ def _is_free(box: _BoundingBox, taken: Sequence[_BoundingBox]) -> bool:
 
 
 def _shorten_name(name: str) -> str:
-    room = _MAX_NAME_LETTERS
+    remaining = _MAX_NAME_LETTERS
     for at, char in enumerate(name):
-        room -= 2 if char >= "\u2e80" else 1
-        if room < 0:
+        remaining -= 2 if char >= "\u2e80" else 1
+        if remaining < 0:
             return name[:at].rstrip() + "…"
     return name
 
 
 def _grid_shapes(view: _MapView) -> Iterator[_MapShape]:
-    """Meridians and parallels with their degrees, and the frame around them."""
+    """Yield meridians and parallels with their degrees, and the frame."""
     right, foot = WIDTH - _RIGHT_MARGIN, HEIGHT - _BOTTOM_MARGIN
     yield _PolygonShape(
         ((_LEFT_MARGIN, _TOP_MARGIN), (right, _TOP_MARGIN), (right, foot), (_LEFT_MARGIN, foot)), "#f6f8fa"
@@ -299,7 +307,7 @@ def _grid_shapes(view: _MapView) -> Iterator[_MapShape]:
 
 
 def _round_values(low: float, high: float, max_step: float) -> Iterator[float]:
-    """The round numbers between two others, at a round distance of at most `most`."""
+    """Yield the round numbers in a range, at a round step of at most `max_step`."""
     step = _round_down(max_step)
     yield from (at * step for at in range(ceil(low / step), floor(high / step) + 1))
 
@@ -311,16 +319,20 @@ def _format_degrees(value: float, signs: str, max_step: float) -> str:
 
 
 def _scale_and_north_arrow(view: _MapView, language: Language) -> Iterator[_MapShape]:
-    """The scale bar and the arrow that points north."""
-    far = _round_down(150 * view.metres_per_unit)
-    units = far / view.metres_per_unit
+    """Yield the scale bar and the north arrow."""
+    metres = _round_down(150 * view.metres_per_unit)
+    units = metres / view.metres_per_unit
     x, y = _LEFT_MARGIN + 14, HEIGHT - _BOTTOM_MARGIN - 13
-    say = report_translator(language)
-    told = say("kilometres", count=f"{far / 1000:,.10g}") if far >= 1000 else say("metres", count=f"{far:.10g}")
+    translate = report_translator(language)
+    label = (
+        translate("kilometres", count=f"{metres / 1000:,.10g}")
+        if metres >= 1000
+        else translate("metres", count=f"{metres:.10g}")
+    )
     yield _LineShape(x, y, x + units, y, "#3a434d", 2)
     yield _LineShape(x, y - 5, x, y + 1, "#3a434d", 2)
     yield _LineShape(x + units, y - 5, x + units, y + 1, "#3a434d", 2)
-    yield _TextShape(x + units + 8, y - 2, told, 12, "#3a434d", halo=True)
+    yield _TextShape(x + units + 8, y - 2, label, 12, "#3a434d", halo=True)
     x, y = WIDTH - _RIGHT_MARGIN - 22, _TOP_MARGIN + 14
     yield _PolygonShape(((x, y), (x - 8, y + 24), (x, y + 18)), "#3a434d")
     yield _PolygonShape(((x, y), (x + 8, y + 24), (x, y + 18)), "#aab4be")

@@ -1,6 +1,7 @@
-"""An Excel workbook as it is written row by row: ECMA-376 with texts in their cells, no table of them.
+"""An Excel workbook written row by row: ECMA-376 with inline strings.
 
-openpyxl takes four times as long for a million rows. A cell is what `rows.as_cell` makes of a value.
+openpyxl takes four times as long for a million rows. Cell values are those of
+`database_rows.to_excel_value`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _RELATIONSHIPS_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/200
 _PACKAGE_NAMESPACE = "http://schemas.openxmlformats.org/package/2006"
 _CONTENT_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_TEXT_STYLE, _DATE_STYLE, _DATETIME_STYLE, _BOLD_STYLE = 1, 2, 3, 4  # of the formats below; 0 is that of numbers
+_TEXT_STYLE, _DATE_STYLE, _DATETIME_STYLE, _BOLD_STYLE = 1, 2, 3, 4  # indices of the formats below; 0 is for numbers
 _STYLES_XML = (
     f'{_XML_DECLARATION}<styleSheet xmlns="{_SPREADSHEET_NAMESPACE}"><fonts count="2"><font/><font><b/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill>'
@@ -34,13 +35,13 @@ _FROZEN_PANE_XML = (
     '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/>'
     "</sheetView></sheetViews>"
 )
-_ESCAPE_SEQUENCE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # which Excel would read as a character
+_ESCAPE_SEQUENCE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # Excel would read it as a character
 _EXCEL_EPOCH = datetime(1899, 12, 30)
 SheetRow = Iterable[Any]
 
 
 def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], sql: str) -> None:
-    """Writes a sheet `rows` with headings and one `SQL` with a statement."""
+    """Write a sheet `rows` with headings and a sheet `SQL` with a statement."""
     sheets = {"rows": _rows_xml(names, rows), "SQL": iter([_row_xml([sql], _TEXT_STYLE)])}
     numbers = range(1, len(sheets) + 1)
     listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in zip(numbers, sheets, strict=True))  # fmt: skip
@@ -72,8 +73,10 @@ def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], s
 
 
 def _relationships_xml(links: Iterable[tuple[str, str]]) -> str:
-    told = "".join(f'<Relationship Id="r{n}" Type="{_RELATIONSHIPS_NAMESPACE}/{kind}" Target="{target}"/>' for n, (kind, target) in enumerate(links, 1))  # fmt: skip
-    return f'{_XML_DECLARATION}<Relationships xmlns="{_PACKAGE_NAMESPACE}/relationships">{told}</Relationships>'
+    relationships = "".join(f'<Relationship Id="r{n}" Type="{_RELATIONSHIPS_NAMESPACE}/{kind}" Target="{target}"/>' for n, (kind, target) in enumerate(links, 1))  # fmt: skip
+    return (
+        f'{_XML_DECLARATION}<Relationships xmlns="{_PACKAGE_NAMESPACE}/relationships">{relationships}</Relationships>'
+    )
 
 
 def _rows_xml(names: Iterable[str], rows: Iterable[SheetRow]) -> Iterator[str]:

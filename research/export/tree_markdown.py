@@ -1,4 +1,7 @@
-"""What a model wrote, as Markdown: headings, lists, tables, code and emphasis, and nothing else."""
+"""Text by a model as Markdown, limited to the formatting that its tree can hold.
+
+That is headings, lists, tables, quotations, rules, code, formulas and emphasis.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,10 @@ from research.export.markdown_escaping import backslash_match, escape_inline, es
 
 _EMPHASIS_MARKS = {"em": "*", "strong": "**", "s": "~~"}
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
-_MIN_GROUPED_ROWS = 3  # rows
+_MIN_GROUPED_ROWS = 3  # fewer rows without a source are marked one by one
 _TASK_BOX = re.compile(r"\[([ xX])\]\s+")
-_CLOSING_PUNCTUATION = (
-    "，。；、！？）”’,.;!?"  # what needs no space behind a citation; "(" and ":" would make it a link
-)
-_TAIL_CHARS = 80  # characters of a line that say what its next piece touches
+_CLOSING_PUNCTUATION = "，。；、！？）”’,.;!?"  # need no space after a citation; "(" and ":" would make it a link
+_TAIL_CHARS = 80  # characters before a piece that decide on a space
 _ALIGNMENT_RULES = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
@@ -37,15 +38,17 @@ def render_spans(
     no_source_text: str = "",
     format_unsourced_rows: Callable[[int], str] = str,
 ) -> str:
-    """A run of text spans as Markdown that renders as `tree` reads it.
+    """Render text spans as Markdown that parses back to `tree`.
 
-    It is written anew from the tree: lists, tables, code, headings and emphasis are all that can
-    come of it. `marks` gives what stands where a span has its citations; it begins with a space.
-    Lists have bullets of their own, "*", so that none runs on into a list of the report.
+    The Markdown is written anew from the tree, so no other formatting can come of it. Bullets are
+    "*", so that no list runs on into a list of the report.
 
-    `nodes` is the tree if it has marks behind sentences, and `doubts` gives for each the words that
-    stand there, as Markdown; they too begin with a space. `none` is those of a sentence without a source,
-    and `rowless` says of a number of rows that none of them has one.
+    Args:
+        format_citations: returns the citations of a span, beginning with a space.
+        tree: tree of the spans, with marks behind sentences; built from the spans by default.
+        doubt_marks: Markdown behind each marked sentence, beginning with a space.
+        no_source_text: doubt mark of a sentence without a source.
+        format_unsourced_rows: returns the note that so many rows have no source.
     """
     writer = _TreeWriter(spans, format_citations, doubt_marks or {}, no_source_text, format_unsourced_rows)
     return "\n\n".join(writer.render_blocks(build_answer_tree(spans) if tree is None else tree))
@@ -64,19 +67,19 @@ class _TreeWriter:
         self._no_source_text, self._format_unsourced_rows = no_source_text, format_unsourced_rows
 
     def render_blocks(self, nodes: Sequence[Node], *, in_item: bool = False) -> list[str]:
-        """The blocks of a container; strings and the like between them are paragraphs."""
+        """Render the blocks of a container; inline nodes between them become paragraphs."""
         out: list[str] = []
-        last, other = "", in_item  # `other`: lists that touch need bullets that differ
+        last, alternate = "", in_item  # adjacent lists need different bullets
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
                 out += self._render_paragraphs(list(group))
-                last, other = "", False
+                last, alternate = "", False
                 continue
             for node in group:
                 assert isinstance(node, dict)
-                other = not other if node["t"] == last else other and not last
+                alternate = not alternate if node["t"] == last else alternate and not last
                 last = node["t"]
-                out += self._render_block(node, alternate_marker=other)
+                out += self._render_block(node, alternate_marker=alternate)
         return out
 
     def _render_block(self, node: dict[str, Any], *, alternate_marker: bool) -> list[str]:
@@ -101,8 +104,8 @@ class _TreeWriter:
         first = int(node.get("start", 1))
         items = []
         for at, item in enumerate(node["c"]):
-            number_ = f"{first + at}{'.)'[alternate_marker]}"
-            items.append(self._render_item(item, number_ if node["t"] == "ol" else "*+"[alternate_marker]))
+            number = f"{first + at}{'.)'[alternate_marker]}"
+            items.append(self._render_item(item, number if node["t"] == "ol" else "*+"[alternate_marker]))
         dense = not any("\n\n" in item for item in items)
         spaced = any(not _is_inline(child) and child["t"] == "p" for i in node["c"] for child in i["c"])
         return ("\n" if dense and not spaced else "\n\n").join(items)
@@ -112,7 +115,7 @@ class _TreeWriter:
         blocks = self.render_blocks(content, in_item=True)
         if box and blocks:
             blocks[0] = f"[{box}] {blocks[0]}"
-        # A list may follow its paragraph at once unless it is one that cannot interrupt it.
+        # A list that can interrupt a paragraph may follow it without an empty line.
         follows = len(blocks) == 2 and re.match(r"(?:[*+]|1[.)]) \S", blocks[1])
         dense = follows and _is_inline(content[0])
         lines = ("\n" if dense else "\n\n").join(blocks).split("\n")
@@ -121,15 +124,15 @@ class _TreeWriter:
         return "\n".join([f"{marker} {lines[0]}".rstrip(), *rest])
 
     def _render_table(self, rows: Sequence[dict[str, Any]]) -> list[str]:
-        """A table. That no row of several has a source is said once, below it."""
-        below = [mark for row in rows if (mark := self._is_unsourced(row))]
-        if len(below) >= _MIN_GROUPED_ROWS and len(below) == len(rows) - 1:
+        """Render a table. If no row has a source, one note below replaces the marks."""
+        unsourced = [mark for row in rows if (mark := self._is_unsourced(row))]
+        if len(unsourced) >= _MIN_GROUPED_ROWS and len(unsourced) == len(rows) - 1:
             rows = [_without_marks(row) for row in rows]
-            return [self._render_rows(rows), self._format_unsourced_rows(len(below))]
+            return [self._render_rows(rows), self._format_unsourced_rows(len(unsourced))]
         return [self._render_rows(rows)]
 
     def _is_unsourced(self, row: dict[str, Any]) -> bool:
-        """Whether a row is marked as one without a source."""
+        """Return whether a row has no citation and only marks of a missing source."""
         marks = [node for cell in row["c"] for node in cell["c"] if _tag_of(node) in ("mark", "cite")]
         return bool(marks) and all(
             _tag_of(node) == "mark" and self._doubt_marks.get(node["sentence"]) == self._no_source_text
@@ -143,11 +146,10 @@ class _TreeWriter:
         return "\n".join(f"| {line} |" for line in lines)
 
     def _render_paragraphs(self, nodes: Sequence[Node]) -> list[str]:
-        """One paragraph for each line, which could begin another block, and for each formula that
-        stands by itself."""
+        """Render a paragraph per line, as a line could begin a block, and per displayed formula."""
         out: list[str] = []
-        for parts, group in groupby(nodes, key=_splits_paragraph):
-            if not parts:
+        for splits, group in groupby(nodes, key=_splits_paragraph):
+            if not splits:
                 out.append(escape_line_start(self._render_inline(list(group)).strip()))
                 continue
             for node in group:
@@ -156,7 +158,7 @@ class _TreeWriter:
         return [part for part in out if part]
 
     def _render_inline(self, nodes: Sequence[Node], open_tags: str = "", *, in_table_cell: bool = False) -> str:
-        """Inline nodes on one line, with a space where two would act on each other."""
+        """Render nodes on one line, with a space between two that would affect each other."""
         out = ""
         last: Node = ""
         for node in nodes:
@@ -191,14 +193,14 @@ class _TreeWriter:
 
 
 def _split_task_box(nodes: Sequence[Node]) -> tuple[Sequence[Node], str]:
-    """The content of an item of a list without its box, and what is in that: " ", "x", or no box."""
+    """Split a list item into its content and its task box: " ", "x", or "" for no box."""
     first = nodes[0] if nodes else ""
     if isinstance(first, dict) and first["t"] == "p":
         inner, box = _split_task_box(first["c"])
         return [{**first, "c": inner}, *nodes[1:]], box
-    found = _TASK_BOX.match(first) if isinstance(first, str) else None
-    if isinstance(first, str) and found and (found.end() < len(first) or len(nodes) > 1):
-        return [first[found.end() :], *nodes[1:]], found[1].lower()
+    match = _TASK_BOX.match(first) if isinstance(first, str) else None
+    if isinstance(first, str) and match and (match.end() < len(first) or len(nodes) > 1):
+        return [first[match.end() :], *nodes[1:]], match[1].lower()
     return nodes, ""
 
 
@@ -212,7 +214,7 @@ def _tag_of(node: Node) -> str:
 
 
 def _splits_paragraph(node: Node) -> bool:
-    """Whether a node parts a paragraph in two."""
+    """Return whether a node splits a paragraph."""
     return isinstance(node, dict) and (node["t"] == "br" or bool(node.get("display")))
 
 
@@ -221,8 +223,10 @@ def _is_inline(node: Node) -> bool:
 
 
 def _needs_space(previous: Node, written: str, node: Node, piece: str) -> bool:
-    """Whether two neighbours need a space between them to stay what they are; of what is written
-    already only the end is looked at."""
+    """Return whether two adjacent pieces need a space between them to keep their meaning.
+
+    Only the end of the Markdown `written` so far matters.
+    """
     if not written or written[-1].isspace() or piece[0].isspace():
         return False
     kinds = _tag_of(previous), _tag_of(node)
@@ -248,6 +252,6 @@ def _inline_code(content: str, *, in_table_cell: bool) -> str:
 
 
 def code_block(content: str, language: str = "") -> str:
-    """Text as a block of code that it cannot end; `language` is one word of letters and signs."""
+    """Return text as a fenced block of code that it cannot end. `language` is one word."""
     ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
     return f"{ticks}{language}\n{strip_direction_controls(replace_surrogates(content)).rstrip()}\n{ticks}"

@@ -1,7 +1,7 @@
-"""Text set on pages by Typst, from templates of ours that read their data as JSON.
+"""Typst compilation of our templates, which read their data as JSON.
 
-Nothing of the data is evaluated, no file but the fonts is read, and nothing is fetched. The same data
-gives the same bytes on machines with the same fonts.
+Data is never evaluated, no file but the fonts is read, and nothing is fetched. The same data gives
+the same bytes on machines with the same fonts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import typst
 from research.export.fonts import load_fonts
 
 _TEMPLATE_FOLDER = Path(__file__).parent
-_LARGE_DATA_CHARS = 50_000  # characters of data
-_TYPST_CACHE_DOCUMENTS = 11  # documents after which Typst drops what it has kept of one, to set it again faster
+_LARGE_DATA_CHARS = 50_000  # characters of JSON
+_TYPST_CACHE_DOCUMENTS = 11  # Typst drops a cached document after as many others
 
 
 def compile_template(
@@ -28,30 +28,31 @@ def compile_template(
     timestamp: datetime | None = None,
     output_format: Literal["pdf", "png"] = "pdf",
 ) -> bytes:
-    """A template of this folder with its data: a PDF made at a time, or its first page as a PNG with
-    two pixels for a point.
+    """Compile a template of this folder with data.
+
+    Return a PDF with the given time, or its first page as a PNG with two pixels per point.
 
     Raises:
-        typst.TypstError: the data cannot be set by the template.
+        typst.TypstError: the template cannot set the data.
         RuntimeError: Typst itself failed.
     """
-    told = json.dumps(data)
-    press = typst.Compiler(
+    json_data = json.dumps(data)
+    compiler = typst.Compiler(
         (_TEMPLATE_FOLDER / template).read_bytes(),
         root=str(_TEMPLATE_FOLDER),
         font_paths=load_fonts(),
-        sys_inputs={"data": told},
+        sys_inputs={"data": json_data},
     )
     try:
-        pages, _ = press.compile_with_warnings(
+        pages, _ = compiler.compile_with_warnings(
             format=output_format, ppi=144, timestamp=int(timestamp.timestamp()) if timestamp else 0
         )
-    except BaseException as error:  # a panic in Rust is no Exception
+    except BaseException as error:  # a panic in Rust derives from BaseException
         if isinstance(error, Exception) or type(error).__name__ != "PanicException":
             raise
         raise RuntimeError("Typst has failed") from error
     finally:
-        if len(told) > _LARGE_DATA_CHARS:
+        if len(json_data) > _LARGE_DATA_CHARS:
             _clear_typst_cache()
     first = pages[0] if isinstance(pages, list) else pages
     assert first is not None
@@ -59,7 +60,7 @@ def compile_template(
 
 
 def _clear_typst_cache() -> None:
-    """Has Typst drop what it keeps of a large report: 60 MB for each of the last ten."""
+    """Make Typst drop its cache of a large report: 60 MB for each of the last ten."""
     empty = typst.Compiler(b" ", font_paths=load_fonts())
     for _ in range(_TYPST_CACHE_DOCUMENTS):
         empty.compile(b" ", format="pdf")

@@ -1,7 +1,8 @@
-"""Everything of a report in one ZIP archive, with a README that says what is there and what is not.
+"""Everything of a report in one ZIP archive, with a README on its content and its gaps.
 
-The same report gives the same bytes: times are that of the answer. No name in it comes from outside.
-A format that cannot be written is named, and the others are there. Writes no file.
+The same report gives the same bytes, as all times are that of the answer. No file name comes from
+outside. The README names a format that cannot be written, and the others are included. Writes no
+file.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ from research.export.markdown import collect_report_evidence, export_file_name, 
 from research.export.provenance import provenance_lines
 from research.export.report_texts import report_translator
 
-ArchivePart = tuple[str, Callable[[], bytes]]  # the name of a file, and what writes it
+ArchivePart = tuple[str, Callable[[], bytes]]  # file name, and the function that writes it
 
 _log = logging.getLogger(__name__)
-_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # a ZIP archive knows no earlier time
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # earliest time in a ZIP archive
 _DOCUMENT_TIME = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*(?=<)")
 
 
 def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
-    """The report in every format, its sources, places, tables and rows, and a README.txt."""
-    made = to_utc(report.answer.made if report.answer else report.run.created)
+    """Return the report in every format, its sources, places, tables and rows, and a README.txt."""
+    timestamp = to_utc(report.answer.made if report.answer else report.run.created)
     written: dict[str, bytes] = {}
-    lost: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for name, write in _archive_parts(report, cited):
         try:
-            written[name] = _set_document_time(write(), made)
+            written[name] = _set_document_time(write(), timestamp)
         except Exception as error:  # noqa: BLE001 - the README names it; the other files are there
             _log.warning("%s could not be written", name, exc_info=True)
-            lost[name] = type(error).__name__
-    readme = _readme(report, cited, [*written], lost)
+            errors[name] = type(error).__name__
+    readme = _readme(report, cited, [*written], errors)
     folder = export_file_name(report, "zip").removesuffix(".zip")
-    return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, made)
+    return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, timestamp)
 
 
 def _archive_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
@@ -68,23 +69,23 @@ def _archive_parts(report: Report, cited: CitedAnswer | None) -> Iterator[Archiv
 
 
 def collect_places(report: Report) -> list[Place]:
-    """The places of a report, each once, with those that the rows of a table are."""
-    found = [*row_places(report), *(item.place for item in collect_report_evidence(report) if item.place)]
-    return [*{(place.provider, place.id, place.name): place for place in found}.values()]
+    """Return the places of a report, each once, including those of table rows."""
+    places = [*row_places(report), *(item.place for item in collect_report_evidence(report) if item.place)]
+    return [*{(place.provider, place.id, place.name): place for place in places}.values()]
 
 
 def collect_routes(report: Report) -> list[Route]:
-    """The ways of a report."""
+    """Return the routes of a report."""
     return [item.way for item in collect_report_evidence(report) if item.way]
 
 
 def _place_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
     places = [place for place in collect_places(report) if is_on_globe(place)]
-    ways = [way for way in collect_routes(report) if has_line_on_globe(way)]
+    routes = [route for route in collect_routes(report) if has_line_on_globe(route)]
     if places:
         title = report.run.question
-        yield "places.geojson", lambda: places_geojson(places, provenance_lines(report, cited), ways).encode()
-        yield "places.kml", lambda: places_kml(places, title, provenance_lines(report, cited), ways).encode()
+        yield "places.geojson", lambda: places_geojson(places, provenance_lines(report, cited), routes).encode()
+        yield "places.kml", lambda: places_kml(places, title, provenance_lines(report, cited), routes).encode()
         yield "places.csv", lambda: places_csv(places).encode("utf-8", "replace")
 
 
@@ -97,14 +98,14 @@ def _table_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchiveP
 
 
 def _row_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
-    tongue = report_language(report, cited)
+    language = report_language(report, cited)
     writers: dict[str, Callable[[QueryResult], bytes]] = {
         "csv": rows_csv,
-        "xlsx": lambda rows: rows_excel(localise_rows(rows, tongue), provenance_lines(report, cited)),
+        "xlsx": lambda rows: rows_excel(localise_rows(rows, language), provenance_lines(report, cited)),
         "parquet": rows_parquet,
     }
-    found = [finding.rows for finding in report.findings if finding.rows]
-    for at, rows in enumerate(found, 1):
+    results = [finding.rows for finding in report.findings if finding.rows]
+    for at, rows in enumerate(results, 1):
         for ending, write in writers.items():
             yield f"rows/rows-{at}.{ending}", partial(write, rows)
 
@@ -113,30 +114,30 @@ def _row_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePar
 
 
 def _readme(report: Report, cited: CitedAnswer | None, names: list[str], errors: dict[str, str]) -> bytes:
-    say = report_translator(report_language(report, cited))
+    translate = report_translator(report_language(report, cited))
     lines = [
-        " ".join(report.run.question.split()) or say("untitled"),
+        " ".join(report.run.question.split()) or translate("untitled"),
         "",
         *provenance_lines(report, cited),
         "",
-        say("archive.files"),
+        translate("archive.files"),
         *(f"- {name}" for name in names),
-        *(f"- {say('archive.lost', name=name, why=why)}" for name, why in errors.items()),
+        *(f"- {translate('archive.lost', name=name, why=why)}" for name, why in errors.items()),
         "",
-        say("archive.rights"),
-        *_readme_notes(report, cited, say),
+        translate("archive.rights"),
+        *_readme_notes(report, cited, translate),
     ]
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
 def _readme_notes(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
-    """What has to be known of single sources and places."""
-    passing = [str(s.number) for s in cited.sources if s.evidence.expires] if cited else []
-    if passing:
-        yield translate("archive.links", numbers=translate("comma").join(passing))
-    nowhere = sum(not is_on_globe(place) for place in collect_places(report))
-    if nowhere:
-        yield translate("archive.nowhere", count=nowhere)
+    """Yield notes on expiring links and on places that are not on the globe."""
+    expiring = [str(s.number) for s in cited.sources if s.evidence.expires] if cited else []
+    if expiring:
+        yield translate("archive.links", numbers=translate("comma").join(expiring))
+    off_globe = sum(not is_on_globe(place) for place in collect_places(report))
+    if off_globe:
+        yield translate("archive.nowhere", count=off_globe)
 
 
 # Archives
@@ -156,7 +157,7 @@ def _write_zip(files: dict[str, bytes], timestamp: datetime) -> bytes:
 
 
 def _set_document_time(data: bytes, timestamp: datetime) -> bytes:
-    """A document that is an archive itself, with the time of the report instead of the present."""
+    """Set the time in an Office document to that of the report; return other data unchanged."""
     if not data.startswith(b"PK\x03\x04"):
         return data
     stamp = f"{timestamp:%Y-%m-%dT%H:%M:%SZ}".encode()
