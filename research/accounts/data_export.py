@@ -209,7 +209,9 @@ class DataExports:
                 time.sleep(PAUSE_SECONDS)
             index = []
             for n, entry in enumerate(entries, 1):
-                if not self._update(owner, export, done_count=len(runs) + n - 1, total_count=total, failed_count=failed):
+                if not self._update(
+                    owner, export, done_count=len(runs) + n - 1, total_count=total, failed_count=failed
+                ):
                     return False
                 name = f"library/{n:05}.txt"
                 archive.writestr(name, self._library.document_text(entry.id).encode("utf-8", "replace"))

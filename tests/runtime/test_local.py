@@ -730,7 +730,7 @@ until(lambda: runs.resume(run.id) and get(runs, run.id).status == "done")
 counts = searched(runs, run.id)
 assert all(counts[query] == (1, 1) for query in kept), (kept, counts)
 assert all(done == 1 for _, done in counts.values()), counts
-assert report(runs, run.id).answer.quotes == 3
+assert report(runs, run.id).answer.quote_count == 3
 events = runs.events(run.id)
 assert [event.seq for event in events] == list(range(1, len(events) + 1))
 bench.close()
@@ -748,7 +748,7 @@ def test_a_store_that_may_not_grow_fails_the_run_by_name_and_growth_lets_it_go_o
 ) -> None:
     def limit(pages: int) -> None:
         """Acts on the connection that stores findings: that of the loop's thread."""
-        connection = runs.store.database.file.connection
+        connection = runs.store.database.sqlite_file.connection
         now = connection.execute("pragma page_count").fetchone()[0]
         connection.execute(f"pragma max_page_count={now + pages}")
 

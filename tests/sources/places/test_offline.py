@@ -151,13 +151,13 @@ async def test_straight_lines_can_be_told() -> None:
 @each_row(
     ("method", "arguments"),
     [
-        ("walking", ("116.4,39.9", "116.5,39.9")),
-        ("driving", ("116.4,39.9", "116.5,39.9")),
-        ("bicycling", ("116.4,39.9", "116.5,39.9")),
-        ("transit", ("116.4,39.9", "116.5,39.9", "北京", "北京")),
-        ("distance", ("116.4,39.9", "116.5,39.9", "1")),
-        ("weather", ("北京",)),
-        ("ip", ("114.247.50.2",)),
+        ("fetch_walking_route", ("116.4,39.9", "116.5,39.9")),
+        ("fetch_driving_route", ("116.4,39.9", "116.5,39.9")),
+        ("fetch_cycling_route", ("116.4,39.9", "116.5,39.9")),
+        ("fetch_transit_route", ("116.4,39.9", "116.5,39.9", "北京", "北京")),
+        ("measure_distances", ("116.4,39.9", "116.5,39.9", "1")),
+        ("fetch_forecast", ("北京",)),
+        ("locate_ip", ("114.247.50.2",)),
     ],
 )
 async def test_what_no_table_knows_is_declined_with_the_remedy(method: str, arguments: tuple[str, ...]) -> None:

@@ -366,7 +366,7 @@ class Memory:
     def increment_counter(self, name: str, day: str) -> None:
         raise AssertionError("nothing of OpenStreetMap's is counted")
 
-    def counted(self, name: str, day: str) -> int:
+    def get_counter(self, name: str, day: str) -> int:
         return 0
 
 
