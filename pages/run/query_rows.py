@@ -385,7 +385,9 @@ def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> N
     """Draw whether the statement is confirmed for its question, and a button to change that."""
     question, owner = finding.task.query, current_owner()
     statements_by_question = dict(application.confirmed_statements(database=database, owner=owner))
-    confirmed_questions = [confirmed_question for confirmed_question, statement in statements_by_question.items() if statement == sql]
+    confirmed_questions = [
+        confirmed_question for confirmed_question, statement in statements_by_question.items() if statement == sql
+    ]
     was_reused = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
     confirmed_question = (
         question
