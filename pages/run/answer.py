@@ -43,9 +43,9 @@ from research import (
 SHIPPED_DATABASE_PUBLISHER = "scenic areas"  # publisher of evidence from the bundled database
 _ROW_HEADING = re.compile(r"row (\d+)")
 _ROW_COUNT = re.compile(r"rows: (\d+)(\+?)")
-RowCells = dict[str, list[list[str]]]  # names and values of the cells of database rows, by passage id
+RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), by passage id
 
-NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # labels of the note editor on a passage
+NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
 MAX_AUTHORS = 3  # authors named of a scholarly work
 MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer
 _ASSETS_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "answer"
@@ -96,7 +96,7 @@ def component_key(report: Report) -> str:
 
 def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> None:
     key = component_key(report)
-    opening = summarize_evidence(report, None if support is None else cited)  # a draft has no summary
+    opening = summarize_evidence(report, None if support is None else cited)  # none in a draft
     blocks = build_blocks(
         cited, collect_row_cells(report), support, notes.passage_notes(report), opening.replaced_spans
     )
@@ -295,7 +295,10 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
 
 
 def _date_text(evidence: Evidence) -> str:
-    """Return the date line of a source: its publication day, or what its kind has instead of one."""
+    """Return the date line of a source.
+
+    Places and databases have their provider or host instead of a publication day.
+    """
     if evidence.kind == "place":
         return f"POI {evidence.publisher}"
     if evidence.kind == "database":

@@ -36,22 +36,24 @@ ChartKind = Literal["bar", "line", "points"]
 
 @dataclass(frozen=True)
 class ChartChoice:
-    """A kind of chart and the indices of the columns that it shows. `series_column` is -1 for none."""
+    """A kind of chart and the indices of the columns that it shows."""
 
     kind: ChartKind
     label_column: int
     measure_columns: tuple[int, ...]
-    series_column: int = -1
+    series_column: int = -1  # -1 for a single series
 
 
 # Columns
 
 
 def is_id(name: str) -> bool:
+    """Return True if the column name means an id or code."""
     return bool(_ID_NAME.fullmatch(name.strip()))
 
 
 def is_coordinate(name: str) -> bool:
+    """Return True if the column name means a longitude or latitude."""
     return bool(_COORDINATE_NAME.fullmatch(name.strip()))
 
 

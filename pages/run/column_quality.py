@@ -45,7 +45,7 @@ def draw(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
 
 
 def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
-    """Draw a table of filled and checked cells, conflicts, sources and oldest date of each column."""
+    """Draw filled and checked cells, conflicts, sources and oldest date of each column."""
     lines = []
     for column in grid.columns:
         quality = measure_column_quality(column, cells, report.evidence)
@@ -77,7 +77,7 @@ def _has_bars(column: Column, grid: Grid, cells: Sequence[Cell]) -> bool:
 
 
 def _draw_chart(column: Column, grid: Grid, cells: Sequence[Cell], key: str) -> None:
-    """Draw the greatest values of a column as bars; a rule extends a bar to the end of its range."""
+    """Draw the greatest values of a column as bars; a rule extends to the end of a range."""
     series = chart_column(column, [row.id for row in grid.rows], cells)
     names = {row.id: row.full_name for row in grid.rows}
     title = to_single_line(

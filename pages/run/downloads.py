@@ -247,7 +247,10 @@ def create_builder(
 
 
 def remember_format(kind: str, owner: str) -> None:
-    """Save the usual format of an owner. A store that cannot be written does not stop the download."""
+    """Save the usual format of an owner.
+
+    A store that cannot be written does not stop the download.
+    """
     try:
         if application.preferences(owner=owner).get(DEFAULT_PREFERENCE) != kind:
             application.set_preference(DEFAULT_PREFERENCE, kind, owner=owner)

@@ -50,6 +50,7 @@ MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS, LETTER_WIDTH_PIXELS = (
 
 
 def index_cells(report: Report) -> CellsByPosition:
+    """Return the cells of the answer of a report, by row and column."""
     cells = report.answer.cells if report.answer else ()
     return {(cell.row, cell.column): cell for cell in cells}
 
@@ -125,7 +126,7 @@ def _sort_value(cell: Cell | None, lows: Mapping[str, float | None]) -> float | 
 
 
 def _has_mixed_units(column: Column, cells: Sequence[Cell]) -> bool:
-    """Return True if some of a column's numbers have a unit or currency that cannot be converted."""
+    """Return True if some numbers of a column have a unit or currency that cannot be converted."""
     return any(point.missing_reason in ("currency", "unit") for point in convert_column_numbers(column, cells).values())
 
 

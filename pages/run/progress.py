@@ -51,10 +51,12 @@ class SearchProgress:
 
     @property
     def is_over(self) -> bool:
+        """True once the search has succeeded, failed or been left out."""
         return self.state not in ("waiting", "searching")
 
     @property
     def is_performed(self) -> bool:
+        """True if the search is over and was not left out."""
         return self.is_over and self.state != "left out"
 
 
@@ -93,7 +95,7 @@ class RunProgress:
     parts: list[tuple[str, str]] = field(default_factory=list)
     sections: dict[str, SectionProgress] = field(default_factory=dict)  # of a report, by section id
     grid: Grid | None = None
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # of a table, by row and column
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # by row and column
     plan_notes: list[str] = field(default_factory=list)
     is_edited: bool = False
     is_planned: bool = False
@@ -107,8 +109,8 @@ class RunProgress:
     instructions: list[str] = field(default_factory=list)
     applied_instructions: int = 0  # number of instructions that a stage has applied
     queued_names: list[str] = field(default_factory=list)
-    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # refused thinking level, by model
-    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # token count reported, by model
+    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # by model
+    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # by model
     unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # answer parts, by model
     save_problem: str = ""  # reason why the report could not be saved
     citation_count: int | None = None
@@ -140,6 +142,7 @@ class RunProgress:
 
     @property
     def search_count(self) -> int:
+        """Number of searches that were performed."""
         return sum(s.is_performed for r in self.rounds.values() for s in r.searches.values())
 
     @property
@@ -297,7 +300,7 @@ class RunProgress:
             self.cost_usd += data["cost"]
 
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.citation_count = data.get("cites", data["quotes"])  # earlier versions recorded only quotes
+        self.citation_count = data.get("cites", data["quotes"])  # older events have only quotes
 
     def _on_checking(self, data: dict[str, Any], _: datetime) -> None:
         self.checked_sentences = int(data["sentences"])
@@ -487,7 +490,7 @@ def _draw_section(section_id: str, section: SectionProgress, run: Run) -> None:
         st.markdown("\n\n".join(_search_lines(search, run) for search in section.searches.values()) or "–")
 
 
-READABLE_REASONS = ("unclear", "no model", "empty")  # failure reasons with messages meant for people
+READABLE_REASONS = ("unclear", "no model", "empty")  # with messages meant for people
 _STATE_ICONS = {
     "found": ":green[✓]",
     "searching": "⋯",

@@ -64,7 +64,7 @@ def draw(report: Report) -> None:
     database = report.run.options.database
     if any(finding.reason == "no model" for finding in report.findings):
         _alternatives(report.run.id[:8], database)
-    findings = [one for one in report.findings if one.rows or one.steps or one.task.tool == SQL_TOOL]
+    findings = [item for item in report.findings if item.rows or item.steps or item.task.tool == SQL_TOOL]
     for n, finding in enumerate(findings):
         key = f"{report.run.id[:8]}_{n}"
         if len(findings) > 1 or finding.task.query != report.run.question:
@@ -88,7 +88,7 @@ def draw(report: Report) -> None:
 
 
 def ask(text: str, database: str, *, typed: bool) -> None:
-    """Start a run that puts a question to a database, or an SQL statement if `typed`, and show it."""
+    """Start a run with a question to a database, or with SQL if `typed`, and show it."""
     try:
         run = application.start_database_run(text, is_statement=typed, database=database, owner=current_owner())
     except (QuestionError, RateLimitError) as error:
@@ -99,7 +99,7 @@ def ask(text: str, database: str, *, typed: bool) -> None:
 
 
 def _alternatives(key: str, database: str) -> None:
-    """Offer what needs no model: questions with a confirmed statement, examples and an SQL editor."""
+    """Offer what needs no model: confirmed questions, examples and an SQL editor."""
     questions = [question for question, _ in application.confirmed_statements(database=database, owner=current_owner())]
     described = database_description(database, owner=current_owner()).model
     questions += [example.question for example in described.examples]

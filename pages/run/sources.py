@@ -50,6 +50,7 @@ class SourceFilter(NamedTuple):
     date_range: tuple[date, ...] = ()  # first and last day, inclusive
 
     def matches(self, row: SourceRow) -> bool:
+        """Return True if a source passes the filter."""
         day = row.evidence.published
         return (
             (not self.kinds or row.kind in self.kinds)

@@ -159,6 +159,7 @@ def draw_resume_buttons(run: Run) -> None:
 
 
 def draw_more_button(run: Run) -> None:
+    """Draw the button that extends a run by a further run."""
     if st.button(
         t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
         help=t("run.more_help"),
@@ -229,17 +230,17 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
             st.form(f"clarify_{run.id[:8]}", border=False),
             st.container(horizontal=True, vertical_alignment="bottom"),
         ):
-            said = st.text_input(
+            reply = st.text_input(
                 t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}",
                 autocomplete="off",
             )  # fmt: skip
-            sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
+            is_sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
         st.button(
             t("run.clarify_skip"), key=f"clarify_skip_{run.id[:8]}", type="tertiary",
             help=t("run.clarify_help"), on_click=answer, args=("",),
         )  # fmt: skip
-    if sent and said.strip():
-        answer(said)
+    if is_sent and reply.strip():
+        answer(reply)
         st.rerun()
 
 
@@ -306,11 +307,13 @@ def load_progress(run: Run, owner: str = "") -> progress.RunProgress:
 
 @st.fragment(run_every=POLL_SECONDS)
 def poll_run(run_id: str) -> None:
+    """Draw an active run, polled while it searches."""
     draw_active_run(run_id, is_fast=False)
 
 
 @st.fragment(run_every=TEXT_POLL_SECONDS)
 def poll_text(run_id: str) -> None:
+    """Draw an active run, polled while its answer is being written."""
     draw_active_run(run_id, is_fast=True)
 
 
@@ -394,7 +397,7 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
         run_navigation.start_run(
             submitted_question, run.options.model_copy(update=plain_options), follows_run_id=run.id
         )
-        st.session_state[key] = submitted_question  # starting failed: put the text back into the input
+        st.session_state[key] = submitted_question  # not started: keep the text in the input
 
     def submitted() -> None:
         st.session_state[f"{key}_asked"] = st.session_state[key]
@@ -450,7 +453,7 @@ def draw_finished(run: Run) -> None:
 
 def draw_finished_table(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
     """Draw a filled table with its quality, downloads, editor, map and sources."""
-    cells = grid.index_cells(report) or load_progress(run).cells  # without an answer, the cells of the events
+    cells = grid.index_cells(report) or load_progress(run).cells  # without an answer, from events
     grid.draw(run, table, cells, report)
     column_quality.draw(report, table, tuple(cells.values()))
     if numbered is not None and numbered.answer.failures:

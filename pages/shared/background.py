@@ -31,7 +31,7 @@ def run_with_progress(
         Exception: whatever `work` raises.
     """
     latest = [initial_progress]
-    with ThreadPoolExecutor(1, "sightline-working") as pool:  # leaving this block waits for the thread
+    with ThreadPoolExecutor(1, "sightline-working") as pool:  # exit waits for the thread
         future = pool.submit(work, lambda so_far: latest.__setitem__(0, so_far))
         bar = st.empty()
         while not future.done():

@@ -17,7 +17,7 @@ from research import message
 
 Language = Literal["zh", "en"]
 LOCALES = {"zh": Locale.parse("zh_Hans_CN"), "en": Locale.parse("en_GB")}
-LANGUAGE_NAMES = {code: locale.language_name for code, locale in LOCALES.items()}  # each in its own language
+LANGUAGE_NAMES = {code: locale.language_name for code, locale in LOCALES.items()}  # autonyms
 
 
 def format_day(value: date, language: Language) -> str:

@@ -26,6 +26,7 @@ def current_language() -> Language:
 
 
 def browser_language() -> Language:
+    """Return the language of the browser: Chinese for a Chinese locale, else English."""
     return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
 
 
@@ -97,6 +98,7 @@ def value_label(family: str, value: str) -> str:
 
 
 def format_number(value: float) -> str:
+    """Format a number for the visitor's language."""
     return locale_format.format_number(value, current_language())
 
 
@@ -106,6 +108,7 @@ def format_money(dollars: float) -> str:
 
 
 def format_duration(value: float) -> str:
+    """Format seconds for the visitor's language."""
     return locale_format.format_duration(value, current_language())
 
 
@@ -122,4 +125,5 @@ def format_local_time(moment: datetime) -> str:
 
 
 def format_size(size_bytes: int) -> str:
+    """Format bytes for the visitor's language."""
     return locale_format.format_size(size_bytes, current_language())

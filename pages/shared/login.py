@@ -179,7 +179,7 @@ def identify_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
         return Visitor(name=name, email=email, refusal="nobody")
     if isinstance(issued, bool) or not isinstance(issued, int | float):
         return Visitor(name=name, email=email, refusal="expired")
-    if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # `not … <=` also refuses NaN
+    if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # refuses NaN, too
         return Visitor(name=name, email=email, refusal="expired")
     return Visitor(
         f"user-{_hash_values(issuer, subject)}", name, email,

@@ -141,6 +141,7 @@ def category(place: Place) -> str:
 
 
 def category_name(place: Place, translate: Translator = t) -> str:
+    """Return the localised category of a place."""
     return translate(CATEGORIES[category(place)][0])
 
 
@@ -160,11 +161,13 @@ def format_distance(metres: int | None) -> str:
 
 
 def format_rating(place: Place) -> str:
+    """Format the rating of a place, such as ★ 4.5; empty without one."""
     value = format_figure(place.rating)
     return f"★ {value}" if value else ""
 
 
 def format_cost(place: Place, translate: Translator = t) -> str:
+    """Format the cost of a place; empty without one."""
     value = format_figure(place.cost)
     return translate("map.cost", n=value) if value else ""
 
@@ -376,7 +379,7 @@ def format_minutes(seconds: int, translate: Translator = t) -> str:
 
 
 def _tile_position(location: Place | SearchArea | Point, base_map: BaseMap) -> tuple[float, float]:
-    """Return latitude and longitude in the datum of the tiles, to 6 decimal places (a decimetre)."""
+    """Return latitude and longitude in the datum of the tiles, rounded to a decimetre."""
     point = Point(location.lng, location.lat)
     if base_map == "amap":
         point = to_gcj02(point)
@@ -420,7 +423,7 @@ def create_layer(content: MapContent, selection: dict[str, Any] | None) -> foliu
             self.picked = encode_script_json(selection)
 
         def render(self, **_: Any) -> None:
-            """Add nothing to the page of the map, where branca would read the data as a template."""
+            """Add nothing to the map page, where branca would read the data as a template."""
 
     return folium.FeatureGroup(control=False).add_child(Show())
 
@@ -467,7 +470,7 @@ def draw(
         is_ordered: Keep the order of the places; also the case with routes.
         pin: Point to draw without moving the view.
         is_clickable: Make clicks beside the places available from `take_clicked_point`.
-        has_checkboxes: Add checkboxes to the list, see `checked_place_ids`; a change reruns the page.
+        has_checkboxes: Draw boxes in the list (`checked_place_ids`). A change reruns the page.
         is_narrow: Draw the list below the map, as on a small screen.
         reruns_page: Rerun the page when a place is selected, see `selected_place_id`.
         draw_actions: Draws additional widgets below the details.
@@ -796,7 +799,7 @@ def draw_report(report: Report, key: str, *, is_narrow: bool = True) -> bool:
     if not places_by_id:
         return False
     places = tuple(places_by_id.values())
-    has_rows = any(finding.rows for finding in report.findings)  # rows of a table select their places
+    has_rows = any(finding.rows for finding in report.findings)  # rows select their places
     draw(places, tuple(areas.values()), key=key, routes=routes, is_narrow=is_narrow, reruns_page=has_rows)
     name = export_file_name(report, "").rstrip(".")
     draw_downloads(places, tuple(areas.values()), report.run.question, name, key=key, routes=routes)

@@ -72,7 +72,7 @@ def current_run() -> Run | None:
 
 
 def _other_page(run: Run) -> str:
-    """Return the page that a run belongs on if that is not the current one, else an empty string."""
+    """Return the page that a run belongs on, or an empty string if that is the current page."""
     pages = {LAST_REPORT_KEY: "news", LAST_TABLE_KEY: "tables", "last_run": "ask"}
     home = "tables" if run.options.table else "news" if run.options.sections else "ask"
     current_page = pages.get(_last_run_key(), "")  # other pages show only their own runs
@@ -91,6 +91,7 @@ def run_icon(options: RunOptions) -> str:
 
 
 def show_run(run: Run) -> None:
+    """Make a run the current run, in the URL and in the session."""
     set_query_param("run", run.id, "plan")
     st.session_state[_last_run_key()] = run.id
 
