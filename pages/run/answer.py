@@ -1,4 +1,4 @@
-"""The answer with its citations: a click on [n] opens the passage in place."""
+"""The answer of a run with its citations. A click on [n] opens the cited passage in place."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from research import (
     summarize_evidence,
 )
 
-SHIPPED_DATABASE_PUBLISHER = "scenic areas"  # the publisher of what the database that ships says
+SHIPPED_DATABASE_PUBLISHER = "scenic areas"  # publisher of evidence from the bundled database
 _ROW_HEADING = re.compile(r"row (\d+)")
 _ROW_COUNT = re.compile(r"rows: (\d+)(\+?)")
-RowCells = dict[str, list[list[str]]]  # of the rows of a database, by their passages
+RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), by passage id
 
-NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # the words of a note on a passage
-MAX_AUTHORS = 3  # of a work that are named
-MAX_SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury the answer
+NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
+MAX_AUTHORS = 3  # authors named of a scholarly work
+MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer
 _ASSETS_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "answer"
 _answer_component = st.components.v2.component(
     "sightline_answer",
@@ -59,46 +59,47 @@ _answer_component = st.components.v2.component(
 
 
 class AnswerContext(NamedTuple):
-    """What the blocks of an answer are made of: its sources by number, the cells of rows, by the
-    places of spans the sentence that has each, and by sentences what their marks say."""
+    """Data that the blocks of an answer draw on."""
 
-    sources: dict[int, Evidence]
+    sources: dict[int, Evidence]  # by citation number
     row_cells: RowCells
-    sentences: dict[int, CheckedSentence]
-    marks: dict[int, dict[str, Any]]
-    notes: Mapping[tuple[str, str], str]  # of a person's own, by the ids of a source and a passage
+    sentences: dict[int, CheckedSentence]  # by span index
+    marks: dict[int, dict[str, Any]]  # of doubtful sentences, by sentence index
+    notes: Mapping[tuple[str, str], str]  # the visitor's own, by source id and passage id
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
-    """The answer of a report, with the line of counts above it."""
-    with st.container(key="answer_title"):  # it is seen to be the answer; this is for who hears it
+    """Draw the answer of a report with its title, byline, support counts and notes."""
+    with st.container(key="answer_title"):  # hidden by CSS; for screen readers
         layout.draw_section_title(t("answer.title"))
     _draw(report, cited, standing.answer_support(report, cited))
     with st.container(horizontal=True, vertical_alignment="center", key="byline"):
-        made = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
-        st.caption(made, width="content")
+        byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
+        st.caption(byline, width="content")
         help_topics.draw_support_link()
         notes.draw_add_button(report)
     notes.draw(report)
 
 
 def draw_draft(report: Report, cited: CitedAnswer) -> None:
-    """What there is of an answer that is still being written.
+    """Draw the part of an answer that has been written so far.
 
-    Drawn again and again it grows in place: what has not changed stays, and so do open passages.
+    Repeated calls update the component in place: unchanged blocks and open passages stay.
     """
     _draw(report, cited, None)
 
 
 def component_key(report: Report) -> str:
-    """The key of an answer's component, with which the ids of all that is in it begin."""
+    """Return the key of the answer's component, which also prefixes the ids of its elements."""
     return f"answer_{report.run.id[:8]}"
 
 
 def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> None:
     key = component_key(report)
-    opening = summarize_evidence(report, None if support is None else cited)  # a draft has none yet
-    made = build_blocks(cited, collect_row_cells(report), support, notes.passage_notes(report), opening.replaced_spans)
+    opening = summarize_evidence(report, None if support is None else cited)  # none in a draft
+    blocks = build_blocks(
+        cited, collect_row_cells(report), support, notes.passage_notes(report), opening.replaced_spans
+    )
     data = {
         "id": key,
         "lang": LANGUAGE_TAGS[cited.answer.language],
@@ -107,7 +108,7 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
         "lead": opening.text,
         "summary": standing.summarize(support, cited) if support else None,
         "uses": standing.source_uses(support, cited) if support else {},
-        "blocks": [block for block in made if not _repeats_question(block, report)],
+        "blocks": [block for block in blocks if not _repeats_question(block, report)],
         "suggestions": cited.answer.suggestions[:MAX_SUGGESTIONS],
         "words": {
             "open": _label_template("answer.open"),
@@ -123,37 +124,37 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
             "contents": t("answer.contents"),
             "drawer": t("answer.drawer"),
             "close": t("answer.close"),
-            **{f"note_{one}": t(f"remark.{one}") for one in NOTE_LABELS},
+            **{f"note_{label}": t(f"remark.{label}") for label in NOTE_LABELS},
         },
     }
     _answer_component(data=data, key=key, on_noted_change=notes.create_note_callback(report, key))
 
 
 def _label_template(key: str) -> str:
-    """Words whose number the component fills in."""
+    """Return a label with its `{n}` left for the component to fill in."""
     return t(key, n="{n}")
 
 
 def _repeats_question(block: dict[str, Any], report: Report) -> bool:
-    """Whether a heading is the SQL that was asked, which stands below with its rows."""
+    """Return True for a heading that repeats a typed SQL statement, which is drawn below anyway."""
     tasks = report.plan.tasks if report.plan else ()
     typed = bool(tasks) and all(task.tool == "sql" for task in tasks)
     return typed and block["kind"] == "heading" and block["text"] == report.run.question
 
 
 def collect_row_cells(report: Report) -> RowCells:
-    """The cells of the rows that can be cited, each a name and what it says."""
+    """Return name and value of the non-null cells of every citable database row, by passage id."""
     out: RowCells = {}
     for finding in report.findings:
         if finding.rows:
-            found = localise_rows(finding.rows, current_language())
+            localised = localise_rows(finding.rows, current_language())
             for item in finding.evidence:
                 for passage in item.passages:
-                    at = _ROW_HEADING.fullmatch(passage.heading)
-                    if at and 0 < int(at[1]) <= len(found.rows):
-                        row = zip(found.names, found.rows[int(at[1]) - 1], strict=True)
-                        told = [[name, str(value)] for name, value in row if value is not None]
-                        out.setdefault(passage.id, told)
+                    match = _ROW_HEADING.fullmatch(passage.heading)
+                    if match and 0 < int(match[1]) <= len(localised.rows):
+                        row = zip(localised.names, localised.rows[int(match[1]) - 1], strict=True)
+                        cells = [[name, str(value)] for name, value in row if value is not None]
+                        out.setdefault(passage.id, cells)
     return out
 
 
@@ -164,17 +165,19 @@ def build_blocks(
     passage_notes: Mapping[tuple[str, str], str] | None = None,
     hidden_spans: frozenset[int] = frozenset(),
 ) -> list[dict[str, Any]]:
-    """The answer as plain data: texts, and for each citation what its passage shows.
+    """Convert an answer to plain data: its texts and, for each citation, the passage to show.
 
-    `rows` are the cells of passages that are rows of a database; `found` is what stands behind its
-    sentences, of which the doubtful ones are marked; `noted` are the person's own notes on passages.
-    The spans at the places that are `folded` are left out: the line above the answer stands for them.
+    Text written by a model becomes one block per paragraph, list or table; its `spans` are keyed by
+    index in the answer. Consecutive quotes of database rows are folded into one block.
 
-    Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
-    with the spans that these cite by their places in the answer.
+    Args:
+        row_cells: Cells of the passages that are rows of a database, by passage id.
+        support: Support of each sentence; doubtful sentences are marked.
+        passage_notes: The visitor's own notes, by source id and passage id.
+        hidden_spans: Indices of spans to omit because the line above the answer replaces them.
     """
     support = support or AnswerSupport()
-    known = AnswerContext(
+    context = AnswerContext(
         {source.number: source.evidence for source in cited.sources},
         row_cells or {},
         {at: sentence for sentence in support.sentences for at in sentence.spans},
@@ -186,24 +189,26 @@ def build_blocks(
         mark_doubtful_sentences(cited, support), key=lambda at: at.spans[0].span.kind == "text"
     ):
         if is_text:
-            for stretch in group:
-                for node in stretch.nodes:
-                    out.append(_text_block(node, stretch.first_index, stretch.spans, known))
+            for text_group in group:
+                for node in text_group.nodes:
+                    out.append(_text_block(node, text_group.first_index, text_group.spans, context))
         else:
-            shown = [one for one in group if one.first_index not in hidden_spans]
-            out += _fold_rows([_span_block(one.first_index, one.spans[0], known) for one in shown])
+            visible_spans = [span_group for span_group in group if span_group.first_index not in hidden_spans]
+            out += _fold_rows(
+                [_span_block(span_group.first_index, span_group.spans[0], context) for span_group in visible_spans]
+            )
     return out
 
 
 def _fold_rows(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Quotes that are rows of a database, folded into one block: they stand in its table as well."""
+    """Fold consecutive quotes of database rows into one block; their table shows them as well."""
     for is_row, group in groupby(blocks, key=_is_row_quote):
-        found = list(group)
-        if is_row and len(found) > 1:
-            words = t("rows.cited", n=len(found))
-            yield {"kind": "rows", "at": found[0]["at"], "text": words, "items": found}
+        quotes = list(group)
+        if is_row and len(quotes) > 1:
+            label = t("rows.cited", n=len(quotes))
+            yield {"kind": "rows", "at": quotes[0]["at"], "text": label, "items": quotes}
         else:
-            yield from found
+            yield from quotes
 
 
 def _is_row_quote(block: dict[str, Any]) -> bool:
@@ -211,19 +216,19 @@ def _is_row_quote(block: dict[str, Any]) -> bool:
 
 
 def _span_block(index: int, numbered_span: NumberedSpan, context: AnswerContext) -> dict[str, Any]:
-    made = {
+    data = {
         "kind": numbered_span.span.kind,
         "at": index,
         "text": numbered_span.span.text,
         **_citation_data(index, numbered_span, context),
     }
     if numbered_span.span.kind == "quote":
-        made["lang"] = LANGUAGE_TAGS[detect_language(numbered_span.span.text)]
-        made["made"] = numbered_span.span.made
+        data["lang"] = LANGUAGE_TAGS[detect_language(numbered_span.span.text)]
+        data["made"] = numbered_span.span.made
     sentence = context.sentences.get(index)
     if sentence and sentence.at in context.marks:
-        made["mark"] = context.marks[sentence.at]
-    return made
+        data["mark"] = context.marks[sentence.at]
+    return data
 
 
 def _citation_data(index: int, numbered_span: NumberedSpan, context: AnswerContext) -> dict[str, Any]:
@@ -234,20 +239,20 @@ def _citation_data(index: int, numbered_span: NumberedSpan, context: AnswerConte
 
 
 def _text_block(node: Any, first_index: int, spans: Sequence[NumberedSpan], context: AnswerContext) -> dict[str, Any]:
-    pointed = list(_referenced_spans(node))
-    places = sorted({at for kind, at in pointed if kind == "cite"})
-    marked = sorted({at for kind, at in pointed if kind == "mark"})
+    references = list(_referenced_spans(node))
+    cited_indices = sorted({at for kind, at in references if kind == "cite"})
+    marked_sentences = sorted({at for kind, at in references if kind == "mark"})
     return {
         "kind": "text",
         "node": node,
         "first": first_index,
-        "spans": {first_index + at: _citation_data(first_index + at, spans[at], context) for at in places},
-        "marks": {at: context.marks[at] for at in marked},
+        "spans": {first_index + at: _citation_data(first_index + at, spans[at], context) for at in cited_indices},
+        "marks": {at: context.marks[at] for at in marked_sentences},
     }
 
 
 def _referenced_spans(node: Any) -> Iterator[tuple[str, int]]:
-    """The spans that a node of the tree cites and the sentences that are marked in it."""
+    """Yield the spans cited ("cite") and the sentences marked ("mark") in a node of the tree."""
     if isinstance(node, dict):
         if node["t"] == "cite":
             yield "cite", node["span"]
@@ -261,7 +266,7 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
     evidence = context.sources[number]
     (passage, start, end), *others = _cited_ranges(numbered_span, evidence, context.sentences.get(index))
     kind = evidence.kind
-    instead = bool(web_url(evidence.also)) and not evidence.url
+    uses_other_url = bool(web_url(evidence.also)) and not evidence.url
 
     def show(passage: Passage, start: int, end: int) -> dict[str, Any]:
         at = (evidence.id, passage.id)
@@ -282,15 +287,18 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
         "facts": f"{_date_text(evidence)} · {t('answer.retrieved')} {format_local_time(evidence.retrieved)}",
         "notice": notice_text(evidence),
         "url": text_fragments.passage_url(evidence, passage, start, end) or web_url(evidence.also),
-        "host": urlsplit(evidence.also).hostname if instead else source_host(evidence),
-        "visit": t("answer.also" if instead else "answer.visit"),
+        "host": urlsplit(evidence.also).hostname if uses_other_url else source_host(evidence),
+        "visit": t("answer.also" if uses_other_url else "answer.visit"),
         "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
     }
 
 
 def _date_text(evidence: Evidence) -> str:
-    """When a source was published; a map's entry is as it was when it was retrieved."""
+    """Return the date line of a source.
+
+    Places and databases have their provider or host instead of a publication day.
+    """
     if evidence.kind == "place":
         return f"POI {evidence.publisher}"
     if evidence.kind == "database":
@@ -303,8 +311,8 @@ def _date_text(evidence: Evidence) -> str:
 
 
 def _paper_facts(evidence: Evidence, paper: Paper) -> Iterator[str]:
-    """What catalogues know of a work."""
-    names = t("mark.list").join(one.display_name for one in paper.authors[:MAX_AUTHORS])
+    """Yield authors, venue, date and citation count of a scholarly work."""
+    names = t("mark.list").join(author.display_name for author in paper.authors[:MAX_AUTHORS])
     yield t("answer.and_others", names=names) if len(paper.authors) > MAX_AUTHORS else names
     yield paper.venue
     if evidence.published:
@@ -316,12 +324,12 @@ def _paper_facts(evidence: Evidence, paper: Paper) -> Iterator[str]:
 
 
 def notice_text(evidence: Evidence) -> str:
-    """What has become of a source since it was published, in a word."""
+    """Return the notice on a source, such as a retraction, in one word; empty without a notice."""
     return t(f"notice.{evidence.notice}") if evidence.notice else ""
 
 
 def _statement_sql(evidence: Evidence) -> str:
-    """The SQL of the evidence that is a statement with its rows; a row that is a place has none."""
+    """Return the SQL of evidence that is a statement with its rows, else an empty string."""
     if evidence.kind != "database" or evidence.place:
         return ""
     return evidence.locator
@@ -330,8 +338,10 @@ def _statement_sql(evidence: Evidence) -> str:
 def _passage_data(
     passage: Passage, start: int, end: int, evidence_kind: str = "", row_cells: RowCells | None = None
 ) -> dict[str, Any]:
-    """A passage with the stretch that is meant; none is marked if all of it is. A row of a database
-    is shown by its cells."""
+    """Return a passage split into the text before, in and after the cited range.
+
+    An empty range marks nothing. A row of a database is returned as its cells.
+    """
     if evidence_kind == "database":
         return _row_data(passage, row_cells or {})
     heading = passage.heading
@@ -348,7 +358,7 @@ def _passage_data(
 
 
 def _scan_data(evidence: Evidence, passage: Passage) -> dict[str, Any]:
-    """That a passage was read from a picture, and where that of its page is."""
+    """Return the picture of a passage read by OCR, cut from its page; empty for other passages."""
     if not passage.ocr:
         return {}
     alt = t("answer.page_picture", n=passage.page or 1)
@@ -356,33 +366,37 @@ def _scan_data(evidence: Evidence, passage: Passage) -> dict[str, Any]:
 
 
 def _row_data(passage: Passage, row_cells: RowCells) -> dict[str, Any]:
-    """A row, the number of rows, or the statement, which stands below anyway."""
-    shown: dict[str, Any] = {
+    """Return the data of a database passage: a row, the row count or the statement.
+
+    The statement stays empty because it is drawn below the answer.
+    """
+    data: dict[str, Any] = {
         "heading": "", "before": "", "quote": "", "after": passage.text, "grounding": False,
     }  # fmt: skip
-    if at := _ROW_HEADING.fullmatch(passage.heading):
-        shown["heading"] = t("rows.place", n=at[1])
+    if row_match := _ROW_HEADING.fullmatch(passage.heading):
+        data["heading"] = t("rows.place", n=row_match[1])
         if passage.id in row_cells:
-            shown |= {"after": "", "cells": row_cells[passage.id]}
-    elif found := _ROW_COUNT.fullmatch(passage.text):
-        words = t("rows.found_more", n=found[1]) if found[2] else t("rows.found", n=found[1])
-        shown["after"] = words
+            data |= {"after": "", "cells": row_cells[passage.id]}
+    elif count_match := _ROW_COUNT.fullmatch(passage.text):
+        text = t("rows.found_more", n=count_match[1]) if count_match[2] else t("rows.found", n=count_match[1])
+        data["after"] = text
     elif passage.heading == "SQL":
-        shown["after"] = ""
-    return shown
+        data["after"] = ""
+    return data
 
 
 def _cited_ranges(
     numbered_span: NumberedSpan, evidence: Evidence, sentence: CheckedSentence | None = None
 ) -> list[tuple[Passage, int, int]]:
-    """The passages behind a citation and the stretch of each that is meant.
+    """Return the cited passages of a source, each with the start and end of the cited range.
 
-    The passage that comes nearest to the sentence comes first, with the stretch of it that does.
+    The passage nearest to the sentence comes first, with the range that matches the sentence. A
+    range of 0 to 0 stands for the whole passage.
     """
-    wanted = {cite.passage: cite for cite in numbered_span.span.cites}
-    out = []
+    cites_by_passage = {cite.passage: cite for cite in numbered_span.span.cites}
+    ranges = []
     for passage in evidence.passages:
-        cite = wanted.get(passage.id)
+        cite = cites_by_passage.get(passage.id)
         if cite is None:
             continue
         if numbered_span.span.kind == "quote":
@@ -390,11 +404,11 @@ def _cited_ranges(
             if at >= 0:
                 return [(passage, at, at + len(numbered_span.span.text))]
         elif sentence and _is_nearest(sentence, evidence, passage):
-            out.insert(0, (passage, sentence.start, sentence.end))
+            ranges.insert(0, (passage, sentence.start, sentence.end))
             continue
         whole = cite.end - cite.start >= len(passage.text)
-        out.append((passage, 0, 0) if whole else (passage, cite.start, cite.end))
-    return out or [(evidence.passages[0], 0, 0)]
+        ranges.append((passage, 0, 0) if whole else (passage, cite.start, cite.end))
+    return ranges or [(evidence.passages[0], 0, 0)]
 
 
 def _is_nearest(sentence: CheckedSentence, evidence: Evidence, passage: Passage) -> bool:
@@ -403,7 +417,11 @@ def _is_nearest(sentence: CheckedSentence, evidence: Evidence, passage: Passage)
 
 
 def source_host(evidence: Evidence) -> str:
-    """Where a source is: the site, else the file's name. A redirect's own site says nothing."""
+    """Return the host of a source's URL, else its publisher or file name.
+
+    An expiring redirect and a place name their publisher, since the host of a redirect is not that
+    of the source.
+    """
     if evidence.kind == "database":
         return t("database.shipped") if evidence.publisher == SHIPPED_DATABASE_PUBLISHER else evidence.publisher
     if evidence.expires or evidence.kind == "place":

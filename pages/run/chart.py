@@ -1,7 +1,7 @@
-"""The chart that fits the types of rows: bars, a line or points. No model has a say in it.
+"""A chart that fits the column types of a query result: bars, a line or points. No model is used.
 
-Fields are named by us and titles are texts, so that a name with dots, brackets or quotes in it is
-nothing but a name.
+Fields have fixed names and headings are titles, because Vega-Lite would interpret dots, brackets
+and quotes in a field name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import format_number, t
 from research import QueryResult
 
-MAX_BARS = 30  # bars
+MAX_BARS = 30
 MAX_SERIES = 6  # lines in one chart
 MAX_LABEL_CHARS = 40  # characters of a label
 BAR_PIXELS = 24  # pixels of a bar with its gap
@@ -30,46 +30,47 @@ _ID_NAME = re.compile(r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|p
 _YEAR_NAME = re.compile(r"(?:.*[_\s])?(?:year|yr)(?:[_\s].*)?|.*(?:年份|年度)|年", re.I)
 _COORDINATE_NAME = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I)  # fmt: skip
 _LABEL_NAME = re.compile(r"name|title|province|city|名称|景区|省份|城市", re.I)
-_RESERVED_TITLES = {"title", "image"}  # names of fields that a tooltip draws as a heading and as a picture
+_RESERVED_TITLES = {"title", "image"}  # a tooltip draws these fields as heading and picture
 ChartKind = Literal["bar", "line", "points"]
 
 
 @dataclass(frozen=True)
 class ChartChoice:
-    """A chart: what stands along the label axis, what is measured, and what tells lines apart. All
-    are places of columns; `series` is -1 for none."""
+    """A kind of chart and the indices of the columns that it shows."""
 
     kind: ChartKind
     label_column: int
     measure_columns: tuple[int, ...]
-    series_column: int = -1
+    series_column: int = -1  # -1 for a single series
 
 
 # Columns
 
 
 def is_id(name: str) -> bool:
+    """Return True if the column name means an id or code."""
     return bool(_ID_NAME.fullmatch(name.strip()))
 
 
 def is_coordinate(name: str) -> bool:
+    """Return True if the column name means a longitude or latitude."""
     return bool(_COORDINATE_NAME.fullmatch(name.strip()))
 
 
 def is_year(name: str, values: Sequence[Any]) -> bool:
-    """Whether whole numbers are years: by their name, and because they could be."""
+    """Return True if the column name means years and all values lie between 1000 and 2999."""
     return bool(_YEAR_NAME.fullmatch(name.strip())) and all(
         1000 <= value < 3000 for value in values if value is not None
     )
 
 
 def choose_chart(query_result: QueryResult) -> ChartChoice | None:
-    """The chart that fits the rows, or None: fewer than two rows, or nothing that is measured.
+    """Choose the chart that fits the rows; None for fewer than two rows or without a measure.
 
-    Where each row names a thing of its own, numbers are bars. Else numbers by a date or a year of
-    which each row has its own are a line, or one line for each of a few texts; numbers by a text are
-    bars; two numbers alone are points. Ids, coordinates, years and
-    columns of one value are no measures.
+    If a text column has a different value in every row, measures are bars. Otherwise measures by a
+    date or year are a line, or a line for each value of a text column if there are at most
+    MAX_SERIES of them; measures by a text are bars; two measures without either are points. Ids,
+    coordinates, years and columns with a single value are no measures.
     """
     if len(query_result.rows) < 2 or not query_result.types:
         return None
@@ -92,17 +93,20 @@ def choose_chart(query_result: QueryResult) -> ChartChoice | None:
     texts = [n for n, (_, kind, values) in enumerate(kinds) if kind == "text" and _are_labels(values)]
     if not measures:
         return None
-    things = any(len(set(columns[n])) == len(query_result.rows) for n in texts)  # each row names its own
-    for at in () if things else times:
-        if len(set(columns[at])) == len(query_result.rows):
-            return ChartChoice("line", at, measures)
-        for text in texts:
-            pairs = set(zip(columns[at], columns[text], strict=True))
-            if len(pairs) == len(query_result.rows) and len(set(columns[text])) <= MAX_SERIES:
-                return ChartChoice("line", at, measures, text)
+    # A text that differs in every row names the rows.
+    has_row_labels = any(len(set(columns[n])) == len(query_result.rows) for n in texts)
+    for time_column in () if has_row_labels else times:
+        if len(set(columns[time_column])) == len(query_result.rows):
+            return ChartChoice("line", time_column, measures)
+        for series_column in texts:
+            pairs = set(zip(columns[time_column], columns[series_column], strict=True))
+            if len(pairs) == len(query_result.rows) and len(set(columns[series_column])) <= MAX_SERIES:
+                return ChartChoice("line", time_column, measures, series_column)
     if texts:
-        own = max(texts, key=lambda n: (len(set(columns[n])), bool(_LABEL_NAME.search(query_result.names[n])), -n))
-        return ChartChoice("bar", own, measures)
+        label_column = max(
+            texts, key=lambda n: (len(set(columns[n])), bool(_LABEL_NAME.search(query_result.names[n])), -n)
+        )
+        return ChartChoice("bar", label_column, measures)
     if len(measures) > 1:
         return ChartChoice("points", measures[0], measures[1:])
     return None
@@ -113,12 +117,12 @@ def _present_values(values: Sequence[Any]) -> set[Any]:
 
 
 def _are_labels(values: Sequence[Any]) -> bool:
-    """Whether texts can stand beside bars: they differ, are short, and are no addresses."""
-    known = _present_values(values)
+    """Return True for texts that can label bars: not all alike, mostly short, and without URLs."""
+    distinct = _present_values(values)
     return (
-        len(known) > 1
-        and sorted(map(len, known))[len(known) // 2] <= MAX_LABEL_CHARS
-        and not any(web_url(text) for text in known)
+        len(distinct) > 1
+        and sorted(map(len, distinct))[len(distinct) // 2] <= MAX_LABEL_CHARS
+        and not any(web_url(text) for text in distinct)
     )
 
 
@@ -126,8 +130,10 @@ def _are_labels(values: Sequence[Any]) -> bool:
 
 
 def draw(query_result: QueryResult, display_result: QueryResult, key: str) -> None:
-    """The chart that fits, with a choice of what is measured; nothing if none fits. `shown` are the
-    same rows with headings for their names."""
+    """Draw the chart that fits, with a choice of the measure; nothing if none fits.
+
+    `display_result` holds the same rows with localised headings.
+    """
     choice = choose_chart(query_result)
     if choice is None:
         return
@@ -143,11 +149,11 @@ def draw(query_result: QueryResult, display_result: QueryResult, key: str) -> No
             key=f"measure_{key}",
             required=True,
         )
-    words = {"measure": _shorten(names[measure]), "label": _shorten(names[choice.label_column])}
+    labels = {"measure": _shorten(names[measure]), "label": _shorten(names[choice.label_column])}
     title = {
-        "bar": t("rows.chart_bar", **words),
-        "line": t("rows.chart_line", **words),
-        "points": t("rows.chart_points", **words),
+        "bar": t("rows.chart_bar", **labels),
+        "line": t("rows.chart_line", **labels),
+        "points": t("rows.chart_points", **labels),
     }[choice.kind]
     st.altair_chart(build_chart(display_result, choice, measure), key=f"chart_{key}", alt=title)
     if choice.kind == "bar" and sum(row[measure] is not None for row in query_result.rows) > MAX_BARS:
@@ -155,9 +161,9 @@ def draw(query_result: QueryResult, display_result: QueryResult, key: str) -> No
 
 
 def build_chart(query_result: QueryResult, choice: ChartChoice, measure_column: int) -> alt.Chart:
-    """The specification of a chart of one measure."""
+    """Build the specification of a chart of one measure."""
     names = {"label": query_result.names[choice.label_column], "value": query_result.names[measure_column]}
-    lines = [
+    records = [
         {
             "label": row[choice.label_column],
             "value": row[measure_column],
@@ -167,19 +173,22 @@ def build_chart(query_result: QueryResult, choice: ChartChoice, measure_column: 
         if row[measure_column] is not None and row[choice.label_column] is not None
     ]
     if choice.kind == "bar":
-        return build_bar_chart(lines, names)
-    draw_ = {"line": _build_line_chart, "points": _build_point_chart}[choice.kind]
-    return draw_(lines, names, is_dated=query_result.types[choice.label_column] == "date")
+        return build_bar_chart(records, names)
+    build = {"line": _build_line_chart, "points": _build_point_chart}[choice.kind]
+    return build(records, names, is_dated=query_result.types[choice.label_column] == "date")
 
 
 def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> alt.Chart:
-    """The first lines as bars: each has a `label`, which need not be its own, and a `value`."""
+    """Build bars of the first MAX_BARS records, each with a `label` and a `value`.
+
+    Repeated labels are numbered. Labels of `records` are changed in place.
+    """
     records = records[:MAX_BARS]
     seen: Counter[str] = Counter()
-    for line in records:
-        text = _shorten(line["label"])
+    for record in records:
+        text = _shorten(record["label"])
         seen[text] += 1
-        line["label"] = text if seen[text] == 1 else f"{text} ({seen[text]})"
+        record["label"] = text if seen[text] == 1 else f"{text} ({seen[text]})"
     return (
         alt.Chart(pd.DataFrame(records))
         .mark_bar(cornerRadiusEnd=2)
@@ -204,27 +213,27 @@ def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> al
 
 
 def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
-    series = bool(records) and "series" in records[0]
+    has_series = bool(records) and "series" in records[0]
     if is_dated:
         for line in records:
             day = date.fromisoformat(line["label"])
             line["label"] = datetime(day.year, day.month, day.day)
-        across = alt.X("label:T", title=_shorten(titles["label"]))
-        told = alt.Tooltip("label:T", title=_tooltip_title(titles["label"]), format="%Y-%m-%d")
-    else:  # years: as they are, without a thousands separator
-        across = alt.X(
+        x_axis = alt.X("label:T", title=_shorten(titles["label"]))
+        label_tooltip = alt.Tooltip("label:T", title=_tooltip_title(titles["label"]), format="%Y-%m-%d")
+    else:  # years, written without a thousands separator
+        x_axis = alt.X(
             "label:Q",
             title=_shorten(titles["label"]),
             axis=alt.Axis(format="d", tickMinStep=1),
             scale=alt.Scale(zero=False, nice=False),
         )
-        told = alt.Tooltip("label:Q", title=_tooltip_title(titles["label"]), format="d")
+        label_tooltip = alt.Tooltip("label:Q", title=_tooltip_title(titles["label"]), format="d")
     encoding = {
-        "x": across,
+        "x": x_axis,
         "y": alt.Y("value:Q", title=_shorten(titles["value"])),
-        "tooltip": [told, _build_tooltips(titles)[1]],
+        "tooltip": [label_tooltip, _build_tooltips(titles)[1]],
     }
-    if series:
+    if has_series:
         encoding["color"] = alt.Color("series:N", title=None, legend=alt.Legend(orient="top"))
     return alt.Chart(pd.DataFrame(records)).mark_line(point=True).encode(**encoding)
 
@@ -252,7 +261,10 @@ def _build_tooltips(titles: dict[str, str]) -> list[alt.Tooltip]:
 
 
 def _tooltip_title(name: str) -> str:
-    """A name as a tooltip has it: one that it would draw as a picture or a heading is none any more."""
+    """Return a name as the title of a tooltip field.
+
+    A space is added to a name that the tooltip would draw as a picture or a heading.
+    """
     text = _shorten(name) or "–"
     return f"{text} " if text in _RESERVED_TITLES else text
 

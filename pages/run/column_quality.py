@@ -1,4 +1,4 @@
-"""The columns of a table that is filled in: how sure each is, and a chart of its numbers."""
+"""Quality of the columns of a filled table, and a bar chart of a numeric column."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from research import (
     measure_column_quality,
 )
 
-MIN_BARS = 2  # bars of a chart
+MIN_BARS = 2  # fewer bars are no chart
 
 
 def draw(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
-    """Both, folded, for a table in which something was found."""
+    """Draw column quality and chart as folded expanders, once any cell has a reading."""
     if not any(cell.readings for cell in cells):
         return
     key = report.run.id[:8]
@@ -45,14 +45,14 @@ def draw(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
 
 
 def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
-    """Of each column: how much is filled, how much of that is borne out, and by how many and how old sources."""
+    """Draw filled and checked cells, conflicts, sources and oldest date of each column."""
     lines = []
     for column in grid.columns:
-        sure = measure_column_quality(column, cells, report.evidence)
-        of = f"{format_number(sure.filled)}/{format_number(sure.cells)}"
-        told = (sure.checked, sure.conflicts, round(sure.sources, 1), sure.oldest)
-        lines.append((to_single_line(column.name), of, *(told if sure.filled else (None,) * 4)))
-    made = st.column_config
+        quality = measure_column_quality(column, cells, report.evidence)
+        filled_text = f"{format_number(quality.filled)}/{format_number(quality.cells)}"
+        figures = (quality.checked, quality.conflicts, round(quality.sources, 1), quality.oldest)
+        lines.append((to_single_line(column.name), filled_text, *(figures if quality.filled else (None,) * 4)))
+    column_types = st.column_config
     st.dataframe(
         pd.DataFrame(lines, columns=["column", "filled", "checked", "differ", "sources", "oldest"]).astype(
             {"checked": "Int64", "differ": "Int64", "oldest": "object"}
@@ -62,12 +62,12 @@ def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
         alt=t("tables.columns_sure"),
         placeholder="–",
         column_config={
-            "column": made.TextColumn(t("tables.column"), pinned=True),
-            "filled": made.TextColumn(t("tables.sure_filled")),
-            "checked": made.NumberColumn(t("tables.sure_checked"), help=t("tables.sure_checked_help")),
-            "differ": made.NumberColumn(t("tables.sure_differ")),
-            "sources": made.NumberColumn(t("tables.sure_sources"), format="%.1f"),
-            "oldest": made.DateColumn(t("tables.sure_oldest"), format=day_column_format()),
+            "column": column_types.TextColumn(t("tables.column"), pinned=True),
+            "filled": column_types.TextColumn(t("tables.sure_filled")),
+            "checked": column_types.NumberColumn(t("tables.sure_checked"), help=t("tables.sure_checked_help")),
+            "differ": column_types.NumberColumn(t("tables.sure_differ")),
+            "sources": column_types.NumberColumn(t("tables.sure_sources"), format="%.1f"),
+            "oldest": column_types.DateColumn(t("tables.sure_oldest"), format=day_column_format()),
         },
     )
 
@@ -77,19 +77,19 @@ def _has_bars(column: Column, grid: Grid, cells: Sequence[Cell]) -> bool:
 
 
 def _draw_chart(column: Column, grid: Grid, cells: Sequence[Cell], key: str) -> None:
-    """The greatest values of a column as bars; a line goes on to the end of a range."""
+    """Draw the greatest values of a column as bars; a rule extends to the end of a range."""
     series = chart_column(column, [row.id for row in grid.rows], cells)
     names = {row.id: row.full_name for row in grid.rows}
     title = to_single_line(
         format_column_heading(column, find_column_unit(column, cells), current_language()), chart.MAX_LABEL_CHARS
     )
     bars = [{"label": names[bar.row], "value": bar.low, "high": bar.high} for bar in series.bars]
-    drawn = chart.build_bar_chart(bars, {"label": t("tables.row"), "value": title})
+    bar_chart = chart.build_bar_chart(bars, {"label": t("tables.row"), "value": title})
     if any(bar.high > bar.low for bar in series.bars[: chart.MAX_BARS]):
-        drawn += drawn.mark_rule(strokeWidth=2, color="gray").encode(x=alt.X("value:Q"), x2="high:Q")
-    st.altair_chart(drawn, key=f"chart_{column.id}_{key}", alt=t("tables.chart_of", column=title))
-    left = [names[row] for row, why in series.left_out if why != "empty"]
+        bar_chart += bar_chart.mark_rule(strokeWidth=2, color="gray").encode(x=alt.X("value:Q"), x2="high:Q")
+    st.altair_chart(bar_chart, key=f"chart_{column.id}_{key}", alt=t("tables.chart_of", column=title))
+    unplotted_rows = [names[row] for row, why in series.left_out if why != "empty"]
     notes = [t("rows.chart_top", n=format_number(chart.MAX_BARS))] if len(bars) > chart.MAX_BARS else []
-    notes += [t("tables.chart_left", rows=escape_markdown(", ".join(left), 200))] if left else []
+    notes += [t("tables.chart_left", rows=escape_markdown(", ".join(unplotted_rows), 200))] if unplotted_rows else []
     if notes:
         st.caption(" · ".join(notes))

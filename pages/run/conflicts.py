@@ -1,4 +1,4 @@
-"""Where sources disagree about a figure: what each of them says, side by side."""
+"""Figures on which sources disagree, side by side."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from pages.shared import layout
 from pages.shared.localization import day_column_format, format_number, t
 from research import CitedAnswer, CitedFigure, Evidence, FigureDisagreement, Report, find_disagreements
 
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # rows that the table shows all, and else its height in pixels
+MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # a longer table gets a fixed height
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
-    """The table of the disagreements; nothing if there are none."""
-    if found := find_disagreements(report, cited):
-        draw_table(found, report)
+    """Draw a table of the disagreements of a report; nothing without any."""
+    if disagreements := find_disagreements(report, cited):
+        draw_table(disagreements, report)
 
 
 def draw_table(disagreements: Sequence[FigureDisagreement], report: Report) -> None:
-    """A row for each figure that a source gives, those of one subject below each other."""
-    known = {item.id: item for item in report.evidence}
-    rows = [build_row(one, given, known) for one in disagreements for given in one.figures]
+    """Draw a row for each figure of a source, grouped by subject."""
+    evidence_by_id = {item.id: item for item in report.evidence}
+    rows = [
+        build_row(disagreement, figure, evidence_by_id)
+        for disagreement in disagreements
+        for figure in disagreement.figures
+    ]
     layout.draw_section_title(t("conflicts.title"))
     st.caption(t("conflicts.help"))
     column = st.column_config
@@ -49,7 +53,10 @@ def draw_table(disagreements: Sequence[FigureDisagreement], report: Report) -> N
 def build_row(
     disagreement: FigureDisagreement, figure: CitedFigure, evidence_by_id: dict[str, Evidence]
 ) -> dict[str, Any]:
-    """What one source says. `copies` are the further sources that say it in the same words."""
+    """Build the table row of one figure.
+
+    Further sources with the same wording are counted, not listed.
+    """
     item = evidence_by_id.get(figure.evidence)
     mark = f"[{figure.number}] " if figure.number else ""
     name = (item.title or source_host(item)) if item else ""

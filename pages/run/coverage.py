@@ -1,7 +1,7 @@
-"""What the news of a report come to: when, how they sound, who told them, where they disagree.
+"""News coverage of a report: timeline, tones, stories, outlets, conflicts, pictures and leads.
 
-Charts speak the language of the report, tables and labels that of the visitor. Headlines and the like
-come from outside: in a chart they are values of fields whose names are fixed, elsewhere plain text.
+Charts use the language of the report; tables and labels use that of the visitor. Headlines and
+other outside text enter charts only as values of fixed fields, and elsewhere as escaped text.
 """
 
 from __future__ import annotations
@@ -33,73 +33,75 @@ from pages.shared.localization import (
 from research import CitedAnswer, Evidence, Report, message
 
 TONES = ("positive", "neutral", "negative")
-# Neither red nor green, which mean the opposite in another culture; readable on light and on dark.
+# Neither red nor green, whose meanings differ between cultures; readable on light and dark.
 TONE_COLORS = ("#3b8fd4", "#8b95a1", "#dd7a1f")
 TONE_SHAPES = ("triangle-up", "circle", "triangle-down")
-LANE_PIXELS = 20  # pixels
-HEIGHT_RANGE_PIXELS = (140, 460)  # of the timeline, at least and at most
-MAX_TICKS = 8  # of its axis, about
-MONTH_AXIS_DAYS = 300  # days from which on months are enough for its axis
-MAX_HEADLINE_CHARS = 160  # characters of a headline in a tooltip
-MAX_ARTICLES = 40  # of a story that are listed
-MAX_UNDATED_STORIES = 30  # stories without a day that are listed
+LANE_PIXELS = 20  # height of a lane
+HEIGHT_RANGE_PIXELS = (140, 460)  # minimum and maximum height of the timeline
+MAX_TICKS = 8  # approximate number of ticks on the time axis
+MONTH_AXIS_DAYS = 300  # a longer time axis shows months instead of days
+MAX_HEADLINE_CHARS = 160  # of a headline in a tooltip
+MAX_ARTICLES = 40  # listed of a story
+MAX_UNDATED_STORIES = 30  # listed stories without a day
 MAX_PICTURES = 24
-PICTURES_HEIGHT_PIXELS = 275  # pixels
-MAX_UNSCROLLED_ROWS = 10  # of a table, until it scrolls
+PICTURES_HEIGHT_PIXELS = 275
+MAX_UNSCROLLED_ROWS = 10  # a longer table scrolls
 
 
-# Above the text
+# Above the answer
 
 
 def draw_summary(report: Report) -> None:
-    """What the news come to in one line, and a warning if all of it is old; of a report without any
-    news, that it is so."""
-    found = report.answer and report.answer.coverage
-    if not found:
+    """Draw one line of facts on the coverage, with a warning if all news are old.
+
+    A report that found no news gets a caption with the reason.
+    """
+    news = report.answer and report.answer.coverage
+    if not news:
         if report.run.options.sections and report.answer:
             st.caption(t(_missing_news_message(report)))
         return
-    facts = [t("coverage.as_of", day=format_day_in(found.as_of, current_language()))]
-    if found.latest_day:
-        facts.append(t("coverage.newest", day=format_day_in(found.latest_day, current_language())))
-    facts.append(t("coverage.stories", n=format_number(len(found.stories))))
-    named = [outlet for outlet in found.outlets if outlet.name]
-    if named:
-        facts.append(t("coverage.outlets", n=format_number(len(named))))
-    if found.undated:
-        facts.append(t("coverage.undated", n=format_number(found.undated)))
+    facts = [t("coverage.as_of", day=format_day_in(news.as_of, current_language()))]
+    if news.latest_day:
+        facts.append(t("coverage.newest", day=format_day_in(news.latest_day, current_language())))
+    facts.append(t("coverage.stories", n=format_number(len(news.stories))))
+    named_outlets = [outlet for outlet in news.outlets if outlet.name]
+    if named_outlets:
+        facts.append(t("coverage.outlets", n=format_number(len(named_outlets))))
+    if news.undated:
+        facts.append(t("coverage.undated", n=format_number(news.undated)))
     st.markdown(f":material/newspaper: {escape_markdown(' · '.join(facts))}")
-    if found.is_stale and found.latest_day:
-        day = format_day_in(found.latest_day, current_language())
+    if news.is_stale and news.latest_day:
+        day = format_day_in(news.latest_day, current_language())
         st.warning(t("coverage.stale", day=escape_markdown(day)), icon=":material/history:")
 
 
 def _missing_news_message(report: Report) -> str:
-    """Why a report has no news: the key of the words for it."""
+    """Return the message key of the reason why a report has no news."""
     reasons = {finding.reason for finding in report.findings if finding.task.source == "news"}
     if reasons & {None, "empty"}:
         return "coverage.unfound"
     return "coverage.unreached" if reasons - {"no key", "left out"} else "coverage.unsearched"
 
 
-# Below the text
+# Below the answer
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
-    """The stories of a report, its pictures and what the search service says itself."""
-    found = report.answer and report.answer.coverage
+    """Draw the stories, pictures and search service answers of a report."""
+    news = report.answer and report.answer.coverage
     key = report.run.id[:8]
-    if found:
+    if news:
         layout.draw_section_title(t("coverage.title"))
         days, tones = st.columns([3, 1], gap="medium")
         with days:
             _draw_timeline(report)
         with tones:
             _draw_tones(report)
-        if found.conflicts:
+        if news.conflicts:
             _draw_conflicts(report, cited)
         _draw_stories(report, cited)
-        if not found.conflicts:
+        if not news.conflicts:
             st.caption(t("coverage.no_conflicts"))
         _draw_outlets(report)
     draw_pictures(report, key)
@@ -139,12 +141,12 @@ def _draw_timeline(report: Report) -> None:
 
 
 def timeline_points(report: Report) -> pd.DataFrame:
-    """A row for each story that has a day: where it stands on the timeline, and what it says."""
-    found = report.answer and report.answer.coverage
+    """Return a row for each dated story, with its lane on the timeline and its tooltip texts."""
+    news = report.answer and report.answer.coverage
     language = _report_language(report)
-    say = create_translator(language)
+    translate = create_translator(language)
     stories = sorted(
-        (story for story in (found.stories if found else ()) if story.day),
+        (story for story in (news.stories if news else ()) if story.day),
         key=lambda story: (story.day, story.id),
     )
     spans = [(story.day, max(story.latest or story.day, story.day)) for story in stories]
@@ -153,7 +155,7 @@ def timeline_points(report: Report) -> pd.DataFrame:
             "day": _noon(first),
             "latest": _noon(last),
             "lane": lane,
-            "tone": say(f"tone.{story.tone}"),
+            "tone": translate(f"tone.{story.tone}"),
             "size": story.independent,
             "headline": _shorten(story.headline, MAX_HEADLINE_CHARS),
             "outlets": _shorten(_join_names(story.outlets, language), MAX_HEADLINE_CHARS),
@@ -167,57 +169,60 @@ def timeline_points(report: Report) -> pd.DataFrame:
 
 
 def assign_lanes(spans: Sequence[tuple[date, date]]) -> list[int]:
-    """For each stretch of days, in order of their beginnings, the lowest lane that is free then."""
+    """Return for each span of days the lowest lane that is free on its first day.
+
+    `spans` are sorted by their first days; first and last day are inclusive.
+    """
     ends: list[date] = []
-    found = []
+    lanes = []
     for first, last in spans:
-        at = next((n for n, end in enumerate(ends) if end < first), len(ends))
-        ends[at : at + 1] = [last]
-        found.append(at)
-    return found
+        lane = next((n for n, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        lanes.append(lane)
+    return lanes
 
 
 def build_timeline(table: pd.DataFrame, language: Language) -> alt.LayerChart:
-    """The stories by day, each in a lane of its own while it lasts."""
-    say = create_translator(language)
+    """Build the chart of stories by day, each in a lane of its own while it lasts."""
+    translate = create_translator(language)
     first, last = table["day"].min(), table["latest"].max()
-    every = alt.Axis(
+    day_axis = alt.Axis(
         title=None, format=_date_format(language, last - first), values=axis_ticks(first, last), grid=True,
         labelOverlap="greedy", labelFlush=False,
     )  # fmt: skip
-    edge = timedelta(days=max(1.0, (last - first).days / 40))
-    scale = alt.Scale(type="utc", domain=[_vega_datetime(first - edge), _vega_datetime(last + edge)], nice=False)
-    tones = [say(f"tone.{tone}") for tone in TONES]
-    deep = int(table["lane"].max()) + 1
-    across = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(deep, 3) - 0.2]))
+    margin = timedelta(days=max(1.0, (last - first).days / 40))
+    scale = alt.Scale(type="utc", domain=[_vega_datetime(first - margin), _vega_datetime(last + margin)], nice=False)
+    tones = [translate(f"tone.{tone}") for tone in TONES]
+    lane_count = int(table["lane"].max()) + 1
+    y_axis = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(lane_count, 3) - 0.2]))
     colour = alt.Color(
         "tone:N", title=None, scale=alt.Scale(domain=tones, range=list(TONE_COLORS)),
         legend=alt.Legend(orient="top", title=None, symbolOpacity=1, symbolSize=110),
     )  # fmt: skip
-    told = [
-        alt.Tooltip("headline:N", title=say("coverage.headline")),
-        alt.Tooltip("when:N", title=say("coverage.day")),
-        alt.Tooltip("outlets:N", title=say("coverage.outlet")),
-        alt.Tooltip("tone:N", title=say("coverage.tone")),
+    tooltips = [
+        alt.Tooltip("headline:N", title=translate("coverage.headline")),
+        alt.Tooltip("when:N", title=translate("coverage.day")),
+        alt.Tooltip("outlets:N", title=translate("coverage.outlet")),
+        alt.Tooltip("tone:N", title=translate("coverage.tone")),
     ]
-    base = alt.Chart(table).encode(y=across, color=colour, tooltip=told)
-    lasting = base.mark_rule(strokeWidth=3, opacity=0.45, strokeCap="round").encode(
-        x=alt.X("day:T", scale=scale, axis=every), x2="latest:T"
+    base = alt.Chart(table).encode(y=y_axis, color=colour, tooltip=tooltips)
+    duration_rules = base.mark_rule(strokeWidth=3, opacity=0.45, strokeCap="round").encode(
+        x=alt.X("day:T", scale=scale, axis=day_axis), x2="latest:T"
     )
     shape = alt.Shape("tone:N", title=None, scale=alt.Scale(domain=tones, range=list(TONE_SHAPES)))
-    room = [110, 420] if deep * LANE_PIXELS + 70 <= HEIGHT_RANGE_PIXELS[1] else [60, 200]
-    size = alt.Size("size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=room, clamp=True))
+    size_range = [110, 420] if lane_count * LANE_PIXELS + 70 <= HEIGHT_RANGE_PIXELS[1] else [60, 200]
+    size = alt.Size("size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=size_range, clamp=True))
     point = base.mark_point(filled=True, opacity=0.95).encode(
-        x=alt.X("day:T", scale=scale, axis=every), shape=shape, size=size
+        x=alt.X("day:T", scale=scale, axis=day_axis), shape=shape, size=size
     )
-    least, most = HEIGHT_RANGE_PIXELS
-    return alt.layer(lasting, point).properties(
-        height=min(most, max(least, deep * LANE_PIXELS + 70)), width="container"
+    min_height, max_height = HEIGHT_RANGE_PIXELS
+    return alt.layer(duration_rules, point).properties(
+        height=min(max_height, max(min_height, lane_count * LANE_PIXELS + 70)), width="container"
     )
 
 
 def axis_ticks(first: datetime, last: datetime) -> list[dict[str, Any]]:
-    """Noons that the axis names: about as many as it has room for, at equal distances."""
+    """Return about MAX_TICKS equidistant noons to label on the time axis."""
     days = (last - first).days
     step = max(1, -(-days // MAX_TICKS))
     return [_vega_datetime(first + timedelta(days=n)) for n in range(0, days + 1, step)]
@@ -234,7 +239,7 @@ def _noon(day: date) -> datetime:
 
 
 def _vega_datetime(moment: datetime) -> dict[str, Any]:
-    """A time as a chart's specification has it, whatever time zone the browser is in."""
+    """Return a time as a Vega-Lite DateTime in UTC, independent of the browser's time zone."""
     return {
         "year": moment.year, "month": moment.month, "date": moment.day, "hours": moment.hour, "utc": True,
     }  # fmt: skip
@@ -255,22 +260,22 @@ def _shorten(text: str, max_characters: int) -> str:
 def _draw_tones(report: Report) -> None:
     assert report.answer
     assert report.answer.coverage
-    found = report.answer.coverage
+    news = report.answer.coverage
     layout.draw_subsection_title(t("coverage.tones"))
-    counts = Counter(story.tone for story in found.stories)
+    counts = Counter(story.tone for story in news.stories)
     chart = build_tone_chart(counts, _report_language(report))
     st.altair_chart(chart, key=f"tones_{report.run.id[:8]}", alt=t("coverage.tones_alt"))
     st.caption(_tone_origin_text(report))
 
 
 def build_tone_chart(counts: Counter[str], language: Language) -> alt.LayerChart:
-    """How many stories sound how."""
-    say = create_translator(language)
-    names = [say(f"tone.{tone}") for tone in TONES]
+    """Build a bar chart of the number of stories of each tone."""
+    translate = create_translator(language)
+    names = [translate(f"tone.{tone}") for tone in TONES]
     table = pd.DataFrame({"tone": names, "count": [counts[tone] for tone in TONES]})
-    most = max(1, *table["count"])
+    max_count = max(1, *table["count"])
     base = alt.Chart(table).encode(
-        x=alt.X("count:Q", axis=None, scale=alt.Scale(domain=[0, most * 1.2])),
+        x=alt.X("count:Q", axis=None, scale=alt.Scale(domain=[0, max_count * 1.2])),
         y=alt.Y(
             "tone:N",
             title=None,
@@ -280,7 +285,7 @@ def build_tone_chart(counts: Counter[str], language: Language) -> alt.LayerChart
     )
     colour = alt.Color("tone:N", legend=None, scale=alt.Scale(domain=names, range=list(TONE_COLORS)))
     bars = base.mark_bar(cornerRadiusEnd=3, height=18).encode(color=colour)
-    # Grey is read on light and on dark; a layer of text has no colour of the theme.
+    # Grey is readable on light and dark; a text layer does not take the colour of the theme.
     marks = base.mark_text(align="left", dx=5, fontSize=13, color="#8b95a1").encode(text="count:Q")
     return alt.layer(bars, marks).properties(height=110, width="container")
 
@@ -288,16 +293,16 @@ def build_tone_chart(counts: Counter[str], language: Language) -> alt.LayerChart
 def _tone_origin_text(report: Report) -> str:
     assert report.answer
     assert report.answer.coverage
-    found = report.answer.coverage
-    rough = sum(story.rough for story in found.stories)
-    if not found.author:
+    news = report.answer.coverage
+    rough = sum(story.rough for story in news.stories)
+    if not news.author:
         return t("coverage.rough")
     if rough:
-        return t("coverage.partly", name=escape_markdown(found.author), n=format_number(rough))
-    return t("coverage.judged", name=escape_markdown(found.author))
+        return t("coverage.partly", name=escape_markdown(news.author), n=format_number(rough))
+    return t("coverage.judged", name=escape_markdown(news.author))
 
 
-# Stories and their pieces
+# Stories and their articles
 
 
 def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
@@ -335,19 +340,19 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
             "old": column(t("coverage.old"), width=120),
         },
     )
-    picked = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
-    for at in picked[:1]:
-        if at < len(stories):
-            draw_articles(stories[at].headline, stories[at].evidence, report, cited)
+    selected_rows = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
+    for index in selected_rows[:1]:
+        if index < len(stories):
+            draw_articles(stories[index].headline, stories[index].evidence, report, cited)
 
 
 def draw_articles(headline: str, evidence_ids: Sequence[str], report: Report, cited: CitedAnswer | None) -> None:
-    """The pieces of a story, each a link to where it was published."""
-    known = {item.id: item for item in report.evidence}
-    found = [known[id_] for id_ in evidence_ids if id_ in known]
+    """Draw the articles of a story, each a link to its publication."""
+    evidence_by_id = {item.id: item for item in report.evidence}
+    articles = [evidence_by_id[id_] for id_ in evidence_ids if id_ in evidence_by_id]
     numbers = _citation_numbers(cited)
     with st.container(border=True):
-        count = t("coverage.pieces", n=format_number(len(found)))
+        count = t("coverage.pieces", n=format_number(len(articles)))
         st.markdown(f"**{escape_markdown(headline, 300)}** · {count}")
         lines = [
             " · ".join(
@@ -358,10 +363,10 @@ def draw_articles(headline: str, evidence_ids: Sequence[str], report: Report, ci
                     _citation_text(item, numbers),
                 ]
             )
-            for item in found[:MAX_ARTICLES]
+            for item in articles[:MAX_ARTICLES]
         ]
-        if len(found) > MAX_ARTICLES:
-            lines.append(t("coverage.more", n=format_number(len(found) - MAX_ARTICLES)))
+        if len(articles) > MAX_ARTICLES:
+            lines.append(t("coverage.more", n=format_number(len(articles) - MAX_ARTICLES)))
         st.markdown("\n".join(f"- {line}" for line in lines))
 
 
@@ -370,8 +375,8 @@ def _citation_numbers(cited: CitedAnswer | None) -> dict[str, int]:
 
 
 def _citation_text(item: Evidence, numbers: dict[str, int]) -> str:
-    at = numbers.get(item.id)
-    return f"\\[{at}\\]" if at else f":gray[{t('coverage.uncited')}]"
+    number = numbers.get(item.id)
+    return f"\\[{number}\\]" if number else f":gray[{t('coverage.uncited')}]"
 
 
 def _table_height(row_count: int) -> int | str:
@@ -420,20 +425,22 @@ def _draw_conflicts(report: Report, cited: CitedAnswer | None) -> None:
     assert report.answer
     assert report.answer.coverage
     conflicts = report.answer.coverage.conflicts
-    known = {item.id: item for item in report.evidence}
+    evidence_by_id = {item.id: item for item in report.evidence}
     numbers = _citation_numbers(cited)
     layout.draw_subsection_title(t("coverage.conflicts", n=format_number(len(conflicts))))
     columns = st.columns(2) if len(conflicts) > 1 else [st.container()]
-    for at, conflict in enumerate(conflicts):
-        with columns[at % len(columns)], st.container(border=True):
+    for index, conflict in enumerate(conflicts):
+        with columns[index % len(columns)], st.container(border=True):
             st.markdown(f"**{escape_markdown(conflict.subject, 120)}**")
             lines = []
             for figure in conflict.figures:
-                item = known.get(figure.evidence)
-                where = escape_markdown(figure.outlet) or t("coverage.unnamed")
+                item = evidence_by_id.get(figure.evidence)
+                outlet_text = escape_markdown(figure.outlet) or t("coverage.unnamed")
                 if item:
-                    where = f"{markdown_link(figure.outlet or answer.source_host(item), item.url)} {_citation_text(item, numbers)}"
-                lines.append(f"- **{escape_markdown(figure.text)}** — {where}  \n  “{escape_markdown(figure.clause)}”")
+                    outlet_text = f"{markdown_link(figure.outlet or answer.source_host(item), item.url)} {_citation_text(item, numbers)}"
+                lines.append(
+                    f"- **{escape_markdown(figure.text)}** — {outlet_text}  \n  “{escape_markdown(figure.clause)}”"
+                )
             st.markdown("\n".join(lines))
 
 
@@ -441,19 +448,21 @@ def _draw_conflicts(report: Report, cited: CitedAnswer | None) -> None:
 
 
 def draw_pictures(report: Report, key: str) -> None:
-    """The pictures that were found, once the visitor asks for them: they lie on other sites.
+    """Draw a toggle that loads the pictures found, which lie on other sites.
 
-    They are drawn by a document of its own, the only one that may load pictures from elsewhere.
+    An iframe draws them: its document is the only one allowed to load outside pictures.
     """
-    found = {one.url: one for finding in report.findings for one in finding.pictures if web_url(one.url)}
-    shown = list(found.values())[:MAX_PICTURES]
-    if not shown:
+    pictures_by_url = {
+        picture.url: picture for finding in report.findings for picture in finding.pictures if web_url(picture.url)
+    }
+    pictures = list(pictures_by_url.values())[:MAX_PICTURES]
+    if not pictures:
         return
-    st.toggle(t("coverage.pictures", n=format_number(len(shown))), key=f"pictures_{key}")
+    st.toggle(t("coverage.pictures", n=format_number(len(pictures))), key=f"pictures_{key}")
     st.caption(t("coverage.pictures_help"))
     if not st.session_state.get(f"pictures_{key}"):
         return
-    told = {
+    frame_data = {
         "lang": LANGUAGE_TAGS[current_language()],
         "dark": st.context.theme.type == "dark",
         "words": {
@@ -464,28 +473,28 @@ def draw_pictures(report: Report, key: str) -> None:
         },
         "pictures": [
             {
-                "url": one.url,
-                "caption": _shorten(one.caption, 300),
-                "page": web_url(one.page),
-                "host": urlsplit(web_url(one.page)).hostname or "",
+                "url": picture.url,
+                "caption": _shorten(picture.caption, 300),
+                "page": web_url(picture.page),
+                "host": urlsplit(web_url(picture.page)).hostname or "",
             }
-            for one in shown
+            for picture in pictures
         ],
     }
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     address = "/".join(["", *filter(None, [base]), "assets/pictures/frame.html"])
-    st.iframe(f"{address}#{quote(json.dumps(told, ensure_ascii=False))}", height=PICTURES_HEIGHT_PIXELS)
+    st.iframe(f"{address}#{quote(json.dumps(frame_data, ensure_ascii=False))}", height=PICTURES_HEIGHT_PIXELS)
 
 
 def draw_service_answers(report: Report, key: str) -> None:
-    """What the search service has written itself, set apart from what can be cited."""
-    found = [finding for finding in report.findings if finding.lead.strip()]
-    if not found:
+    """Draw the answers written by a search service, apart from what can be cited."""
+    answered = [finding for finding in report.findings if finding.lead.strip()]
+    if not answered:
         return
-    label = t("coverage.leads", n=format_number(len(found)))
+    label = t("coverage.leads", n=format_number(len(answered)))
     with st.expander(label, icon=":material/smart_toy:", key=f"leads_{key}"):
         st.caption(t("coverage.leads_help"))
-        for finding in found:
+        for finding in answered:
             provider = f"{escape_markdown(finding.provider)} · " if finding.provider else ""
             st.markdown(f":gray[{provider}{escape_markdown(finding.task.query, 160)}]")
             for line in filter(str.strip, finding.lead.splitlines()):

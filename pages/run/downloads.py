@@ -1,6 +1,6 @@
-"""What can be taken away from a run: the report, its sources, its places and its tables.
+"""Downloads of a run: the report, its sources, places and tables.
 
-Every format is a row of a table here. Its file is made when somebody asks for it.
+Each format is a DownloadFormat; its file is built when somebody clicks its button.
 """
 
 from __future__ import annotations
@@ -46,51 +46,54 @@ FORMAT_GROUPS = (
     "places",
     "tables",
     "all",
-)  # of what is offered beside the usual format
+)  # in the order of the popover
 DEFAULT_GROUPS = (
     "report",
     "all",
-)  # the groups whose formats every run has: one of them can be the usual one
-DEFAULT_PREFERENCE = "download"  # the name under which a person's usual format is remembered
-DEFAULT_FORMAT = "md"  # what it is for those who have downloaded nothing yet
+)  # formats of these groups exist for every run, so one can be the usual format
+DEFAULT_PREFERENCE = "download"  # name of the preference that holds the usual format
+DEFAULT_FORMAT = "md"  # usual format before the first download
 
 BuildFile = Callable[[], str | bytes]
 
 
 class DownloadFormat(NamedTuple):
-    """A kind of file: `kind` is of its key, `words` of its button, `n` of which table it is."""
+    """A file that a run can be downloaded as."""
 
-    kind: str
+    kind: str  # part of its widget key
     group: str
-    label: str
+    label: str  # on its button
     suffix: str
     mime: str
     icon: str
     build: BuildFile
-    table_number: int = 0
+    table_number: int = 0  # 0 unless there are several tables
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
-    """One button for the format that this person has used last, and beside it all others."""
-    offered = {one.kind: one for one in list_formats(report, cited)}
-    chosen = str(application.preferences(owner=current_owner()).get(DEFAULT_PREFERENCE))
-    usual = offered.get("grid_xlsx") or offered.get(chosen, offered[DEFAULT_FORMAT])
+    """Draw a button for the visitor's usual format and a popover with all others.
+
+    For a table the workbook is always the usual format.
+    """
+    offered = {download.kind: download for download in list_formats(report, cited)}
+    preferred_kind = str(application.preferences(owner=current_owner()).get(DEFAULT_PREFERENCE))
+    usual = offered.get("grid_xlsx") or offered.get(preferred_kind, offered[DEFAULT_FORMAT])
     with st.container(horizontal=True):
         draw_button(report, usual, is_default=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
             for group in FORMAT_GROUPS:
-                members = [one for one in offered.values() if one.group == group and one != usual]
+                members = [download for download in offered.values() if download.group == group and download != usual]
                 if members:
                     st.caption(t(f"download_group.{group}"))
                     with st.container(horizontal=True):
-                        for one in members:
-                            draw_button(report, one)
-    for words, found in st.session_state.get(_FAILED_KEY, {}).pop(report.run.id, ()):
-        st.error(t("download.failed", what=words, id=found))
+                        for download in members:
+                            draw_button(report, download)
+    for label, error_id in st.session_state.get(_FAILED_KEY, {}).pop(report.run.id, ()):
+        st.error(t("download.failed", what=label, id=error_id))
 
 
 def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    """What can be made of a run, in the order in which it is offered."""
+    """Yield the formats of a run in the order in which they are offered."""
     yield DownloadFormat("md", "report", t("download.md"), ".md", "text/markdown",
                  ":material/download:",
                  lambda: report_markdown(report, cited, citation_format="links"))  # fmt: skip
@@ -132,7 +135,7 @@ def _source_formats(report: Report, cited: CitedAnswer) -> Iterator[DownloadForm
 
 
 def _grid_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    """A table whose cells have evidence of their own."""
+    """Yield the formats of a table whose cells have their own evidence."""
     for kind, ending, mime in (
         ("xlsx", "xlsx", _XLSX),
         ("csv", "csv", "text/csv"),
@@ -146,13 +149,13 @@ def _grid_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Downloa
 
 
 def _answer_table_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    """The tables that a model has written into the answer."""
+    """Yield the formats of the tables that a model wrote into the answer."""
     tables = research.answer_tables(cited) if cited else ()
     if tables:
-        told = provenance_lines(report, cited)
+        provenance = provenance_lines(report, cited)
         files: tuple[tuple[str, str, str, BuildFile], ...] = (
             ("csv", ".csv", "text/csv", lambda: research.answer_tables_csv(tables)),
-            ("excel", ".xlsx", _XLSX, lambda: research.answer_tables_excel(tables, told)),
+            ("excel", ".xlsx", _XLSX, lambda: research.answer_tables_excel(tables, provenance)),
         )
         for kind, suffix, mime, make in files:
             yield DownloadFormat(f"answer_{kind}", "tables", t(f"download.answer_{kind}"), f".tables{suffix}",
@@ -160,22 +163,22 @@ def _answer_table_formats(report: Report, cited: CitedAnswer | None) -> Iterator
 
 
 def _place_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    found: dict[str, Place] = {}
+    places_by_id: dict[str, Place] = {}
     for item in report.evidence:
         if item.place and is_on_globe(item.place):
-            found.setdefault(item.place.id, item.place)
-    places, title = tuple(found.values()), report.run.question
+            places_by_id.setdefault(item.place.id, item.place)
+    places, title = tuple(places_by_id.values()), report.run.question
     if not places:
         return
-    told = provenance_lines(report, cited)
-    ways = [item.way for item in report.evidence if item.way and has_line_on_globe(item.way)]
+    provenance = provenance_lines(report, cited)
+    routes = [item.way for item in report.evidence if item.way and has_line_on_globe(item.way)]
     files: tuple[tuple[str, str, str, BuildFile], ...] = (
-        ("geojson", ".geojson", "application/geo+json", lambda: places_geojson(places, told, ways)),
+        ("geojson", ".geojson", "application/geo+json", lambda: places_geojson(places, provenance, routes)),
         (
             "kml",
             ".kml",
             "application/vnd.google-earth.kml+xml",
-            lambda: places_kml(places, title, told, ways),
+            lambda: places_kml(places, title, provenance, routes),
         ),
         ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
     )
@@ -185,28 +188,28 @@ def _place_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Downlo
 
 
 def _row_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    told, tongue = provenance_lines(report, cited), current_language()
-    tables = [one.rows for one in report.findings if one.rows and one.rows.rows]
+    provenance, language = provenance_lines(report, cited), current_language()
+    tables = [finding.rows for finding in report.findings if finding.rows and finding.rows.rows]
     for n, rows in enumerate(tables, 1):
-        which = n if len(tables) > 1 else 0
+        table_number = n if len(tables) > 1 else 0
         files: tuple[tuple[str, str, str, Callable[[QueryResult], bytes]], ...] = (
             ("csv", ".csv", "text/csv", rows_csv),
-            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(localise_rows(rows, tongue), told)),
+            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(localise_rows(rows, language), provenance)),
         )
         for kind, suffix, mime, write in files:
             yield DownloadFormat(f"table{n}_{kind}", "tables", t(f"rows.{kind}"), f".rows{n}{suffix}", mime,
                          ":material/table:", lambda write=write, rows=rows: write(rows),
-                         which)  # fmt: skip
+                         table_number)  # fmt: skip
 
 
 def draw_button(report: Report, download: DownloadFormat, *, is_default: bool = False) -> None:
-    """The button of a file, which is made when it is asked for; the `main` one says what it does."""
-    words = f"{download.label} {download.table_number}" if download.table_number else download.label
-    make = create_builder(report, download, words, should_remember=not is_default)
+    """Draw the download button of a format; the default button has a label with a verb."""
+    label = f"{download.label} {download.table_number}" if download.table_number else download.label
+    build_file = create_builder(report, download, label, should_remember=not is_default)
     st.download_button(
-        t(f"download_now.{download.kind}") if is_default else words,
-        _cache_file(report, make) if is_default and download.kind == DEFAULT_FORMAT else make,
-        # Names are made, never taken from outside.
+        t(f"download_now.{download.kind}") if is_default else label,
+        _cache_file(report, build_file) if is_default and download.kind == DEFAULT_FORMAT else build_file,
+        # The name is generated, never taken from outside.
         file_name=export_file_name(report, download.suffix),
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
@@ -219,28 +222,35 @@ def draw_button(report: Report, download: DownloadFormat, *, is_default: bool = 
 def create_builder(
     report: Report, download: DownloadFormat, label: str, *, should_remember: bool = False
 ) -> Callable[[], bytes]:
-    """Makes the file; if it is `noted`, its format is the usual one from then on. That it failed is told at once by the
-    button, and by the page from then on."""
-    failed: dict[str, list[tuple[str, str]]] = st.session_state.setdefault(_FAILED_KEY, {})
-    whose = current_owner()
+    """Return a function that builds the file of a format.
 
-    def make() -> bytes:
+    With `should_remember`, a format of DEFAULT_GROUPS then becomes the visitor's usual one. A
+    failure raises RuntimeError, which the button reports, and is kept in the session for the next
+    drawing of the page.
+    """
+    failures: dict[str, list[tuple[str, str]]] = st.session_state.setdefault(_FAILED_KEY, {})
+    owner = current_owner()
+
+    def build_file() -> bytes:
         try:
             data = download.build()
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is no file
-            found = errors.log_error(error)
-            _log.error("error %s: the %s file of run %s", found, download.kind, report.run.id)
-            failed.setdefault(report.run.id, []).append((label, found))
+        except Exception as error:  # noqa: BLE001 - any failure leaves no file
+            error_id = errors.log_error(error)
+            _log.error("error %s: the %s file of run %s", error_id, download.kind, report.run.id)
+            failures.setdefault(report.run.id, []).append((label, error_id))
             raise RuntimeError("the file could not be made") from None
         if should_remember and download.group in DEFAULT_GROUPS:
-            remember_format(download.kind, whose)
+            remember_format(download.kind, owner)
         return data.encode("utf-8", "replace") if isinstance(data, str) else data
 
-    return make
+    return build_file
 
 
 def remember_format(kind: str, owner: str) -> None:
-    """Notes the format that somebody has used last. A store that cannot take it keeps no file back."""
+    """Save the usual format of an owner.
+
+    A store that cannot be written does not stop the download.
+    """
     try:
         if application.preferences(owner=owner).get(DEFAULT_PREFERENCE) != kind:
             application.set_preference(DEFAULT_PREFERENCE, kind, owner=owner)
@@ -249,15 +259,15 @@ def remember_format(kind: str, owner: str) -> None:
 
 
 def _cache_file(report: Report, build: Callable[[], bytes]) -> bytes | Callable[[], bytes]:
-    """The file of an answer that is done, made once; before that it is made when it is asked for."""
+    """Return the file of a finished answer, built once per session; else the builder itself."""
     if report.answer is None or report.run.status != "done":
         return build
     key = (report.run.id, report.answer.made)
-    known = st.session_state.get(_MARKDOWN_KEY)
-    if known is None or known[0] != key:
+    cached = st.session_state.get(_MARKDOWN_KEY)
+    if cached is None or cached[0] != key:
         try:
-            st.session_state[_MARKDOWN_KEY] = known = (key, build())
+            st.session_state[_MARKDOWN_KEY] = cached = (key, build())
         except RuntimeError:
             return build
-    data: bytes = known[1]
+    data: bytes = cached[1]
     return data

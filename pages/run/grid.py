@@ -1,4 +1,4 @@
-"""A table that is filled in: its cells as they come, and the evidence of the one that is selected."""
+"""A table that a run fills in: its cells as they arrive, and the evidence of the selected cell."""
 
 from __future__ import annotations
 
@@ -37,30 +37,34 @@ from research import (
 from research import Row as Line
 
 CellsByPosition = Mapping[tuple[str, str], Cell]
-HEIGHT_PIXELS, MAX_UNSCROLLED_ROWS = 520, 14  # pixels of a table with more rows than so many
-EMPTY_TEXT = "–"  # in a cell in which nothing was found
+HEIGHT_PIXELS, MAX_UNSCROLLED_ROWS = 520, 14  # height of a table with more rows
+EMPTY_TEXT = "–"  # shown in an empty cell of a finished run
 DOUBTFUL_STYLE = "background-color: rgba(234, 179, 8, .22)"
 CHECKED_STATUSES = ("quoted", "supported")
-MAX_CELL_CHARS = 90  # characters of a cell
+MAX_CELL_CHARS = 90
 MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS, LETTER_WIDTH_PIXELS = (
     90,
     190,
     8,
-)  # pixels of the names of the rows, and of one of their letters
+)  # width of the column of row names, and of a letter in it
 
 
 def index_cells(report: Report) -> CellsByPosition:
-    found = report.answer.cells if report.answer else ()
-    return {(cell.row, cell.column): cell for cell in found}
+    """Return the cells of the answer of a report, by row and column."""
+    cells = report.answer.cells if report.answer else ()
+    return {(cell.row, cell.column): cell for cell in cells}
 
 
 def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = None) -> None:
-    """The table; with the `report` of a run that is over, what the selected cell rests on."""
+    """Draw the table and the evidence of the selected cell.
+
+    `report` is that of a finished run; without it the report is loaded once a cell is selected.
+    """
     st.caption(describe_filling(grid, cells))
     names = [f"{n}" for n in range(len(grid.columns))]
     filled = tuple(cells.values())
     units = {c.id: find_column_unit(c, filled) for c in grid.columns if c.type == "number"}
-    chosen = st.dataframe(
+    table = st.dataframe(
         _build_styler(grid, cells, names, units),
         hide_index=True,
         key=f"grid_{run.id[:8]}",
@@ -74,40 +78,47 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
             at: _column_config(column, units.get(column.id, "")) for at, column in zip(names, grid.columns, strict=True)
         },
     )
-    if mixed := [c.name for c in grid.columns if c.id in units and _has_mixed_units(c, filled)]:
-        st.caption(t("tables.mixed", columns=escape_markdown(", ".join(mixed), 200)))
-    picked = chosen.selection.cells
-    at, name = picked[0] if picked else (-1, "")
+    if mixed_columns := [c.name for c in grid.columns if c.id in units and _has_mixed_units(c, filled)]:
+        st.caption(t("tables.mixed", columns=escape_markdown(", ".join(mixed_columns), 200)))
+    selected_cells = table.selection.cells
+    at, name = selected_cells[0] if selected_cells else (-1, "")
     if name in names and at < len(grid.rows):
         row, column = grid.rows[at], grid.columns[int(name)]
-        found = report or application.report(run.id, owner=current_owner())
-        draw_evidence(run, row, column, cells.get((row.id, column.id)), found)
+        loaded_report = report or application.report(run.id, owner=current_owner())
+        draw_evidence(run, row, column, cells.get((row.id, column.id)), loaded_report)
     else:
         st.caption(t("tables.pick"))
 
 
 def _build_styler(grid: Grid, cells: CellsByPosition, names: list[str], units: Mapping[str, str]) -> Any:
-    """What is sorted, numbers in the unit of their column, and over it what is read: `≥ 30`, `30–50`."""
+    """Build the styled data frame of a table.
+
+    Numbers sort in the unit of their column and display as formatted text such as `≥ 30` or
+    `30–50`.
+    """
     rows: dict[str, Any] = {"row": [to_single_line(row.full_name) for row in grid.rows]}
     texts, marks = {}, {"row": [""] * len(grid.rows)}
     for at, column in zip(names, grid.columns, strict=True):
-        own = [cells.get((row.id, column.id)) for row in grid.rows]
-        texts[at] = [_display_text(cell, column, units.get(column.id, "")) for cell in own]
-        marks[at] = [_cell_style(cell) for cell in own]
+        column_cells = [cells.get((row.id, column.id)) for row in grid.rows]
+        texts[at] = [_display_text(cell, column, units.get(column.id, "")) for cell in column_cells]
+        marks[at] = [_cell_style(cell) for cell in column_cells]
         rows[at] = [text or None for text in texts[at]]
         if column.id in units:
             lows = {row: p.low for row, p in convert_column_numbers(column, tuple(cells.values())).items()}
-            rows[at] = pd.array([_sort_value(cell, lows) for cell in own], dtype="Float64")
-    styled = pd.DataFrame(rows).style
+            rows[at] = pd.array([_sort_value(cell, lows) for cell in column_cells], dtype="Float64")
+    styler = pd.DataFrame(rows).style
     for at, column in zip(names, grid.columns, strict=True):
         if column.id in units:
             told_ = iter(texts[at])
-            styled.format(lambda _, told_=told_: next(told_), subset=[at])
-    return styled.apply(lambda _: pd.DataFrame(marks), axis=None)
+            styler.format(lambda _, told_=told_: next(told_), subset=[at])
+    return styler.apply(lambda _: pd.DataFrame(marks), axis=None)
 
 
 def _sort_value(cell: Cell | None, lows: Mapping[str, float | None]) -> float | None:
-    """What a number is sorted by. One that cannot be brought to the unit of its column stands for itself."""
+    """Return the number to sort a cell by.
+
+    A number that cannot be converted to the unit of its column counts as it is.
+    """
     if cell is None or cell.value is None:
         return None
     low = lows.get(cell.row)
@@ -115,25 +126,28 @@ def _sort_value(cell: Cell | None, lows: Mapping[str, float | None]) -> float | 
 
 
 def _has_mixed_units(column: Column, cells: Sequence[Cell]) -> bool:
-    """Whether some of a column's numbers cannot be compared with the others."""
+    """Return True if some numbers of a column have a unit or currency that cannot be converted."""
     return any(point.missing_reason in ("currency", "unit") for point in convert_column_numbers(column, cells).values())
 
 
 def _display_text(cell: Cell | None, column: Column, unit: str) -> str:
-    """What is read in a cell, "" in one that is empty."""
+    """Return the text of a cell in one line, empty for an empty cell."""
     if cell is None or cell.value is None:
         return ""
     return to_single_line(format_cell_in_column(cell.value, column, unit, current_language()), MAX_CELL_CHARS)
 
 
 def _row_name_width(grid: Grid) -> int:
-    """Pixels for the names of the rows; on a phone there has to be room for a column beside them."""
+    """Return the width in pixels of the column of row names.
+
+    It is limited so that a phone has space for another column beside it.
+    """
     longest = max(sum(2 if letter > "\u2e80" else 1 for letter in row.full_name[:40]) for row in grid.rows)
     return min(MAX_WIDTH_PIXELS, max(MIN_WIDTH_PIXELS, longest * LETTER_WIDTH_PIXELS + 16))
 
 
 def describe_filling(grid: Grid, cells: CellsByPosition) -> str:
-    """How far the table is filled in a line."""
+    """Return one line with the counts of filled, conflicting, doubtful and ambiguous cells."""
     filled = sum(bool(cell.readings) for cell in cells.values())
     facts = [t("tables.filled", filled=format_number(filled), cells=format_number(len(grid.rows) * len(grid.columns)))]
     differing = sum(len(cell.readings) > 1 for cell in cells.values())
@@ -150,30 +164,30 @@ def _cell_style(cell: Cell | None) -> str:
 
 
 def _is_doubtful(cell: Cell) -> bool:
-    return len(cell.readings) > 1 or any(one.status not in CHECKED_STATUSES for one in cell.readings)
+    return len(cell.readings) > 1 or any(reading.status not in CHECKED_STATUSES for reading in cell.readings)
 
 
 def _column_config(column: Column, unit: str) -> Any:
     title = to_single_line(format_column_heading(column, unit, current_language()))
-    about = escape_markdown(column.question) or None
+    help_text = escape_markdown(column.question) or None
     if column.type == "number":
-        return st.column_config.NumberColumn(title, help=about)
-    return st.column_config.TextColumn(title, help=about)
+        return st.column_config.NumberColumn(title, help=help_text)
+    return st.column_config.TextColumn(title, help=help_text)
 
 
 def draw_evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Report | None) -> None:
-    """What a cell rests on, or why it is empty."""
+    """Draw the readings of a cell with their sources, or the reason why it is empty."""
     with st.container(border=True, key="cell"):
         st.markdown(f"**{escape_markdown(row.full_name)}** · {escape_markdown(column.name)}")
         if cell is None:
             st.caption(t("tables.not_yet"))
             return
         numbered = number_report_answer(report) if report else None
-        known = {s.evidence.id: s.evidence for s in numbered.sources} if numbered else {}
-        registered = (one.cell for one in numbered.cells) if numbered else ()
-        own = {(one.row, one.column): one for one in registered}.get((row.id, column.id), cell)
-        for reading in own.readings:
-            _draw_reading(reading, column, known)
+        evidence_by_id = {s.evidence.id: s.evidence for s in numbered.sources} if numbered else {}
+        numbered_cells = (entry.cell for entry in numbered.cells) if numbered else ()
+        numbered_cell = {(entry.row, entry.column): entry for entry in numbered_cells}.get((row.id, column.id), cell)
+        for reading in numbered_cell.readings:
+            _draw_reading(reading, column, evidence_by_id)
         if cell.lack:
             lines = [t(f"tables.lack_{cell.lack}"), escape_markdown(cell.message)]
             st.caption(" ".join(filter(None, lines)))
@@ -184,19 +198,18 @@ def draw_evidence(run: Run, row: Line, column: Column, cell: Cell | None, report
 
 
 def _draw_reading(reading: CellReading, column: Column, evidence_by_id: Mapping[str, Evidence]) -> None:
-    """Show one value on which sources agree: each quoted sentence, with the sources it stands in
-    below it."""
+    """Draw one value on which sources agree: each quoted sentence with its sources below."""
     st.markdown(
         f"{escape_markdown(format_cell(reading.value, column, current_language()))} · {t(f'standing.{reading.status}')}"
     )
     if not reading.cites:
         st.markdown(f"> {escape_markdown(reading.quote, 600)}")
-    said: dict[str, list[str]] = {}
+    sources_by_quote: dict[str, list[str]] = {}
     for cite, quote in zip(reading.cites, reading_quotes(reading, evidence_by_id), strict=True):
-        said.setdefault(quote, [])
+        sources_by_quote.setdefault(quote, [])
         if item := evidence_by_id.get(cite.evidence):
-            said[quote].append(_source_line(item, cite.passage, cite.start, cite.end))
-    for quote, sources in said.items():
+            sources_by_quote[quote].append(_source_line(item, cite.passage, cite.start, cite.end))
+    for quote, sources in sources_by_quote.items():
         if quote:
             st.markdown(f"> {escape_markdown(quote, 600)}")
         for source in dict.fromkeys(sources):
@@ -204,7 +217,7 @@ def _draw_reading(reading: CellReading, column: Column, evidence_by_id: Mapping[
 
 
 def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
-    """A source, linked to a stretch of one of its passages."""
+    """Return the line of a source, linked to the cited range of one of its passages."""
     passage = next((p for p in item.passages if p.id == passage_id), None)
     address = web_url(text_fragments.passage_url(item, passage, start, end))
     name = escape_markdown(item.title, 120)
@@ -214,26 +227,29 @@ def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
 
 
 def start_with_meaning(run: Run, grid: Grid, row: Line, about: str) -> None:
-    """The table once more, with what tells a row from others of its name."""
-    rows = tuple(one.model_copy(update={"about": about}) if one.id == row.id else one for one in grid.rows)
+    """Start the table again with a description that makes an ambiguous row clear."""
+    rows = tuple(entry.model_copy(update={"about": about}) if entry.id == row.id else entry for entry in grid.rows)
     start_table(run, grid.model_copy(update={"rows": rows}))
 
 
 def start_table(run: Run, grid: Grid) -> None:
-    """Another table that keeps the cells of this one which it asks again."""
+    """Start a run of an edited table. Unchanged cells of the earlier run are reused."""
     try:
-        made = application.start_table(
+        started = application.start_table(
             run.question, grid=grid, options=run.options, owner=current_owner(), based_on=run.id
         )
     except (QuestionError, RateLimitError) as error:
         run_navigation.draw_start_error(error)
         return
-    run_navigation.show_run(made)
+    run_navigation.show_run(started)
     st.rerun()
 
 
 def draw_editor(run: Run, grid: Grid) -> None:
-    """Rows and columns to edit, and what to look up anew."""
+    """Draw an editor that starts the table again with other rows, columns or an earliest date.
+
+    Results from before that date are searched again.
+    """
     with st.expander(t("tables.change"), key=f"change_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("tables.change_help"))
         rows = form.edit_rows(grid.rows, f"rows_{run.id[:8]}")
@@ -244,15 +260,15 @@ def draw_editor(run: Run, grid: Grid) -> None:
         )  # fmt: skip
         if st.button(t("tables.again"), key=f"again_{run.id[:8]}", type="primary"):
             if rows and columns:
-                moment = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None
-                update = {"rows": rows, "columns": columns, "since": moment}
+                since_time = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None
+                update = {"rows": rows, "columns": columns, "since": since_time}
                 start_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))
 
 
 def edit_proposal(grid: Grid, key: str) -> Grid:
-    """A table that is proposed, to be edited before anything is searched."""
+    """Draw editors of a proposed table before any search and return the edited table."""
     rows = form.edit_rows(grid.rows, f"approve_rows_{key}")
     columns = form.edit_columns(grid.columns, f"approve_columns_{key}")
     return grid.model_copy(update={"rows": rows, "columns": columns})

@@ -1,6 +1,6 @@
-"""Notes of one's own: on the answer, below it; those on passages stand beside these, in its component.
+"""The visitor's notes: on the answer, drawn below it, and on passages, drawn in its component.
 
-They are text of a person and of nobody else: every sign of it is escaped, and no stage reads it.
+Notes are private text of one person: they are drawn escaped, and no stage of a run reads them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
 from research import Remark, Report, application
 
-MAX_CHARS = 4_000  # characters
-_EDITED_RUN_KEY = "note_writing"  # in the session: the run whose answer's note is being written
+MAX_CHARS = 4_000
+_EDITED_RUN_KEY = "note_writing"  # session key of the run whose note is being edited
 
 
 def passage_notes(report: Report) -> dict[tuple[str, str], str]:
-    """The notes on passages, by the ids of these and of their sources."""
-    return {(one.evidence, one.passage): one.text for one in report.remarks if one.evidence}
+    """Return the notes on passages, by evidence id and passage id."""
+    return {(remark.evidence, remark.passage): remark.text for remark in report.remarks if remark.evidence}
 
 
 def create_note_callback(report: Report, component_key: str) -> Callable[[], None]:
-    """Keeps what the component of the answer tells of a passage."""
+    """Return a callback that saves the passage note sent by the answer component."""
 
     def take() -> None:
-        told: Any = st.session_state[component_key].get("noted") or {}
-        at, text = told.get("at"), told.get("text")
-        if isinstance(text, str) and isinstance(at, list) and len(at) == 2:
-            evidence, passage = map(str, at)
+        change: Any = st.session_state[component_key].get("noted") or {}
+        position, text = change.get("at"), change.get("text")
+        if isinstance(text, str) and isinstance(position, list) and len(position) == 2:
+            evidence, passage = map(str, position)
             application.save_remark(report.run.id, text, evidence=evidence, passage=passage, owner=current_owner())
 
     return take
 
 
 def draw_add_button(report: Report) -> None:
-    """The way to write a note on the answer, unless there is one."""
+    """Draw a button that starts a note on the answer, unless one exists or is being edited."""
     run_id = report.run.id
     if _answer_note(report) is None and st.session_state.get(_EDITED_RUN_KEY) != run_id:
         st.button(
@@ -48,14 +48,14 @@ def draw_add_button(report: Report) -> None:
 
 
 def draw(report: Report) -> None:
-    """The note on the answer, as it is or as it is being written."""
-    run_id, kept = report.run.id, _answer_note(report)
+    """Draw the note on the answer, or its editor."""
+    run_id, note = report.run.id, _answer_note(report)
     if st.session_state.get(_EDITED_RUN_KEY) == run_id:
-        _draw_editor(run_id, kept.text if kept else "")
-    elif kept is not None:
+        _draw_editor(run_id, note.text if note else "")
+    elif note is not None:
         with st.container(border=True, key="note", gap="small"):
-            st.caption(f"{t('remark.own')} · {format_local_time(kept.made)}")
-            st.markdown("  \n".join(escape_markdown(line) for line in kept.text.splitlines()))
+            st.caption(f"{t('remark.own')} · {format_local_time(note.made)}")
+            st.markdown("  \n".join(escape_markdown(line) for line in note.text.splitlines()))
             with st.container(horizontal=True):
                 st.button(
                     t("remark.edit"), key=f"note_edit_{run_id[:8]}", icon=":material/edit:",
@@ -68,12 +68,12 @@ def draw(report: Report) -> None:
 
 
 def _answer_note(report: Report) -> Remark | None:
-    return next((one for one in report.remarks if not one.evidence), None)
+    return next((remark for remark in report.remarks if not remark.evidence), None)
 
 
 def _draw_editor(run_id: str, text: str) -> None:
     with st.container(key="note"), st.form(f"note_{run_id[:8]}"):
-        said = st.text_area(
+        note_text = st.text_area(
             t("remark.own"),
             text,
             max_chars=MAX_CHARS,
@@ -82,10 +82,10 @@ def _draw_editor(run_id: str, text: str) -> None:
         )
         with st.container(horizontal=True):
             saved = st.form_submit_button(t("remark.save"), type="primary", key=f"note_save_{run_id[:8]}")
-            left = st.form_submit_button(t("remark.cancel"), key=f"note_cancel_{run_id[:8]}")
+            cancelled = st.form_submit_button(t("remark.cancel"), key=f"note_cancel_{run_id[:8]}")
     if saved:
-        _save_note(run_id, said)
-    if saved or left:
+        _save_note(run_id, note_text)
+    if saved or cancelled:
         st.session_state.pop(_EDITED_RUN_KEY, None)
         st.rerun()
 

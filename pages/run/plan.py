@@ -1,7 +1,7 @@
 """The plan as a table that the analyst can edit, before a run or after it.
 
-The plan of a report is its outline: there each row is a query of a section, with its way of
-searching the news and the days that this is limited to.
+The plan of a report is its outline: each row is a query of a section, with the news search tool and
+its date range.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from research import Plan, Task, application, build_edited_plan, has_shared_task
 
 COLUMNS = ("subject", "part", "query", "source")
 NEWS_COLUMNS = ("tool", "start", "end")
-DATED_TOOL = "search_news_by_date"  # the tool that wants two days
+DATED_TOOL = "search_news_by_date"  # needs a start and an end date
 
 
 def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
-    """Draws the table and returns the plan as edited; what is wrong with it is told below."""
+    """Draw the plan as an editable table and return the edited plan. Faults are drawn below."""
     if has_shared_tasks(plan):
         st.markdown("\n".join(f"- {escape_markdown(part.text)}" for part in plan.parts))
     st.caption(t("plan.outline_help" if plan.outline else "plan.help"))
@@ -37,16 +37,16 @@ def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
         placeholder="",
         column_config=_column_configs(sources, is_outline=plan.outline),
     )
-    made = build_edited_plan(read_rows(edited, sources), plan)
-    if plan.outline and (lines := find_faults(made)):
+    edited_plan = build_edited_plan(read_rows(edited, sources), plan)
+    if plan.outline and (lines := find_faults(edited_plan)):
         st.error("\n".join(f"- {line}" for line in lines), icon=":material/event_busy:")
     if plan.outline and has_unused_dates(edited):
         st.caption(t("plan.dates_idle"))
-    return made
+    return edited_plan
 
 
 def find_faults(plan: Plan) -> list[str]:
-    """What a search by dates of the plan lacks, one line for each, for the analyst to put right."""
+    """Return one line for each search by dates whose dates are missing or invalid."""
     today = datetime.now(UTC).date()
     return [
         f"{escape_markdown(task.query, 60)} — {fault}"
@@ -66,23 +66,25 @@ def _fault(task: Task, today: date) -> str:
 
 
 def read_rows(table: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
-    """The rows of a table as it was edited. Of an outline's only news has a tool, and only the
-    search by dates has days."""
-    found: list[Any] = []
+    """Return the rows of an edited table as tuples.
+
+    In an outline only sources with tools keep a tool, and only the search by dates keeps its dates.
+    """
+    rows: list[Any] = []
     for _, row in table.iterrows():
         subject, part, query, source = (_cell_text(row[name]) for name in COLUMNS)
-        line = (subject, part, query, source or sources[0])
+        fields = (subject, part, query, source or sources[0])
         if NEWS_COLUMNS[0] in table.columns:
-            tool = _cell_text(row["tool"]) if _source_tools(line[3]) else ""
+            tool = _cell_text(row["tool"]) if _source_tools(fields[3]) else ""
             days = (_cell_day(row["start"]), _cell_day(row["end"])) if tool == DATED_TOOL else (None, None)
-            found.append((*line, tool, *days))
+            rows.append((*fields, tool, *days))
         else:
-            found.append(line)
-    return found
+            rows.append(fields)
+    return rows
 
 
 def has_unused_dates(table: pd.DataFrame) -> bool:
-    """Whether a row has days that its way of searching does not take."""
+    """Return True if a row has dates that its search tool does not take."""
     return any(
         (_cell_day(row["start"]) or _cell_day(row["end"]))
         and (not _source_tools(_cell_text(row["source"])) or _cell_text(row["tool"]) != DATED_TOOL)
@@ -91,12 +93,12 @@ def has_unused_dates(table: pd.DataFrame) -> bool:
 
 
 def _source_tools(source: str) -> Mapping[str, str]:
-    """The ways of searching that a source has."""
+    """Return the descriptions of the search tools of a source, by tool name."""
     return application.known_sources()[source].tool_descriptions if source in application.known_sources() else {}
 
 
 def _first_source(sources: Sequence[str]) -> str:
-    """Where a report looks first."""
+    """Return the first source preferred for reports, else the first source."""
     known = application.known_sources()
     return next((name for name in sources if name in known and known[name].is_preferred_for_reports), sources[0])
 
@@ -114,17 +116,17 @@ def _plan_table(plan: Plan) -> pd.DataFrame:
 
 
 def _outline_table(plan: Plan) -> pd.DataFrame:
-    """A row for each query; only the first of a section has its content."""
-    found: list[tuple[Any, ...]] = []
+    """Build a row for each query; only the first row of a section shows its content."""
+    rows: list[tuple[Any, ...]] = []
     for part in plan.parts:
         text = part.text
         for task in (task for task in plan.tasks if task.part == part.id):
-            way = (task.tool, task.start, task.end)
-            found.append((part.subject, text, task.query, task.source, *way))
+            search_fields = (task.tool, task.start, task.end)
+            rows.append((part.subject, text, task.query, task.source, *search_fields))
             text = ""
         if text:
-            found.append((part.subject, text, "", "", "", None, None))
-    table = pd.DataFrame(found, columns=[*COLUMNS, *NEWS_COLUMNS], dtype="object")
+            rows.append((part.subject, text, "", "", "", None, None))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *NEWS_COLUMNS], dtype="object")
     for name in ("start", "end"):
         table[name] = pd.to_datetime(table[name])
     return table
@@ -132,7 +134,7 @@ def _outline_table(plan: Plan) -> pd.DataFrame:
 
 def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, Any]:
     column = st.column_config
-    found: dict[str, Any] = {
+    configs: dict[str, Any] = {
         "subject": column.TextColumn(t("plan.section" if is_outline else "plan.subject")),
         "part": column.TextColumn(t("plan.content" if is_outline else "plan.part")),
         "query": column.TextColumn(t("plan.query"), width="large", max_chars=400),
@@ -145,9 +147,9 @@ def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, 
         ),
     }
     if not is_outline:
-        return found
+        return configs
     days = {"format": day_column_format(), "width": 115, "help": t("plan.days_help")}
-    return found | {
+    return configs | {
         "subject": column.TextColumn(t("plan.section"), width=130, max_chars=200),
         "part": column.TextColumn(t("plan.content"), width=180),
         "query": column.TextColumn(t("plan.query"), width=190, max_chars=400),
@@ -161,7 +163,10 @@ def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, 
 
 
 def _plan_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
-    """A row for each part and source; a part that shares its subject's query shows that one."""
+    """Return a row for each part and source.
+
+    A part without a task of its own shows the query that it shares with its subject.
+    """
     if has_shared_tasks(plan):
         return [("", "", task.query, task.source) for task in plan.tasks]
     rows: list[tuple[str, str, str, str]] = []

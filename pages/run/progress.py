@@ -1,4 +1,4 @@
-"""What a run is doing, from its events: a view that can be built up, and the drawing of it."""
+"""Progress of a run: a view built from its events, and the drawing of that view."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from research import Cell, DatabaseStep, Event, Grid, Run, has_message
 
 @dataclass
 class SearchProgress:
-    """One query of a round and what became of it."""
+    """A query of a round and its result."""
 
     id: str
     query: str
     source: str
     purpose: str = ""
-    state: str = "waiting"  # waiting, searching, found, or a reason
+    state: str = "waiting"  # waiting, searching, found, or the reason of a failure
     passage_count: int = 0
     titles: list[str] = field(default_factory=list)
     message: str = ""
@@ -43,24 +43,26 @@ class SearchProgress:
     provider: str = ""
     duration_seconds: float = 0.0
     is_reused: bool = False
-    cached_at: str = ""  # when another run searched it
-    tool_calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
-    steps: list[DatabaseStep] = field(default_factory=list)  # of a database
-    tool: str = ""  # the source's way of searching, and the days that it is limited to
+    cached_at: str = ""  # ISO time of the search by an earlier run
+    tool_calls: list[str] = field(default_factory=list)  # calls of a source's tools by a model
+    steps: list[DatabaseStep] = field(default_factory=list)  # of a database search
+    tool: str = ""  # search tool of the source
     date_range: str = ""
 
     @property
     def is_over(self) -> bool:
+        """True once the search has succeeded, failed or been left out."""
         return self.state not in ("waiting", "searching")
 
     @property
     def is_performed(self) -> bool:
+        """True if the search is over and was not left out."""
         return self.is_over and self.state != "left out"
 
 
 @dataclass
 class RoundProgress:
-    """One pass of search and reflection."""
+    """One round of search and reflection."""
 
     number: int
     searches: dict[str, SearchProgress] = field(default_factory=dict)
@@ -68,7 +70,7 @@ class RoundProgress:
     ended_at: datetime | None = None
     is_reflected: bool = False
     is_skipped: bool = False
-    is_last: bool = True  # of the run: else the searching was ended
+    is_last: bool = True  # last round of the run; False if searching was ended early
     is_sufficient: bool = False
     note: str = ""
     follow_ups: list[str] = field(default_factory=list)
@@ -76,10 +78,10 @@ class RoundProgress:
 
 @dataclass
 class SectionProgress:
-    """A section of a report on its way: what it is at (searching, writing, reflecting, done)."""
+    """A section of a report in progress."""
 
     title: str
-    state: str = ""
+    state: str = ""  # searching, writing, reflecting or done
     round_number: int = 0
     citation_count: int = 0
     searches: dict[str, SearchProgress] = field(default_factory=dict)
@@ -87,13 +89,13 @@ class SectionProgress:
 
 @dataclass
 class RunProgress:
-    """Everything the events of a run have told so far. `add` may be given an event twice."""
+    """The state of a run as described by its events. Applying an event twice has no effect."""
 
     seq: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
-    sections: dict[str, SectionProgress] = field(default_factory=dict)  # of a report, by their ids
+    sections: dict[str, SectionProgress] = field(default_factory=dict)  # of a report, by section id
     grid: Grid | None = None
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # of a table, by row and column
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # by row and column
     plan_notes: list[str] = field(default_factory=list)
     is_edited: bool = False
     is_planned: bool = False
@@ -105,26 +107,27 @@ class RunProgress:
     clarification_question: str = ""
     clarification_answer: str | None = None
     instructions: list[str] = field(default_factory=list)
-    applied_instructions: int = 0  # of the instructions, by a stage
+    applied_instructions: int = 0  # number of instructions that a stage has applied
     queued_names: list[str] = field(default_factory=list)
-    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
-    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # tokens that models counted
-    unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # parts of answers, by model
-    save_problem: str = ""  # the reason why the report or its state is not in its file
+    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # by model
+    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # by model
+    unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # answer parts, by model
+    save_problem: str = ""  # reason why the report could not be saved
     citation_count: int | None = None
-    checked_sentences: int = 0  # sentences that a model is asked about
-    review_counts: tuple[int, int] | None = None  # sentences that were ruled on, and put right
+    checked_sentences: int = 0  # sentences being checked by a model
+    review_counts: tuple[int, int] | None = None  # sentences ruled on, sentences repaired
     tokens: int = 0
     billed_searches: int = 0
     cost_usd: float = 0.0
     has_unpriced: bool = False
-    is_estimated: bool = False  # whether some tokens were not counted by their server
-    service_calls: Counter[str] = field(default_factory=Counter)  # of services, by search
+    is_estimated: bool = False  # some token counts are estimates
+    service_calls: Counter[str] = field(default_factory=Counter)  # service calls by search id
     first_event_at: datetime | None = None
     last_event_at: datetime | None = None
     active_spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
 
     def apply(self, events: Iterable[Event]) -> RunProgress:
+        """Apply new events in order and return this view; malformed events are skipped."""
         for event in events:
             if event.seq <= self.seq:
                 continue
@@ -133,29 +136,33 @@ class RunProgress:
             self.last_event_at = event.time
             handler = getattr(self, f"_on_{event.kind}", None)
             if handler:
-                with suppress(KeyError, TypeError, ValueError, AttributeError):  # a spoilt one
+                with suppress(KeyError, TypeError, ValueError, AttributeError):  # a malformed event
                     handler(event.data, event.time)
         return self
 
     @property
     def search_count(self) -> int:
+        """Number of searches that were performed."""
         return sum(s.is_performed for r in self.rounds.values() for s in r.searches.values())
 
     @property
     def limited_search_count(self) -> int:
-        """The searches that count against a limit: each as often as it asked a service."""
+        """Number of searches that count against the limit.
+
+        A search counts once for each call of a service, and at least once.
+        """
         searches = [s for r in self.rounds.values() for s in r.searches.values()]
-        own = [s for s in searches if (s.is_performed or s.state == "searching") and not s.is_reused]
-        return sum(max(1, self.service_calls[s.id]) for s in own)
+        counted = [s for s in searches if (s.is_performed or s.state == "searching") and not s.is_reused]
+        return sum(max(1, self.service_calls[s.id]) for s in counted)
 
     @property
     def is_sql(self) -> bool:
-        """Whether what was asked is a statement to a database."""
+        """True if every search runs an SQL statement typed by the visitor."""
         searches = [s for r in self.rounds.values() for s in r.searches.values()]
         return bool(searches) and all(s.tool == "sql" for s in searches)
 
     def elapsed_seconds(self, now: datetime) -> float:
-        """Seconds that the run has worked, pauses between stop and resume left out."""
+        """Return the seconds that the run has worked, without pauses between stop and resume."""
         return sum(((end or now) - start).total_seconds() for start, end in self.active_spans)
 
     def _get_round(self, number: int) -> RoundProgress:
@@ -166,12 +173,12 @@ class RunProgress:
         search = searches.setdefault(task["id"], SearchProgress(task["id"], task["query"], task["source"], task["why"]))
         search.tool = task.get("tool") or ""
         search.date_range = " – ".join(filter(None, [task.get("start"), task.get("end")]))
-        if chapter := self.sections.get(task["part"]):
-            chapter.searches[task["id"]] = search
+        if section := self.sections.get(task["part"]):
+            section.searches[task["id"]] = search
         return search
 
     def _on_status(self, data: dict[str, Any], time: datetime) -> None:
-        self.queued_names = []  # what a stop has cut off has left its queue unheard
+        self.queued_names = []  # a stop leaves the queue without an event
         if data["status"] == "running":
             self.active_spans.append((time, None))
         elif self.active_spans and self.active_spans[-1][1] is None:
@@ -185,7 +192,7 @@ class RunProgress:
         self.grid = Grid.model_validate(plan["grid"]) if plan.get("grid") else None
         if plan.get("outline"):
             self.sections = {part["id"]: SectionProgress(part["subject"]) for part in plan["parts"]}
-        if first := self.rounds.get(1):  # the plan as it was before it was approved
+        if first := self.rounds.get(1):  # drop searches of the plan as it was before its approval
             first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
         for task in plan["tasks"]:
             self._get_search(task)
@@ -201,11 +208,11 @@ class RunProgress:
         for round_ in self.rounds.values():
             if search := round_.searches.get(data["task"]):
                 if "arguments" in data:
-                    said = " ".join(str(value) for value in data["arguments"].values())
-                    search.tool_calls.append(f"{data['tool']} {said}")
+                    arguments = " ".join(str(value) for value in data["arguments"].values())
+                    search.tool_calls.append(f"{data['tool']} {arguments}")
                 else:
-                    told = ("text", "sql", "rows", "seconds")
-                    step = {name: data[name] for name in told if name in data}
+                    field_names = ("text", "sql", "rows", "seconds")
+                    step = {name: data[name] for name in field_names if name in data}
                     search.steps.append(DatabaseStep(kind=data["name"], **step))
 
     def _on_found(self, data: dict[str, Any], time: datetime) -> None:
@@ -230,9 +237,9 @@ class RunProgress:
             self._get_search(task)
 
     def _on_section(self, data: dict[str, Any], _: datetime) -> None:
-        chapter = self.sections[data["part"]]
-        chapter.state, chapter.round_number = data["step"], data["round"]
-        chapter.citation_count = data.get("cites", chapter.citation_count)
+        section = self.sections[data["part"]]
+        section.state, section.round_number = data["step"], data["round"]
+        section.citation_count = data.get("cites", section.citation_count)
 
     def _on_cell(self, data: dict[str, Any], _: datetime) -> None:
         cell = Cell.model_validate(data["cell"])
@@ -293,7 +300,7 @@ class RunProgress:
             self.cost_usd += data["cost"]
 
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.citation_count = data.get("cites", data["quotes"])  # runs of earlier versions have quotes alone
+        self.citation_count = data.get("cites", data["quotes"])  # older events have only quotes
 
     def _on_checking(self, data: dict[str, Any], _: datetime) -> None:
         self.checked_sentences = int(data["sentences"])
@@ -304,7 +311,7 @@ class RunProgress:
 
 
 def headline(run_progress: RunProgress, run: Run) -> str:
-    """One line: what a run under way is at, or what one that is over took."""
+    """Return one line: the current step of an active run, or the totals of a finished one."""
     if not run.is_active:
         return summarize(run_progress, run)
     facts = [_current_step(run_progress)]
@@ -325,7 +332,7 @@ def _current_step(run_progress: RunProgress) -> str:
         cells = format_number(len(run_progress.grid.rows) * len(run_progress.grid.columns))
         return t("tables.at", done=format_number(len(run_progress.cells)), cells=cells)
     if run_progress.sections:
-        done = sum(chapter.state == "done" for chapter in run_progress.sections.values())
+        done = sum(section.state == "done" for section in run_progress.sections.values())
         return t("step.sections", done=done, all=len(run_progress.sections))
     rounds = [r for r in run_progress.rounds.values() if r.started_at]
     if not rounds:
@@ -338,7 +345,7 @@ def _current_step(run_progress: RunProgress) -> str:
 
 
 def summarize(run_progress: RunProgress, run: Run) -> str:
-    """One line: rounds, searches, seconds."""
+    """Return one line with rounds, searches, duration and spending."""
     rounds = sum(any(s.is_performed for s in r.searches.values()) for r in run_progress.rounds.values())
     end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
     facts = [
@@ -352,7 +359,7 @@ def summarize(run_progress: RunProgress, run: Run) -> str:
 
 
 def draw_limit_meters(run_progress: RunProgress, run: Run) -> None:
-    """How much of each limit of the run is used; the row is there from the first look on."""
+    """Draw a progress bar for each limit of the run, from its start on."""
     end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
     used = {
         "searches": run_progress.limited_search_count,
@@ -364,9 +371,9 @@ def draw_limit_meters(run_progress: RunProgress, run: Run) -> None:
     if not limits:
         return
     for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
-        now = min(used[name], limit) if name == "searches" else used[name]
-        words = t(f"meter.{name}", used=_format_amount(now, name), limit=_format_amount(limit, name))
-        column.progress(min(1.0, now / limit), text=words)
+        amount = min(used[name], limit) if name == "searches" else used[name]
+        label = t(f"meter.{name}", used=_format_amount(amount, name), limit=_format_amount(limit, name))
+        column.progress(min(1.0, amount / limit), text=label)
 
 
 def _format_amount(value: float, limit_name: str) -> str:
@@ -376,8 +383,8 @@ def _format_amount(value: float, limit_name: str) -> str:
 
 
 def spending_text(run_progress: RunProgress) -> str:
-    """Tokens, or searches without any, and estimated money where a price is known."""
-    words = (
+    """Return tokens (or billed searches without any) and the estimated cost where known."""
+    usage_text = (
         t("run.billed", n=format_number(run_progress.billed_searches))
         if not run_progress.tokens
         else t("run.tokens_about", n=format_number(run_progress.tokens))
@@ -385,25 +392,31 @@ def spending_text(run_progress: RunProgress) -> str:
         else t("run.tokens", n=format_number(run_progress.tokens))
     )
     if run_progress.has_unpriced and not run_progress.cost_usd:
-        return f"{words} · {t('run.cost_unknown')}"
+        return f"{usage_text} · {t('run.cost_unknown')}"
     cost = format_money(run_progress.cost_usd)
-    return f"{words} · {t('run.cost_part' if run_progress.has_unpriced else 'run.cost', cost=cost)}"
+    return f"{usage_text} · {t('run.cost_part' if run_progress.has_unpriced else 'run.cost', cost=cost)}"
 
 
 def draw(run_progress: RunProgress, run: Run) -> None:
-    """The steps of a run as a timeline: the plan, each round, the answer."""
+    """Draw the steps of a run as a timeline: the plan, each round or section, the answer."""
     _draw_plan(run_progress, run)
     if run_progress.clarification_answer is not None:
-        said = escape_markdown(run_progress.clarification_answer) or t("step.skipped")
-        st.caption(t("step.clarified", question=escape_markdown(run_progress.clarification_question), answer=said))
-    for n, text in enumerate(run_progress.instructions):
-        late = not run.is_active and n >= run_progress.applied_instructions
-        word = (
-            "step.unheeded" if late else "step.heeded" if n < run_progress.applied_instructions else "step.instructed"
+        clarification = escape_markdown(run_progress.clarification_answer) or t("step.skipped")
+        st.caption(
+            t("step.clarified", question=escape_markdown(run_progress.clarification_question), answer=clarification)
         )
-        st.caption(t(word, text=escape_markdown(text)))
-    for id_, chapter in run_progress.sections.items():
-        _draw_section(id_, chapter, run)
+    for n, text in enumerate(run_progress.instructions):
+        is_unapplied = not run.is_active and n >= run_progress.applied_instructions
+        key = (
+            "step.unheeded"
+            if is_unapplied
+            else "step.heeded"
+            if n < run_progress.applied_instructions
+            else "step.instructed"
+        )
+        st.caption(t(key, text=escape_markdown(text)))
+    for id_, section in run_progress.sections.items():
+        _draw_section(id_, section, run)
     plain_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
     for number_ in sorted(run_progress.rounds) if plain_rounds else ():
         _draw_round(run_progress.rounds[number_], run, is_last=number_ == max(run_progress.rounds))
@@ -412,8 +425,8 @@ def draw(run_progress: RunProgress, run: Run) -> None:
     elif run_progress.is_writing and run.is_active:
         _draw_step(run, "answer", t("step.writing"), "spinner")
     if run_progress.review_counts:
-        ruled, mended = run_progress.review_counts
-        label = t("step.checked", n=format_number(ruled), mended=format_number(mended))
+        ruled_count, repaired_count = run_progress.review_counts
+        label = t("step.checked", n=format_number(ruled_count), mended=format_number(repaired_count))
         _draw_step(run, "check", label, ":material/fact_check:")
     elif run_progress.checked_sentences and run.is_active:
         _draw_step(run, "check", t("step.checking", n=format_number(run_progress.checked_sentences)), "spinner")
@@ -427,8 +440,8 @@ def draw(run_progress: RunProgress, run: Run) -> None:
     for what, count in run_progress.undercounted_tokens.items():
         st.caption(t("step.undercounted", what=escape_markdown(what), n=format_number(count)))
     for what, parts in run_progress.unreadable_parts.items():
-        told = escape_markdown("; ".join(dict.fromkeys(parts)))
-        st.caption(t("step.unreadable", what=escape_markdown(what), parts=told))
+        part_names = escape_markdown("; ".join(dict.fromkeys(parts)))
+        st.caption(t("step.unreadable", what=escape_markdown(what), parts=part_names))
     if run_progress.save_problem:
         st.caption(t("step.unsaved", why=escape_markdown(run_progress.save_problem, 300)))
     if run_progress.queued_names and run.is_active:
@@ -464,20 +477,20 @@ def _draw_plan(run_progress: RunProgress, run: Run) -> None:
 
 
 def _draw_section(section_id: str, section: SectionProgress, run: Run) -> None:
-    """A section of a report: what it is at, and its searches."""
-    over = section.state == "done" or not run.is_active
+    """Draw a section of a report with its state and searches."""
+    is_over = section.state == "done" or not run.is_active
     step = section.state or "waiting"
     label = f"{escape_markdown(section.title, 80)} · {escape_markdown(value_label('section', step))}"
     if section.state == "done":
         label = f"{escape_markdown(section.title, 80)} · {t('section.cites', n=section.citation_count)}"
     elif section.round_number:
         label += f" · {t('section.round', n=section.round_number + 1)}"
-    icon = ":material/article:" if over else "spinner"
+    icon = ":material/article:" if is_over else "spinner"
     with _draw_step(run, f"section_{section_id}", label, icon):
         st.markdown("\n\n".join(_search_lines(search, run) for search in section.searches.values()) or "–")
 
 
-READABLE_REASONS = ("unclear", "no model", "empty")  # reasons whose messages are written for people
+READABLE_REASONS = ("unclear", "no model", "empty")  # with messages meant for people
 _STATE_ICONS = {
     "found": ":green[✓]",
     "searching": "⋯",
@@ -506,30 +519,30 @@ def _search_lines(search: SearchProgress, run: Run) -> str:
     mark = _STATE_ICONS.get(search.state, ":red[✕]")
     text = f"{mark} **{escape_markdown(search.query, 160)}**"
     if search.purpose:
-        why = f"why.{search.purpose}"
-        text += f" :gray[· {t(why) if has_message(why) else escape_markdown(search.purpose)}]"
+        purpose_key = f"why.{search.purpose}"
+        text += f" :gray[· {t(purpose_key) if has_message(purpose_key) else escape_markdown(search.purpose)}]"
     lines = [text, *(f":gray[↳ {escape_markdown(call, 120)}]" for call in search.tool_calls)]
     lines += [f":gray[↳ {step_line(step)}]" for step in search.steps]
     return "  \n".join([*lines, _outcome_text(search, run)])
 
 
 def step_line(step: DatabaseStep) -> str:
-    """A step of a database in a line, with the beginning of its statement."""
+    """Return one line on a database step, with the beginning of its SQL if written or refused."""
     sql = escape_markdown(step.sql, 120) if step.kind in ("write", "refused") else ""
     return " · ".join(filter(None, [steps.describe_step(step, 120), sql]))
 
 
 def _outcome_text(search: SearchProgress, run: Run) -> str:
-    where = escape_markdown(source_name(search.source))
+    source_text = escape_markdown(source_name(search.source))
     if search.provider:
-        where += f" ({escape_markdown(source_name(search.provider))})"
+        source_text += f" ({escape_markdown(source_name(search.provider))})"
     if search.tool:
-        where = " · ".join(
-            filter(None, [where, escape_markdown(tool_name(search.tool)), escape_markdown(search.date_range)])
+        source_text = " · ".join(
+            filter(None, [source_text, escape_markdown(tool_name(search.tool)), escape_markdown(search.date_range)])
         )
     if search.state in ("searching", "waiting"):
         state = value_label("step", search.state) if run.is_active else value_label("run", run.status)
-        return f":gray[{where} · {state}]"
+        return f":gray[{source_text} · {state}]"
     if search.state == "found":
         titles = "、".join if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles)) else ", ".join
         names = titles(escape_markdown(title, 40) for title in search.titles[:3])
@@ -546,7 +559,7 @@ def _outcome_text(search: SearchProgress, run: Run) -> str:
     end = t("step.reused") if search.is_reused else format_duration(search.duration_seconds)
     if search.cached_at:
         end = t("step.cached", time=format_local_time(datetime.fromisoformat(search.cached_at)))
-    return f":gray[{where} · {outcome} · {end}]"
+    return f":gray[{source_text} · {outcome} · {end}]"
 
 
 def _reflection_text(round_: RoundProgress) -> str:

@@ -1,6 +1,7 @@
-"""Rows of a database: the table, its files, its statement, its chart, and how it came to be.
+"""Database rows of a run: the table, its files, its chart, its SQL statement and the steps to it.
 
-The table and the map of a run select each other. What a cell says is text, whatever it looks like.
+Selecting a row selects its place on the map of the run, and vice versa. Cells are always drawn as
+text, whatever they look like.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ from research import (
     rows_parquet,
 )
 
-SQL_TOOL = "sql"  # the way of searching whose query is a statement
-EDITED_STATEMENT_KEY = "database_edit"  # the statement that the database page opens with
+SQL_TOOL = "sql"  # search tool whose query is an SQL statement
+EDITED_STATEMENT_KEY = "database_edit"  # statement and database that the database page opens with
 CHOSEN_DATABASE_KEY, KEPT_DATABASE_KEY = (
     "database_chosen",
     "database_kept",
-)  # the name of the one that is asked; a widget's
-LAST_RUN_KEY = "last_database"  # the run that it showed last
+)  # name of the selected database; the second is the key of the widget
+LAST_RUN_KEY = "last_database"  # run that the database page showed last
 NULL_TEXT = "–"
-MAX_EXPORT_ROWS = 1_000_000  # rows of an export
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 12, 420  # rows that a table shows all, and else its height in pixels
-MAX_ROW_CHARS = 400  # characters of a selected row
-OFFERED = 5  # confirmed questions beside one that needs a model
+MAX_EXPORT_ROWS = 1_000_000
+MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 12, 420  # a longer table gets a fixed height
+MAX_ROW_CHARS = 400  # of the text of a selected row
+OFFERED = 5  # questions offered when no model is set up
 FILE_FORMATS: tuple[tuple[str, str, str, str, Callable[[QueryResult], bytes]], ...] = (
     ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
     ("rows.excel", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -59,14 +60,14 @@ FILE_FORMATS: tuple[tuple[str, str, str, str, Callable[[QueryResult], bytes]], .
 
 
 def draw(report: Report) -> None:
-    """Whatever a run has found in a database; nothing if it has asked none."""
+    """Draw everything that a run found in a database; nothing if it queried none."""
     database = report.run.options.database
     if any(finding.reason == "no model" for finding in report.findings):
         _alternatives(report.run.id[:8], database)
-    found = [one for one in report.findings if one.rows or one.steps or one.task.tool == SQL_TOOL]
-    for n, finding in enumerate(found):
+    findings = [item for item in report.findings if item.rows or item.steps or item.task.tool == SQL_TOOL]
+    for n, finding in enumerate(findings):
         key = f"{report.run.id[:8]}_{n}"
-        if len(found) > 1 or finding.task.query != report.run.question:
+        if len(findings) > 1 or finding.task.query != report.run.question:
             layout.draw_section_title(f":material/database: {escape_markdown(finding.task.query, 200)}")
         if finding.rows and finding.rows.rows:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
@@ -87,24 +88,23 @@ def draw(report: Report) -> None:
 
 
 def ask(text: str, database: str, *, typed: bool) -> None:
-    """Start a run that puts a question, or a statement if it is `typed`, to a database, and show it."""
+    """Start a run with a question to a database, or with SQL if `typed`, and show it."""
     try:
-        made = application.start_database_run(text, is_statement=typed, database=database, owner=current_owner())
+        run = application.start_database_run(text, is_statement=typed, database=database, owner=current_owner())
     except (QuestionError, RateLimitError) as error:
         run_navigation.draw_start_error(error)
         return
-    run_navigation.show_run(made)
+    run_navigation.show_run(run)
     st.rerun()
 
 
 def _alternatives(key: str, database: str) -> None:
-    """Offer what needs no model: the questions with a confirmed statement, the examples of the
-    description, and writing SQL."""
-    known = [question for question, _ in application.confirmed_statements(database=database, owner=current_owner())]
+    """Offer what needs no model: confirmed questions, examples and an SQL editor."""
+    questions = [question for question, _ in application.confirmed_statements(database=database, owner=current_owner())]
     described = database_description(database, owner=current_owner()).model
-    known += [example.question for example in described.examples]
+    questions += [example.question for example in described.examples]
     with st.container(gap=None, key=f"alternatives_{key}"):
-        for n, question in enumerate(known[:OFFERED]):
+        for n, question in enumerate(questions[:OFFERED]):
             if st.button(
                 escape_markdown(question, 300), key=f"saved_{n}_{key}", type="tertiary",
                 icon=":material/replay:",
@@ -121,134 +121,145 @@ def _draw_table(finding: Finding, query_result: QueryResult, key: str, map_key: 
     places = row_place_ids(finding)
     table_key = f"rows_{key}"
     _select_row_of_map(places, table_key, map_key)
-    shown = localise_rows(query_result, current_language())
-    table = rows_arrow_table(shown.model_copy(update={"names": query_result.names}))
-    order = table.column_names
-    if places and finding.task.tool != SQL_TOOL:  # the map shows them: what was asked for comes first
-        order = sorted(order, key=chart.is_coordinate)
+    localised = localise_rows(query_result, current_language())
+    table = rows_arrow_table(localised.model_copy(update={"names": query_result.names}))
+    column_order = table.column_names
+    if places and finding.task.tool != SQL_TOOL:  # the map shows coordinates, so they come last
+        column_order = sorted(column_order, key=chart.is_coordinate)
     chosen = st.dataframe(
         table,
-        column_order=order,
+        column_order=column_order,
         hide_index=True,
         key=table_key,
         alt=t("rows.table"),
         placeholder=NULL_TEXT,
         height=HEIGHT_PIXELS if len(query_result.rows) > MAX_UNSCROLLED_ROWS else "content",
-        column_config=_column_configs(query_result, shown.names),
+        column_config=_column_configs(query_result, localised.names),
         on_select=lambda: _select_place_of_row(places, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
     )
     if chosen.selection.rows:
-        _draw_selected_row(shown, chosen.selection.rows[0])
+        _draw_selected_row(localised, chosen.selection.rows[0])
     st.caption(table_caption(query_result))
     if places:
         st.caption(t("rows.pick"))
 
 
 def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bool:
-    """A page of further rows, if one is looked at: read now, and no part of the run."""
-    at = st.number_input(
+    """Draw a page of further rows; return False on page 1, which is the result of the run.
+
+    The page is read from the database now and is not stored with the run.
+    """
+    page_number = st.number_input(
         t("rows.page"), 1, MAX_EXPORT_ROWS // len(query_result.rows), key=f"page_{key}", width=160,
         help=t("rows.page_help"),
     )  # fmt: skip
-    if at == 1:
+    if page_number == 1:
         return False
-    kept = f"page_kept_{key}"
-    if st.session_state.get(kept, (0, None))[0] != at:
+    cache_key = f"page_kept_{key}"
+    if st.session_state.get(cache_key, (0, None))[0] != page_number:
         with st.spinner(t("rows.reading")):
-            found = read_database_page(query_result, int(at), database=database, owner=current_owner())
-        st.session_state[kept] = at, found
-    page = st.session_state[kept][1]
+            result = read_database_page(query_result, int(page_number), database=database, owner=current_owner())
+        st.session_state[cache_key] = page_number, result
+    page = st.session_state[cache_key][1]
     if page.rows is None:
         st.error(escape_markdown(page.error, 400))
         return True
     if not page.rows.rows:
         st.info(t("rows.no_page"))
         return True
-    shown = localise_rows(page.rows, current_language())
+    localised = localise_rows(page.rows, current_language())
     st.dataframe(
-        rows_arrow_table(shown.model_copy(update={"names": page.rows.names})), hide_index=True,
-        key=f"further_{key}_{at}", alt=t("rows.table"), placeholder=NULL_TEXT, height=HEIGHT_PIXELS,
-        column_config=_column_configs(page.rows, shown.names),
+        rows_arrow_table(localised.model_copy(update={"names": page.rows.names})), hide_index=True,
+        key=f"further_{key}_{page_number}", alt=t("rows.table"), placeholder=NULL_TEXT, height=HEIGHT_PIXELS,
+        column_config=_column_configs(page.rows, localised.names),
     )  # fmt: skip
-    first = (int(at) - 1) * len(query_result.rows) + 1
-    told = t("rows.span", first=format_number(first), last=format_number(first + len(page.rows.rows) - 1))
-    st.caption(told if page.is_ordered else f"{told} · {t('rows.unordered')}")
+    first = (int(page_number) - 1) * len(query_result.rows) + 1
+    range_text = t("rows.span", first=format_number(first), last=format_number(first + len(page.rows.rows) - 1))
+    st.caption(range_text if page.is_ordered else f"{range_text} · {t('rows.unordered')}")
     return True
 
 
 def _draw_full_export(query_result: QueryResult, name: str, key: str, database: str) -> None:
-    """All rows as a file: read anew, and written as they come."""
-    whose, kept = current_owner(), f"all_kept_{key}"
+    """Draw buttons that export all rows to a file, read anew and written in a stream."""
+    owner, cache_key = current_owner(), f"all_kept_{key}"
     with st.popover(t("rows.all"), icon=":material/download_for_offline:", key=f"all_{key}"):
         st.caption(t("rows.all_help", n=format_number(MAX_EXPORT_ROWS)))
         with st.container(horizontal=True):
-            for words, suffix, _, icon, _ in FILE_FORMATS:
-                if st.button(t(words), key=f"all_{suffix[1:]}_{key}", icon=icon):
-                    st.session_state[kept] = _export_all(query_result, f"{name}-all{suffix}", database, whose)
-        if made := st.session_state.get(kept):
-            address, count, more = made
-            told = t("rows.all_more" if more else "rows.all_made", n=format_number(count))
-            st.link_button(told, address, icon=":material/download:", key=f"all_link_{key}")
+            for label_key, suffix, _, icon, _ in FILE_FORMATS:
+                if st.button(t(label_key), key=f"all_{suffix[1:]}_{key}", icon=icon):
+                    st.session_state[cache_key] = _export_all(query_result, f"{name}-all{suffix}", database, owner)
+        if export := st.session_state.get(cache_key):
+            address, count, has_more = export
+            label = t("rows.all_more" if has_more else "rows.all_made", n=format_number(count))
+            st.link_button(label, address, icon=":material/download:", key=f"all_link_{key}")
 
 
 def _export_all(query_result: QueryResult, name: str, database: str, owner: str) -> tuple[str, int, bool] | None:
-    """Where a file with all rows can be fetched, how many it has and whether there are more."""
+    """Export all rows; return the URL of the file, its row count and whether more rows exist.
+
+    A failed export is drawn as an error and returns None.
+    """
 
     def act(say: Callable[[int], None]) -> tuple[str, RowExport]:
         return temporary_files.TEMPORARY_FILES.create(
             lambda path: export_rows(query_result, path, say, database=database, owner=owner), name, owner
         )
 
-    address, made = run_with_progress(act, 0, lambda n: (n / MAX_EXPORT_ROWS, t("rows.exporting", n=format_number(n))))
-    if made.error:
-        st.error(escape_markdown(made.error, 400))
+    address, export = run_with_progress(
+        act, 0, lambda n: (n / MAX_EXPORT_ROWS, t("rows.exporting", n=format_number(n)))
+    )
+    if export.error:
+        st.error(escape_markdown(export.error, 400))
         return None
-    return address, made.row_count, made.has_more
+    return address, export.row_count, export.has_more
 
 
 def _draw_selected_row(query_result: QueryResult, row_index: int) -> None:
-    """The selected row in words: a table cannot be scrolled to it, nor shows all of a wide one."""
+    """Draw the selected row as text.
+
+    The table cannot be scrolled to a row from here, and does not show all columns of a wide one.
+    """
     if row_index < len(query_result.rows):
         cells = zip(query_result.names, query_result.rows[row_index], strict=True)
-        told = " · ".join(f"{name}: {value}" for name, value in cells if value is not None)
+        text = " · ".join(f"{name}: {value}" for name, value in cells if value is not None)
         row = t("rows.place", n=format_number(row_index + 1))
-        st.caption(f":material/check_box: **{row}** — {escape_markdown(told, MAX_ROW_CHARS)}")
+        st.caption(f":material/check_box: **{row}** — {escape_markdown(text, MAX_ROW_CHARS)}")
 
 
 def row_place_ids(finding: Finding) -> dict[int, str]:
-    """The id of the place of each row that has one, by the row's number, from 0."""
+    """Return the place id of each row that has a place, by row index from 0."""
     count = len(finding.rows.rows) if finding.rows else 0
-    out: dict[int, str] = {}
+    place_ids: dict[int, str] = {}
     for item in finding.evidence:
         heading = item.passages[0].heading if item.place and item.passages else ""
-        at = heading.removeprefix("row ")
-        if item.place and at != heading and at.isascii() and at.isdigit() and 0 < int(at) <= count:
-            out[int(at) - 1] = item.place.id
-    return out
+        number = heading.removeprefix("row ")
+        if item.place and number != heading and number.isascii() and number.isdigit() and 0 < int(number) <= count:
+            place_ids[int(number) - 1] = item.place.id
+    return place_ids
 
 
 def _select_row_of_map(places: dict[int, str], key: str, map_key: str) -> None:
-    """Selects the row of the place that was picked on the map since the table was drawn last."""
-    picked = maps.selected_place_id(map_key)
-    if not places or picked == st.session_state.get(f"{key}_place", ""):
+    """Select the row of the place picked on the map since the table was last drawn."""
+    place_id = maps.selected_place_id(map_key)
+    if not places or place_id == st.session_state.get(f"{key}_place", ""):
         return
-    st.session_state[f"{key}_place"] = picked
-    at = next((row for row, place in places.items() if place == picked), None)
-    rows = [] if at is None else [at]
+    st.session_state[f"{key}_place"] = place_id
+    row_index = next((row for row, place in places.items() if place == place_id), None)
+    rows = [] if row_index is None else [row_index]
     st.session_state[f"{key}_cells"] = []
     st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
 def _select_place_of_row(places: dict[int, str], key: str, map_key: str) -> None:
-    """Picks the place of the row that was selected, by its box or by one of its cells."""
-    chosen = st.session_state[key]["selection"]
-    rows, cells = list(chosen["rows"]), list(chosen["cells"])
+    """Select on the map the place of the row that was selected by its box or one of its cells."""
+    selection = st.session_state[key]["selection"]
+    rows, cells = list(selection["rows"]), list(selection["cells"])
     if cells and cells != st.session_state.get(f"{key}_cells", []):
         rows = [cells[0][0]]
     cells = [cell for cell in cells if [cell[0]] == rows]
     st.session_state[f"{key}_cells"] = cells
-    if (rows, cells) != (list(chosen["rows"]), list(chosen["cells"])):
+    if (rows, cells) != (list(selection["rows"]), list(selection["cells"])):
         st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
     place = places.get(rows[0], "") if rows else ""
     if places and place != maps.selected_place_id(map_key):
@@ -257,36 +268,36 @@ def _select_place_of_row(places: dict[int, str], key: str, map_key: str) -> None
 
 
 def _column_configs(query_result: QueryResult, headings: Sequence[str]) -> dict[int, Any]:
-    """How each column is drawn, by its place: names may be anything."""
+    """Return the configuration of each column by index, since names may be anything."""
     types = query_result.types or ("text",) * len(query_result.names)
     columns = list(zip(*query_result.rows, strict=True))
-    told = zip(query_result.names, headings, types, columns, strict=True)
-    return {at: _column_config(*each) for at, each in enumerate(told)}
+    columns_data = zip(query_result.names, headings, types, columns, strict=True)
+    return {at: _column_config(*each) for at, each in enumerate(columns_data)}
 
 
 def _column_config(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:
-    """A column under its heading, with its own name as help if that is another."""
+    """Configure a column by its type; its own name becomes the help if the heading differs."""
     column = st.column_config
-    named = {"label": heading, "help": name} if heading != name else {}
-    known = [value for value in values if value is not None]
-    if kind == "integer" and all(-(2**53) < value < 2**53 for value in known):
-        plain_ = chart.is_id(name) or chart.is_year(name, values)
-        return column.NumberColumn(**named, format="%d" if plain_ else "localized")
+    label_options = {"label": heading, "help": name} if heading != name else {}
+    present_values = [value for value in values if value is not None]
+    if kind == "integer" and all(-(2**53) < value < 2**53 for value in present_values):
+        is_plain = chart.is_id(name) or chart.is_year(name, values)
+        return column.NumberColumn(**label_options, format="%d" if is_plain else "localized")
     if kind == "number":
-        form = "%.5f" if chart.is_coordinate(name) else None
-        return column.NumberColumn(**named, format=form)
+        number_format = "%.5f" if chart.is_coordinate(name) else None
+        return column.NumberColumn(**label_options, format=number_format)
     if kind == "boolean":
-        return column.CheckboxColumn(**named)
-    if kind == "text" and known and all(map(web_url, known)):
-        return column.LinkColumn(**named)
+        return column.CheckboxColumn(**label_options)
+    if kind == "text" and present_values and all(map(web_url, present_values)):
+        return column.LinkColumn(**label_options)
     if kind in ("date", "datetime"):
-        return None  # a column whose texts are none of the calendar is one of text
-    wide = "large" if any(len(str(v)) > 60 for v in known) else None
-    return column.TextColumn(**named, width=wide)
+        return None  # automatic; values that are no dates are drawn as text
+    wide = "large" if any(len(str(v)) > 60 for v in present_values) else None
+    return column.TextColumn(**label_options, width=wide)
 
 
 def table_caption(query_result: QueryResult) -> str:
-    """How many rows, what is cut and what is missing in them, and how long they took."""
+    """Return one line with the counts of rows, shortened cells and nulls, and the duration."""
     query_result = localise_rows(query_result, current_language())
     facts = [t("rows.rows", n=format_number(len(query_result.rows)))]
     if query_result.truncated:
@@ -294,39 +305,42 @@ def table_caption(query_result: QueryResult) -> str:
     if query_result.cut:
         facts.append(t("rows.cut", n=format_number(query_result.cut)))
     facts.append(format_duration(query_result.seconds))
-    lacking = [
+    null_counts = [
         t("rows.null_in", name=escape_markdown(name, 40), n=format_number(n))
         for name, values in zip(query_result.names, zip(*query_result.rows, strict=True), strict=False)
         if (n := sum(value is None for value in values))
     ]
-    if lacking:
-        facts.append(t("rows.null", what=t("mark.list").join(lacking)))
+    if null_counts:
+        facts.append(t("rows.null", what=t("mark.list").join(null_counts)))
     return " · ".join(facts)
 
 
 def coverage_text(query_result: QueryResult) -> str:
-    """For how many rows the columns are known that the statement compares."""
-    told = []
-    for each in localise_rows(query_result, current_language()).coverage:
-        names = [escape_markdown(name, 40) for name in each.columns]
+    """Return for how many rows the columns compared by the statement have a known value."""
+    facts = []
+    for coverage in localise_rows(query_result, current_language()).coverage:
+        names = [escape_markdown(name, 40) for name in coverage.columns]
         name = t("mark.list").join(names)
-        if each.known is None:
-            told.append(t("rows.uncounted", name=name))
+        if coverage.known is None:
+            facts.append(t("rows.uncounted", name=name))
         else:
-            key = "rows.known_part" if each.part else "rows.known"
-            told.append(t(key, name=name, known=format_number(each.known), n=each.rows))
-    return " · ".join(told)
+            key = "rows.known_part" if coverage.part else "rows.known"
+            facts.append(t(key, name=name, known=format_number(coverage.known), n=coverage.rows))
+    return " · ".join(facts)
 
 
 def _draw_row_downloads(query_result: QueryResult, file_stem: str, key: str) -> None:
-    """The rows as files, made when they are asked for. Programs read all but the workbook, and find
-    the names of the database in them."""
-    shown = localise_rows(query_result, current_language())
+    """Draw a download button for each file format of the rows.
+
+    Only the workbook has localised headings; the other formats, meant for programs, keep the names
+    of the database.
+    """
+    localised = localise_rows(query_result, current_language())
     with st.container(horizontal=True, vertical_alignment="center"):
-        for words, suffix, mime, icon, make in FILE_FORMATS:
+        for label_key, suffix, mime, icon, make in FILE_FORMATS:
             st.download_button(
-                t(words),
-                lambda make=make: make(shown if make is rows_excel else query_result),
+                t(label_key),
+                lambda make=make: make(localised if make is rows_excel else query_result),
                 file_name=f"{file_stem}{suffix}",
                 mime=mime,
                 key=f"rows_{suffix[1:]}_{key}",
@@ -339,7 +353,7 @@ def _draw_row_downloads(query_result: QueryResult, file_stem: str, key: str) -> 
 
 
 def _draw_statement(finding: Finding, key: str, database: str) -> None:
-    """The statement that was run, and what can be done with it."""
+    """Draw the statement that was run, with buttons to confirm and edit it."""
     text = finding.rows.sql if finding.rows else _last_statement(finding)
     if not text:
         return
@@ -354,13 +368,13 @@ def _draw_statement(finding: Finding, key: str, database: str) -> None:
 
 
 def _last_statement(finding: Finding) -> str:
-    """The last statement of a finding without rows."""
+    """Return the last statement of a finding without rows."""
     typed = finding.task.query if finding.task.tool == SQL_TOOL else ""
     return next((step.sql for step in reversed(finding.steps) if step.sql), typed)
 
 
 def open_editor(sql: str, database: str) -> None:
-    """Opens the database page with a statement for a database in its box."""
+    """Open the database page with a statement in its editor."""
     st.session_state[EDITED_STATEMENT_KEY] = sql, database
     st.session_state.pop(LAST_RUN_KEY, None)
     language = {"lang": current_language()} if current_language() != browser_language() else {}
@@ -368,40 +382,46 @@ def open_editor(sql: str, database: str) -> None:
 
 
 def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> None:
-    """Whether the statement is remembered as right for its question, and the way to change that."""
-    question, who = finding.task.query, current_owner()
-    pairs = dict(application.confirmed_statements(database=database, owner=who))
-    known = [asked for asked, right in pairs.items() if right == sql]
-    used = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
-    asked = question if question in known else (known[0] if used and known else "")
-    if asked:
+    """Draw whether the statement is confirmed for its question, and a button to change that."""
+    question, owner = finding.task.query, current_owner()
+    statements_by_question = dict(application.confirmed_statements(database=database, owner=owner))
+    confirmed_questions = [
+        confirmed_question for confirmed_question, statement in statements_by_question.items() if statement == sql
+    ]
+    was_reused = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
+    confirmed_question = (
+        question
+        if question in confirmed_questions
+        else (confirmed_questions[0] if was_reused and confirmed_questions else "")
+    )
+    if confirmed_question:
         st.badge(t("rows.remembered"), icon=":material/check:", color="green")
         st.button(
             t("rows.back"), key=f"back_{key}", type="tertiary", icon=":material/undo:",
-            on_click=lambda: application.remove_confirmed_statement(asked, database=database, owner=who),
+            on_click=lambda: application.remove_confirmed_statement(confirmed_question, database=database, owner=owner),
         )  # fmt: skip
         return
-    if question in pairs:
+    if question in statements_by_question:
         st.caption(t("rows.other"), width="content")
     st.button(
         t("rows.right"), key=f"right_{key}", icon=":material/thumb_up:", help=t("rows.right_help"),
-        on_click=lambda: application.confirm_statement(question, sql, database=database, owner=who),
+        on_click=lambda: application.confirm_statement(question, sql, database=database, owner=owner),
     )  # fmt: skip
 
 
-# The way to it
+# Steps
 
 
 def _draw_steps(finding: Finding, key: str) -> None:
-    """Every step, with the statement that it wrote or ran where it is another than before."""
+    """Draw every step, with its statement where it differs from the one before."""
     if not finding.steps:
         return
     label = t("rows.steps", n=format_number(len(finding.steps)))
     with st.expander(label, expanded=not finding.rows, icon=":material/psychology:", key=f"thoughts_{key}"):
-        before = ""
+        previous_sql = ""
         for step in finding.steps:
             st.markdown(f"{steps.STEP_ICONS.get(step.kind, '')} {steps.describe_step(step)}")
-            shown = finding.rows.sql if finding.rows else ""  # above
-            if step.sql and step.sql not in (before, shown if step.kind == "run" else ""):
+            shown_sql = finding.rows.sql if finding.rows else ""  # drawn above already
+            if step.sql and step.sql not in (previous_sql, shown_sql if step.kind == "run" else ""):
                 st.code(step.sql, language="sql", wrap_lines=True)
-            before = step.sql or before
+            previous_sql = step.sql or previous_sql

@@ -1,4 +1,4 @@
-"""What a model that checks an answer has put right, with each sentence as it was."""
+"""Sentences that the check of an answer removed or rewrote, each in its original wording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from research import Report
 
 
 def draw(report: Report) -> None:
-    """The sentences that were taken out or put in other words; nothing if there are none."""
+    """Draw the removed and rewritten sentences; nothing if there are none."""
     review = report.answer.review if report.answer else None
     if review is None or not review.repairs:
         return

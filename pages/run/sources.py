@@ -1,4 +1,4 @@
-"""The sources of a run as a table: those that the answer cites and those that were only found."""
+"""The sources of a run as a table: those cited in the answer and those only found."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import day_column_format, format_number, t
 from research import AnswerSupport, CitedAnswer, Evidence, Report
 
-MAX_UNFILTERED_SOURCES = 6  # sources that need no filters
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # rows that the table shows all, and else its height in pixels
-MAX_PASSAGES, MAX_PASSAGE_CHARS = 3, 400  # passages, and characters of each, of a source that is not cited
+MAX_UNFILTERED_SOURCES = 6  # filters are drawn only for more sources
+MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # a longer table gets a fixed height
+MAX_PASSAGES, MAX_PASSAGE_CHARS = 3, 400  # shown of an uncited source
 STATUS_SYMBOLS = {
     "quoted": "●",
     "supported": "●",
@@ -30,7 +30,7 @@ STATUS_SYMBOLS = {
 
 
 class SourceRow(NamedTuple):
-    """A source in the table; one that the answer does not cite has no number."""
+    """A source in the table. One that the answer does not cite has no number."""
 
     number: int | None
     evidence: Evidence
@@ -38,18 +38,19 @@ class SourceRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What kind of source it is, in words."""
+        """Localised kind of the source."""
         return t("kind.sample") if self.evidence.sample else t(f"kind.{self.evidence.kind}")
 
 
 class SourceFilter(NamedTuple):
-    """Which sources are to be seen: empty choices leave out nothing."""
+    """Filter of sources; an empty field excludes nothing."""
 
     kinds: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
-    date_range: tuple[date, ...] = ()  # the first and the last
+    date_range: tuple[date, ...] = ()  # first and last day, inclusive
 
     def matches(self, row: SourceRow) -> bool:
+        """Return True if a source passes the filter."""
         day = row.evidence.published
         return (
             (not self.kinds or row.kind in self.kinds)
@@ -59,22 +60,22 @@ class SourceFilter(NamedTuple):
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
-    """The deduplicated sources in order of their numbers, and what the selected one is used for."""
+    """Draw the deduplicated sources by number, and the uses of the selected one."""
     key = report.run.id[:8]
-    found = standing.answer_support(report, cited)
-    every = list_sources(report, cited)
-    if not every:
+    support = standing.answer_support(report, cited)
+    rows = list_sources(report, cited)
+    if not rows:
         st.caption(t("sources.none"))
         return
-    shown, wanted = _filter_sources(every, key)
+    shown, source_filter = _filter_sources(rows, key)
     if not shown:
         st.caption(t("sources.no_match"))
         return
     chosen = st.dataframe(
-        pd.DataFrame([_table_row(one, found) for one in shown]),
+        pd.DataFrame([_table_row(row, support) for row in shown]),
         hide_index=True,
-        # What is selected are places in the table, which mean other sources in another one.
-        key=f"sources_{key}_{abs(hash((wanted, len(shown)))):x}",
+        # A selection is by row index, so another set of rows needs another key.
+        key=f"sources_{key}_{abs(hash((source_filter, len(shown)))):x}",
         alt=t("sources.alt"),
         placeholder="",
         height=HEIGHT_PIXELS if len(shown) > MAX_UNSCROLLED_ROWS else "content",
@@ -91,47 +92,47 @@ def draw(report: Report, cited: CitedAnswer) -> None:
             "link": st.column_config.LinkColumn(t("sources.link"), display_text="↗", width=50),
         },
     )
-    picked = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
-    for at in picked[:1]:
-        if at < len(shown):
-            _draw_source(shown[at], found, report, cited)
-    if not picked:
+    selected_rows = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
+    for index in selected_rows[:1]:
+        if index < len(shown):
+            _draw_source(shown[index], support, report, cited)
+    if not selected_rows:
         st.caption(t("sources.pick"))
 
 
 def list_sources(report: Report, cited: CitedAnswer) -> list[SourceRow]:
-    """The sources that are cited, then those that were found and are not."""
+    """Return the cited sources, followed by those that were found but not cited."""
     numbered = [SourceRow(s.number, s.evidence, s.times) for s in cited.sources]
-    known = {one.evidence.id for one in numbered}
-    return numbered + [SourceRow(None, item) for item in report.evidence if item.id not in known]
+    cited_ids = {row.evidence.id for row in numbered}
+    return numbered + [SourceRow(None, item) for item in report.evidence if item.id not in cited_ids]
 
 
 def _filter_sources(rows: Sequence[SourceRow], key: str) -> tuple[list[SourceRow], SourceFilter]:
-    """The sources that the visitor wants to see; few of them need no filters."""
-    own = [one for one in rows if one.number is not None]
-    some = len(rows) > MAX_UNFILTERED_SOURCES
-    if not some and len(own) in (0, len(rows)):
+    """Draw the filters and return the sources that pass, with the filter; few need none."""
+    cited_rows = [row for row in rows if row.number is not None]
+    needs_filters = len(rows) > MAX_UNFILTERED_SOURCES
+    if not needs_filters and len(cited_rows) in (0, len(rows)):
         return list(rows), SourceFilter()
     with st.container(horizontal=True, vertical_alignment="center", key=f"filters_{key}"):
         shown = list(rows)
-        if 0 < len(own) < len(rows):
+        if 0 < len(cited_rows) < len(rows):
             only = st.segmented_control(
                 t("sources.which"), ["cited", "all"], default="cited", required=True,
                 format_func=lambda which: t(
                     "sources.cited" if which == "cited" else "sources.all",
-                    n=format_number(len(own) if which == "cited" else len(rows)),
+                    n=format_number(len(cited_rows) if which == "cited" else len(rows)),
                 ),
                 key=f"sources_which_{key}", label_visibility="collapsed",
             )  # fmt: skip
-            shown = own if only != "all" else shown
-        wanted = _draw_filters(rows, key) if some else SourceFilter()
-    return [one for one in shown if wanted.matches(one)], wanted
+            shown = cited_rows if only != "all" else shown
+        source_filter = _draw_filters(rows, key) if needs_filters else SourceFilter()
+    return [row for row in shown if source_filter.matches(row)], source_filter
 
 
 def _draw_filters(rows: Sequence[SourceRow], key: str) -> SourceFilter:
-    kinds = list(dict.fromkeys(one.kind for one in rows))
-    domains = sorted({name for one in rows if (name := source_host(one.evidence))})
-    days = sorted({one.evidence.published for one in rows if one.evidence.published})
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    domains = sorted({name for row in rows if (name := source_host(row.evidence))})
+    days = sorted({row.evidence.published for row in rows if row.evidence.published})
     chosen: dict[str, Any] = {
         "kinds": _draw_multiselect(t("sources.kind"), kinds, 190, f"sources_kinds_{key}"),
         "domains": _draw_multiselect(t("sources.domain"), domains, 250, f"sources_domains_{key}"),
@@ -148,7 +149,7 @@ def _draw_filters(rows: Sequence[SourceRow], key: str) -> SourceFilter:
 
 
 def _draw_multiselect(label: str, values: Sequence[str], width_pixels: int, key: str) -> tuple[str, ...]:
-    """What is chosen of some values; where there is one alone, nothing needs to be."""
+    """Draw a choice of some values and return those chosen; nothing for fewer than two."""
     if len(values) < 2:
         return ()
     return tuple(
@@ -157,7 +158,7 @@ def _draw_multiselect(label: str, values: Sequence[str], width_pixels: int, key:
 
 
 def _table_row(row: SourceRow, support: AnswerSupport) -> dict[str, Any]:
-    used = support.citing(row.number) if row.number is not None else ()
+    citing_sentences = support.citing(row.number) if row.number is not None else ()
     return {
         "number": row.number,
         "name": " · ".join(filter(None, [notice_text(row.evidence), row.evidence.title])),
@@ -165,19 +166,19 @@ def _table_row(row: SourceRow, support: AnswerSupport) -> dict[str, Any]:
         "domain": _domain_text(row.evidence),
         "date": row.evidence.published,
         "times": row.citation_count or None,
-        "doubtful": sum(sentence.is_doubtful for sentence in used) or None,
+        "doubtful": sum(sentence.is_doubtful for sentence in citing_sentences) or None,
         "link": _source_url(row, support) or None,
     }
 
 
 def _domain_text(item: Evidence) -> str:
-    """The domain of a source, with what the lists of domains say of it."""
+    """Return the domain of a source, marked if a domain list prefers or warns of it."""
     marks = {"preferred": " ★", "warned": " ⚠"}
     return source_host(item) + marks.get(item.standing, "")
 
 
 def _source_url(row: SourceRow, support: AnswerSupport) -> str:
-    """The address of a source, at the passage that its first sentence uses."""
+    """Return the URL of a source, opening at the passage that its first sentence uses."""
     passages = {passage.id: passage for passage in row.evidence.passages}
     for sentence in support.citing(row.number) if row.number is not None else ():
         if sentence.evidence == row.evidence.id and sentence.passage in passages:
@@ -187,7 +188,7 @@ def _source_url(row: SourceRow, support: AnswerSupport) -> str:
 
 
 def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: CitedAnswer) -> None:
-    """The selected source: every sentence that uses it, or what it says if none does."""
+    """Draw the selected source with every sentence that uses it, or else its first passages."""
     title = escape_markdown(row.evidence.title or source_host(row.evidence), 300)
     if notice := notice_text(row.evidence):
         title = f":red[{notice}] · {title}"
@@ -197,16 +198,16 @@ def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: 
             for passage in row.evidence.passages[:MAX_PASSAGES]:
                 st.markdown(f"> {escape_markdown(passage.text, MAX_PASSAGE_CHARS)}")
             return
-        used = support.citing(row.number)
-        count = t("sources.sentences", n=format_number(len(used)))
+        citing_sentences = support.citing(row.number)
+        count = t("sources.sentences", n=format_number(len(citing_sentences)))
         st.markdown(f"**\\[{row.number}\\] {title}** · {count}")
         lines = []
-        for sentence in used:
-            place = standing.citing_span(sentence, row.number, cited)
+        for sentence in citing_sentences:
+            span_index = standing.citing_span(sentence, row.number, cited)
             text = escape_markdown(sentence.text, standing.MAX_SENTENCE_CHARS)
-            told = standing.status_text(sentence, cited)
+            status = standing.status_text(sentence, cited)
             lines.append(
-                f"{STATUS_SYMBOLS[sentence.status]} [{text}](#{component_key(report)}-{place}-{row.number}-open)"
-                f"  \n:gray[:small[{escape_markdown(told)}]]"
+                f"{STATUS_SYMBOLS[sentence.status]} [{text}](#{component_key(report)}-{span_index}-{row.number}-open)"
+                f"  \n:gray[:small[{escape_markdown(status)}]]"
             )
         st.markdown("\n\n".join(lines))

@@ -1,4 +1,4 @@
-"""What a database was put to, step by step, in words: while it happens and afterwards."""
+"""Steps of a database search as text, during the run and afterwards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_duration, format_number, t
 from research import DatabaseStep, has_message
 
-CONFIRMED = "confirmed"  # what the engine says of a statement that somebody has found right
+CONFIRMED = "confirmed"  # text of a step that reuses a confirmed statement
 STEP_ICONS = {
     "tables": ":material/table_view:",
     "understand": ":material/lightbulb:",
@@ -21,14 +21,17 @@ STEP_ICONS = {
 
 
 def describe_step(step: DatabaseStep, max_characters: int = 0) -> str:
-    """A step without its statement, as Markdown; what it says is cut at `limit` characters."""
+    """Return a step as Markdown without its SQL.
+
+    Its text is cut at `max_characters`; 0 means no limit.
+    """
     key = f"thought.{step.kind}"
     name = t(key) if has_message(key) else escape_markdown(step.kind)
     text = t("thought.known") if step.kind == "write" and step.text == CONFIRMED else step.text
-    found = ""
+    row_text = ""
     if step.rows is not None:
         gained = step.kind == "supplement"
-        found = t("thought.gained", n=step.rows) if gained else t("rows.rows", n=format_number(step.rows))
-    took = format_duration(step.seconds) if step.kind == "run" else ""
-    said = " · ".join(filter(None, [escape_markdown(text, max_characters), found, took]))
-    return f"**{name}** — {said}" if said else f"**{name}**"
+        row_text = t("thought.gained", n=step.rows) if gained else t("rows.rows", n=format_number(step.rows))
+    duration = format_duration(step.seconds) if step.kind == "run" else ""
+    details = " · ".join(filter(None, [escape_markdown(text, max_characters), row_text, duration]))
+    return f"**{name}** — {details}" if details else f"**{name}**"

@@ -1,4 +1,4 @@
-"""What stands behind the sentences of an answer: how many have what, and why one is marked."""
+"""Support of the sentences of an answer: counts by status, and the reasons of each mark."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from research import (
 )
 
 STATUSES = ("quoted", "supported", "unclear", "unsupported", "differs", "none")
-MAX_SENTENCE_CHARS = 240  # characters of a sentence in a list
+MAX_SENTENCE_CHARS = 240  # of a sentence in a list
 _CACHE_KEY = "support"
 
 
 def answer_support(report: Report, cited: CitedAnswer) -> AnswerSupport:
-    """What stands behind each sentence; worked out once for a run that a visitor looks at."""
+    """Return the support of each sentence, computed once per session for the run on the page."""
     key = (report.run.id, cited.answer.made)
-    known = st.session_state.get(_CACHE_KEY)
-    if known is None or known[0] != key:
-        st.session_state[_CACHE_KEY] = known = (key, check_support(cited))
-    found: AnswerSupport = known[1]
-    return found
+    cached = st.session_state.get(_CACHE_KEY)
+    if cached is None or cached[0] != key:
+        st.session_state[_CACHE_KEY] = cached = (key, check_support(cited))
+    result: AnswerSupport = cached[1]
+    return result
 
 
 def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, Any] | None:
-    """What stands above an answer: the line of counts and what it opens.
+    """Return the line of counts above an answer, with the details that it opens.
 
-    None if the answer claims nothing, or if all of it is the rows of a database.
+    Return None if the answer claims nothing, or if all its sentences rest on database rows.
     """
     kinds = {source.evidence.id: source.evidence.kind for source in cited.sources}
     if all(kinds.get(sentence.evidence) == "database" for sentence in sentence_support.sentences):
         return None
-    judged = sum(sentence.ruled for sentence in sentence_support.sentences)
+    ruled_count = sum(sentence.ruled for sentence in sentence_support.sentences)
     notes = [accuracy_text()]
-    if judged:
-        notes.append(t("support.ruled", n=format_number(judged)))
+    if ruled_count:
+        notes.append(t("support.ruled", n=format_number(ruled_count)))
     doubtful = [
         {
             "at": sentence.at,
@@ -65,7 +65,7 @@ def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, 
 
 
 def accuracy_text() -> str:
-    """How good the check is, as it was measured, beside plain word overlap."""
+    """Return the measured accuracy of the check, beside that of plain word overlap."""
     shares = {
         f"{language}_{name}": round(100 * share)
         for language, measured in SUPPORT_ACCURACY.items()
@@ -75,12 +75,12 @@ def accuracy_text() -> str:
 
 
 def counts_text(sentence_support: AnswerSupport) -> str:
-    """How many sentences have what behind them."""
+    """Return one line with the number of sentences of each status."""
     counts = sentence_support.counts
     if counts.quoted == counts.total:
         return t("support.quoted", n=format_number(counts.total))
-    ok = format_number(counts.quoted + counts.supported)
-    facts = [t("support.line", total=format_number(counts.total), ok=ok)]
+    supported_count = format_number(counts.quoted + counts.supported)
+    facts = [t("support.line", total=format_number(counts.total), ok=supported_count)]
     for status in STATUSES[2:]:
         n = getattr(counts, status)
         facts += [t(f"count.{status}", n=format_number(n))] if n else []
@@ -88,10 +88,10 @@ def counts_text(sentence_support: AnswerSupport) -> str:
 
 
 def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[int, dict[str, Any]]:
-    """What each mark says, by the sentence behind which it stands."""
-    out = {}
+    """Return the mark of each doubtful sentence, by sentence index."""
+    marks = {}
     for sentence in sentence_support.doubtful_sentences:
-        out[sentence.at] = {
+        marks[sentence.at] = {
             "at": sentence.at,
             "status": sentence.status,
             "name": t(f"standing.{sentence.status}"),
@@ -99,61 +99,65 @@ def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[
             "reasons": gap_texts(sentence, cited),
             "near": _nearest_citation(sentence, cited),
         }
-    return out
+    return marks
 
 
 def status_text(sentence: CheckedSentence, cited: CitedAnswer) -> str:
-    """The status in words, with what speaks against the sentence."""
-    name, told = t(f"standing.{sentence.status}"), gap_texts(sentence, cited)
-    if not told:
+    """Return the localised status of a sentence, with the reasons against it."""
+    name, reasons = t(f"standing.{sentence.status}"), gap_texts(sentence, cited)
+    if not reasons:
         return name
-    return name + t("mark.colon") + t("mark.semicolon").join(told)
+    return name + t("mark.colon") + t("mark.semicolon").join(reasons)
 
 
 def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
-    """What the passages lack of a sentence, or what is wrong with its source."""
-    told = []
-    for lack in sentence.lacks:
-        most = lack.kind == "words" and len(lack.text) * 2 > len(sentence.text)
-        if most and not lack.found:
-            continue  # to say most of the sentence again tells nothing
-        if lack.found:
-            told.append(t(f"other.{lack.kind}", text=_shorten(lack.text, 80), found=_shorten(lack.found, 80)))
-        elif lack.text or lack.kind == "language":
-            told.append(t(f"lack.{lack.kind}", text=_shorten(lack.text, 80)))
+    """Return what the passages lack to support a sentence, or what is wrong with its source."""
+    texts = []
+    for gap in sentence.lacks:
+        is_most_of_sentence = gap.kind == "words" and len(gap.text) * 2 > len(sentence.text)
+        if is_most_of_sentence and not gap.found:
+            continue  # repeating most of the sentence would explain nothing
+        if gap.found:
+            texts.append(t(f"other.{gap.kind}", text=_shorten(gap.text, 80), found=_shorten(gap.found, 80)))
+        elif gap.text or gap.kind == "language":
+            texts.append(t(f"lack.{gap.kind}", text=_shorten(gap.text, 80)))
     if sentence.reason.strip():
-        told.append(t("support.reason", text=_shorten(sentence.reason)))
+        texts.append(t("support.reason", text=_shorten(sentence.reason)))
     if any(cited.spans[at].unsourced for at in sentence.spans):
-        told.append(t("support.unsourced"))
-    elif sentence.status in ("unclear", "unsupported") and not told:
-        told.append(t("support.unclear"))
-    return told
+        texts.append(t("support.unsourced"))
+    elif sentence.status in ("unclear", "unsupported") and not texts:
+        texts.append(t("support.unclear"))
+    return texts
 
 
 def source_uses(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, list[dict[str, Any]]]:
-    """For each source the sentences that use it, each with the place where it is cited."""
-    out: dict[str, list[dict[str, Any]]] = {}
+    """Return for each source number the sentences that cite it, each with its citing span."""
+    uses: dict[str, list[dict[str, Any]]] = {}
     for source in cited.sources:
-        used = sentence_support.citing(source.number)
-        out[str(source.number)] = [
+        citing_sentences = sentence_support.citing(source.number)
+        uses[str(source.number)] = [
             {
                 "at": citing_span(sentence, source.number, cited),
                 "status": sentence.status,
                 "name": t(f"standing.{sentence.status}"),
                 "text": _shorten(sentence.text),
             }
-            for sentence in used
+            for sentence in citing_sentences
         ]
-    return out
+    return uses
 
 
 def citing_span(sentence: CheckedSentence, source_number: int, cited: CitedAnswer) -> int:
-    """The span of a sentence that cites a source."""
+    """Return the index of the first span of a sentence that cites a source.
+
+    Raises:
+        StopIteration: no span of the sentence cites it.
+    """
     return next(at for at in sentence.spans if source_number in cited.spans[at].numbers)
 
 
 def _nearest_citation(sentence: CheckedSentence, cited: CitedAnswer) -> dict[str, int] | None:
-    """The citation whose passage comes nearest to a sentence."""
+    """Return source number and span of the citation whose passage is nearest to a sentence."""
     for source in cited.sources:
         if source.evidence.id == sentence.evidence and source.number in sentence.numbers:
             return {"n": source.number, "at": citing_span(sentence, source.number, cited)}

@@ -1,7 +1,9 @@
-"""Addresses that open a page at the words that are meant (text fragments).
+"""URLs that open a page at the cited words (text fragments).
 
-A browser that knows none of it opens the page as ever. Only words of the page itself can be found
-there, so a passage that a search model has worded has none; nor has a redirect, which loses it.
+Browsers without support open the page as usual. A fragment only matches words of the page itself,
+so a passage worded by a search model gets none; nor does a redirect, which would drop it.
+
+Syntax: https://wicg.github.io/scroll-to-text-fragment/
 """
 
 from __future__ import annotations
@@ -12,31 +14,33 @@ from urllib.parse import quote, urlsplit
 from pages.shared.escaping import web_url
 from research import Evidence, Passage
 
-MAX_WHOLE_WORDS, MAX_WHOLE_LETTERS = 10, 30  # of a stretch that is looked for as a whole
-EDGE_WORDS, MIN_EDGE_LETTERS = 5, 6  # words or letters, at least, of the beginning and end of a longer one
+MAX_WHOLE_WORDS, MAX_WHOLE_LETTERS = 10, 30  # a longer text is matched by its edges
+EDGE_WORDS, MIN_EDGE_LETTERS = 5, 6  # minimum length of an edge
 _CLAUSE = re.compile(r"[^，。；：、！？,.;:!?]+")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 def passage_url(evidence: Evidence, passage: Passage | None, start: int = 0, end: int = 0) -> str:
-    """The address of a source, at a stretch of a passage (without one: where the passage begins).
+    """Return the URL of a source at a range of a passage; an empty range means the whole passage.
 
-    Empty if the source has no address of the web.
+    Return an empty string if the source has no web URL.
     """
-    found = web_url(evidence.url)
-    if not found or not passage or passage.origin != "source" or evidence.expires:
-        return found
-    if evidence.kind not in ("web", "news") or ":~:" in found:
-        return found
-    wanted = build_text_directive(passage.text[start:end] if start < end else passage.text)
-    if not wanted:
-        return found
-    return f"{found}{'' if urlsplit(found).fragment else '#'}:~:{wanted}"
+    url = web_url(evidence.url)
+    if not url or not passage or passage.origin != "source" or evidence.expires:
+        return url
+    if evidence.kind not in ("web", "news") or ":~:" in url:
+        return url
+    directive = build_text_directive(passage.text[start:end] if start < end else passage.text)
+    if not directive:
+        return url
+    return f"{url}{'' if urlsplit(url).fragment else '#'}:~:{directive}"
 
 
 def build_text_directive(text: str) -> str:
-    """`text=…`: a short stretch as it is, of a long one its beginning and its end; empty without
-    any words."""
+    """Build the directive `text=…` of a range; empty without any words.
+
+    A short text is matched as a whole, a longer one by its beginning and its end.
+    """
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if re.search(r"\w", line)]
     if not lines:
@@ -52,21 +56,23 @@ def _is_short(line: str) -> bool:
 
 
 def _edge(line: str, *, at_end: bool = False) -> str:
-    """The first or last words of a line. Words without spaces between them are cut where there is
-    punctuation, since a browser finds whole words only."""
+    """Return the first or last words of a line.
+
+    A browser matches whole words only, so text without spaces is cut at punctuation.
+    """
     if not _EAST_ASIAN.search(line):
         words = line.split()
         return " ".join(words[-EDGE_WORDS:] if at_end else words[:EDGE_WORDS])
     clauses = list(_CLAUSE.finditer(line))
     if at_end:
-        enough = (c for c in reversed(clauses) if len(line) - c.start() >= MIN_EDGE_LETTERS)
-        start = next(enough, clauses[0]).start() if clauses else 0
+        long_enough = (c for c in reversed(clauses) if len(line) - c.start() >= MIN_EDGE_LETTERS)
+        start = next(long_enough, clauses[0]).start() if clauses else 0
         return line[start:].strip()
-    enough = (c for c in clauses if c.end() >= MIN_EDGE_LETTERS)
-    end = next(enough, clauses[-1]).end() if clauses else len(line)
+    long_enough = (c for c in clauses if c.end() >= MIN_EDGE_LETTERS)
+    end = next(long_enough, clauses[-1]).end() if clauses else len(line)
     return line[:end].strip()
 
 
 def _percent_encode(text: str) -> str:
-    """Percent-encoded, with the dash as well, which would have a meaning of its own."""
+    """Percent-encode a text, including the dash, which has a meaning in a directive."""
     return quote(text, safe="", errors="ignore").replace("-", "%2D")

@@ -1,4 +1,4 @@
-"""What a run has used, by stage and model."""
+"""Usage of a run by stage and model, and its estimate."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from research import RunEstimate, Usage, prices_as_of
 
 
 def draw(usage: tuple[Usage, ...], key: str) -> None:
-    """The table of a run's paid calls; nothing if there were none."""
+    """Draw the table of the paid calls of a run; nothing if there were none."""
     if not usage:
         return
     import pandas as pd
 
     calls = pd.DataFrame([record.model_dump() for record in usage])
-    # A price that is missing makes its whole row unknown, rather than too low.
+    # A missing price makes the cost of its row unknown rather than too low.
     rows = calls.groupby(["stage", "model"], sort=False, as_index=False).agg(
         calls=("calls", "sum"),
         input=("input", "sum"),
@@ -29,7 +29,7 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
             rows,
             hide_index=True,
             alt=t("usage.alt"),
-            placeholder=t("status.unknown"),  # a price
+            placeholder=t("status.unknown"),  # for a missing price
             column_config={
                 "stage": st.column_config.TextColumn(t("usage.stage")),
                 "model": st.column_config.TextColumn(t("usage.model"), width="medium"),
@@ -46,7 +46,7 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
 
 
 def estimate_text(estimate: RunEstimate) -> str:
-    """One line of what a run will use, rounded: it is an estimate."""
+    """Return one line of estimated searches, tokens, cost and duration. Tokens are rounded."""
     facts = [t("run.searches", n=format_number(estimate.searches))]
     if estimate.tokens:
         tokens = round(estimate.tokens, 1 - len(str(estimate.tokens)) + 1)

@@ -1,4 +1,4 @@
-"""A run on a page, whatever it looks for: under way, waiting for its plan, or over."""
+"""The view of a run on any page: active, waiting for approval or clarification, or finished."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from research import (
     related_questions,
 )
 
-POLL_SECONDS = 0.25  # seconds between looks at a run under way
-TEXT_POLL_SECONDS = 0.2  # the same while its answer is being written
+POLL_SECONDS = 0.25  # between polls of an active run
+TEXT_POLL_SECONDS = 0.2  # between polls while its answer is being written
 
 
 def draw(run: Run) -> None:
-    """The run as it is now; one under way is looked at again and again."""
+    """Draw a run in its current state; an active one is polled."""
     if run.is_active:
         (poll_text if load_progress(run).draft_text else poll_run)(run.id)
         draw_instruction_form(run, load_progress(run))
@@ -63,7 +63,7 @@ def draw(run: Run) -> None:
 
 
 def draw_header(run: Run, run_progress: progress.RunProgress) -> None:
-    """What was asked, how it stands, and what can be done about it."""
+    """Draw the question and state of a run, with its buttons, limits and error."""
     with st.container(key="asked", gap="small"):
         if run_progress.is_sql:
             st.title(t("database.typed"), anchor=False)
@@ -73,17 +73,17 @@ def draw_header(run: Run, run_progress: progress.RunProgress) -> None:
             st.title(escape_markdown(run.question, 400), anchor=False)
         with st.container(horizontal=True, vertical_alignment="center"):
             if run.status != "done":
-                asks = (
+                is_asking_back = (
                     run.status == "waiting"
                     and run_progress.clarification_question
                     and run_progress.clarification_answer is None
                 )
-                state = t("run.asks_back" if asks else f"run.{run.status}")
+                state = t("run.asks_back" if is_asking_back else f"run.{run.status}")
                 st.badge(state, color=run_navigation.STATUS_COLORS.get(run.status, "orange"))
             st.caption(format_local_time(run.created), width="content")
             if run.options.notebook:
-                told = t("run.notebook", name=escape_markdown(run.options.notebook))
-                st.caption(f":material/book_2: {told}", width="content")
+                notebook_text = t("run.notebook", name=escape_markdown(run.options.notebook))
+                st.caption(f":material/book_2: {notebook_text}", width="content")
             if run.is_active:
                 draw_stop_buttons(run, run_progress)
             else:
@@ -100,17 +100,17 @@ def draw_header(run: Run, run_progress: progress.RunProgress) -> None:
     progress.draw_limit_meters(run_progress, run)
     if run.is_resumable:
         failure = parse_failure(run.error)
-        why = escape_markdown(explain_failure(failure, current_language()) if failure else run.error)
-        note = t(f"run.{run.status}_help", error=why or t("run.no_reason"))
+        reason = escape_markdown(explain_failure(failure, current_language()) if failure else run.error)
+        note = t(f"run.{run.status}_help", error=reason or t("run.no_reason"))
         (st.error if run.status == "failed" else st.info)(note)
         if failure:
             failure_display.draw_details([failure.message])
 
 
 def draw_activity(run: Run, run_progress: progress.RunProgress, report: Report | None = None) -> None:
-    """What the run is at or has done, behind one line: open while it searches, folded from then on.
+    """Draw the steps of a run in an expander, open until the run writes its answer.
 
-    With the `report` of a run that is over, what it has used and its plan stand there, too.
+    With the `report` of a finished run it also contains usage and plan.
     """
     searching = run.is_active and not run_progress.is_writing
     with st.expander(
@@ -127,7 +127,10 @@ def draw_activity(run: Run, run_progress: progress.RunProgress, report: Report |
 
 
 def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
-    """The ways to end a run under way; what is asked for is done within a call."""
+    """Draw the buttons that stop a run or have it write its answer now.
+
+    A caption shows that a request is pending.
+    """
     key = f"stopping_{run.id}"
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
         application.stop_run(run.id, owner=current_owner())
@@ -138,12 +141,12 @@ def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
     ):  # fmt: skip
         application.stop_run(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
-    if words := st.session_state.get(key):
-        st.caption(t(words), width="content")
+    if message_key := st.session_state.get(key):
+        st.caption(t(message_key), width="content")
 
 
 def draw_resume_buttons(run: Run) -> None:
-    """The ways to go on with a run that is not done."""
+    """Draw the buttons that resume a run or write an answer from its findings so far."""
     if st.button(t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"):
         application.resume_run(run.id, owner=current_owner())
         st.rerun()
@@ -156,6 +159,7 @@ def draw_resume_buttons(run: Run) -> None:
 
 
 def draw_more_button(run: Run) -> None:
+    """Draw the button that extends a run by a further run."""
     if st.button(
         t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
         help=t("run.more_help"),
@@ -165,41 +169,44 @@ def draw_more_button(run: Run) -> None:
 
 
 def draw_watch_button(run: Run) -> None:
-    """The button that watches the topic of a report."""
+    """Draw the button that watches the topic of a report; nothing for other runs."""
     if run.options.sections:
-        known = application.watches(owner=current_owner())
-        watched = any(run.id in (one.id, one.latest) or one.topic == run.question for one in known)
+        topics = application.watches(owner=current_owner())
+        is_watched = any(run.id in (topic.id, topic.latest) or topic.topic == run.question for topic in topics)
         watch.draw_watch_button(
-            run.id[:8], lambda: application.watch_topic(run.id, owner=current_owner()), is_watched=watched
+            run.id[:8], lambda: application.watch_topic(run.id, owner=current_owner()), is_watched=is_watched
         )
 
 
 def draw_changes(report: Report) -> None:
-    """What the report of a watched topic has found that the one before had not."""
-    found = report.answer and report.answer.coverage
-    if found and found.compared:
-        watch.draw_changes(found.changes, found.compared)
+    """Draw the changes of a watched topic since its previous report."""
+    news = report.answer and report.answer.coverage
+    if news and news.compared:
+        watch.draw_changes(news.changes, news.compared)
 
 
 def draw_instruction_form(run: Run, run_progress: progress.RunProgress) -> None:
-    """A line that is said to a run under way, as long as it has a model that has not begun to write."""
+    """Draw a text field for instructions to an active run.
+
+    Only a run with a model that has not begun to write takes instructions.
+    """
     if run_progress.is_writing or application.get_services(owner=current_owner()).models_for(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        said = st.text_input(
+        instruction = st.text_input(
             t("run.instruct"), placeholder=t("run.instruct_example"), max_chars=500,
             key=f"instruction_{run.id[:8]}", autocomplete="off",
         )  # fmt: skip
-        sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
-    if sent and said.strip() and not application.add_instruction(run.id, said, owner=current_owner()):
+        is_sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
+    if is_sent and instruction.strip() and not application.add_instruction(run.id, instruction, owner=current_owner()):
         st.toast(t("run.instruct_late"))
 
 
 def draw_waiting(run: Run) -> None:
-    """A run that waits: for its person to say what is meant, or for its plan to be approved."""
+    """Draw the question or the plan that a waiting run needs an answer to."""
     report = application.report(run.id, owner=current_owner())
     if report and report.is_awaiting_clarification and report.clarification:
         draw_clarification(run, report.clarification)
@@ -208,7 +215,7 @@ def draw_waiting(run: Run) -> None:
 
 
 def draw_clarification(run: Run, clarification: Clarification) -> None:
-    """What is asked back, answered by a click, in one's own words, or skipped."""
+    """Draw a clarification question, to be answered by a choice, in free text, or skipped."""
     draw_header(run, load_progress(run))
 
     def answer(said: str) -> None:
@@ -223,22 +230,22 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
             st.form(f"clarify_{run.id[:8]}", border=False),
             st.container(horizontal=True, vertical_alignment="bottom"),
         ):
-            said = st.text_input(
+            reply = st.text_input(
                 t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}",
                 autocomplete="off",
             )  # fmt: skip
-            sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
+            is_sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
         st.button(
             t("run.clarify_skip"), key=f"clarify_skip_{run.id[:8]}", type="tertiary",
             help=t("run.clarify_help"), on_click=answer, args=("",),
         )  # fmt: skip
-    if sent and said.strip():
-        answer(said)
+    if is_sent and reply.strip():
+        answer(reply)
         st.rerun()
 
 
 def draw_approval(run: Run, report: Report) -> None:
-    """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
+    """Draw the plan of a waiting run to edit and approve, with its sources and limits."""
     draw_header(run, load_progress(run))
     if report.plan is None:
         return
@@ -251,7 +258,7 @@ def draw_approval(run: Run, report: Report) -> None:
     run_options.fill_widgets(run.id, run.options)
     edited = plan.edit_plan(report.plan, tuple(application.get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        go = st.button(
+        is_approved = st.button(
             t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
             disabled=bool(plan.find_faults(edited)),
         )  # fmt: skip
@@ -261,21 +268,21 @@ def draw_approval(run: Run, report: Report) -> None:
         run_options.draw_options()
         if chosen := run_options.chosen_options():
             run_options.draw_estimate(chosen, edited)
-    if go and chosen is None:
+    if is_approved and chosen is None:
         st.error(t("ask.no_sources"))
-    elif go and not edited.tasks:
+    elif is_approved and not edited.tasks:
         st.error(t("plan.none"))
-    elif go:
+    elif is_approved:
         application.approve_run(run.id, plan=edited, options=chosen, owner=current_owner())
         st.rerun()
 
 
 def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
-    """A proposed table, to be edited and approved."""
+    """Draw a proposed table to edit and approve."""
     edited = grid.edit_proposal(table, run.id[:8])
     ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
     with st.container(horizontal=True, vertical_alignment="center"):
-        go = st.button(
+        is_approved = st.button(
             t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}",
             disabled=not (edited.rows and edited.columns),
         )  # fmt: skip
@@ -283,13 +290,13 @@ def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
             application.stop_run(run.id, owner=current_owner())
             st.rerun()
         run_options.draw_estimate(run.options, ready)
-    if go:
+    if is_approved:
         application.approve_run(run.id, plan=ready, owner=current_owner())
         st.rerun()
 
 
 def load_progress(run: Run, owner: str = "") -> progress.RunProgress:
-    """The run's view, kept between looks so that each reads only what is new."""
+    """Return the progress of a run, cached in the session so that only new events are read."""
     views = st.session_state.setdefault("views", {})
     if run.id not in views:
         views.clear()
@@ -300,32 +307,37 @@ def load_progress(run: Run, owner: str = "") -> progress.RunProgress:
 
 @st.fragment(run_every=POLL_SECONDS)
 def poll_run(run_id: str) -> None:
+    """Draw an active run, polled while it searches."""
     draw_active_run(run_id, is_fast=False)
 
 
 @st.fragment(run_every=TEXT_POLL_SECONDS)
 def poll_text(run_id: str) -> None:
+    """Draw an active run, polled while its answer is being written."""
     draw_active_run(run_id, is_fast=True)
 
 
 def draw_active_run(run_id: str, *, is_fast: bool) -> None:
-    """One look at a run under way; a text that is being written is looked at more often. Where there is
-    nothing new, most of them are left out on their way here (`pages.middleware.polling`)."""
-    whose = current_owner()
+    """Draw an active run once; with `is_fast`, from the fragment that polls while text is written.
+
+    Requests for a run without news are mostly dropped before they get here
+    (`pages.middleware.polling`).
+    """
+    owner = current_owner()
     try:
-        run = application.get_run(run_id, owner=whose)
+        run = application.get_run(run_id, owner=owner)
         if run is None:
             st.rerun()
-        view = load_progress(run, whose)
-    except StoreError as error:  # a fragment runs without the router
+        view = load_progress(run, owner)
+    except StoreError as error:  # the router, which catches this, does not run for a fragment
         storage_errors.draw(error)
         return
     draw_header(run, view)
     if run.status == "queued" and not view.is_planned:
-        ahead, own = application.queue_position(run.id, owner=current_owner())
-        why = t("run.turn_own" if own else "run.turn")
-        when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
-        st.info(f"{why} {when}", icon=":material/hourglass_top:")
+        runs_ahead, is_own = application.queue_position(run.id, owner=current_owner())
+        reason = t("run.turn_own" if is_own else "run.turn")
+        position_text = t("run.turn_after", n=runs_ahead) if runs_ahead else t("run.turn_next")
+        st.info(f"{reason} {position_text}", icon=":material/hourglass_top:")
     else:
         draw_activity(run, view)
     if view.grid:
@@ -333,25 +345,25 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
     if run.is_active and view.draft_text:
         draw_draft_answer(run, view)
     if not run.is_active or is_fast != bool(view.draft_text):
-        st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
+        st.rerun()  # last, since the whole page takes longer to draw than these steps
 
 
 def draw_draft_answer(run: Run, run_progress: progress.RunProgress) -> None:
-    """The answer as it is being written, with the citations that it has so far."""
-    key, known = (run.id, *run_progress.handles), st.session_state.get("drafting")
-    if known is None or known[0] != key:  # nothing is found any more while it is written
-        st.session_state.drafting = known = (key, application.report(run.id, owner=current_owner()))
-    if known[1] is not None:
-        answer.draw_draft(known[1], number_draft(known[1], run_progress.draft_text, run_progress.handles))
+    """Draw the answer as written so far, with its citations."""
+    key, cached = (run.id, *run_progress.handles), st.session_state.get("drafting")
+    if cached is None or cached[0] != key:  # findings do not change while the answer is written
+        st.session_state.drafting = cached = (key, application.report(run.id, owner=current_owner()))
+    if cached[1] is not None:
+        answer.draw_draft(cached[1], number_draft(cached[1], run_progress.draft_text, run_progress.handles))
 
 
 def draw_thread(run: Run) -> None:
-    """The turns that a run follows, and the way back to each."""
+    """Draw links to the earlier runs that a run follows up, oldest first."""
     turns = {turn.id: turn for turn in application.turns(run.conversation, owner=current_owner())}
-    line: list[Run] = []
-    while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
-        line.append(parent)
-    for turn in reversed(line):
+    ancestors: list[Run] = []
+    while (parent := turns.get((ancestors or [run])[-1].follows)) and parent not in ancestors:
+        ancestors.append(parent)
+    for turn in reversed(ancestors):
         st.page_link(
             page_script("ask"), label=escape_markdown(turn.question, 80), icon=":material/subdirectory_arrow_right:",
             query_params=run_query_params(turn.id),
@@ -359,7 +371,7 @@ def draw_thread(run: Run) -> None:
 
 
 def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
-    """Where the conversation went on, what could be asked next, and the box to ask it in."""
+    """Draw links to follow-up runs, suggested questions and an input for the next question."""
     key = f"follow_up_{run.id[:8]}"
     for turn in application.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
@@ -379,21 +391,24 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
                     escape_markdown(question), key=f"next_{n}_{run.id[:8]}", on_click=take, args=(question,),
                     type="tertiary", icon=":material/subdirectory_arrow_right:",
                 )  # fmt: skip
-    if asked := str(st.session_state.pop(f"{key}_asked", "")).strip():
-        # A question, not a further report.
-        plain_ = {"sections": 0, "table": False, "updates": "", "approve": False}
-        run_navigation.start_run(asked, run.options.model_copy(update=plain_), follows_run_id=run.id)
-        st.session_state[key] = asked  # it was refused: it is in the box again
+    if submitted_question := str(st.session_state.pop(f"{key}_asked", "")).strip():
+        # A follow-up is a plain question, whatever kind of run it follows.
+        plain_options = {"sections": 0, "table": False, "updates": "", "approve": False}
+        run_navigation.start_run(
+            submitted_question, run.options.model_copy(update=plain_options), follows_run_id=run.id
+        )
+        st.session_state[key] = submitted_question  # not started: keep the text in the input
 
     def submitted() -> None:
         st.session_state[f"{key}_asked"] = st.session_state[key]
 
-    # In a container: a box at the page's own foot would have the page scroll to its end.
+    # In a container, because a chat input at the foot of the page makes the page scroll down.
     with st.container(key="follow"):
         st.chat_input(t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION_CHARS, on_submit=submitted)
 
 
 def draw_finished(run: Run) -> None:
+    """Draw a finished run: answer, map, rows, downloads, coverage, sources and follow-up."""
     view = load_progress(run)
     draw_thread(run)
     draw_header(run, view)
@@ -407,17 +422,17 @@ def draw_finished(run: Run) -> None:
     if report.plan and report.plan.grid:
         draw_finished_table(run, report, report.plan.grid, numbered)
         return
-    located = any(finding.places for finding in report.findings)
-    if located and is_comparison(numbered):  # a table needs the width of the page
+    has_places = any(finding.places for finding in report.findings)
+    if has_places and is_comparison(numbered):  # its table needs the full width of the page
         draw_outcome(report, numbered)
         place_map.draw_report(report, run.id[:8])
         query_rows.draw(report)
-    elif located:
-        tabled = any(finding.rows for finding in report.findings)
-        written, found = st.columns([3, 2] if tabled else [5, 4], gap="medium")
-        with found:
+    elif has_places:
+        has_rows = any(finding.rows for finding in report.findings)
+        answer_column, map_column = st.columns([3, 2] if has_rows else [5, 4], gap="medium")
+        with map_column:
             place_map.draw_report(report, run.id[:8])
-        with written:
+        with answer_column:
             draw_outcome(report, numbered)
             query_rows.draw(report)
     else:
@@ -425,7 +440,7 @@ def draw_finished(run: Run) -> None:
         query_rows.draw(report)
     if is_empty_answer(report, numbered):
         if any(finding.reason in (None, "empty") for finding in report.findings):
-            draw_help()  # where every search failed, other words or documents are no help
+            draw_help()  # if every search failed, other words or documents do not help
     else:
         draw_toolbar(run, report, numbered)
     coverage.draw(report, numbered)
@@ -437,8 +452,8 @@ def draw_finished(run: Run) -> None:
 
 
 def draw_finished_table(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
-    """A table that is filled in, what can be taken away of it, and where its places are."""
-    cells = grid.index_cells(report) or load_progress(run).cells  # before there is an answer, as they came
+    """Draw a filled table with its quality, downloads, editor, map and sources."""
+    cells = grid.index_cells(report) or load_progress(run).cells  # without an answer, from events
     grid.draw(run, table, cells, report)
     column_quality.draw(report, table, tuple(cells.values()))
     if numbered is not None and numbered.answer.failures:
@@ -452,12 +467,15 @@ def draw_finished_table(run: Run, report: Report, table: Grid, numbered: CitedAn
 
 
 def is_comparison(numbered: CitedAnswer | None) -> bool:
-    """Whether an answer is a table of several subjects."""
+    """Return True if the answer contains a table."""
     return numbered is not None and bool(answer_tables(numbered))
 
 
 def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
-    """Whether an answer says of all that was asked that nothing was found: there is nothing to take away."""
+    """Return True if the answer states for every part that nothing was found.
+
+    Such an answer is not offered for download.
+    """
     if numbered is None or numbered.sources or not report.findings:
         return False
     kinds = {span.kind for span in numbered.answer.spans}
@@ -465,27 +483,27 @@ def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
 
 
 def draw_help() -> None:
-    """What can be done where nothing was found."""
+    """Draw hints for a run that found nothing."""
     services = application.get_services(owner=current_owner())
-    ways = [t("nothing.help")]
+    hints = [t("nothing.help")]
     if not services.web.live_providers:
-        ways.append(t("nothing.web"))
+        hints.append(t("nothing.web"))
     if services.has_idle_model:
-        ways.append(t("nothing.idle"))
+        hints.append(t("nothing.idle"))
     elif services.models is None:
-        ways.append(t("nothing.model"))
+        hints.append(t("nothing.model"))
     with st.container(border=True, key="helping"):
-        st.markdown("\n".join(f"- {way}" for way in ways) if len(ways) > 1 else ways[0])
+        st.markdown("\n".join(f"- {hint}" for hint in hints) if len(hints) > 1 else hints[0])
         with st.container(horizontal=True):
-            for page, words, icon in (
+            for page, label_key, icon in (
                 ("library", "nothing.library", ":material/upload_file:"),
                 ("settings", "nothing.settings", ":material/tune:"),
             ):
-                st.page_link(page_script(page), label=t(words), icon=icon)
+                st.page_link(page_script(page), label=t(label_key), icon=icon)
 
 
 def draw_toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
-    """What can be taken away from the run, and how it can be carried further."""
+    """Draw the downloads of a run and the buttons to extend and watch it."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="tools"):
         with st.container(width="content"):
             downloads.draw(report, numbered)
@@ -497,29 +515,29 @@ def draw_toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None
 
 
 def suggest_questions(report: Report, numbered: CitedAnswer | None) -> tuple[str, ...]:
-    """What could be asked next."""
+    """Return suggestions for the next question."""
     if numbered is None:
         return ()
     return related_questions(report, numbered, support.answer_support(report, numbered))
 
 
 def draw_outcome(report: Report, numbered: CitedAnswer | None) -> None:
-    """The answer, if there is one, and what failed on the way."""
+    """Draw the answer, if any, with failures, repairs and conflicts."""
     if numbered is not None:
         answer.draw(report, numbered)
-        said = {span.text for span in numbered.answer.spans if span.kind == "missing"}
-        if untold := [one for one in numbered.answer.failures if one.message not in said]:
-            draw_failures(untold)
+        missing_texts = {span.text for span in numbered.answer.spans if span.kind == "missing"}
+        if failures := [failure for failure in numbered.answer.failures if failure.message not in missing_texts]:
+            draw_failures(failures)
         review.draw(report)
         conflicts.draw(report, numbered)
 
 
 def draw_failures(failures: Sequence[Failure]) -> None:
-    """Show one line for each group of similar failures, and an expander with the message of every
-    failure."""
+    """Draw one line for each group of similar failures, and an expander with every message."""
     groups = group_failures(failures, current_language())
     lines = [
-        f"- {failure_display.add_count(failure_display.escape_failure(one.text), one.failure_count)}" for one in groups
+        f"- {failure_display.add_count(failure_display.escape_failure(group.text), group.failure_count)}"
+        for group in groups
     ]
     st.warning(t("answer.failures", n=len(failures)) + "\n" + "\n".join(lines))
     failure_display.draw_details(
@@ -528,6 +546,7 @@ def draw_failures(failures: Sequence[Failure]) -> None:
 
 
 def draw_rerun(run: Run, old_plan: Plan) -> None:
+    """Draw the plan of a finished run, to edit and start as a new run."""
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
         edited = plan.edit_plan(old_plan, tuple(application.get_application().sources), f"again_plan_{run.id[:8]}")

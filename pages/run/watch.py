@@ -1,4 +1,4 @@
-"""Topics that are watched: looked at again on request, and what has changed since the last report."""
+"""Watched topics: their table, and the changes since the previous report of a topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGE_ICONS = {
 
 
 def draw_watch_button(key: str, save: Callable[[], object], *, is_watched: bool) -> None:
-    """Saves the topic of a report, which is watched from then on."""
+    """Draw a button that starts watching the topic of a report."""
     if is_watched:
         st.caption(f":material/notifications_active: {t('watch.saved')}", width="content")
     elif st.button(
@@ -35,41 +35,41 @@ def draw_watch_button(key: str, save: Callable[[], object], *, is_watched: bool)
 def draw_table(
     watches: Iterable[WatchedTopic], refresh: Callable[[str], None], remove: Callable[[str], object]
 ) -> None:
-    """The topics that are watched, each with its last report; `again` looks once more."""
+    """Draw the watched topics, each with its last report and buttons to refresh and remove it."""
     rows = [*watches]
     if rows:
         layout.draw_section_title(t("watch.title"))
-    for one in rows:
+    for topic in rows:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
-            if one.latest:
+            if topic.latest:
                 st.page_link(
                     page_script("news"),
-                    label=escape_markdown(one.topic, 100),
-                    query_params=run_query_params(one.latest),
+                    label=escape_markdown(topic.topic, 100),
+                    query_params=run_query_params(topic.latest),
                 )
             else:
-                st.markdown(f":material/error: {escape_markdown(one.topic, 100)}", width="content")
+                st.markdown(f":material/error: {escape_markdown(topic.topic, 100)}", width="content")
                 st.caption(t("history.unreadable"), width="content")
-            if one.changed is not None:
-                words = "watch.changed" if one.changed else "watch.same"
-                st.badge(t(words), color="orange" if one.changed else "gray")
-            if one.updated:
-                st.caption(format_local_time(one.updated), width="content")
-            if one.latest and st.button(t("watch.again"), key=f"look_again_{one.id}", icon=":material/refresh:"):
-                refresh(one.id)
-            if st.button(t("watch.drop"), key=f"unwatch_{one.id}", type="tertiary"):
-                remove(one.id)
+            if topic.changed is not None:
+                words = "watch.changed" if topic.changed else "watch.same"
+                st.badge(t(words), color="orange" if topic.changed else "gray")
+            if topic.updated:
+                st.caption(format_local_time(topic.updated), width="content")
+            if topic.latest and st.button(t("watch.again"), key=f"look_again_{topic.id}", icon=":material/refresh:"):
+                refresh(topic.id)
+            if st.button(t("watch.drop"), key=f"unwatch_{topic.id}", type="tertiary"):
+                remove(topic.id)
                 st.rerun()
 
 
 def draw_changes(changes: Iterable[StoryChange], compared_run_id: str) -> None:
-    """What has changed since the report that a run was compared with, whose id is `compared`."""
+    """Draw the changes since an earlier report, with a link to the run of that report."""
     rows = [*changes]
     with st.container(border=True, key="changes"):
         st.markdown(f"**{t('watch.what')}**")
         if not rows:
             st.caption(t("watch.nothing"))
-        lines = [f"- {CHANGE_ICONS.get(one.kind, '')} {_change_line(one)}" for one in rows]
+        lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in rows]
         if lines:
             st.markdown("\n".join(lines))
         st.page_link(page_script("news"), label=t("watch.before"), query_params=run_query_params(compared_run_id))

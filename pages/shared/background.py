@@ -1,4 +1,4 @@
-"""Long work in a thread of its own, while the page tells how far it is."""
+"""Long work in a thread of its own, with a progress bar on the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-POLL_SECONDS = 0.2  # seconds between two looks
+POLL_SECONDS = 0.2  # between updates of the bar
 Result = TypeVar("Result")
 Progress = TypeVar("Progress", int, float)
 
@@ -18,15 +18,25 @@ def run_with_progress(
     initial_progress: Progress,
     describe: Callable[[Progress], tuple[float, str]],
 ) -> Result:
-    """What some work comes to. It is given what it says how far it is to; `told` makes of that what a
-    bar shows. Who leaves the page meanwhile does not end it."""
-    far = [initial_progress]
-    with ThreadPoolExecutor(1, "sightline-working") as pool:  # waits for it, whatever happens here
-        making = pool.submit(work, lambda so_far: far.__setitem__(0, so_far))
+    """Run work in a thread, draw its progress, and return its result.
+
+    Leaving the page meanwhile does not stop the work.
+
+    Args:
+        work: Function that does the work; it reports progress by calling its argument.
+        initial_progress: Progress before the first report.
+        describe: Converts progress to a share from 0 to 1 and the text of the bar.
+
+    Raises:
+        Exception: whatever `work` raises.
+    """
+    latest = [initial_progress]
+    with ThreadPoolExecutor(1, "sightline-working") as pool:  # exit waits for the thread
+        future = pool.submit(work, lambda so_far: latest.__setitem__(0, so_far))
         bar = st.empty()
-        while not making.done():
-            part, words = describe(far[0])
-            bar.progress(min(max(part, 0.0), 1.0), words)
-            wait([making], POLL_SECONDS)
+        while not future.done():
+            share, text = describe(latest[0])
+            bar.progress(min(max(share, 0.0), 1.0), text)
+            wait([future], POLL_SECONDS)
         bar.empty()
-        return making.result()
+        return future.result()

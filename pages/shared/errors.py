@@ -1,5 +1,7 @@
-"""What a visitor sees of a mistake in the program: one calm sentence and the number of its entry in
-the server's log. No traceback and no name of the code leaves the server."""
+"""Messages for unexpected errors: one sentence and the id of the entry in the server's log.
+
+No traceback and no name from the code reaches the browser.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +24,26 @@ _T = TypeVar("_T")
 
 
 def compute_error_id(error: BaseException) -> str:
-    """The number of an error: the same for the same mistake at the same place, so that a part of a
-    page that is drawn again and again does not change."""
-    told = "".join(traceback.format_exception(error))
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:8]
+    """Return the id of an error, a hash of its traceback.
+
+    The same error at the same place keeps its id, so that a polled part of a page does not change.
+    """
+    trace = "".join(traceback.format_exception(error))
+    return hashlib.sha256(trace.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def log_error(error: BaseException) -> str:
-    """Writes an error into the log, where keys are concealed; returns its number."""
-    found = compute_error_id(error)
-    log.error("error %s", found, exc_info=error)
-    return found
+    """Log an error, with secrets concealed by the log, and return its id."""
+    error_id = compute_error_id(error)
+    log.error("error %s", error_id, exc_info=error)
+    return error_id
 
 
 def handle_script_error(error: Exception) -> bool:
-    """What `st.App` calls with whatever a page, a fragment or a callback did not catch. It is drawn
-    where the drawing had come to; true, so that Streamlit adds nothing of its own."""
+    """Draw an error that a page, fragment or callback did not catch. Called by `st.App`.
+
+    Return True, so that Streamlit draws nothing of its own.
+    """
     if isinstance(error, StoreError | SettingError):
         storage_errors.draw(error)
     elif isinstance(error, RateLimitError):
@@ -49,8 +55,11 @@ def handle_script_error(error: Exception) -> bool:
 
 @contextmanager
 def catch_row_errors() -> Iterator[None]:
-    """Draw one entry of a list. One that cannot be drawn says so and the others are drawn; what
-    concerns the whole store, a setting or the pace of starts is raised."""
+    """Draw a note instead of a list entry that cannot be drawn, so that the others are drawn.
+
+    Errors of the store, of a setting or of the rate limit concern more than the entry and are
+    raised.
+    """
     try:
         yield
     except (StoreError, SettingError, RateLimitError):
@@ -62,28 +71,28 @@ def catch_row_errors() -> Iterator[None]:
 def build_rows(
     make_row: Callable[[_T], dict[str, Any]], items: Iterable[_T], error_column: str
 ) -> list[dict[str, Any]]:
-    """Make the rows of a table. One that cannot be made says so in its `first` column."""
+    """Build the rows of a table. A row that cannot be built has a note in its `error_column`."""
     rows = []
     for item in items:
         try:
             rows.append(make_row(item))
-        except Exception as error:  # noqa: BLE001 - as in `row`
+        except Exception as error:  # noqa: BLE001 - as in `catch_row_errors`
             rows.append({error_column: t("error.row", id=log_error(error))})
     return rows
 
 
 def draw_error(error_id: str) -> None:
-    """That something went wrong, where to look it up, and a way to try again."""
+    """Draw that something went wrong, with the id of the log entry and a retry button."""
     with st.container(key=f"error_{error_id}"):
         st.error(t("error.page", id=error_id), icon=":material/error:")
         try:
             st.button(t("trouble.retry"), key=f"retry_{error_id}", icon=":material/refresh:")
-        except StreamlitAPIException:  # within a form, which has a button of its own
+        except StreamlitAPIException:  # forms allow no such button and have one of their own
             log.debug("no button for %s", error_id)
 
 
 def draw_rate_limit_error(error: RateLimitError) -> None:
-    """That too much was started, and when it goes on."""
+    """Draw that too many runs were started, and when the next one may start."""
     st.warning(
         t("error.pace", limit=format_number(error.limit), seconds=format_number(error.wait_seconds)),
         icon=":material/hourglass_top:",

@@ -1,4 +1,4 @@
-"""The help: its topics, the keys that work, and the ways to it from other pages."""
+"""The help: its topics, keyboard shortcuts, and links to it from other pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC_GROUPS = {
     "yours": ("privacy", "data", "export", "costs", "keyboard", "trouble"),
 }
 TOPICS = tuple(topic for topics in TOPIC_GROUPS.values() for topic in topics)
-FAILURE_REASONS = {  # of failures that the topic of troubles explains
+FAILURE_REASONS = {  # placeholders of the topic "trouble" and the failure reasons that they name
     "lacking": "no key",
     "refused": "refused",
     "outage": "unreachable",
@@ -27,7 +27,7 @@ FAILURE_REASONS = {  # of failures that the topic of troubles explains
     "empty": "empty",
     "internal": "internal",
 }
-KEYBOARD_SHORTCUTS = (  # what is pressed, and the word that says what it does
+KEYBOARD_SHORTCUTS = (  # keys and the message key of their description
     ("/", "key.focus"),
     ("Enter", "key.send"),
     ("Shift + Enter", "key.line"),
@@ -40,7 +40,7 @@ KEYBOARD_SHORTCUTS = (  # what is pressed, and the word that says what it does
 
 
 def topic_text(topic: str, language: Language) -> str:
-    """The text of a topic, with the values that it takes."""
+    """Return the Markdown text of a help topic with its values filled in."""
     values = {}
     if topic == "library":
         values = {"kinds": ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))}
@@ -50,8 +50,10 @@ def topic_text(topic: str, language: Language) -> str:
 
 
 def draw_topic_link(topic: str, label: str = "") -> None:
-    """A small way to one topic of the help; `label` is in the visitor's language, and is its title
-    if there is none."""
+    """Draw a small link to a help topic.
+
+    `label` is already translated; the default is the topic's title.
+    """
     language = {"lang": current_language()} if current_language() != localization.browser_language() else {}
     st.page_link(
         page_script("help"),
@@ -62,19 +64,21 @@ def draw_topic_link(topic: str, label: str = "") -> None:
 
 
 def draw_support_link() -> None:
-    """The way to what the signs behind sentences mean."""
+    """Draw a link to the explanation of the marks behind sentences."""
     draw_topic_link("support", t("help.how"))
 
 
 def search_topics(query: str) -> tuple[str, ...]:
-    """The topics that have every word of what is wanted, in either language; those of a Chinese
-    phrase that stands nowhere as it is have one pair of its characters."""
-    parts = query.casefold().split()
-    every = tuple(topic for topic in TOPICS if all(part in _searchable_text(topic) for part in parts))
+    """Return the topics that contain every word of a query in either language.
+
+    Without any, return the topics that contain a pair of adjacent Chinese characters of the query.
+    """
+    words = query.casefold().split()
+    exact_matches = tuple(topic for topic in TOPICS if all(word in _searchable_text(topic) for word in words))
     pairs = {
-        a + b for part in parts for a, b in pairwise(part) if _is_chinese_character(a) and _is_chinese_character(b)
+        a + b for word in words for a, b in pairwise(word) if _is_chinese_character(a) and _is_chinese_character(b)
     }
-    return every or tuple(topic for topic in TOPICS if any(pair in _searchable_text(topic) for pair in pairs))
+    return exact_matches or tuple(topic for topic in TOPICS if any(pair in _searchable_text(topic) for pair in pairs))
 
 
 def _searchable_text(topic: str) -> str:

@@ -1,4 +1,4 @@
-"""The frame of a page: its title, its sections, its width. Every page is built from these."""
+"""Layout elements shared by all pages: titles, sections and a centred column."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-READING_WIDTH_PIXELS = 760  # pixels, at most, of a column that is read or written in
+READING_WIDTH_PIXELS = 760  # maximum width of a column of text
 
 
 def draw_header(title: str, introduction: str = "") -> None:
-    """The title of a page and one sentence that says what it is for."""
+    """Draw the title of a page and one sentence on its purpose."""
     with st.container(key="header", gap=None):
         st.title(title, anchor=False)
         if introduction:
@@ -20,20 +20,20 @@ def draw_header(title: str, introduction: str = "") -> None:
 
 
 def draw_section_title(title: str, help_text: str | None = None) -> None:
-    """The title of a part of a page."""
+    """Draw the title of a section."""
     st.header(title, anchor=False, help=help_text)
 
 
 def draw_subsection_title(title: str) -> None:
-    """The title of a part of a section."""
+    """Draw the title of a subsection."""
     st.subheader(title, anchor=False)
 
 
 @contextmanager
 def centered_column(key: str, width_pixels: int = READING_WIDTH_PIXELS) -> Iterator[DeltaGenerator]:
-    """A column in the middle of the page, no wider than what is easily read."""
+    """Open a centred column, at most `width_pixels` wide for easy reading."""
     with (
         st.container(horizontal_alignment="center", key=f"{key}_middle"),
-        st.container(width=width_pixels, key=key) as place,
+        st.container(width=width_pixels, key=key) as column,
     ):
-        yield place
+        yield column

@@ -1,12 +1,12 @@
-"""Who this browser is. Without a login everybody is "local"; with one, runs belong to who asked.
+"""Login of visitors. Without a login everybody is "local"; with one, runs belong to their owners.
 
-The login is Streamlit's own (OpenID Connect), set up in `[auth]` of its secrets. Nothing here
-remembers who somebody is: that is asked anew each time. Whatever is wrong with the set-up closes the
-desk; it never makes it everybody's.
+The login is Streamlit's own (OpenID Connect), set up in `[auth]` of its secrets. The visitor is
+read from the cookie on every call and never cached here. A faulty set-up closes the application; it
+never opens it to everybody.
 
-Streamlit's cookie is signed and holds the claims of the provider; the server keeps no list of valid
-ones, so a copy of it stays valid when the browser deletes its own. Therefore the store keeps the
-sign-ins that have ended, until their twelve hours are over.
+Streamlit's cookie is signed and holds the claims of the provider. The server keeps no list of valid
+cookies, so a copy stays valid when the browser deletes its own. Therefore the store records ended
+sign-ins until their twelve hours are over.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from research import SettingError, StoreError, application
 
 log = logging.getLogger(__name__)
 
-LOCAL_OWNER = "local"  # who owns everything where there is no login
-FAREWELL_KEY = "farewell"  # in the session: a message for the screen for signing in
+LOCAL_OWNER = "local"  # owner of everything without a login
+FAREWELL_KEY = "farewell"  # session key of a message for the sign-in screen
 SIGN_IN_LIFETIME = timedelta(hours=12)  # from signing in to having to sign in again
 SECRETS_FILE = Path(__file__).resolve().parents[2] / ".streamlit" / "secrets.toml"
 COMMON_SECRET_NAMES = ("redirect_uri", "cookie_secret")
 CLIENT_SECRET_NAMES = ("client_id", "client_secret", "server_metadata_url")
-MAX_NAME_CHARS = 60  # characters of a name
-MIN_SECRET_CHARS = 32  # characters that a secret needs at least
-MIN_AUTHLIB_VERSION = (1, 3, 2)  # what Streamlit needs
-PROBLEM_MESSAGES = {  # the words for what is wrong with the set-up, and the name of what they tell
+MAX_NAME_CHARS = 60
+MIN_SECRET_CHARS = 32  # of the cookie secret
+MIN_AUTHLIB_VERSION = (1, 3, 2)  # minimum of Streamlit
+PROBLEM_MESSAGES = {  # message key of each problem, and the placeholder of its detail
     "missing": ("login.missing", "keys"),
     "name": ("login.name", "name"),
     "weak": ("login.weak", "n"),
@@ -55,48 +55,42 @@ _is_login_locked = [False]
 
 @dataclass(frozen=True)
 class LoginConfig:
-    """How people sign in: the names of the providers ("" has none), or why nobody can.
+    """Set-up of the login: the names of its providers, or the reason why nobody can sign in."""
 
-    `problem` is one of `WHY`, `what` is what it is about.
-    """
-
-    providers: tuple[str, ...] = ()
-    problem: str = ""
-    detail: str = ""
+    providers: tuple[str, ...] = ()  # "" for a provider without a name
+    problem: str = ""  # key of PROBLEM_MESSAGES
+    detail: str = ""  # value for its message
 
     @property
     def is_required(self) -> bool:
-        """Whether anybody has to sign in. That nobody can does not turn it off."""
+        """True if visitors have to sign in, even if a faulty set-up prevents it."""
         return bool(self.providers or self.problem)
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody with an `owner` is signed in. Without one, `refused` may say why.
-
-    `sign_in` is the id of this sign-in, `began` its time by the provider's clock.
-    """
+    """A visitor of the application, signed in if `owner` is not empty."""
 
     owner: str = ""
     name: str = ""
     email: str = ""
-    refusal: str = ""
+    refusal: str = ""  # reason of a refused sign-in: nobody, expired or ended
     sign_in_id: str = ""
-    signed_in_at: datetime = EPOCH
+    signed_in_at: datetime = EPOCH  # by the clock of the provider
 
 
 # The set-up
 
 
 def read_config(secrets_file: Path = SECRETS_FILE) -> LoginConfig:
-    """The login as the secrets have it now.
+    """Read the current set-up of the login from the secrets.
 
-    Where the server is started elsewhere, Streamlit overlooks the file beside the program, `own`. That
-    somebody wrote it means that there should be a login.
+    Streamlit overlooks `secrets_file` if the server was started in another folder. Its existence
+    means that a login is intended, so that is reported as a problem.
     """
     try:
         section: Any = st.secrets.get("auth")
-    except (OSError, ValueError):  # there are none, or they cannot be read
+    except (OSError, ValueError):  # no secrets, or unreadable ones
         section = None
         if any(Path(file).exists() for file in st.get_option("secrets.files")):
             return LoginConfig(problem="unreadable")
@@ -108,15 +102,16 @@ def read_config(secrets_file: Path = SECRETS_FILE) -> LoginConfig:
 
 
 def lock_login() -> None:
-    """Called when the server starts: a login that is on stays on until it ends.
+    """Keep a login that is on at server start on until the server ends.
 
-    Secrets are read again when their file changes. A file that is being written opens nothing.
+    Secrets are read again when their file changes; a half-written file must not open the
+    application.
     """
-    state = read_config()
-    _is_login_locked[0] = state.is_required
-    if state.problem:
-        say = create_translator("en")
-        log.error("%s", " ".join((say("login.broken"), _describe_problem(state, say, str))))
+    config = read_config()
+    _is_login_locked[0] = config.is_required
+    if config.problem:
+        translate = create_translator("en")
+        log.error("%s", " ".join((translate("login.broken"), _describe_problem(config, translate, str))))
 
 
 def _parse_config(section: Any) -> LoginConfig:
@@ -129,18 +124,18 @@ def _parse_config(section: Any) -> LoginConfig:
     if not named or any(key in section for key in CLIENT_SECRET_NAMES):
         clients[""] = section
     missing = [key for key in COMMON_SECRET_NAMES if not _read_text(section, key)]
-    missing += [f"{of}{key}" for of, client in clients.items() for key in CLIENT_SECRET_NAMES if not _read_text(client, key)]  # fmt: skip
+    missing += [f"{prefix}{key}" for prefix, client in clients.items() for key in CLIENT_SECRET_NAMES if not _read_text(client, key)]  # fmt: skip
     if missing:
         return LoginConfig(problem="missing", detail=", ".join(missing))
-    if odd := [name for name in named if "_" in name]:
-        return LoginConfig(problem="name", detail=odd[0])
+    if invalid_names := [name for name in named if "_" in name]:
+        return LoginConfig(problem="name", detail=invalid_names[0])
     if len(_read_text(section, "cookie_secret")) < MIN_SECRET_CHARS:
         return LoginConfig(problem="weak", detail=str(MIN_SECRET_CHARS))
     if not _is_callback_url(_read_text(section, "redirect_uri")):
         return LoginConfig(problem="redirect")
     if not _is_authlib_installed():
         return LoginConfig(problem="authlib", detail=".".join(map(str, MIN_AUTHLIB_VERSION)))
-    return LoginConfig(providers=tuple(sorted(of.rstrip(".") for of in clients)))
+    return LoginConfig(providers=tuple(sorted(prefix.rstrip(".") for prefix in clients)))
 
 
 def _read_text(section: Mapping[str, Any], key: str) -> str:
@@ -149,7 +144,7 @@ def _read_text(section: Mapping[str, Any], key: str) -> str:
 
 
 def _is_callback_url(url: str) -> bool:
-    """Whether that is an address at which Streamlit waits for people to come back."""
+    """Return True for a URL at which Streamlit receives visitors from the provider."""
     try:
         parts = urlsplit(url.replace("{port}", "1"))
     except ValueError:
@@ -163,18 +158,18 @@ def _is_authlib_installed() -> bool:
         from authlib.integrations import starlette_client  # noqa: F401
     except ImportError:
         return False
-    found = [int(part) for part in authlib.__version__.split(".")[:3] if part.isdigit()]
-    return tuple(found) >= MIN_AUTHLIB_VERSION
+    version = [int(part) for part in authlib.__version__.split(".")[:3] if part.isdigit()]
+    return tuple(version) >= MIN_AUTHLIB_VERSION
 
 
 # The visitor
 
 
 def identify_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
-    """Who somebody is by the claims of their provider.
+    """Return the visitor described by the claims of a provider.
 
-    The owner is made of issuer and subject: these two stay, and nobody gets them again. A name or an
-    address can be changed, and given to somebody else.
+    The owner is a hash of issuer and subject, which are permanent and never reassigned. Name and
+    e-mail address can change and pass to somebody else.
     """
     if claims.get("is_logged_in") is not True:
         return Visitor()
@@ -184,7 +179,7 @@ def identify_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
         return Visitor(name=name, email=email, refusal="nobody")
     if isinstance(issued, bool) or not isinstance(issued, int | float):
         return Visitor(name=name, email=email, refusal="expired")
-    if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # NaN is no time either
+    if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # refuses NaN, too
         return Visitor(name=name, email=email, refusal="expired")
     return Visitor(
         f"user-{_hash_values(issuer, subject)}", name, email,
@@ -198,23 +193,24 @@ def _hash_values(*values: object) -> str:
 
 
 def admit_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
-    """Return the person described by the claims of their provider; refused if this sign-in was
-    ended.
+    """Return the visitor described by the claims, refused if this sign-in was ended.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
     """
-    found = identify_visitor(claims, now)
-    if found.owner and application.is_signed_out(found.sign_in_id, started_at=found.signed_in_at, owner=found.owner):
-        return Visitor(name=found.name, email=found.email, refusal="ended")
-    return found
+    visitor = identify_visitor(claims, now)
+    if visitor.owner and application.is_signed_out(
+        visitor.sign_in_id, started_at=visitor.signed_in_at, owner=visitor.owner
+    ):
+        return Visitor(name=visitor.name, email=visitor.email, refusal="ended")
+    return visitor
 
 
 def end_sign_in(visitor: Visitor, *, everywhere: bool = False) -> None:
-    """End a sign-in, or all sign-ins of a person, for every process that shares the store.
+    """End a sign-in, or all sign-ins of a visitor, for every process that shares the store.
 
     Raises:
-        SettingError, StoreError: it cannot be recorded.
+        SettingError, StoreError: the end cannot be recorded.
     """
     now = max(datetime.now(UTC), visitor.signed_in_at)  # the provider's clock may be ahead of ours
     sign_in = "" if everywhere else visitor.sign_in_id
@@ -222,7 +218,7 @@ def end_sign_in(visitor: Visitor, *, everywhere: bool = False) -> None:
 
 
 def current_visitor() -> Visitor:
-    """Return the person who is signed in in the browser of this session.
+    """Return the visitor of this browser session.
 
     Raises:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
@@ -231,29 +227,35 @@ def current_visitor() -> Visitor:
 
 
 def current_owner() -> str:
-    """Whose runs this browser may see. Where nobody is signed in any more, the page starts anew."""
-    state = read_config()
-    if not state.is_required:
+    """Return the owner whose runs this browser may see.
+
+    If a login is required and nobody is signed in any more, the page is rerun instead.
+
+    Raises:
+        SettingError, StoreError: the record of ended sign-ins cannot be read.
+    """
+    config = read_config()
+    if not config.is_required:
         return LOCAL_OWNER
-    found = current_visitor()
-    if state.problem or not found.owner:
+    visitor = current_visitor()
+    if config.problem or not visitor.owner:
         st.rerun()
-    return found.owner
+    return visitor.owner
 
 
 def set_session_owner(owner: str) -> None:
-    """A session has one owner: what another one has left in it goes."""
+    """Set the owner of the session and delete the state left by another owner."""
     if st.session_state.get("owner", owner) != owner:
         for key in [key for key in st.session_state if key not in ("lang", FAREWELL_KEY)]:
             del st.session_state[key]
     st.session_state.owner = owner
 
 
-# What is drawn
+# Drawing
 
 
 def draw_sidebar(visitor: Visitor) -> None:
-    """Who is signed in, and the way out."""
+    """Draw the name of the visitor and the sign-out buttons."""
     with st.sidebar, st.container(key="signed_in", gap=None):
         st.caption(t("login.as"))
         st.text(_shorten(visitor.name or visitor.email or t("login.unnamed")))
@@ -272,20 +274,20 @@ def draw_sidebar(visitor: Visitor) -> None:
 
 
 def _shorten(text: str) -> str:
-    """Outside text for a line of the sidebar, which is drawn as it is."""
+    """Return outside text in one line for the sidebar, which draws it literally."""
     text = " ".join(text.split())
     return text if len(text) <= MAX_NAME_CHARS else text[: MAX_NAME_CHARS - 1] + "…"
 
 
 def create_card() -> DeltaGenerator:
-    """The place of the screen at which those who are not in are received."""
+    """Create the container of the sign-in screen."""
     st.space(72)
     with st.container(horizontal_alignment="center", key="login"):
         return st.container(border=True, width=440, gap="medium", key="login_card")
 
 
 def draw(container: DeltaGenerator, config: LoginConfig, visitor: Visitor) -> None:
-    """How to sign in, or why nobody can."""
+    """Draw the sign-in buttons, or the reason why nobody can sign in."""
     with container:
         st.title(t("login.title"), anchor=False)
         if farewell := st.session_state.pop(FAREWELL_KEY, ""):
@@ -306,9 +308,9 @@ def draw(container: DeltaGenerator, config: LoginConfig, visitor: Visitor) -> No
 
 def _draw_providers(config: LoginConfig) -> None:
     for name in config.providers:
-        words = t("login.in_with", name=escape_markdown(name.capitalize(), 40)) if name else t("login.in")
+        label = t("login.in_with", name=escape_markdown(name.capitalize(), 40)) if name else t("login.in")
         st.button(
-            words,
+            label,
             key=f"sign_in_{name}".rstrip("_"),
             type="primary",
             icon=":material/login:",
@@ -346,5 +348,5 @@ def sign_out(visitor: Visitor, *, everywhere: bool = False) -> None:
 def _describe_problem(
     config: LoginConfig, translate: Translator = t, escape: Callable[[str], str] = escape_markdown
 ) -> str:
-    words, value = PROBLEM_MESSAGES[config.problem]
-    return translate(words, **({value: escape(config.detail)} if value else {}))
+    message_key, placeholder = PROBLEM_MESSAGES[config.problem]
+    return translate(message_key, **({placeholder: escape(config.detail)} if placeholder else {}))

@@ -1,4 +1,4 @@
-"""Where the scripts of the pages and their assets lie."""
+"""Paths of the page scripts and their assets."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ ASSETS_FOLDER = PAGES_FOLDER / "assets"
 
 
 def page_script(page_name: str) -> Path:
-    """The script of a page by its name, which is also its path in addresses: `history`."""
+    """Return the script of a page. Its name is also its path in URLs, such as `history`."""
     return PAGES_FOLDER / page_name / "page.py"

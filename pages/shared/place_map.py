@@ -1,9 +1,9 @@
-"""Places on a map beside their list, and as files.
+"""Places on a map beside a list of them, and as files.
 
-The map is folium's, with our own copy of Leaflet. What is drawn reaches the browser as JSON, and
-`assets/map/map.js` makes text nodes of it: folium's own markers put names into the source of a script.
-It comes as a feature group, which is added to the map that is there: other places, another selection
-or another base map neither load the map anew nor lose the view.
+The map is drawn by folium with a bundled copy of Leaflet. Its data reaches the browser as JSON,
+which `assets/map/map.js` turns into text nodes, because folium's own markers insert names into the
+source of a script. The data is sent as a feature group that is added to the existing map, so other
+places, another selection or another base map neither reload the map nor lose its view.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from research import (
 if TYPE_CHECKING:
     import folium
 
-MAX_DETAILED_PLACES = 200  # places whose details are all sent with the map; of more, those of the one picked
-MAX_PLACES = 10_000  # places on one map
-HEIGHT_PIXELS = 460  # pixels
-DEFAULT_POSITION = (35.0, 105.0)  # where a map looks before it has anything to show
+MAX_DETAILED_PLACES = 200  # with more places, only details of the selected one are sent
+MAX_PLACES = 10_000  # on one map
+HEIGHT_PIXELS = 460
+DEFAULT_POSITION = (35.0, 105.0)  # latitude and longitude of the centre of an empty map
 CATEGORIES = {
     "food": ("map.food", "#b8420f"),
     "sight": ("map.sight", "#2f7d32"),
@@ -80,7 +80,7 @@ SORT_ORDERS = {
     "cost": "map.sort.cost",
     "name": "map.sort.name",
 }
-# How a way is called, and the sign beside it; map.css draws each in another pattern.
+# Label and icon of each travel mode; map.css draws each in another pattern.
 TRAVEL_MODES = {
     "walking": ("map.walking", ":material/directions_walk:"),
     "bicycling": ("map.bicycling", ":material/directions_bike:"),
@@ -93,8 +93,8 @@ BaseMap = Literal["none", "osm", "amap"]
 OSM_ATTRIBUTION = (
     '© <a href="https://www.openstreetmap.org/copyright" target="_blank" rel="noopener">OpenStreetMap</a> contributors'
 )
-PROVIDER_ATTRIBUTIONS = {"osm": OSM_ATTRIBUTION}  # what has to stand on a map with places of a provider
-# Amap's tiles are drawn in GCJ-02, and so are the points that are laid on them.
+PROVIDER_ATTRIBUTIONS = {"osm": OSM_ATTRIBUTION}  # required on a map with places of the provider
+# Amap's tiles use the GCJ-02 datum, so points on them are converted.
 TILE_LAYERS: dict[str, dict[str, Any]] = {
     "osm": {
         "url": "https://tile.openstreetmap.org/{z}/{x}/{y}.png",
@@ -117,7 +117,7 @@ STYLES = (
     "map/map.css",
 )
 
-_ASSETS_URL = "../../assets/"  # seen from the frame of the map
+_ASSETS_URL = "../../assets/"  # relative to the iframe of the map
 _EXTERNAL_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[\\/]{2})", re.I)
 _TEMPLATE_OPENING = re.compile(r"\{(?=[{%#])")
 _DEGREES = r"([+-]?\d{1,3}(?:\.\d+)?)\s*°?"
@@ -132,54 +132,66 @@ _list_component = st.components.v2.component(
 )
 
 
-# Words of a place
+# Texts of a place
 
 
 def category(place: Place) -> str:
+    """Return the category of a place; an unknown one counts as "other"."""
     return place.category if place.category in CATEGORIES else "other"
 
 
 def category_name(place: Place, translate: Translator = t) -> str:
+    """Return the localised category of a place."""
     return translate(CATEGORIES[category(place)][0])
 
 
 def format_figure(value: float | None) -> str:
-    """A number as a person would write it: 60, not 60.0; empty if there is none."""
+    """Format a number with at most one decimal place: 60, not 60.0.
+
+    None, NaN and infinity give an empty string.
+    """
     return f"{value:.1f}".removesuffix(".0") if value is not None and isfinite(value) else ""
 
 
 def format_distance(metres: int | None) -> str:
+    """Format metres as m or km; empty for None."""
     if metres is None:
         return ""
     return f"{metres} m" if metres < 1000 else f"{format_figure(metres / 1000)} km"
 
 
 def format_rating(place: Place) -> str:
+    """Format the rating of a place, such as ★ 4.5; empty without one."""
     value = format_figure(place.rating)
     return f"★ {value}" if value else ""
 
 
 def format_cost(place: Place, translate: Translator = t) -> str:
+    """Format the cost of a place; empty without one."""
     value = format_figure(place.cost)
     return translate("map.cost", n=value) if value else ""
 
 
 def display_name(place: Place, language: Language) -> str:
-    """Its name, on an English page with the English one before it."""
+    """Return the name of a place, on an English page preceded by its English name."""
     if language == "zh" or place.name_en in ("", place.name):
         return place.name
     return f"{place.name_en} {place.name}"
 
 
 def type_name(place: Place, language: Language) -> str:
-    """What the provider calls it; its own words lie in each other, the last one says most."""
+    """Return the type of a place as named by its provider.
+
+    Chinese types are paths separated by semicolons, of which the last and most specific part is
+    used.
+    """
     if language == "en" and place.type_en:
         return place.type_en
     return place.type.rstrip(";").rsplit(";", 1)[-1].strip()
 
 
 def summary_line(place: Place, translate: Translator = t) -> str:
-    """A place in half a line, as it stands in the list."""
+    """Return one line on a place for the list: category, rating, cost, distance."""
     parts = (
         category_name(place, translate),
         format_rating(place),
@@ -191,33 +203,35 @@ def summary_line(place: Place, translate: Translator = t) -> str:
 
 
 def detail_lines(place: Place, language: Language) -> list[str]:
-    """All that is known of a place but its name and its links."""
-    say = create_translator(language)
+    """Return the lines of details of a place, without its name and links."""
+    translate = create_translator(language)
     english = place.address_en if language == "en" else ""
-    where = " ".join(dict.fromkeys((english, place.city, place.district, place.address)))
-    figures = (format_rating(place), format_cost(place, say), format_distance(place.distance))
-    found = [
-        " · ".join(dict.fromkeys(filter(None, (category_name(place, say), type_name(place, language))))),
+    address = " ".join(dict.fromkeys((english, place.city, place.district, place.address)))
+    figures = (format_rating(place), format_cost(place, translate), format_distance(place.distance))
+    lines = [
+        " · ".join(dict.fromkeys(filter(None, (category_name(place, translate), type_name(place, language))))),
         " · ".join(filter(None, figures)),
-        say("map.address", text=where.strip()) if where.strip() else "",
-        say("map.hours", text=place.hours) if place.hours else "",
-        say("map.phone", text=place.phone) if place.phone else "",
-        say("map.sample_note") if place.sample else "",
+        translate("map.address", text=address.strip()) if address.strip() else "",
+        translate("map.hours", text=place.hours) if place.hours else "",
+        translate("map.phone", text=place.phone) if place.phone else "",
+        translate("map.sample_note") if place.sample else "",
     ]
-    return [line for line in found if line]
+    return [line for line in lines if line]
 
 
 def place_links(recorded_place: RecordedPlace, translate: Translator = t) -> list[tuple[str, str]]:
-    """The place's own page and its photos, as addresses that may be opened."""
+    """Return label and URL of the page and up to three photos of a place; only safe web URLs."""
     pages = {"amap": "map.page_amap", "osm": "map.page_osm"}
     page = pages.get(recorded_place.place.provider, "map.page")
-    found = [(translate(page), recorded_place.url)]
-    found += [(translate("map.photo", n=at), url) for at, url in enumerate(recorded_place.place.photos[:3], start=1)]
-    return [(words, url) for words, url in found if is_web_url(url)]
+    links = [(translate(page), recorded_place.url)]
+    links += [
+        (translate("map.photo", n=number), url) for number, url in enumerate(recorded_place.place.photos[:3], start=1)
+    ]
+    return [(label, url) for label, url in links if is_web_url(url)]
 
 
 def is_web_url(url: str) -> bool:
-    """Whether it is an address on the web, and only that."""
+    """Return True for an http(s) URL with a host and without spaces or control characters."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and not _UNSAFE_CHARS.search(url)
@@ -226,24 +240,27 @@ def is_web_url(url: str) -> bool:
 
 
 def parse_coordinates(text: str) -> tuple[float, float] | None:
-    """Longitude and latitude, if a text is coordinates: latitude first, unless it can be none."""
-    found = _COORDINATES.fullmatch(text)
-    if not found:
+    """Parse a text of two coordinates in degrees; return longitude and latitude, or None.
+
+    Latitude is expected first, unless it exceeds 90 degrees.
+    """
+    match = _COORDINATES.fullmatch(text)
+    if not match:
         return None
-    lat, lng = float(found[1]), float(found[2])
+    lat, lng = float(match[1]), float(match[2])
     if abs(lat) > 90 >= abs(lng):
         lat, lng = lng, lat
     return (lng, lat) if abs(lat) <= 90 and abs(lng) <= 180 else None
 
 
-# What the browser is told
+# Data for the browser
 
 
 def encode_script_json(value: Any) -> str:
-    """JSON that stays what it is inside a script, whatever the texts in it are.
+    """Encode a value as JSON that is safe inside a script element.
 
-    A tag could end the script; branca reads scripts as templates once more, on the server, and
-    streamlit-folium rewrites what looks like one of its names.
+    Tags could end the script, branca renders scripts as Jinja templates once more on the server,
+    and streamlit-folium rewrites text that looks like one of its variable names.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -254,14 +271,14 @@ def encode_script_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class MapContent:
-    """What lies on a map, in the order of its numbers; what is made of it is made once."""
+    """Content of a map, in the order of its place numbers. Derived data is computed once."""
 
     recorded_places: tuple[RecordedPlace, ...]
     search_areas: tuple[SearchArea, ...] = ()
     routes: tuple[Route, ...] = ()
-    is_ordered: bool = False  # the places follow each other, as the stops of a day do
-    pin: SearchArea | None = None  # where the visitor has clicked, which does not move the view
-    is_clickable: bool = False  # a click beside the places is told
+    is_ordered: bool = False  # the places form a sequence, such as stops of a day
+    pin: SearchArea | None = None  # point clicked by the visitor; does not move the view
+    is_clickable: bool = False  # clicks beside the places are sent to the server
     base_map: BaseMap = "none"
     language: Language = "zh"
 
@@ -270,7 +287,7 @@ class MapContent:
         return tuple(item.place.id for item in self.recorded_places)
 
     def place_number(self, place_id: str) -> int:
-        """The number of a place; 0 if it is not here."""
+        """Return the number of a place from 1, or 0 if it is not on the map."""
         return self.place_ids.index(place_id) + 1 if place_id in self.place_ids else 0
 
     @property
@@ -279,60 +296,64 @@ class MapContent:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """All that map.js needs but the digest of it; other places have another `view`."""
-        say, tiles = create_translator(self.language), TILE_LAYERS.get(self.base_map)
-        rich = len(self.recorded_places) <= MAX_DETAILED_PLACES
+        """Data for map.js without its digest.
+
+        `view` changes with the places, search areas and routes, so that the map moves to them.
+        """
+        translate, tiles = create_translator(self.language), TILE_LAYERS.get(self.base_map)
+        is_detailed = len(self.recorded_places) <= MAX_DETAILED_PLACES
         return {
             "lang": LANGUAGE_TAGS[self.language],
             "colours": CATEGORY_COLORS,
             "points": [
-                _point_data(item, self.base_map, self.language, is_detailed=rich) for item in self.recorded_places
+                _point_data(item, self.base_map, self.language, is_detailed=is_detailed)
+                for item in self.recorded_places
             ],
             "circles": [
                 _circle_data(centre, self.base_map) for centre in (*self.search_areas, *filter(None, [self.pin]))
             ],
-            "ways": [_route_data(way, self.base_map, say) for way in self.routes],
+            "ways": [_route_data(route, self.base_map, translate) for route in self.routes],
             "ordered": self.is_ordered,
             "clicks": self.is_clickable,
             "credits": sorted({PROVIDER_ATTRIBUTIONS[p] for p in self._providers if p in PROVIDER_ATTRIBUTIONS}),
             "view": _hash_texts(*sorted(self.place_ids), *map(repr, self.search_areas), *map(repr, self.routes)),
-            "tiles": {**tiles, "lost": say("map.lost")} if tiles else None,
+            "tiles": {**tiles, "lost": translate("map.lost")} if tiles else None,
         }
 
     @cached_property
     def data_json(self) -> str:
-        """The data as a script may hold it."""
+        """The data and its digest as JSON for a script."""
         text = encode_script_json(self.data)
         return f'{{"of":"{_hash_texts(text)}",{text[1:]}'
 
     @property
     def digest(self) -> str:
-        """Tells this map from another."""
+        """Hash that identifies this content."""
         return self.data_json[7:23]
 
     @cached_property
     def list_rows(self) -> list[list[Any]]:
-        """The same places as list.js draws them."""
+        """Category index, name and summary of each place, for list.js."""
         return [point[2:5] for point in self.data["points"]]
 
 
 def _point_data(
     recorded_place: RecordedPlace, base_map: BaseMap, language: Language, *, is_detailed: bool
 ) -> list[Any]:
-    place, say = recorded_place.place, create_translator(language)
-    known = [CATEGORY_NAMES.index(category(place)), display_name(place, language), summary_line(place, say)]
-    more = [detail_lines(place, language), place_links(recorded_place, say)] if is_detailed else []
-    return [*_tile_position(place, base_map), *known, *more]
+    place, translate = recorded_place.place, create_translator(language)
+    summary = [CATEGORY_NAMES.index(category(place)), display_name(place, language), summary_line(place, translate)]
+    details = [detail_lines(place, language), place_links(recorded_place, translate)] if is_detailed else []
+    return [*_tile_position(place, base_map), *summary, *details]
 
 
 def _circle_data(search_area: SearchArea, base_map: BaseMap) -> list[Any]:
-    around = format_distance(search_area.radius) if search_area.radius > 0 else ""
-    name = " · ".join(filter(None, (search_area.name, around)))
+    radius_text = format_distance(search_area.radius) if search_area.radius > 0 else ""
+    name = " · ".join(filter(None, (search_area.name, radius_text)))
     return [*_tile_position(search_area, base_map), max(search_area.radius, 0), name]
 
 
 def _route_data(route: Route, base_map: BaseMap, translate: Translator) -> dict[str, Any]:
-    """The line of a way, how it is drawn, and what stands beside it."""
+    """Return the line, travel mode and labels of a route."""
     line = [_tile_position(Point(*point), base_map) for point in route.line]
     return {
         "line": line,
@@ -344,12 +365,13 @@ def _route_data(route: Route, base_map: BaseMap, translate: Translator) -> dict[
 
 
 def route_facts(route: Route, translate: Translator = t) -> list[str]:
-    """How a way is made, how long it is and how long it takes, as far as that is known."""
+    """Return travel mode, length and duration of a route, as far as known."""
     time = format_minutes(route.seconds, translate) if route.seconds is not None else ""
     return [part for part in (translate(TRAVEL_MODES[route.means][0]), format_distance(route.metres), time) if part]
 
 
 def format_minutes(seconds: int, translate: Translator = t) -> str:
+    """Format seconds as minutes or as hours and minutes; at least one minute."""
     whole = max(1, round(seconds / 60))
     if whole < 60:
         return translate("places.minutes", n=whole)
@@ -357,7 +379,7 @@ def format_minutes(seconds: int, translate: Translator = t) -> str:
 
 
 def _tile_position(location: Place | SearchArea | Point, base_map: BaseMap) -> tuple[float, float]:
-    """Latitude and longitude as the tiles have them, to a decimetre."""
+    """Return latitude and longitude in the datum of the tiles, rounded to a decimetre."""
     point = Point(location.lng, location.lat)
     if base_map == "amap":
         point = to_gcj02(point)
@@ -373,17 +395,17 @@ def _hash_texts(*texts: str) -> str:
 
 
 def create_empty_map() -> folium.Map:
-    """A map without anything on it, whose every file is served from here."""
+    """Create an empty map that loads only bundled files."""
     import folium
 
-    found = folium.Map(DEFAULT_POSITION, zoom_start=4, tiles=None, control_scale=True, maxZoom=19)
-    found.default_js = [(name, _ASSETS_URL + name) for name in SCRIPTS]
-    found.default_css = [(name, _ASSETS_URL + name) for name in STYLES]
-    return found
+    empty_map = folium.Map(DEFAULT_POSITION, zoom_start=4, tiles=None, control_scale=True, maxZoom=19)
+    empty_map.default_js = [(name, _ASSETS_URL + name) for name in SCRIPTS]
+    empty_map.default_css = [(name, _ASSETS_URL + name) for name in STYLES]
+    return empty_map
 
 
 def create_layer(content: MapContent, selection: dict[str, Any] | None) -> folium.FeatureGroup:
-    """What is drawn on the map, as streamlit-folium adds it to the one that is there."""
+    """Create the feature group that streamlit-folium adds to the existing map."""
     import folium
     from folium.template import Template
 
@@ -401,18 +423,19 @@ def create_layer(content: MapContent, selection: dict[str, Any] | None) -> foliu
             self.picked = encode_script_json(selection)
 
         def render(self, **_: Any) -> None:
-            """Adds nothing to the page of the map, where branca would read it as a template."""
+            """Add nothing to the map page, where branca would read the data as a template."""
 
     return folium.FeatureGroup(control=False).add_child(Show())
 
 
 def require_local_assets(element: Any) -> Any:
-    """The element, if it and all in it load nothing from elsewhere.
+    """Return the element if it and its children load nothing from other hosts.
 
-    Raises ValueError for an element of folium's whose scripts or styles lie on another host.
+    Raises:
+        ValueError: a script or style of an element is on another host.
     """
-    for links_ in (getattr(element, "default_js", ()), getattr(element, "default_css", ())):
-        for _, url in links_:
+    for assets in (getattr(element, "default_js", ()), getattr(element, "default_css", ())):
+        for _, url in assets:
             if _EXTERNAL_URL.match(url):
                 raise ValueError(f"{type(element).__name__} loads {url}")
     for child in getattr(element, "_children", {}).values():
@@ -437,33 +460,40 @@ def draw(
     reruns_page: bool = False,
     draw_actions: Callable[[RecordedPlace], None] | None = None,
 ) -> None:
-    """Places on a map beside their list; each selects in the other, and below is what is known.
+    """Draw places on a map beside their list, with the details of the selected place below.
 
-    A search that reached farther than was asked for is told above.
+    Selecting a place on the map selects it in the list, and vice versa. A note above names searches
+    that had to be widened.
 
-    With `narrow` the list is below the map, as it is on a small screen anyway.
-    `ways` are drawn, and listed with their steps. With `ordered` the places stay in their order. With
-    `clicks` a click beside the places is told by `clicked`, and `pin` is drawn without a new view. With `tick` the list has boxes, whose state
-    `ticked` tells, and the whole page runs again when one changes; with `linked` it does so when a
-    place is picked, which `picked` tells. `on_card` adds to the details.
+    Args:
+        routes: Routes to draw and to list with their steps.
+        is_ordered: Keep the order of the places; also the case with routes.
+        pin: Point to draw without moving the view.
+        is_clickable: Make clicks beside the places available from `take_clicked_point`.
+        has_checkboxes: Draw boxes in the list (`checked_place_ids`). A change reruns the page.
+        is_narrow: Draw the list below the map, as on a small screen.
+        reruns_page: Rerun the page when a place is selected, see `selected_place_id`.
+        draw_actions: Draws additional widgets below the details.
     """
     on_globe = tuple(item for item in recorded_places if is_on_globe(item.place))
-    spots = tuple(spot for spot in search_areas if _is_on_globe(spot))
-    for text in widening_notes(spots):
+    areas_on_globe = tuple(area for area in search_areas if _is_on_globe(area))
+    for text in widening_notes(areas_on_globe):
         st.caption(escape_markdown(text))
-    drawn = MapContent(
+    content = MapContent(
         on_globe[:MAX_PLACES],
-        spots,
-        tuple(way for way in routes if has_line_on_globe(way)),
+        areas_on_globe,
+        tuple(route for route in routes if has_line_on_globe(route)),
         is_ordered or bool(routes),
         pin,
         is_clickable,
         language=current_language(),
     )
-    _draw(drawn, key, has_checkboxes, is_narrow, reruns_page, draw_actions)
-    english = {one.place.name: one.place.name_en for one in recorded_places} if current_language() == "en" else {}
-    for way in routes:
-        draw_route(way, english)
+    _draw(content, key, has_checkboxes, is_narrow, reruns_page, draw_actions)
+    english_names = (
+        {entry.place.name: entry.place.name_en for entry in recorded_places} if current_language() == "en" else {}
+    )
+    for route in routes:
+        draw_route(route, english_names)
     if len(on_globe) > MAX_PLACES:
         st.caption(t("map.too_many", n=format_number(MAX_PLACES), all=format_number(len(on_globe))))
     if len(on_globe) < len(recorded_places):
@@ -471,7 +501,7 @@ def draw(
 
 
 def draw_route(route: Route, english_names: Mapping[str, str]) -> None:
-    """A way in a line, with its steps behind it; its ends in English where that is known."""
+    """Draw a route in one line, its steps folded, with English names of its ends where known."""
     name, icon = TRAVEL_MODES[route.means][0], TRAVEL_MODES[route.means][1]
     notes = [*route_facts(route)[1:], t("map.direct") if route.direct and route.means != "straight" else ""]
     ends = " → ".join(english_names.get(end) or end for end in (route.origin, route.destination))
@@ -488,47 +518,50 @@ def _is_on_globe(search_area: SearchArea) -> bool:
 
 
 def widening_notes(search_areas: Sequence[SearchArea], translate: Translator = t) -> Iterator[str]:
-    """What is said of searches that reached farther than was asked for."""
-    for spot in search_areas:
-        if spot.asked:
-            reach = {"asked": format_distance(spot.asked), "far": format_distance(spot.radius)}
-            yield translate("map.widened", name=spot.name, **reach)
+    """Yield a note for each search that reached farther than requested."""
+    for area in search_areas:
+        if area.asked:
+            distances = {"asked": format_distance(area.asked), "far": format_distance(area.radius)}
+            yield translate("map.widened", name=area.name, **distances)
 
 
 def checked_place_ids(key: str) -> set[str]:
-    """The ids of the places whose boxes are set; the set may be changed."""
-    found: set[str] = _map_state(key).setdefault("ticked", set())
-    return found
+    """Return the ids of the places with a checked box. Changes to the set take effect."""
+    place_ids: set[str] = _map_state(key).setdefault("ticked", set())
+    return place_ids
 
 
 def selected_place_id(key: str) -> str:
-    """The id of the place that is picked; "" if none is."""
-    found: str = _map_state(key)["picked"]
-    return found
+    """Return the id of the selected place, or an empty string."""
+    place_id: str = _map_state(key)["picked"]
+    return place_id
 
 
 def take_clicked_point(key: str) -> Point | None:
-    """The WGS-84 point that was clicked since this was asked last."""
-    found: Point | None = _map_state(key).pop("clicked", None)
-    return found
+    """Return the WGS-84 point clicked since the last call, or None, and forget it."""
+    point: Point | None = _map_state(key).pop("clicked", None)
+    return point
 
 
 def select_place(key: str, place_id: str) -> None:
-    """Picks a place as a click would; none with an empty id."""
+    """Select a place as a click would; an empty id clears the selection."""
     _select(_map_state(key), place_id, _now_ms())
 
 
 def _select(state: dict[str, Any], place_id: str, time_ms: int) -> None:
-    """`turn` is the time of the last act, a box that was set among them; `since` that of the pick,
-    which is all that the map is told: it need not be drawn anew for a box."""
+    """Select a place at a time in milliseconds.
+
+    `turn` is the time of the last action, including changes of checkboxes; `since` is that of the
+    selection. The map gets only `since`, so that a checkbox does not redraw it.
+    """
     state.update(picked=place_id, turn=time_ms, since=time_ms)
 
 
 def _map_state(key: str) -> dict[str, Any]:
-    found: dict[str, Any] = st.session_state.setdefault(
+    state: dict[str, Any] = st.session_state.setdefault(
         f"on_map_{key}", {"picked": "", "turn": 0, "since": 0, "ticked": set()}
     )
-    return found
+    return state
 
 
 def _now_ms() -> int:
@@ -549,8 +582,8 @@ def _draw(
     if state.pop("rerun", False):
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        seen = content.recorded_places if content.is_ordered else _sort_places(content.recorded_places, key)
-        content = replace(content, recorded_places=seen, base_map=_choose_base_map(key))
+        places = content.recorded_places if content.is_ordered else _sort_places(content.recorded_places, key)
+        content = replace(content, recorded_places=places, base_map=_choose_base_map(key))
     if content == state.get("drawn"):
         content = state["drawn"]
     state["drawn"] = content
@@ -559,13 +592,13 @@ def _draw(
         _draw_map(content, key, state)
     with right:
         _draw_list(content, key, has_checkboxes, is_narrow, state)
-    at = content.place_number(state["picked"])
-    if at:
-        _draw_card(content.recorded_places[at - 1], at, key, draw_actions)
+    number = content.place_number(state["picked"])
+    if number:
+        _draw_card(content.recorded_places[number - 1], number, key, draw_actions)
 
 
 def _sort_places(recorded_places: tuple[RecordedPlace, ...], key: str) -> tuple[RecordedPlace, ...]:
-    """The places in the order that the visitor wants; what is not known comes last."""
+    """Draw a choice of the order and return the sorted places; unknown values come last."""
     order = st.selectbox(
         t("map.sort"),
         list(SORT_ORDERS),
@@ -587,7 +620,7 @@ def _sort_key(place: Place, order: str) -> tuple[bool, Any]:
 
 
 def _choose_base_map(key: str) -> BaseMap:
-    """Which tiles lie under the places; the visitor's choice holds for every map."""
+    """Draw a choice of the base map and return it. The visitor's choice applies to all maps."""
     if application.get_services(owner=current_owner()).settings.map_tiles == "off":
         return "none"
     own_key = f"base_{key}"
@@ -609,7 +642,7 @@ def _draw_map(content: MapContent, key: str, state: dict[str, Any]) -> None:
 
     map_key = f"map_{key}"
 
-    def told() -> None:
+    def handle_change() -> None:
         _handle_map_event(st.session_state.get(map_key), content, state)
 
     st_folium(
@@ -619,37 +652,41 @@ def _draw_map(content: MapContent, key: str, state: dict[str, Any]) -> None:
         use_container_width=True,
         returned_objects=[],
         feature_group_to_add=require_local_assets(create_layer(content, _selection_data(content, state))),
-        on_change=told,
+        on_change=handle_change,
     )
 
 
 def _selection_data(content: MapContent, state: dict[str, Any]) -> dict[str, Any] | None:
-    at = content.place_number(state["picked"])
-    if not at:
+    number = content.place_number(state["picked"])
+    if not number:
         return None
-    seen = content.recorded_places[at - 1]
+    selected = content.recorded_places[number - 1]
     return {
-        "n": at,
+        "n": number,
         "turn": state["since"],
-        "lines": detail_lines(seen.place, content.language),
-        "links": place_links(seen),
+        "lines": detail_lines(selected.place, content.language),
+        "links": place_links(selected),
     }
 
 
 def _handle_map_event(value: Any, content: MapContent, state: dict[str, Any]) -> None:
-    """Takes in a click on the map. One that came before the map was drawn anew means another."""
+    """Handle a click on the map.
+
+    A click from before the last change of content is ignored, since its number may mean another
+    place.
+    """
     if not isinstance(value, dict) or value.get("of") != content.digest:
         return
-    at, turn = value.get("n"), value.get("turn")
+    number, turn = value.get("n"), value.get("turn")
     if content.is_clickable and (point := _parse_click(value.get("at"), content.base_map)):
         state.update(clicked=point, rerun=True)
-    elif isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(content.recorded_places):
-        _select(state, content.recorded_places[at - 1].place.id, turn)
+    elif isinstance(number, int) and isinstance(turn, int) and 0 < number <= len(content.recorded_places):
+        _select(state, content.recorded_places[number - 1].place.id, turn)
         _request_rerun(state)
 
 
 def _parse_click(value: Any, base_map: BaseMap) -> Point | None:
-    """The WGS-84 point of a click, if it is one on the globe."""
+    """Return the WGS-84 point of a click, or None if it is not on the globe."""
     if not isinstance(value, list) or len(value) != 2:
         return None
     if not all(isinstance(part, int | float) and isfinite(part) for part in value):
@@ -661,23 +698,23 @@ def _parse_click(value: Any, base_map: BaseMap) -> Point | None:
 
 
 def _request_rerun(state: dict[str, Any]) -> None:
-    """The whole page runs again if something else on it follows what is picked."""
+    """Request a rerun of the page if other parts of it depend on the selection."""
     if state.get("linked"):
         state["rerun"] = True
 
 
 def _draw_list(content: MapContent, key: str, has_checkboxes: bool, is_narrow: bool, state: dict[str, Any]) -> None:
     list_key = f"list_{key}"
-    of = _hash_texts(*content.place_ids)
-    marked: set[str] = state["ticked"]
+    list_digest = _hash_texts(*content.place_ids)
+    checked_ids: set[str] = state["ticked"]
 
-    def told() -> None:
+    def handle_change() -> None:
         value = st.session_state[list_key].get("told") or {}
-        if value.get("of") != of or not isinstance(value.get("turn"), int):
+        if value.get("of") != list_digest or not isinstance(value.get("turn"), int):
             return
         if "ticked" in value:
             state["turn"] = value["turn"]
-            _update_checked(marked, content, value["ticked"])
+            _update_checked(checked_ids, content, value["ticked"])
             state["rerun"] = True
         elif isinstance(value.get("n"), int) and 0 < value["n"] <= len(content.recorded_places):
             _select(state, content.recorded_places[value["n"] - 1].place.id, value["turn"])
@@ -685,22 +722,24 @@ def _draw_list(content: MapContent, key: str, has_checkboxes: bool, is_narrow: b
 
     _list_component(
         data={
-            "of": of,
+            "of": list_digest,
             "rows": content.list_rows,
             "colours": CATEGORY_COLORS,
             "picked": content.place_number(state["picked"]),
-            "ticked": [n for n, one in enumerate(content.place_ids, 1) if one in marked] if has_checkboxes else None,
+            "ticked": [n for n, place_id in enumerate(content.place_ids, 1) if place_id in checked_ids]
+            if has_checkboxes
+            else None,
             "turn": state["turn"],
             "height": HEIGHT_PIXELS // 2 if is_narrow else HEIGHT_PIXELS,
             "words": {"list": t("map.list"), "tick": t("map.tick")},
         },
         key=list_key,
-        on_told_change=told,
+        on_told_change=handle_change,
     )
 
 
 def _update_checked(checked_ids: set[str], content: MapContent, numbers: Any) -> None:
-    """The boxes of the places on the map are as told; those of others stay as they are."""
+    """Update the checked ids of the places on the map; ids of other places stay unchanged."""
     numbers = numbers if isinstance(numbers, list) else []
     checked_ids.difference_update(content.place_ids)
     checked_ids.update(
@@ -713,7 +752,7 @@ def _update_checked(checked_ids: set[str], content: MapContent, numbers: Any) ->
 def _draw_card(
     recorded_place: RecordedPlace, place_number: int, key: str, draw_actions: Callable[[RecordedPlace], None] | None
 ) -> None:
-    """What is known of the picked place."""
+    """Draw the details of the selected place."""
     place = recorded_place.place
     with st.container(border=True, key=f"card_{key}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -724,12 +763,12 @@ def _draw_card(
             if place.sample:
                 st.badge(t("map.sample"), color="orange")
         st.markdown("  \n".join(escape_markdown(line, 400) for line in detail_lines(place, current_language())))
-        when = t("map.retrieved", when=format_local_time(recorded_place.retrieved))
-        st.caption(escape_markdown(f"{when} · {place.lat:.6f}, {place.lng:.6f} (WGS-84)"))
+        retrieved_text = t("map.retrieved", when=format_local_time(recorded_place.retrieved))
+        st.caption(escape_markdown(f"{retrieved_text} · {place.lat:.6f}, {place.lng:.6f} (WGS-84)"))
         with st.container(horizontal=True, vertical_alignment="center"):
-            for n, (words, url) in enumerate(place_links(recorded_place)):
+            for n, (label, url) in enumerate(place_links(recorded_place)):
                 st.link_button(
-                    words,
+                    label,
                     url,
                     type="tertiary",
                     icon=":material/open_in_new:",
@@ -740,30 +779,30 @@ def _draw_card(
 
 
 def draw_report(report: Report, key: str, *, is_narrow: bool = True) -> bool:
-    """The places that a run has found, with a way to take them away; False if there are none."""
-    found: dict[str, RecordedPlace] = {}
-    centres: dict[tuple[float, float, int], SearchArea] = {}
+    """Draw the places found by a run, with downloads; return False if there are none."""
+    places_by_id: dict[str, RecordedPlace] = {}
+    areas: dict[tuple[float, float, int], SearchArea] = {}
     for finding in report.findings:
-        for spot in (*filter(None, [finding.centre]), *finding.along):
-            centres.setdefault((spot.lng, spot.lat, spot.radius), spot)
+        for area in (*filter(None, [finding.centre]), *finding.along):
+            areas.setdefault((area.lng, area.lat, area.radius), area)
         for item in finding.evidence:
             if item.place:
-                found.setdefault(
+                places_by_id.setdefault(
                     item.place.id,
                     RecordedPlace(place=item.place, url=item.url, retrieved=item.retrieved),
                 )
     for row in report.plan.grid.rows if report.plan and report.plan.grid else ():
         if row.place:
-            there = RecordedPlace(place=row.place, url="", retrieved=report.run.created)
-            found.setdefault(row.place.id, there)
-    ways = [item.way for finding in report.findings for item in finding.evidence if item.way]
-    if not found:
+            recorded_place = RecordedPlace(place=row.place, url="", retrieved=report.run.created)
+            places_by_id.setdefault(row.place.id, recorded_place)
+    routes = [item.way for finding in report.findings for item in finding.evidence if item.way]
+    if not places_by_id:
         return False
-    seen = tuple(found.values())
-    linked = any(finding.rows for finding in report.findings)  # each row of a table selects its place
-    draw(seen, tuple(centres.values()), key=key, routes=ways, is_narrow=is_narrow, reruns_page=linked)
+    places = tuple(places_by_id.values())
+    has_rows = any(finding.rows for finding in report.findings)  # rows select their places
+    draw(places, tuple(areas.values()), key=key, routes=routes, is_narrow=is_narrow, reruns_page=has_rows)
     name = export_file_name(report, "").rstrip(".")
-    draw_downloads(seen, tuple(centres.values()), report.run.question, name, key=key, routes=ways)
+    draw_downloads(places, tuple(areas.values()), report.run.question, name, key=key, routes=routes)
     return True
 
 
@@ -779,24 +818,27 @@ def draw_downloads(
     key: str,
     routes: Sequence[Route] = (),
 ) -> None:
-    """The places and ways as files, made when they are asked for; `name` is one that we made."""
-    there = [item for item in recorded_places if is_on_globe(item.place)]
-    places = [item.place for item in there]
-    lines_ = [way for way in routes if has_line_on_globe(way)]
+    """Draw download buttons for places and routes.
+
+    `file_stem` is a generated file name without its suffix.
+    """
+    on_globe = [item for item in recorded_places if is_on_globe(item.place)]
+    places = [item.place for item in on_globe]
+    routes_on_globe = [route for route in routes if has_line_on_globe(route)]
     language = current_language()
     files: tuple[tuple[str, str, str, str, Callable[[], str]], ...] = (
         ("map.geojson", ".geojson", "application/geo+json", ":material/data_object:",
-         lambda: places_geojson(places, routes=lines_)),
+         lambda: places_geojson(places, routes=routes_on_globe)),
         ("map.kml", ".kml", "application/vnd.google-earth.kml+xml", ":material/public:",
-         lambda: places_kml(places, title, routes=lines_)),
+         lambda: places_kml(places, title, routes=routes_on_globe)),
         ("map.csv", ".csv", "text/csv", ":material/table:", lambda: places_csv(places)),
         ("map.html", ".html", "text/html", ":material/map:",
-         lambda: build_html_map(there, search_areas, title, language, routes=lines_)),
+         lambda: build_html_map(on_globe, search_areas, title, language, routes=routes_on_globe)),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", key=f"files_{key}"):
-        for words, suffix, mime, icon, make in files:
+        for label_key, suffix, mime, icon, make in files:
             st.download_button(
-                t(words),
+                t(label_key),
                 _encode_result(make),
                 file_name=f"{file_stem}{suffix}",
                 mime=mime,
@@ -819,25 +861,25 @@ def build_html_map(
     *,
     routes: Sequence[Route] = (),
 ) -> str:
-    """A map with its list as one file that needs nothing else, and is allowed nothing else.
+    """Build a map with its list as one HTML file that loads nothing else.
 
-    It has no tiles: those of others are not to be had from a file on a disk.
+    It has no tiles, since tile servers do not serve a page opened from a disk.
     """
-    say = create_translator(language)
+    translate = create_translator(language)
     on_globe = tuple(item for item in recorded_places if is_on_globe(item.place))[:MAX_PLACES]
-    spots = tuple(spot for spot in search_areas if _is_on_globe(spot))
-    lines_ = tuple(way for way in routes if has_line_on_globe(way))
-    drawn = MapContent(on_globe, spots, lines_, bool(lines_), language=language)
-    told = {
-        "map": {"of": drawn.digest, **drawn.data},
+    areas_on_globe = tuple(area for area in search_areas if _is_on_globe(area))
+    routes_on_globe = tuple(route for route in routes if has_line_on_globe(route))
+    content = MapContent(on_globe, areas_on_globe, routes_on_globe, bool(routes_on_globe), language=language)
+    data = {
+        "map": {"of": content.digest, **content.data},
         "list": {
             "of": "",
-            "rows": drawn.list_rows,
+            "rows": content.list_rows,
             "colours": CATEGORY_COLORS,
             "picked": 0,
             "ticked": None,
             "turn": 0,
-            "words": {"list": say("map.list"), "tick": say("map.tick")},
+            "words": {"list": translate("map.list"), "tick": translate("map.tick")},
         },
     }
     script, style = _bundle_scripts(), _bundle_styles()
@@ -846,7 +888,7 @@ def build_html_map(
         "base-uri 'none'; form-action 'none'"
     )
     heading = html.escape(" ".join(title.split()).encode("utf-8", "replace").decode())
-    notes = [*widening_notes(spots, say), say("map.html_note", n=format_number(len(on_globe)))]
+    notes = [*widening_notes(areas_on_globe, translate), translate("map.html_note", n=format_number(len(on_globe)))]
     return f"""<!doctype html>
 <html lang="{LANGUAGE_TAGS[language]}">
 <head>
@@ -861,7 +903,7 @@ def build_html_map(
 <h1 dir="auto">{heading}</h1>
 <p>{html.escape(" ".join(notes).encode("utf-8", "replace").decode())}</p>
 <main><div id="map"></div><div id="list"><div class="sl-places"></div></div></main>
-<script type="application/json" id="data">{encode_script_json(told)}</script>
+<script type="application/json" id="data">{encode_script_json(data)}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -870,23 +912,23 @@ def build_html_map(
 
 @lru_cache(maxsize=1)
 def _bundle_scripts() -> str:
-    """All scripts of a map that is a file; none of them names a map of its source."""
+    """Return all scripts of the HTML map, without references to source maps."""
     parts = [(ASSETS_FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS]
     parts = [re.sub(r"^//# sourceMappingURL=.*$", "", part, flags=re.M) for part in parts]
-    rows = (ASSETS_FOLDER / "map" / "list.js").read_text(encoding="utf-8")
-    rows = rows.replace("export default", "sightline.list =")
-    start = (ASSETS_FOLDER / "map" / "file.js").read_text(encoding="utf-8")
-    return "\n".join([*parts, f"(() => {{\n{rows}\n}})();", start])
+    list_script = (ASSETS_FOLDER / "map" / "list.js").read_text(encoding="utf-8")
+    list_script = list_script.replace("export default", "sightline.list =")
+    start_script = (ASSETS_FOLDER / "map" / "file.js").read_text(encoding="utf-8")
+    return "\n".join([*parts, f"(() => {{\n{list_script}\n}})();", start_script])
 
 
 @lru_cache(maxsize=1)
 def _bundle_styles() -> str:
     names = (*STYLES, "map/list.css", "map/file.css")
     text = "\n".join((ASSETS_FOLDER / name).read_text(encoding="utf-8") for name in names)
-    return re.sub(r"url\([^)]*\)", "none", text)  # pictures of controls that are not used here
+    return re.sub(r"url\([^)]*\)", "none", text)  # images of unused controls
 
 
 def _csp_hash(text: str) -> str:
-    """As a content security policy names what may run."""
+    """Return the hash of an inline script or style as a source of a content security policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,4 +1,7 @@
-"""What is asked and which run a page shows; light, for a page that shows none yet."""
+"""Navigation to runs: the current run, its query parameter, and starting a new one.
+
+It imports little, since it also serves pages that show no run yet.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +17,28 @@ from research import MAX_QUESTION_CHARS, Plan, QuestionError, RateLimitError, Ru
 
 DEFAULT_ICON = ":material/search:"
 STATUS_COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
-LAST_REPORT_KEY = "last_report"  # under which the page of the news remembers a run
-LAST_TABLE_KEY = "last_table"  # and that of the tables
+LAST_REPORT_KEY = "last_report"  # session key of the last run on the news page
+LAST_TABLE_KEY = "last_table"  # session key of the last run on the tables page
 
 
 def is_history_navigation() -> bool:
-    """Tell whether the browser's history led here (Back, Forward), or the menu's entry of the page that
-    was shown, and no widget: then the address alone says what is shown."""
+    """Return True if Back, Forward or the menu entry of the current page led here, and no widget.
+
+    Then only the URL decides what is shown.
+    """
     context = get_script_run_ctx()
     return bool(context and context.is_history_navigation)
 
 
 def set_query_param(name: str, value: str, *removed_names: str) -> None:
-    """Put a parameter into the address instead of some others, as one step of the browser's history."""
-    kept = {key: kept for key, kept in st.query_params.items() if key not in removed_names}
-    if kept | {name: value} != st.query_params.to_dict():
-        st.query_params.from_dict(kept | {name: value})
+    """Set a query parameter and remove others, as one step of the browser history."""
+    remaining = {key: text for key, text in st.query_params.items() if key not in removed_names}
+    if remaining | {name: value} != st.query_params.to_dict():
+        st.query_params.from_dict(remaining | {name: value})
 
 
 def set_last_run_key(key: str) -> None:
-    """Which page draws runs now: under `last` it remembers the one that it has shown last."""
+    """Set the session key under which this page remembers the run it showed last."""
     st.session_state.home = key
 
 
@@ -42,21 +47,24 @@ def _last_run_key() -> str:
 
 
 def current_run() -> Run | None:
-    """The run of the URL, else the last one that this visitor looked at on this page."""
+    """Return the run of the URL, else the last run that the visitor saw on this page.
+
+    A run that belongs on another page is opened there if the URL names it.
+    """
     if is_history_navigation() and not {"run", "plan"} & {*st.query_params}:
         leave_run()
-    asked = st.query_params.get("run", "")
-    run_id = asked or st.session_state.get(_last_run_key(), "")
+    url_run_id = st.query_params.get("run", "")
+    run_id = url_run_id or st.session_state.get(_last_run_key(), "")
     if not run_id:
         return None
     run = application.get_run(run_id, owner=current_owner())
     if run is None:
-        if asked:
+        if url_run_id:
             st.warning(t("ask.no_run"))
         return None
-    if other := _other_page(run):
-        if asked:
-            st.switch_page(page_script(other), query_params=run_query_params(run.id))
+    if other_page := _other_page(run):
+        if url_run_id:
+            st.switch_page(page_script(other_page), query_params=run_query_params(run.id))
         st.session_state.pop(_last_run_key())
         return None
     show_run(run)
@@ -64,32 +72,32 @@ def current_run() -> Run | None:
 
 
 def _other_page(run: Run) -> str:
-    """The page that a run belongs on, if it is another: reports are drawn where they are asked for."""
+    """Return the page that a run belongs on, or an empty string if that is the current page."""
     pages = {LAST_REPORT_KEY: "news", LAST_TABLE_KEY: "tables", "last_run": "ask"}
     home = "tables" if run.options.table else "news" if run.options.sections else "ask"
-    here = pages.get(_last_run_key(), "")  # other pages draw runs of their own
-    return home if here and here != home else ""
+    current_page = pages.get(_last_run_key(), "")  # other pages show only their own runs
+    return home if current_page and current_page != home else ""
 
 
 def run_icon(options: RunOptions) -> str:
-    """The icon of a run: that of a table, of a report, of the only source that it asks, or of a
-    question."""
+    """Return the icon of a run: that of a table, a report, its only source, or a question."""
     if options.table:
         return ":material/table_view:"
     if options.sections:
         return ":material/newspaper:"
     source = application.known_sources().get(options.sources[0]) if len(options.sources) == 1 else None
-    known = source is not None and source.icon in ALL_MATERIAL_ICONS
-    return f":material/{source.icon}:" if source and known else DEFAULT_ICON
+    has_icon = source is not None and source.icon in ALL_MATERIAL_ICONS
+    return f":material/{source.icon}:" if source and has_icon else DEFAULT_ICON
 
 
 def show_run(run: Run) -> None:
+    """Make a run the current run, in the URL and in the session."""
     set_query_param("run", run.id, "plan")
     st.session_state[_last_run_key()] = run.id
 
 
 def leave_run() -> None:
-    """Go back to where a question is asked."""
+    """Leave the current run, so that the page shows its question form."""
     for name in ("run", "plan"):
         st.query_params.pop(name, None)
     for key in (_last_run_key(), "draft", "draft_question"):
@@ -103,6 +111,7 @@ def start_run(
     based_on_run_id: str = "",
     follows_run_id: str = "",
 ) -> None:
+    """Start a run and show it, or draw why it cannot be started."""
     try:
         run = application.start_run(
             question,
@@ -121,7 +130,7 @@ def start_run(
 
 
 def draw_start_error(error: QuestionError | RateLimitError) -> None:
-    """Why nothing was started; what was typed stays where it is."""
+    """Draw why no run was started. The text of the question form is kept."""
     if isinstance(error, RateLimitError):
         errors.draw_rate_limit_error(error)
         return

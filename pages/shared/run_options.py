@@ -1,4 +1,4 @@
-"""What a run may spend: the widgets of its limits, and the options that they come to."""
+"""Options of a run: the widgets for its sources and limits, and the resulting RunOptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.shared.localization import source_name, t
 from pages.shared.login import current_owner
 from research import Plan, RunOptions, application
 
-LIMIT_FIELDS = {  # the words for each, and what a step is
+LIMIT_FIELDS = {  # label and step of each limit
     "searches": ("ask.searches", 1),
     "tokens": ("ask.tokens", 1_000),
     "cost": ("ask.cost", 0.01),
@@ -19,27 +19,29 @@ LIMIT_FIELDS = {  # the words for each, and what a step is
 
 
 def draw_estimate(options: RunOptions, plan: Plan | None = None) -> None:
-    likely = usage.estimate_text(application.estimate_usage(options, plan=plan, owner=current_owner()))
-    st.caption(t("ask.estimate", facts=likely), width="content")
+    """Draw the estimated usage of a run."""
+    facts = usage.estimate_text(application.estimate_usage(options, plan=plan, owner=current_owner()))
+    st.caption(t("ask.estimate", facts=facts), width="content")
 
 
 def fill_widgets(form_id: str, defaults: RunOptions) -> None:
-    """Fills the widgets of the effort, unless they hold already what is chosen for this."""
+    """Fill the option widgets with defaults, unless they hold choices made in the same form."""
     if "queries" in st.session_state and st.session_state.get("offered") == form_id:
-        return  # the values of widgets go as soon as others are drawn
+        return  # Streamlit deletes values of widgets that are not drawn
     st.session_state.offered = form_id
     st.session_state.queries, st.session_state.loops = defaults.queries, defaults.loops
     st.session_state.sources, st.session_state.model = list(defaults.sources), defaults.model
     st.session_state.approve, st.session_state.notebook = defaults.approve, defaults.notebook
-    st.session_state.of_sections = defaults.sections  # of a report, which has its own kind of rounds
+    st.session_state.of_sections = defaults.sections  # a report has reflections instead of loops
     st.session_state.of_reflections = defaults.reflections
     for name in LIMIT_FIELDS:
         st.session_state[f"max_{name}"] = getattr(defaults, name)
 
 
 def draw_options() -> None:
-    reporting = bool(st.session_state.get("of_sections"))
-    if reporting:
+    """Draw the option widgets in a popover."""
+    is_report = bool(st.session_state.get("of_sections"))
+    if is_report:
         label = t("news.effort", n=st.session_state.of_reflections)
     else:
         label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
@@ -48,7 +50,7 @@ def draw_options() -> None:
     with st.popover(label, icon=":material/tune:", key="effort"):
         st.caption(t("ask.effort_help"))
         st.slider(t("ask.queries"), 1, 10, key="queries")
-        if reporting:
+        if is_report:
             st.slider(t("news.reflections"), 0, 10, key="of_reflections")
         else:
             st.slider(t("ask.loops"), 0, 10, key="loops")
@@ -70,7 +72,7 @@ def draw_options() -> None:
 
 
 def _draw_notebook_choice() -> None:
-    """Which of the person's notebooks the library quotes from, if there are any."""
+    """Draw a choice of the notebook that the library quotes from, if the visitor has any."""
     chosen = st.session_state.get("notebook") or ""
     names = list(dict.fromkeys(["", *application.notebooks(owner=current_owner()), chosen]))
     if len(names) > 1:
@@ -82,37 +84,37 @@ def _draw_notebook_choice() -> None:
 
 
 def draw_limits() -> None:
-    """What the run may use in all; 0 is no limit."""
+    """Draw the limits of a run; 0 means no limit."""
     with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_chosen_limits())):
         st.caption(t("ask.limits_help"))
         columns = st.columns(2)
-        for n, (name, (words, step)) in enumerate(LIMIT_FIELDS.items()):
-            form = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
-            columns[n % 2].number_input(t(words), 0 * step, step=step, format=form, key=f"max_{name}")
+        for n, (name, (label_key, step)) in enumerate(LIMIT_FIELDS.items()):
+            number_format = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
+            columns[n % 2].number_input(t(label_key), 0 * step, step=step, format=number_format, key=f"max_{name}")
 
 
 def _chosen_limits() -> dict[str, float]:
-    """The limits that are set."""
+    """Return the limits that are set, by field name."""
     chosen = {name: st.session_state.get(f"max_{name}") or 0 for name in LIMIT_FIELDS}
     return {name: value for name, value in chosen.items() if value}
 
 
 def chosen_options() -> RunOptions | None:
-    """What is chosen; None without a source."""
-    chosen = tuple(st.session_state.sources or ())
-    if not chosen:
+    """Return the chosen options; None without a source."""
+    chosen_sources = tuple(st.session_state.sources or ())
+    if not chosen_sources:
         return None
     sections, services = (
         st.session_state.get("of_sections", 0),
         application.get_services(owner=current_owner()),
     )
-    own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
+    report_options = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return RunOptions(
         queries=st.session_state.queries,
         loops=st.session_state.loops,
-        **own,
-        sources=chosen,
-        notebook=(st.session_state.get("notebook") or "") if "library" in chosen else "",
+        **report_options,
+        sources=chosen_sources,
+        notebook=(st.session_state.get("notebook") or "") if "library" in chosen_sources else "",
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
         clarify=not sections and bool(services.models) and services.settings.clarify == "on",

@@ -1,4 +1,4 @@
-"""Warnings about a database that can be queried all the same."""
+"""Warnings about a database that can be queried nevertheless."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
 from research import DatabaseSchema
 
-_MAX_NAMED_TABLES = 10  # tables that a warning names
+_MAX_NAMED_TABLES = 10  # more tables are only counted
 
 
 def draw_schema_warnings(schema: DatabaseSchema) -> None:
-    """Warn where the account of a database may do more than read, and of tables that are left out
-    because the database cannot read them. Reasons, which may name files of the server, are shown where
-    there is no login."""
+    """Draw warnings about write access of the account and about unreadable tables.
+
+    Reasons may name files of the server, so they are drawn only without a login.
+    """
     if schema.privileges:
         st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
     if schema.unreadable:
-        named = [
+        tables = [
             escape_markdown(name, 80) if login.read_config().is_required
             else t("mark.aside", text=escape_markdown(name, 80), more=escape_markdown(reason, 200))
             for name, reason in list(schema.unreadable.items())[:_MAX_NAMED_TABLES]
         ]  # fmt: skip
-        if more := len(schema.unreadable) - len(named):
-            named.append(t("unread.more", n=format_number(more)))
-        words = t("database.unreadable", names=t("mark.list").join(named))
-        st.warning(words, icon=":material/visibility_off:")
+        if hidden_count := len(schema.unreadable) - len(tables):
+            tables.append(t("unread.more", n=format_number(hidden_count)))
+        text = t("database.unreadable", names=t("mark.list").join(tables))
+        st.warning(text, icon=":material/visibility_off:")

@@ -1,4 +1,4 @@
-"""The data folder, the database or a setting is unusable: what is wrong, and a way to try again."""
+"""Errors of the data folder, the database or a setting, each drawn with a retry button."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from pages.shared.localization import t
 from research import SettingError, StoreError, application
 
 log = logging.getLogger(__name__)
-_CONFIRMING_KEY = "rescue_asking"  # in the session: the file that may be set aside
+_CONFIRMING_KEY = "rescue_asking"  # session key of the damaged file to confirm
 
 
 def describe_store_error(error: StoreError) -> str:
-    """What is wrong with the store, in words that are safe in Markdown. Others than the one who runs
-    the server see the last part of a path alone."""
-    place = str(error.path)
-    path = PurePath(place).name if login.read_config().is_required else place
+    """Describe a store error as safe Markdown.
+
+    With a login only the last part of a path is named, to hide the folders of the server.
+    """
+    location = str(error.path)
+    path = PurePath(location).name if login.read_config().is_required else location
     return t(f"trouble.{error.problem}", path=escape_markdown(path))
 
 
 def draw(error: StoreError | SettingError) -> None:
-    """Says it in the visitor's language; the log gets it as well."""
+    """Log an error and draw it in the visitor's language.
+
+    Without a login, a button offers to set a damaged file aside.
+    """
     log.error("%s", error)
     if isinstance(error, StoreError):
         if isinstance(error.path, str):
@@ -36,18 +41,18 @@ def draw(error: StoreError | SettingError) -> None:
     else:
         st.header(t("trouble.setting"))
         st.error(escape_markdown(str(error)))
-    broken = error.damaged_file if isinstance(error, StoreError) and not login.read_config().is_required else None
-    asking = broken is not None and st.session_state.get(_CONFIRMING_KEY) == str(broken)
+    damaged_file = error.damaged_file if isinstance(error, StoreError) and not login.read_config().is_required else None
+    is_confirming = damaged_file is not None and st.session_state.get(_CONFIRMING_KEY) == str(damaged_file)
     with st.container(horizontal=True):
         st.button(t("trouble.retry"), key="retry", icon=":material/refresh:")
-        if broken:
+        if damaged_file:
             st.button(
-                t("rescue.open"), key="rescue", icon=":material/drive_file_move:", disabled=asking,
-                on_click=_set_confirming, args=(str(broken),),
+                t("rescue.open"), key="rescue", icon=":material/drive_file_move:", disabled=is_confirming,
+                on_click=_set_confirming, args=(str(damaged_file),),
             )  # fmt: skip
-    if broken and asking:
+    if damaged_file and is_confirming:
         with st.container(border=True, width=layout.READING_WIDTH_PIXELS, key="rescue_asked"):
-            _draw_confirmation(broken)
+            _draw_confirmation(damaged_file)
 
 
 def _set_confirming(path: str) -> None:
@@ -55,22 +60,22 @@ def _set_confirming(path: str) -> None:
 
 
 def _draw_confirmation(path: Path) -> None:
-    """Asks whether a damaged file is to be set aside."""
+    """Draw a question whether a damaged file is to be set aside, and do so."""
     st.markdown(t("rescue.text", name=escape_markdown(path.name)))
-    lost = {"runs.db": "rescue.runs", "library.db": "rescue.library"}
-    st.warning(t(lost.get(path.name, "rescue.other")), icon=":material/warning:")
+    warning_keys = {"runs.db": "rescue.runs", "library.db": "rescue.library"}
+    st.warning(t(warning_keys.get(path.name, "rescue.other")), icon=":material/warning:")
     with st.container(horizontal=True):
-        go = st.button(t("rescue.go"), key="rescue_go", type="primary")
+        is_confirmed = st.button(t("rescue.go"), key="rescue_go", type="primary")
         st.button(t("wipe.cancel"), key="rescue_cancel", on_click=_set_confirming, args=("",))
-    if go:
+    if is_confirmed:
         try:
-            aside = application.set_aside_damaged_file(path)
+            new_path = application.set_aside_damaged_file(path)
         except ValueError:
             st.error(t("rescue.whole"))
             return
         except OSError as error:
             st.error(t("rescue.failed", why=escape_markdown(error.strerror or type(error).__name__)))
             return
-        log.warning("%s was set aside as %s", path, aside)
-        st.toast(t("rescue.done", name=escape_markdown(aside.name)), icon=":material/check_circle:")
+        log.warning("%s was set aside as %s", path, new_path)
+        st.toast(t("rescue.done", name=escape_markdown(new_path.name)), icon=":material/check_circle:")
         st.rerun()

@@ -1,7 +1,7 @@
-"""Files that are too large for the memory of the server: written once, sent as they lie, for an hour.
+"""Downloads too large for the memory of the server: written to disk once, served for an hour.
 
-Streamlit keeps what it offers for download in memory. These lie in a folder of this process alone, and
-are sent to whoever knows their address; while there is a login, only to the person they were made for.
+Streamlit keeps its own downloads in memory. These files lie in a temporary folder of this process
+and are sent to anybody who knows their URL; with a login, only to the owner of the file.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from pages.middleware.access import request_owner
 from pages.shared import login
 
 URL_PREFIX = "/rows/"
-LIFETIME_SECONDS = 3_600.0  # seconds
-MAX_FILES = 20  # files, of all users; the oldest are deleted first
+LIFETIME_SECONDS = 3_600.0
+MAX_FILES = 20  # of all users together; the oldest are deleted first
 Result = TypeVar("Result")
 
 
 class TemporaryFile(NamedTuple):
-    """A file that can be fetched under a name."""
+    """A file for download under a name."""
 
     path: Path
     name: str
     owner: str
-    expires_at: float
+    expires_at: float  # by time.monotonic()
 
 
 class TemporaryFiles:
-    """The files of this process."""
+    """The temporary files of this process."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, TemporaryFile] = OrderedDict()
@@ -47,25 +47,27 @@ class TemporaryFiles:
         self._lock = threading.Lock()
 
     def create(self, write: Callable[[Path], Result], file_name: str, owner: str) -> tuple[str, Result]:
-        """Has a file written; returns where it can be fetched, "" if there is none, and what the writing
-        came to."""
+        """Create a file with `write`; return its URL and the result of `write`.
+
+        The URL is empty if `write` created no file.
+        """
         key = secrets.token_urlsafe(24)
         path = self._ensure_folder() / f"{key}{Path(file_name).suffix}"
-        made = write(path)
+        result = write(path)
         if not path.is_file():
-            return "", made
+            return "", result
         with self._lock:
             self._files[key] = TemporaryFile(path, file_name, owner, time.monotonic() + LIFETIME_SECONDS)
         self._delete_expired()
-        return f"{URL_PREFIX}{key}", made
+        return f"{URL_PREFIX}{key}", result
 
     def get(self, key: str) -> TemporaryFile | None:
-        """A file that is still there."""
+        """Return a file that has not expired, else None."""
         self._delete_expired()
         return self._files.get(key)
 
     def delete_owned(self, owner: str) -> None:
-        """Deletes an owner's files."""
+        """Delete all files of an owner."""
         self._delete([key for key, file in list(self._files.items()) if file.owner == owner])
 
     def _ensure_folder(self) -> Path:
@@ -77,9 +79,9 @@ class TemporaryFiles:
 
     def _delete_expired(self) -> None:
         now = time.monotonic()
-        known = list(self._files.items())
-        old = [key for key, file in known if file.expires_at < now]
-        self._delete([*old, *(key for key, _ in known[: max(0, len(known) - MAX_FILES)])])
+        files = list(self._files.items())
+        expired = [key for key, file in files if file.expires_at < now]
+        self._delete([*expired, *(key for key, _ in files[: max(0, len(files) - MAX_FILES)])])
 
     def _delete(self, keys: list[str]) -> None:
         for key in keys:
@@ -93,7 +95,7 @@ TEMPORARY_FILES = TemporaryFiles()
 
 
 async def send_file(request: Request) -> Response:
-    """Answers the request for a file."""
+    """Respond to the request for a file; 404 for a missing file or another owner."""
     file = TEMPORARY_FILES.get(request.path_params["key"])
     if file is None or (login.read_config().is_required and request_owner(request.scope) != file.owner):
         return PlainTextResponse("There is no such file.", 404)

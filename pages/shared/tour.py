@@ -1,5 +1,8 @@
-"""The tour: a minute for who is here for the first time. It can be closed at any moment, never comes
-twice by itself, and never to who has followed a link to a run or to another page than Ask."""
+"""A one-minute tour for new visitors.
+
+It can be closed at any moment. It opens by itself at most once, and only for a visit that starts on
+the Ask page without a link to a run.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,21 @@ from pages.shared.paths import ASSETS_FOLDER
 from research import application
 
 STEPS = ("ask", "watch", "cite", "more", "yours")
-PREFERENCE_NAME = "tour"  # what a person's preferences call it
-_STEP_KEY = "tour_at"  # the step that is shown, in the state of the session
-DECIDED_KEY = "tour_met"  # in the state of a session: it is settled whether the tour comes by itself
+PREFERENCE_NAME = "tour"  # preference that records that the tour was shown
+_STEP_KEY = "tour_at"  # session key of the index of the current step
+DECIDED_KEY = "tour_met"  # session key: the decision whether to open the tour was taken
 
 
 def start_tour() -> None:
-    """Shows the tour from its first step."""
+    """Show the tour from its first step."""
     st.session_state[_STEP_KEY] = 0
 
 
 def draw_tour(owner: str, is_first_page: bool) -> None:
-    """Opens the tour, or keeps it open. `first`: the page that is asked for is the first of all."""
+    """Open the tour for a new visitor, or keep an open tour open.
+
+    `is_first_page`: the requested page is the default page.
+    """
     if not st.session_state.get(DECIDED_KEY):
         st.session_state[DECIDED_KEY] = True
         if is_first_page and "run" not in st.query_params and _is_new_user(owner):
@@ -34,16 +40,16 @@ def draw_tour(owner: str, is_first_page: bool) -> None:
 
 
 def _is_new_user(owner: str) -> bool:
-    """Whether a person has neither seen the tour nor asked anything."""
+    """Return True if an owner has neither seen the tour nor started a run."""
     return PREFERENCE_NAME not in application.preferences(owner=owner) and not application.recent_runs(
         owner=owner, limit=1
     )
 
 
 def _draw_step() -> None:
-    if (at := st.session_state.get(_STEP_KEY)) is None:  # it was ended
+    if (index := st.session_state.get(_STEP_KEY)) is None:  # the tour was ended
         st.rerun()
-    step, last = STEPS[at], at == len(STEPS) - 1
+    step, last = STEPS[index], index == len(STEPS) - 1
     with st.container(key="tour"):
         picture = ASSETS_FOLDER / "tour" / f"{step}.svg"
         st.image(picture.read_text("utf-8"), alt=t(f"tour.{step}_alt"), width="stretch")
@@ -53,20 +59,20 @@ def _draw_step() -> None:
             if step == "ask":
                 st.markdown(_writer_text())
     with st.container(horizontal=True, vertical_alignment="center", key="tour_foot"):
-        st.caption(f"{at + 1}/{len(STEPS)}", width="stretch")
+        st.caption(f"{index + 1}/{len(STEPS)}", width="stretch")
         leave = not last and st.button(t("tour.skip"), key="tour_skip", type="tertiary")
-        if at:
-            st.button(t("tour.back"), key="tour_back", on_click=_go_to_step, args=(at - 1,))
-        name = t("tour.done" if last else "tour.next")
-        st.button(name, key="tour_next", type="primary", on_click=_end_tour if last else _go_to_step,
-                  args=() if last else (at + 1,))  # fmt: skip
+        if index:
+            st.button(t("tour.back"), key="tour_back", on_click=_go_to_step, args=(index - 1,))
+        label = t("tour.done" if last else "tour.next")
+        st.button(label, key="tour_next", type="primary", on_click=_end_tour if last else _go_to_step,
+                  args=() if last else (index + 1,))  # fmt: skip
     if leave:
         _end_tour()
         st.rerun()
 
 
 def _writer_text() -> str:
-    """Who answers, as it is set up now."""
+    """Return a sentence on the model that writes answers, or on the set-up without a model."""
     models = application.get_services(owner=login.current_owner()).models
     return t("ask.models", write=escape_markdown(models.model_name("write"))) if models else t("ask.keyless")
 

@@ -120,9 +120,7 @@ def test_of_two_of_one_name_the_first_by_the_names_of_the_packages_is_there(
 
 
 def test_its_texts_are_one_line_and_its_tools_and_node_are_not_taken(install: Install) -> None:
-    more = (
-        "prompt_phrase='a\\n\\x1b[2J b', node_name='reflection', tool_descriptions={'x': 'y'}, label={'zh': '一\\n行', 'en': 'One\\u202eline'}"
-    )
+    more = "prompt_phrase='a\\n\\x1b[2J b', node_name='reflection', tool_descriptions={'x': 'y'}, label={'zh': '一\\n行', 'en': 'One\\u202eline'}"
     install("one-more", more=more)
     source = registry.get_source("extra")
     assert source.prompt_phrase == "a [2J b"

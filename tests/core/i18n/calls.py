@@ -12,7 +12,11 @@ from typing import NamedTuple
 from tests.catalogue import ROOT, identifier, messages
 
 SPEAKERS = {"t", "message", "value_label"}  # functions that are given a key, in every module
-MAKERS = {"translator", "report_translator", "create_translator"}  # functions that make such a function for a language and a prefix
+MAKERS = {
+    "translator",
+    "report_translator",
+    "create_translator",
+}  # functions that make such a function for a language and a prefix
 TYPES = (
     "research.core.i18n",
     "research.export.report_texts",

@@ -31,7 +31,12 @@ async def gdelt(server):
     opened = []
 
     def gdelt_(**more):
-        settings = {"base_url": server.base_url, "timeout_seconds": 5, "rate_limiter": RateLimiter(0), "backoff_seconds": 0}
+        settings = {
+            "base_url": server.base_url,
+            "timeout_seconds": 5,
+            "rate_limiter": RateLimiter(0),
+            "backoff_seconds": 0,
+        }
         opened.append(GDELT(is_enabled=True, clock=lambda: NOW, **{**settings, **more}))
         return opened[-1]
 

@@ -77,7 +77,9 @@ def source(world: FakeWorld, *, timeout: float = 5.0, address: str = "", **more:
         code: ServiceClient(f"{world.base_url}/wikipedia/{code}", timeout_seconds=timeout) for code in ("zh", "en")
     }
     client = ServiceClient(address or f"{world.base_url}/wikidata", timeout_seconds=timeout)
-    return WikidataRetriever(client, wikis, **({"is_enabled": True, "timeout_seconds": 10.0, "clock": lambda: NOW} | more))
+    return WikidataRetriever(
+        client, wikis, **({"is_enabled": True, "timeout_seconds": 10.0, "clock": lambda: NOW} | more)
+    )
 
 
 async def asked(wikidata: WikidataRetriever, query: str) -> Finding:
