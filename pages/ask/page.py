@@ -100,9 +100,13 @@ def draw_examples() -> None:
         for side, column in enumerate(st.columns(2, gap="small")):
             for n, example in examples[side::2]:
                 column.button(
-                    example.question, key=f"example_{n}", on_click=fill_in, args=(example.question,),
-                    icon=example.icon, width="stretch",
-                )  # fmt: skip
+                    example.question,
+                    key=f"example_{n}",
+                    on_click=fill_in,
+                    args=(example.question,),
+                    icon=example.icon,
+                    width="stretch",
+                )
 
 
 def draw_conversations() -> None:
@@ -114,9 +118,11 @@ def draw_conversations() -> None:
             for conversation in conversations:
                 with errors.catch_row_errors():
                     st.page_link(
-                        page_script("ask"), label=escape_markdown(conversation.title, 90), icon=":material/history:",
+                        page_script("ask"),
+                        label=escape_markdown(conversation.title, 90),
+                        icon=":material/history:",
                         query_params=run_query_params(conversation.latest),
-                    )  # fmt: skip
+                    )
 
 
 def draw_open_sources_button() -> None:
@@ -125,9 +131,12 @@ def draw_open_sources_button() -> None:
     if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
-        t("ask.open_sources"), key="open_sources", icon=":material/public:", type="tertiary",
+        t("ask.open_sources"),
+        key="open_sources",
+        icon=":material/public:",
+        type="tertiary",
         help=t("settings.open_sources_help"),
-    ):  # fmt: skip
+    ):
         application.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)
         st.session_state.pop("offered", None)

@@ -30,9 +30,12 @@ def draw() -> None:
     with st.expander(label, icon=":material/table_view:", key="table_files"):
         generation = st.session_state.setdefault("table_lot", 0)
         files = st.file_uploader(
-            t("files.upload"), type=[kind.lstrip(".") for kind in TABLE_SUFFIXES],
-            accept_multiple_files=True, max_upload_size=MAX_FILE_MEGABYTES, key=f"tables_{generation}",
-        )  # fmt: skip
+            t("files.upload"),
+            type=[kind.lstrip(".") for kind in TABLE_SUFFIXES],
+            accept_multiple_files=True,
+            max_upload_size=MAX_FILE_MEGABYTES,
+            key=f"tables_{generation}",
+        )
         st.caption(t("files.limit", size=MAX_FILE_MEGABYTES))
         if files:
             with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
@@ -66,7 +69,7 @@ def draw_recognized_tables(uploaded_files: list[Any], folder: Path) -> None:
         for k, table in enumerate(tables):
             corrections[table.sheet] = _draw_column_correction(table, corrections[table.sheet], f"{n}_{k}")
         sources.append((path, research.detect_tables(path, file.name, corrections)))
-    if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
+    if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):
         try:
             upload = _load_files(sources)
         except UnreadableTableError as error:
@@ -119,14 +122,17 @@ def _draw_column_correction(table: FileTable, correction: Correction, key: str) 
     types = {t(f"type.{kind}"): kind for kind in COLUMN_TYPES}
     text = st.column_config.TextColumn
     edited = st.data_editor(
-        shown, hide_index=True, key=f"columns_{key}_{correction.header}", disabled=["heading", "first"],
+        shown,
+        hide_index=True,
+        key=f"columns_{key}_{correction.header}",
+        disabled=["heading", "first"],
         column_config={
             "heading": text(t("files.heading")),
             "name": text(t("database.column"), max_chars=60),
             "type": st.column_config.SelectboxColumn(t("database.type"), options=list(types), required=True),
             "first": text(t("files.first")),
         },
-    )  # fmt: skip
+    )
     columns = {
         str(row["heading"]): (str(row["name"] or ""), types[str(row["type"])]) for row in edited.to_dict("records")
     }

@@ -44,9 +44,11 @@ def choose_database(entries: Sequence[DatabaseEntry]) -> DatabaseEntry:
         st.session_state[query_rows.CHOSEN_DATABASE_KEY] = default
     if len(usable) > 1:
         st.selectbox(
-            t("database.choice"), list(usable), key=query_rows.CHOSEN_DATABASE_KEY,
+            t("database.choice"),
+            list(usable),
+            key=query_rows.CHOSEN_DATABASE_KEY,
             format_func=lambda name: choice_label(usable[name]),
-        )  # fmt: skip
+        )
     chosen = st.session_state[query_rows.KEPT_DATABASE_KEY] = st.session_state[query_rows.CHOSEN_DATABASE_KEY]
     if len(usable) == 1:
         st.caption(t("database.which", name=escape_markdown(database_label(usable[chosen]))))
@@ -55,7 +57,10 @@ def choose_database(entries: Sequence[DatabaseEntry]) -> DatabaseEntry:
     for entry in entries:
         if entry.wrong:  # details are for the operator of the server
             reason = t("reason.unavailable") if login.read_config().is_required else entry.wrong
-            st.warning(t("database.wrong", name=escape_markdown(entry.name), why=escape_markdown(reason, 400)), icon=":material/database_off:")  # fmt: skip
+            st.warning(
+                t("database.wrong", name=escape_markdown(entry.name), why=escape_markdown(reason, 400)),
+                icon=":material/database_off:",
+            )
     return usable[chosen]
 
 
@@ -102,9 +107,8 @@ def draw_form(entry: DatabaseEntry) -> None:
         hint = "" if is_own else t("database.placeholder")
     with st.form("database", border=False, enter_to_submit=True):
         text = st.text_area(
-            t(INPUT_MODES[mode]), key=key, placeholder=hint, label_visibility="collapsed",
-            height=150 if is_sql else 84,
-        )  # fmt: skip
+            t(INPUT_MODES[mode]), key=key, placeholder=hint, label_visibility="collapsed", height=150 if is_sql else 84
+        )
         submitted = st.form_submit_button(
             t("database.run") if is_sql else t("database.ask"),
             type="primary",
@@ -133,9 +137,13 @@ def draw_examples() -> None:
         st.caption(t("ask.examples"))
         for n, question in enumerate(t("database.examples").splitlines()):
             st.button(
-                question, key=f"database_example_{n}", on_click=fill_in, args=(question,),
-                type="tertiary", icon=":material/arrow_outward:",
-            )  # fmt: skip
+                question,
+                key=f"database_example_{n}",
+                on_click=fill_in,
+                args=(question,),
+                type="tertiary",
+                icon=":material/arrow_outward:",
+            )
 
 
 def draw_writer(*, is_own: bool) -> None:
@@ -171,9 +179,14 @@ def draw_confirmed(database: str) -> None:
                     if st.button(t("rows.edit"), key=f"edit_pair_{n}", icon=":material/edit:"):
                         query_rows.open_editor(sql, database)
                     st.button(
-                        t("rows.back"), key=f"take_back_{n}", type="tertiary", icon=":material/undo:",
-                        on_click=lambda asked=question: application.remove_confirmed_statement(asked, database=database, owner=current_owner()),
-                    )  # fmt: skip
+                        t("rows.back"),
+                        key=f"take_back_{n}",
+                        type="tertiary",
+                        icon=":material/undo:",
+                        on_click=lambda asked=question: application.remove_confirmed_statement(
+                            asked, database=database, owner=current_owner()
+                        ),
+                    )
 
 
 # Schema

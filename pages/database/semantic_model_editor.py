@@ -72,7 +72,10 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
     ]
     text = st.column_config.TextColumn
     edited = st.data_editor(
-        pd.DataFrame(rows), hide_index=True, key=f"meaning_{database}_{name}", disabled=["name"],
+        pd.DataFrame(rows),
+        hide_index=True,
+        key=f"meaning_{database}_{name}",
+        disabled=["name"],
         placeholder="",
         column_config={
             "name": text(t("database.column"), help=t("meaning.first"), width=140),
@@ -82,7 +85,7 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
             "unit": text(t("meaning.unit"), max_chars=20, width=70),
             "description": text(t("database.comment"), max_chars=400),
         },
-    )  # fmt: skip
+    )
     if _draw_save_button("table"):
         first, *others = edited.to_dict("records")
         columns = {
@@ -116,15 +119,21 @@ def _draw_metrics(description: DatabaseDescription, database: str) -> None:
     names = ["name", "zh", "en", "synonyms", "table", "expression", "unit", "description"]
     rows = [
         {
-            "name": name, **_label_cells(metric.label, metric.synonyms), "table": metric.table,
-            "expression": metric.expression, "unit": metric.unit, "description": metric.description,
+            "name": name,
+            **_label_cells(metric.label, metric.synonyms),
+            "table": metric.table,
+            "expression": metric.expression,
+            "unit": metric.unit,
+            "description": metric.description,
         }
         for name, metric in model.metrics.items()
-    ]  # fmt: skip
+    ]
     text = st.column_config.TextColumn
     st.caption(t("meaning.metrics_help"))
     edited = st.data_editor(
-        pd.DataFrame(rows, columns=names, dtype="object"), hide_index=True, num_rows="dynamic",
+        pd.DataFrame(rows, columns=names, dtype="object"),
+        hide_index=True,
+        num_rows="dynamic",
         key=f"metrics_{database}",
         column_config={
             "name": text(t("meaning.name"), max_chars=40, validate=r"^\w+$"),
@@ -136,32 +145,42 @@ def _draw_metrics(description: DatabaseDescription, database: str) -> None:
             "unit": text(t("meaning.unit"), max_chars=20),
             "description": text(t("database.comment"), max_chars=400),
         },
-    )  # fmt: skip
+    )
     if _draw_save_button("metrics"):
         filled_rows = [row for row in edited.fillna("").to_dict("records") if row["name"]]
         metrics = {
             str(row["name"]): research.Metric(
-                **_parse_label_row(row), table=str(row["table"]), expression=str(row["expression"]),
+                **_parse_label_row(row),
+                table=str(row["table"]),
+                expression=str(row["expression"]),
                 unit=str(row["unit"]).strip(),
             )
             for row in filled_rows
-        }  # fmt: skip
+        }
         _save(model.model_copy(update={"metrics": metrics}), database)
 
 
 def _draw_file(description: DatabaseDescription, database: str) -> None:
     """Draw the YAML text with buttons to save, download and reset it."""
     text = st.text_area(
-        t("meaning.yaml"), description.text, height=420, key=f"yaml_{database}_{hash(description.text)}",
+        t("meaning.yaml"),
+        description.text,
+        height=420,
+        key=f"yaml_{database}_{hash(description.text)}",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     with st.container(horizontal=True):
         if _draw_save_button("file"):
             _save(text, database)
         st.download_button(
-            t("meaning.download"), description.text, file_name="semantic-model.yaml", mime="application/yaml",
-            icon=":material/download:", key="meaning_download", on_click="ignore",
-        )  # fmt: skip
+            t("meaning.download"),
+            description.text,
+            file_name="semantic-model.yaml",
+            mime="application/yaml",
+            icon=":material/download:",
+            key="meaning_download",
+            on_click="ignore",
+        )
         if description.origin == "owner" and st.button(
             t("meaning.back"), key="meaning_back", icon=":material/undo:", type="tertiary"
         ):

@@ -113,10 +113,7 @@ with layout.centered_column("help"):
             label_visibility="collapsed",
             live=True,
         )
-        st.button(
-            t("help.tour"), key="show_tour", on_click=tour.start_tour, type="tertiary",
-            icon=":material/replay:",
-        )  # fmt: skip
+        st.button(t("help.tour"), key="show_tour", on_click=tour.start_tour, type="tertiary", icon=":material/replay:")
     topic = st.query_params.get("topic", "")
     if query and query.strip():
         hits = help_topics.search_topics(query)

@@ -59,9 +59,11 @@ def _draw_run(report: Report) -> None:
         st.caption(format_local_time(run.created))
         st.markdown(f"**{escape_markdown(run.question, 300)}**")
         st.page_link(
-            page_script("ask"), label=t("compare.open"), icon=":material/open_in_new:",
+            page_script("ask"),
+            label=t("compare.open"),
+            icon=":material/open_in_new:",
             query_params=run_query_params(run.id),
-        )  # fmt: skip
+        )
 
 
 def _draw_cells(comparison: Comparison) -> None:
@@ -168,7 +170,7 @@ def _draw_limits(comparison: Comparison) -> None:
         (t("compare.tokens"), [format_number(run.token_count) for run in both]),
         (t("compare.cost"), [format_money(run.cost) if run.cost else "–" for run in both]),
         (t("compare.time"), [format_duration(run.seconds) if run.seconds is not None else "–" for run in both]),
-    ]  # fmt: skip
+    ]
     table = pd.DataFrame(
         [(aspect, *values) for aspect, values in rows],
         columns=[t("compare.aspect"), t("compare.before"), t("compare.after")],

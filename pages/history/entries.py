@@ -37,37 +37,46 @@ def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
 def _draw_unreadable(entry: HistoryEntry) -> None:
     """Draw a conversation whose runs cannot be read, with a button that deletes it."""
     with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
-        key=f"line_{entry.id}",
-    ):  # fmt: skip
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"line_{entry.id}"
+    ):
         st.markdown(f":material/error: {escape_markdown(entry.title, 160)}", width="content")
         st.button(
-            t("history.delete"), key=f"delete_{entry.id}", icon=":material/delete:", type="tertiary",
-            on_click=recycle_bin.discard, args=(entry,),
-        )  # fmt: skip
+            t("history.delete"),
+            key=f"delete_{entry.id}",
+            icon=":material/delete:",
+            type="tertiary",
+            on_click=recycle_bin.discard,
+            args=(entry,),
+        )
     st.caption(t("history.unreadable"))
 
 
 def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, is_comparing: bool) -> None:
     with st.container(key=f"entry_{entry.id}", gap="xsmall"):
         with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
-            key=f"line_{entry.id}",
-        ):  # fmt: skip
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"line_{entry.id}"
+        ):
             if is_comparing and len(entry.matching_turns) == 1:
                 _draw_compare_checkbox(latest)
             st.page_link(
-                page_script("ask"), label=escape_markdown(entry.title, 160), icon=run_navigation.run_icon(latest.run.options),
+                page_script("ask"),
+                label=escape_markdown(entry.title, 160),
+                icon=run_navigation.run_icon(latest.run.options),
                 query_params=run_query_params(latest.run.id),
-            )  # fmt: skip
+            )
             with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall"):
                 if entry.pinned:
                     st.markdown(":material/keep:", width="content")
                 st.caption(format_time(entry.updated), width="content")
                 st.button(
-                    "", key=f"manage_{entry.id}", icon=":material/more_horiz:", type="tertiary",
-                    help=t("history.manage"), on_click=_toggle_management, args=(entry.id,),
-                )  # fmt: skip
+                    "",
+                    key=f"manage_{entry.id}",
+                    icon=":material/more_horiz:",
+                    type="tertiary",
+                    help=t("history.manage"),
+                    on_click=_toggle_management,
+                    args=(entry.id,),
+                )
         if latest.excerpt:
             hit = HistoryHit(field="answer", pieces=((latest.excerpt, False),))
             with st.container(key=f"outside_{entry.id}"):  # in the language of the answer
@@ -92,9 +101,11 @@ def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
             if is_comparing:
                 _draw_compare_checkbox(turn)
             st.page_link(
-                page_script("ask"), label=escape_markdown(turn.run.question, 120),
-                icon=":material/subdirectory_arrow_right:", query_params=run_query_params(turn.run.id),
-            )  # fmt: skip
+                page_script("ask"),
+                label=escape_markdown(turn.run.question, 120),
+                icon=":material/subdirectory_arrow_right:",
+                query_params=run_query_params(turn.run.id),
+            )
             _draw_status(turn)
         _draw_hits(turn)
 
@@ -167,10 +178,14 @@ def _draw_compare_checkbox(turn: HistoryTurn) -> None:
     ticked = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
     run_id = turn.run.id
     st.checkbox(
-        t("history.compare_tick"), key=f"tick_{run_id}", label_visibility="collapsed",
-        value=run_id in ticked, disabled=len(ticked) >= 2 and run_id not in ticked,
-        on_change=_toggle_compared, args=(run_id,),
-    )  # fmt: skip
+        t("history.compare_tick"),
+        key=f"tick_{run_id}",
+        label_visibility="collapsed",
+        value=run_id in ticked,
+        disabled=len(ticked) >= 2 and run_id not in ticked,
+        on_change=_toggle_compared,
+        args=(run_id,),
+    )
 
 
 def _toggle_compared(run_id: str) -> None:
@@ -195,22 +210,34 @@ def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) 
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(t("history.rename"), value=entry.title, max_chars=200, key="title", width=360)
             st.multiselect(
-                t("history.tags"), list(dict.fromkeys([*entry.tags, *tags])), default=entry.tags,
-                key="tags", accept_new_options=True, max_selections=10, width=300,
+                t("history.tags"),
+                list(dict.fromkeys([*entry.tags, *tags])),
+                default=entry.tags,
+                key="tags",
+                accept_new_options=True,
+                max_selections=10,
+                width=300,
                 placeholder=t("history.tags_hint"),
-            )  # fmt: skip
+            )
             st.button(t("history.save"), type="primary", key="save_title", on_click=_save_labels, args=(entry,))
         with st.container(horizontal=True, vertical_alignment="center"):
             _draw_downloads(latest)
             st.button(
-                t("history.unpin") if entry.pinned else t("history.pin"), key="pin",
+                t("history.unpin") if entry.pinned else t("history.pin"),
+                key="pin",
                 icon=":material/keep_off:" if entry.pinned else ":material/keep:",
-                type="tertiary", on_click=_toggle_pin, args=(entry,),
-            )  # fmt: skip
+                type="tertiary",
+                on_click=_toggle_pin,
+                args=(entry,),
+            )
             st.button(
-                t("history.delete"), key="delete", icon=":material/delete:", type="tertiary",
-                on_click=recycle_bin.discard, args=(entry,),
-            )  # fmt: skip
+                t("history.delete"),
+                key="delete",
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=recycle_bin.discard,
+                args=(entry,),
+            )
 
 
 def _draw_downloads(turn: HistoryTurn) -> None:

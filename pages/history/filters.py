@@ -46,19 +46,27 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
     state = st.session_state
     with st.container(key="history_filters", gap="small"):
         st.text_input(
-            t("history.search"), key="history_filter", type="search", icon=":material/search:",
-            placeholder=t("history.search"), label_visibility="collapsed", max_chars=200,
-        )  # fmt: skip
+            t("history.search"),
+            key="history_filter",
+            type="search",
+            icon=":material/search:",
+            placeholder=t("history.search"),
+            label_visibility="collapsed",
+            max_chars=200,
+        )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _draw_choice("kind", KINDS)
             _draw_choice("state", tuple(STATUS_GROUPS))
             _draw_choice("period", PERIODS)
             if tags:
                 st.selectbox(
-                    t("history.tag"), ["", *tags], key="history_tag", width=160,
+                    t("history.tag"),
+                    ["", *tags],
+                    key="history_tag",
+                    width=160,
                     format_func=lambda tag: tag or t("history.any_tag"),
                     label_visibility="collapsed",
-                )  # fmt: skip
+                )
             st.toggle(t("history.pinned"), key="history_pinned")
         if state.history_period == "own":
             st.date_input(t("history.days"), key="history_days", width=320)
@@ -80,9 +88,12 @@ def _draw_choice(name: str, options: Sequence[str]) -> None:
     key = {"kind": "history_kind", "state": "history_state", "period": "history_period"}[name]
     st.selectbox(
         {"kind": t("history.kind"), "state": t("history.state"), "period": t("history.period")}[name],
-        options, key=key, width=160, label_visibility="collapsed",
+        options,
+        key=key,
+        width=160,
+        label_visibility="collapsed",
         format_func=lambda one: _choice_label(name, one),
-    )  # fmt: skip
+    )
 
 
 def _choice_label(name: str, value: str) -> str:

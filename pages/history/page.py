@@ -52,14 +52,22 @@ def draw_pager(page: HistoryPage, page_index: int) -> None:
     first, last = page_index * PAGE_SIZE + 1, min((page_index + 1) * PAGE_SIZE, page.total)
     with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="pager"):
         st.button(
-            t("history.earlier"), key="earlier", icon=":material/chevron_left:", disabled=not page_index,
-            on_click=change_page, args=(-1,),
-        )  # fmt: skip
+            t("history.earlier"),
+            key="earlier",
+            icon=":material/chevron_left:",
+            disabled=not page_index,
+            on_click=change_page,
+            args=(-1,),
+        )
         st.caption(t("history.range", first=first, last=last, total=page.total), width="content")
         st.button(
-            t("history.later"), key="later", icon=":material/chevron_right:",
-            disabled=last >= page.total, on_click=change_page, args=(1,),
-        )  # fmt: skip
+            t("history.later"),
+            key="later",
+            icon=":material/chevron_right:",
+            disabled=last >= page.total,
+            on_click=change_page,
+            args=(1,),
+        )
 
 
 def draw_tools(bin_count: int) -> bool:
@@ -67,28 +75,34 @@ def draw_tools(bin_count: int) -> bool:
     state = st.session_state
     comparing = bool(state.get("history_comparing"))
     with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
-        key="history_tools",
-    ):  # fmt: skip
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="history_tools"
+    ):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             st.button(
-                t("history.compare_stop") if comparing else t("history.compare"), key="comparing",
-                icon=":material/compare_arrows:", type="tertiary", on_click=toggle_comparing,
-            )  # fmt: skip
+                t("history.compare_stop") if comparing else t("history.compare"),
+                key="comparing",
+                icon=":material/compare_arrows:",
+                type="tertiary",
+                on_click=toggle_comparing,
+            )
             if comparing:
                 ticked = state.get(history_rows.COMPARED_RUNS_KEY, [])
                 if len(ticked) == 2:
                     st.page_link(
-                        page_script("history"), label=t("history.compare_now"),
-                        icon=":material/arrow_forward:", query_params={"compare": ",".join(ticked)},
-                    )  # fmt: skip
+                        page_script("history"),
+                        label=t("history.compare_now"),
+                        icon=":material/arrow_forward:",
+                        query_params={"compare": ",".join(ticked)},
+                    )
                 else:
                     st.caption(t("history.compare_pick", n=len(ticked)), width="content")
         if bin_count:
             st.page_link(
-                page_script("history"), label=t("history.bin", n=bin_count), icon=":material/delete:",
+                page_script("history"),
+                label=t("history.bin", n=bin_count),
+                icon=":material/delete:",
                 query_params={"view": "bin"},
-            )  # fmt: skip
+            )
     return comparing
 
 

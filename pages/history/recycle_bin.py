@@ -48,10 +48,7 @@ def draw() -> None:
     layout.draw_header(t("history.bin_title"), t("history.bin_lead"))
     entries = application.bin_entries(owner=current_owner())
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.page_link(
-            page_script("history"), label=t("history.back"), icon=":material/arrow_back:",
-            query_params={},
-        )  # fmt: skip
+        st.page_link(page_script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={})
         if entries:
             with st.popover(t("history.empty_bin"), icon=":material/delete_forever:"):
                 st.markdown(t("history.empty_sure", n=len(entries)))
@@ -71,15 +68,13 @@ def _draw_entry(entry: HistoryEntry) -> None:
             st.markdown(escape_markdown(entry.title, 200))
             st.caption(t("history.left", date=format_local_time(binned), n=days_left))
         st.button(
-            t("history.restore"), key=f"restore_{entry.id}", icon=":material/undo:",
-            on_click=restore, args=(entry.id,),
-        )  # fmt: skip
+            t("history.restore"), key=f"restore_{entry.id}", icon=":material/undo:", on_click=restore, args=(entry.id,)
+        )
         with st.popover(t("history.forever"), type="tertiary"):
             st.markdown(t("history.forever_sure"))
             st.button(
-                t("history.forever"), key=f"forget_{entry.id}", type="primary",
-                on_click=_delete_entry, args=(entry.id,),
-            )  # fmt: skip
+                t("history.forever"), key=f"forget_{entry.id}", type="primary", on_click=_delete_entry, args=(entry.id,)
+            )
 
 
 def _delete_entry(conversation_id: str) -> None:

@@ -159,10 +159,7 @@ def _draw_active_intakes() -> None:
         if job.is_stopping:
             right.caption(t("intake.stopping"))
         else:
-            right.button(
-                t("intake.stop"), key=f"stop_intake_{n}", on_click=_stop_intake, args=(job,),
-                width="stretch",
-            )  # fmt: skip
+            right.button(t("intake.stop"), key=f"stop_intake_{n}", on_click=_stop_intake, args=(job,), width="stretch")
 
 
 def _stop_intake(intake: IngestionJob) -> None:

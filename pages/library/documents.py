@@ -100,9 +100,14 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
                 st.session_state.list_down = True
             down = st.toggle(t("library.descending"), key="list_down")
     return DocumentQuery(
-        text=text.strip(), kind=chosen[0], language=chosen[1], year=chosen[2], is_sample=is_sample,
-        sort_field=order or "added", is_descending=down,
-    )  # fmt: skip
+        text=text.strip(),
+        kind=chosen[0],
+        language=chosen[1],
+        year=chosen[2],
+        is_sample=is_sample,
+        sort_field=order or "added",
+        is_descending=down,
+    )
 
 
 def _draw_choice(name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
@@ -170,18 +175,24 @@ def _draw_actions(
         removable_ids = [entry.id for entry in selected if not entry.is_sample]
         if len(selected) == 1:
             st.button(
-                t("library.open"), key="open_picked", icon=":material/menu_book:",
-                on_click=display.open_document, args=(selected[0].id,),
-            )  # fmt: skip
+                t("library.open"),
+                key="open_picked",
+                icon=":material/menu_book:",
+                on_click=display.open_document,
+                args=(selected[0].id,),
+            )
         if selected:
             notebooks.draw_add_button(selected)
             if notebook:
                 notebooks.draw_remove_button(notebook, selected)
         if removable_ids:
             st.button(
-                t("library.remove", n=format_number(len(removable_ids))), key="remove", icon=":material/delete:",
-                on_click=_on_remove, args=(library, removable_ids),
-            )  # fmt: skip
+                t("library.remove", n=format_number(len(removable_ids))),
+                key="remove",
+                icon=":material/delete:",
+                on_click=_on_remove,
+                args=(library, removable_ids),
+            )
         if not selected:
             st.caption(t("library.pick"), width="content")
         span = {
@@ -192,13 +203,19 @@ def _draw_actions(
         st.caption(t("library.span", **span), width="content")
         if total > PAGE_SIZE:
             st.button(
-                t("library.back"), key="list_back", disabled=not first_index, on_click=_go_to,
+                t("library.back"),
+                key="list_back",
+                disabled=not first_index,
+                on_click=_go_to,
                 args=(first_index - PAGE_SIZE,),
-            )  # fmt: skip
+            )
             st.button(
-                t("library.next"), key="list_next", disabled=first_index + PAGE_SIZE >= total,
-                on_click=_go_to, args=(first_index + PAGE_SIZE,),
-            )  # fmt: skip
+                t("library.next"),
+                key="list_next",
+                disabled=first_index + PAGE_SIZE >= total,
+                on_click=_go_to,
+                args=(first_index + PAGE_SIZE,),
+            )
 
 
 def _go_to(first_index: int) -> None:
@@ -224,9 +241,13 @@ def draw_removed(library: Library) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="undo"):
             st.markdown(f":material/delete: {t('library.removed', n=format_number(len(ids)))}", width="content")
             st.button(
-                t("library.undo"), key="undo_remove", type="tertiary", icon=":material/undo:",
-                on_click=_restore, args=(library, ids),
-            )  # fmt: skip
+                t("library.undo"),
+                key="undo_remove",
+                type="tertiary",
+                icon=":material/undo:",
+                on_click=_restore,
+                args=(library, ids),
+            )
     if restored := st.session_state.pop("restored", None):
         restored_count, missing_count = restored
         messages = [t("library.restored", n=format_number(restored_count))] if restored_count else []
@@ -245,15 +266,17 @@ def draw_bin(library: Library) -> None:
         st.markdown(" · ".join([*names, *more]))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                t("library.put_back"), key="put_back", icon=":material/undo:",
-                on_click=_restore_all, args=(library, total),
-            )  # fmt: skip
+                t("library.put_back"),
+                key="put_back",
+                icon=":material/undo:",
+                on_click=_restore_all,
+                args=(library, total),
+            )
             with st.popover(t("library.empty_bin"), key="empty_bin"):
                 st.markdown(t("library.empty_bin_sure", n=format_number(total)))
                 st.button(
-                    t("library.empty_bin"), key="empty_bin_now", type="primary", on_click=_empty_bin,
-                    args=(library,),
-                )  # fmt: skip
+                    t("library.empty_bin"), key="empty_bin_now", type="primary", on_click=_empty_bin, args=(library,)
+                )
 
 
 def _restore(library: Library, document_ids: list[int]) -> None:

@@ -29,28 +29,29 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
         st.session_state[SELECTED_KEY] = None
     with st.container(horizontal=True, vertical_alignment="bottom", key="notebooks"):
         picked = st.pills(
-            t("notebook.title"), list(notebooks), key=SELECTED_KEY, format_func=escape_markdown, width="content",
+            t("notebook.title"),
+            list(notebooks),
+            key=SELECTED_KEY,
+            format_func=escape_markdown,
+            width="content",
             help=t("notebook.help"),
-        )  # fmt: skip
+        )
         if not picked:
             return "", None
         if st.button(t("notebook.ask"), key="notebook_ask", icon=":material/forum:"):
             display.ask_in_notebook(picked)
         with st.popover(t("notebook.rename"), key="notebook_rename", type="tertiary"):
             st.text_input(
-                t("notebook.new_name"), picked, key=f"{NEW_NAME_KEY}_{picked}", max_chars=40,
+                t("notebook.new_name"),
+                picked,
+                key=f"{NEW_NAME_KEY}_{picked}",
+                max_chars=40,
                 help=t("notebook.rename_help"),
-            )  # fmt: skip
-            st.button(
-                t("notebook.rename"), key="notebook_rename_now", type="primary", on_click=_rename,
-                args=(picked,),
-            )  # fmt: skip
+            )
+            st.button(t("notebook.rename"), key="notebook_rename_now", type="primary", on_click=_rename, args=(picked,))
         with st.popover(t("notebook.delete"), key="notebook_delete", type="tertiary"):
             st.markdown(t("notebook.delete_sure", name=escape_markdown(picked)))
-            st.button(
-                t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete,
-                args=(picked,),
-            )  # fmt: skip
+            st.button(t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete, args=(picked,))
     return picked, tuple(notebooks[picked])
 
 
@@ -58,21 +59,31 @@ def draw_add_button(entries: Sequence[DocumentEntry]) -> None:
     """Draw the form that adds documents to a notebook, which a new name creates."""
     with st.popover(t("notebook.put"), icon=":material/book_2:", key="notebook_put"):
         st.selectbox(
-            t("notebook.name"), list(application.notebooks(owner=login.current_owner())), index=None, key=TARGET_KEY,
-            accept_new_options=True, placeholder=t("notebook.name_hint"),
-        )  # fmt: skip
+            t("notebook.name"),
+            list(application.notebooks(owner=login.current_owner())),
+            index=None,
+            key=TARGET_KEY,
+            accept_new_options=True,
+            placeholder=t("notebook.name_hint"),
+        )
         st.button(
-            t("notebook.put_now"), key="notebook_put_now", type="primary", on_click=_add_documents,
+            t("notebook.put_now"),
+            key="notebook_put_now",
+            type="primary",
+            on_click=_add_documents,
             args=([entry.name for entry in entries],),
-        )  # fmt: skip
+        )
 
 
 def draw_remove_button(notebook: str, entries: Sequence[DocumentEntry]) -> None:
     """Draw the button that removes documents from the selected notebook."""
     st.button(
-        t("notebook.take", name=escape_markdown(notebook)), key="notebook_take", icon=":material/remove:",
-        on_click=_remove_documents, args=(notebook, [entry.name for entry in entries]),
-    )  # fmt: skip
+        t("notebook.take", name=escape_markdown(notebook)),
+        key="notebook_take",
+        icon=":material/remove:",
+        on_click=_remove_documents,
+        args=(notebook, [entry.name for entry in entries]),
+    )
 
 
 def _add_documents(document_names: list[str]) -> None:

@@ -29,9 +29,12 @@ def _parse_number(text: str) -> int:
 
 def draw(library: Library, document_id: int, offset: int) -> None:
     st.button(
-        t("reader.back"), key="reader_back", type="tertiary", icon=":material/arrow_back:",
+        t("reader.back"),
+        key="reader_back",
+        type="tertiary",
+        icon=":material/arrow_back:",
         on_click=display.close_document,
-    )  # fmt: skip
+    )
     entry = library.find_entry(document_id)
     if entry is None:
         st.warning(t("reader.gone"))
@@ -70,9 +73,13 @@ def _draw_actions(library: Library, entry: DocumentEntry) -> None:
         notebooks.draw_add_button([entry])
         if not entry.is_sample:
             st.button(
-                t("library.remove_one"), key="reader_remove", type="tertiary",
-                icon=":material/delete:", on_click=_remove_document, args=(library, entry.id),
-            )  # fmt: skip
+                t("library.remove_one"),
+                key="reader_remove",
+                type="tertiary",
+                icon=":material/delete:",
+                on_click=_remove_document,
+                args=(library, entry.id),
+            )
 
 
 def _remove_document(library: Library, document_id: int) -> None:
@@ -129,9 +136,12 @@ def _draw_pager(entry: DocumentEntry, first_index: int, count: int) -> None:
             (PASSAGES_PER_PAGE, "next", first_index + PASSAGES_PER_PAGE >= entry.passage_count),
         ):
             st.button(
-                t("library.back") if step < 0 else t("library.next"), key=f"reader_{key}_page",
-                disabled=is_disabled, on_click=_go_to, args=(first_index + step,),
-            )  # fmt: skip
+                t("library.back") if step < 0 else t("library.next"),
+                key=f"reader_{key}_page",
+                disabled=is_disabled,
+                on_click=_go_to,
+                args=(first_index + step,),
+            )
         span = {"first": format_number(first_index + 1), "last": format_number(first_index + count)}
         st.caption(t("reader.span", n=format_number(entry.passage_count), **span), width="content")
 

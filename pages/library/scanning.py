@@ -80,10 +80,7 @@ def _draw_paused_scans(scans: list[Scan]) -> None:
         label += " · " + t("scan.others", n=format_number(len(scans) - 1))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/pause_circle: {label}", width="content")
-        st.button(
-            t("scan.go_on"), key="go_on", type="tertiary", icon=":material/play_arrow:",
-            on_click=_resume_reading,
-        )  # fmt: skip
+        st.button(t("scan.go_on"), key="go_on", type="tertiary", icon=":material/play_arrow:", on_click=_resume_reading)
 
 
 def _draw_scan(library: Library, scan: Scan) -> None:
@@ -101,9 +98,13 @@ def _draw_scan(library: Library, scan: Scan) -> None:
                 st.markdown(f":material/error_outline: {_failure_text(scan, name)}", width="content")
                 if is_available and scan.has_file:
                     st.button(
-                        t("scan.again"), key=f"again_{scan.document_id}", type="tertiary",
-                        icon=":material/refresh:", on_click=_retry_document, args=(scan.document_id,),
-                    )  # fmt: skip
+                        t("scan.again"),
+                        key=f"again_{scan.document_id}",
+                        type="tertiary",
+                        icon=":material/refresh:",
+                        on_click=_retry_document,
+                        args=(scan.document_id,),
+                    )
 
 
 def _failure_text(scan: Scan, name: str) -> str:

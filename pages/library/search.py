@@ -66,14 +66,16 @@ def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
             key = f"{hit.document_id}_{hit.start}"
             show_context = st.toggle(t("library.context"), key=f"context_{key}")
             st.button(
-                t("library.open_here"), key=f"open_{key}", type="tertiary",
-                icon=":material/menu_book:", on_click=display.open_document,
+                t("library.open_here"),
+                key=f"open_{key}",
+                type="tertiary",
+                icon=":material/menu_book:",
+                on_click=display.open_document,
                 args=(hit.document_id, hit.start),
-            )  # fmt: skip
+            )
             if st.button(
-                t("library.ask"), key=f"ask_{key}", type="tertiary", icon=":material/forum:",
-                help=t("library.ask_help"),
-            ):  # fmt: skip
+                t("library.ask"), key=f"ask_{key}", type="tertiary", icon=":material/forum:", help=t("library.ask_help")
+            ):
                 display.ask_about_document(hit.title)
         if show_context:
             _draw_context(library, query, hit)

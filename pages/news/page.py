@@ -19,28 +19,31 @@ def draw_form() -> None:
     defaults = application.get_services(owner=current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
-            t("news.topic"), key="topic", placeholder=t("news.placeholder"),
-            label_visibility="collapsed", height=84,
-        )  # fmt: skip
+            t("news.topic"), key="topic", placeholder=t("news.placeholder"), label_visibility="collapsed", height=84
+        )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sections = st.slider(t("news.sections"), 1, 12, defaults.sections, key="sections")
             reflections = st.slider(t("news.reflections"), 0, 10, defaults.reflections, key="reflections")
         sources = st.pills(
-            t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
-            default=list(defaults.sources), format_func=lambda name: escape_markdown(source_name(name)),
+            t("ask.sources"),
+            list(application.get_application().sources),
+            selection_mode="multi",
+            default=list(defaults.sources),
+            format_func=lambda name: escape_markdown(source_name(name)),
             key="news_sources",
-        )  # fmt: skip
+        )
         with st.container(horizontal=True, vertical_alignment="center"):
             submitted = st.form_submit_button(
-                t("news.start"), type="primary", key="report", icon=":material/newspaper:",
-                shortcut="Ctrl+Enter",
-            )  # fmt: skip
+                t("news.start"), type="primary", key="report", icon=":material/newspaper:", shortcut="Ctrl+Enter"
+            )
             outline_requested = st.form_submit_button(t("news.outline_first"), key="outline_first")
     if submitted or outline_requested:
         update = {
-            "sections": sections, "reflections": reflections, "sources": tuple(sources),
+            "sections": sections,
+            "reflections": reflections,
+            "sources": tuple(sources),
             "approve": outline_requested,
-        }  # fmt: skip
+        }
         start_report(topic, defaults.model_copy(update=update))
 
 

@@ -195,9 +195,11 @@ def is_searched(pin: SearchArea, search_area: SearchArea) -> bool:
 def draw_search_failure(finding: Finding) -> None:
     """Draw the reason why a search found no places."""
     failure = Failure(
-        source=finding.provider or "places", reason=finding.reason or "empty", hint=finding.hint,
+        source=finding.provider or "places",
+        reason=finding.reason or "empty",
+        hint=finding.hint,
         message=finding.message,
-    )  # fmt: skip
+    )
     st.warning(failure_text(failure))
     draw_failure_details(failure)
 

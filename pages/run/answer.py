@@ -370,9 +370,7 @@ def _row_data(passage: Passage, row_cells: RowCells) -> dict[str, Any]:
 
     The statement stays empty because it is drawn below the answer.
     """
-    data: dict[str, Any] = {
-        "heading": "", "before": "", "quote": "", "after": passage.text, "grounding": False,
-    }  # fmt: skip
+    data: dict[str, Any] = {"heading": "", "before": "", "quote": "", "after": passage.text, "grounding": False}
     if row_match := _ROW_HEADING.fullmatch(passage.heading):
         data["heading"] = t("rows.place", n=row_match[1])
         if passage.id in row_cells:

@@ -26,9 +26,13 @@ MAX_BARS = 30
 MAX_SERIES = 6  # lines in one chart
 MAX_LABEL_CHARS = 40  # characters of a label
 BAR_PIXELS = 24  # pixels of a bar with its gap
-_ID_NAME = re.compile(r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|phone|tel)|.*(?:编号|序号|编码|代码|页码|电话|邮编)", re.I)  # fmt: skip
+_ID_NAME = re.compile(
+    r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|phone|tel)|.*(?:编号|序号|编码|代码|页码|电话|邮编)", re.I
+)
 _YEAR_NAME = re.compile(r"(?:.*[_\s])?(?:year|yr)(?:[_\s].*)?|.*(?:年份|年度)|年", re.I)
-_COORDINATE_NAME = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I)  # fmt: skip
+_COORDINATE_NAME = re.compile(
+    r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I
+)
 _LABEL_NAME = re.compile(r"name|title|province|city|名称|景区|省份|城市", re.I)
 _RESERVED_TITLES = {"title", "image"}  # a tooltip draws these fields as heading and picture
 ChartKind = Literal["bar", "line", "points"]

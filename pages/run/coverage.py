@@ -187,18 +187,24 @@ def build_timeline(table: pd.DataFrame, language: Language) -> alt.LayerChart:
     translate = create_translator(language)
     first, last = table["day"].min(), table["latest"].max()
     day_axis = alt.Axis(
-        title=None, format=_date_format(language, last - first), values=axis_ticks(first, last), grid=True,
-        labelOverlap="greedy", labelFlush=False,
-    )  # fmt: skip
+        title=None,
+        format=_date_format(language, last - first),
+        values=axis_ticks(first, last),
+        grid=True,
+        labelOverlap="greedy",
+        labelFlush=False,
+    )
     margin = timedelta(days=max(1.0, (last - first).days / 40))
     scale = alt.Scale(type="utc", domain=[_vega_datetime(first - margin), _vega_datetime(last + margin)], nice=False)
     tones = [translate(f"tone.{tone}") for tone in TONES]
     lane_count = int(table["lane"].max()) + 1
     y_axis = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(lane_count, 3) - 0.2]))
     colour = alt.Color(
-        "tone:N", title=None, scale=alt.Scale(domain=tones, range=list(TONE_COLORS)),
+        "tone:N",
+        title=None,
+        scale=alt.Scale(domain=tones, range=list(TONE_COLORS)),
         legend=alt.Legend(orient="top", title=None, symbolOpacity=1, symbolSize=110),
-    )  # fmt: skip
+    )
     tooltips = [
         alt.Tooltip("headline:N", title=translate("coverage.headline")),
         alt.Tooltip("when:N", title=translate("coverage.day")),
@@ -240,9 +246,7 @@ def _noon(day: date) -> datetime:
 
 def _vega_datetime(moment: datetime) -> dict[str, Any]:
     """Return a time as a Vega-Lite DateTime in UTC, independent of the browser's time zone."""
-    return {
-        "year": moment.year, "month": moment.month, "date": moment.day, "hours": moment.hour, "utc": True,
-    }  # fmt: skip
+    return {"year": moment.year, "month": moment.month, "date": moment.day, "hours": moment.hour, "utc": True}
 
 
 def _join_names(names: Iterable[str], language: Language) -> str:

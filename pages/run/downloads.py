@@ -183,8 +183,7 @@ def _place_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Downlo
         ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
     )
     for kind, suffix, mime, make in files:
-        yield DownloadFormat(f"places_{kind}", "places", t(f"map.{kind}"), suffix, mime,
-                     ":material/place:", make)  # fmt: skip
+        yield DownloadFormat(f"places_{kind}", "places", t(f"map.{kind}"), suffix, mime, ":material/place:", make)
 
 
 def _row_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:

@@ -255,9 +255,8 @@ def draw_editor(run: Run, grid: Grid) -> None:
         rows = form.edit_rows(grid.rows, f"rows_{run.id[:8]}")
         columns = form.edit_columns(grid.columns, f"columns_{run.id[:8]}")
         since = st.date_input(
-            t("tables.since"), value=None, max_value="today", key=f"since_{run.id[:8]}",
-            help=t("tables.since_help"),
-        )  # fmt: skip
+            t("tables.since"), value=None, max_value="today", key=f"since_{run.id[:8]}", help=t("tables.since_help")
+        )
         if st.button(t("tables.again"), key=f"again_{run.id[:8]}", type="primary"):
             if rows and columns:
                 since_time = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None

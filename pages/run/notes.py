@@ -42,9 +42,14 @@ def draw_add_button(report: Report) -> None:
     run_id = report.run.id
     if _answer_note(report) is None and st.session_state.get(_EDITED_RUN_KEY) != run_id:
         st.button(
-            t("remark.add"), key=f"note_add_{run_id[:8]}", icon=":material/edit_note:",
-            type="tertiary", help=t("remark.help"), on_click=_start_editing, args=(run_id,),
-        )  # fmt: skip
+            t("remark.add"),
+            key=f"note_add_{run_id[:8]}",
+            icon=":material/edit_note:",
+            type="tertiary",
+            help=t("remark.help"),
+            on_click=_start_editing,
+            args=(run_id,),
+        )
 
 
 def draw(report: Report) -> None:
@@ -58,13 +63,21 @@ def draw(report: Report) -> None:
             st.markdown("  \n".join(escape_markdown(line) for line in note.text.splitlines()))
             with st.container(horizontal=True):
                 st.button(
-                    t("remark.edit"), key=f"note_edit_{run_id[:8]}", icon=":material/edit:",
-                    type="tertiary", on_click=_start_editing, args=(run_id,),
-                )  # fmt: skip
+                    t("remark.edit"),
+                    key=f"note_edit_{run_id[:8]}",
+                    icon=":material/edit:",
+                    type="tertiary",
+                    on_click=_start_editing,
+                    args=(run_id,),
+                )
                 st.button(
-                    t("remark.delete"), key=f"note_delete_{run_id[:8]}", icon=":material/delete:",
-                    type="tertiary", on_click=_save_note, args=(run_id, ""),
-                )  # fmt: skip
+                    t("remark.delete"),
+                    key=f"note_delete_{run_id[:8]}",
+                    icon=":material/delete:",
+                    type="tertiary",
+                    on_click=_save_note,
+                    args=(run_id, ""),
+                )
 
 
 def _answer_note(report: Report) -> Remark | None:

@@ -154,12 +154,16 @@ def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, 
         "part": column.TextColumn(t("plan.content"), width=180),
         "query": column.TextColumn(t("plan.query"), width=190, max_chars=400),
         "tool": column.SelectboxColumn(
-            t("plan.tool"), width=125, options=["", *chain.from_iterable(map(_source_tools, sources))], default="", format_func=tool_name,
+            t("plan.tool"),
+            width=125,
+            options=["", *chain.from_iterable(map(_source_tools, sources))],
+            default="",
+            format_func=tool_name,
             help=t("plan.tool_help"),
         ),
         "start": column.DateColumn(t("plan.start_day"), **days),
         "end": column.DateColumn(t("plan.end_day"), **days),
-    }  # fmt: skip
+    }
 
 
 def _plan_rows(plan: Plan) -> list[tuple[str, str, str, str]]:

@@ -52,11 +52,15 @@ MAX_ROW_CHARS = 400  # of the text of a selected row
 OFFERED = 5  # questions offered when no model is set up
 FILE_FORMATS: tuple[tuple[str, str, str, str, Callable[[QueryResult], bytes]], ...] = (
     ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
-    ("rows.excel", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-     ":material/table_view:", rows_excel),
-    ("rows.parquet", ".parquet", "application/vnd.apache.parquet", ":material/view_column:",
-     rows_parquet),
-)  # fmt: skip
+    (
+        "rows.excel",
+        ".xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        ":material/table_view:",
+        rows_excel,
+    ),
+    ("rows.parquet", ".parquet", "application/vnd.apache.parquet", ":material/view_column:", rows_parquet),
+)
 
 
 def draw(report: Report) -> None:
@@ -106,9 +110,8 @@ def _alternatives(key: str, database: str) -> None:
     with st.container(gap=None, key=f"alternatives_{key}"):
         for n, question in enumerate(questions[:OFFERED]):
             if st.button(
-                escape_markdown(question, 300), key=f"saved_{n}_{key}", type="tertiary",
-                icon=":material/replay:",
-            ):  # fmt: skip
+                escape_markdown(question, 300), key=f"saved_{n}_{key}", type="tertiary", icon=":material/replay:"
+            ):
                 ask(question, database, typed=False)
     if st.button(t("rows.write"), key=f"write_sql_{key}", icon=":material/edit:"):
         open_editor("", database)
@@ -151,9 +154,13 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
     The page is read from the database now and is not stored with the run.
     """
     page_number = st.number_input(
-        t("rows.page"), 1, MAX_EXPORT_ROWS // len(query_result.rows), key=f"page_{key}", width=160,
+        t("rows.page"),
+        1,
+        MAX_EXPORT_ROWS // len(query_result.rows),
+        key=f"page_{key}",
+        width=160,
         help=t("rows.page_help"),
-    )  # fmt: skip
+    )
     if page_number == 1:
         return False
     cache_key = f"page_kept_{key}"
@@ -170,10 +177,14 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
         return True
     localised = localise_rows(page.rows, current_language())
     st.dataframe(
-        rows_arrow_table(localised.model_copy(update={"names": page.rows.names})), hide_index=True,
-        key=f"further_{key}_{page_number}", alt=t("rows.table"), placeholder=NULL_TEXT, height=HEIGHT_PIXELS,
+        rows_arrow_table(localised.model_copy(update={"names": page.rows.names})),
+        hide_index=True,
+        key=f"further_{key}_{page_number}",
+        alt=t("rows.table"),
+        placeholder=NULL_TEXT,
+        height=HEIGHT_PIXELS,
         column_config=_column_configs(page.rows, localised.names),
-    )  # fmt: skip
+    )
     first = (int(page_number) - 1) * len(query_result.rows) + 1
     range_text = t("rows.span", first=format_number(first), last=format_number(first + len(page.rows.rows) - 1))
     st.caption(range_text if page.is_ordered else f"{range_text} · {t('rows.unordered')}")
@@ -397,16 +408,22 @@ def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> N
     if confirmed_question:
         st.badge(t("rows.remembered"), icon=":material/check:", color="green")
         st.button(
-            t("rows.back"), key=f"back_{key}", type="tertiary", icon=":material/undo:",
+            t("rows.back"),
+            key=f"back_{key}",
+            type="tertiary",
+            icon=":material/undo:",
             on_click=lambda: application.remove_confirmed_statement(confirmed_question, database=database, owner=owner),
-        )  # fmt: skip
+        )
         return
     if question in statements_by_question:
         st.caption(t("rows.other"), width="content")
     st.button(
-        t("rows.right"), key=f"right_{key}", icon=":material/thumb_up:", help=t("rows.right_help"),
+        t("rows.right"),
+        key=f"right_{key}",
+        icon=":material/thumb_up:",
+        help=t("rows.right_help"),
         on_click=lambda: application.confirm_statement(question, sql, database=database, owner=owner),
-    )  # fmt: skip
+    )
 
 
 # Steps

@@ -117,13 +117,17 @@ def _filter_sources(rows: Sequence[SourceRow], key: str) -> tuple[list[SourceRow
         shown = list(rows)
         if 0 < len(cited_rows) < len(rows):
             only = st.segmented_control(
-                t("sources.which"), ["cited", "all"], default="cited", required=True,
+                t("sources.which"),
+                ["cited", "all"],
+                default="cited",
+                required=True,
                 format_func=lambda which: t(
                     "sources.cited" if which == "cited" else "sources.all",
                     n=format_number(len(cited_rows) if which == "cited" else len(rows)),
                 ),
-                key=f"sources_which_{key}", label_visibility="collapsed",
-            )  # fmt: skip
+                key=f"sources_which_{key}",
+                label_visibility="collapsed",
+            )
             shown = cited_rows if only != "all" else shown
         source_filter = _draw_filters(rows, key) if needs_filters else SourceFilter()
     return [row for row in shown if source_filter.matches(row)], source_filter
@@ -140,11 +144,16 @@ def _draw_filters(rows: Sequence[SourceRow], key: str) -> SourceFilter:
     if len(days) > 1:
         chosen["date_range"] = tuple(
             st.date_input(
-                t("sources.days"), value=(), min_value=days[0], max_value=days[-1],
-                format="YYYY-MM-DD", width=260, key=f"sources_days_{key}",
+                t("sources.days"),
+                value=(),
+                min_value=days[0],
+                max_value=days[-1],
+                format="YYYY-MM-DD",
+                width=260,
+                key=f"sources_days_{key}",
                 label_visibility="collapsed",
             )
-        )  # fmt: skip
+        )
     return SourceFilter(**chosen)
 
 

@@ -135,10 +135,11 @@ def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
         application.stop_run(run.id, owner=current_owner())
         st.session_state[key] = "run.stopping"
-    if run.status != "queued" and not run_progress.is_writing and st.button(
-        t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
-        help=t("run.write_help"),
-    ):  # fmt: skip
+    if (
+        run.status != "queued"
+        and not run_progress.is_writing
+        and st.button(t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help"))
+    ):
         application.stop_run(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
     if message_key := st.session_state.get(key):
@@ -151,9 +152,8 @@ def draw_resume_buttons(run: Run) -> None:
         application.resume_run(run.id, owner=current_owner())
         st.rerun()
     if run.status != "failed" and st.button(
-        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
-        help=t("run.write_help"),
-    ):  # fmt: skip
+        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help")
+    ):
         application.resume_run(run.id, write_only=True, owner=current_owner())
         st.rerun()
 
@@ -161,9 +161,11 @@ def draw_resume_buttons(run: Run) -> None:
 def draw_more_button(run: Run) -> None:
     """Draw the button that extends a run by a further run."""
     if st.button(
-        t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
+        t("run.more"),
+        key=f"more_{run.id[:8]}",
+        icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := application.extend_run(run.id, owner=current_owner())):  # fmt: skip
+    ) and (further := application.extend_run(run.id, owner=current_owner())):
         run_navigation.show_run(further)
         st.rerun()
 
@@ -197,9 +199,12 @@ def draw_instruction_form(run: Run, run_progress: progress.RunProgress) -> None:
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         instruction = st.text_input(
-            t("run.instruct"), placeholder=t("run.instruct_example"), max_chars=500,
-            key=f"instruction_{run.id[:8]}", autocomplete="off",
-        )  # fmt: skip
+            t("run.instruct"),
+            placeholder=t("run.instruct_example"),
+            max_chars=500,
+            key=f"instruction_{run.id[:8]}",
+            autocomplete="off",
+        )
         is_sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
     if is_sent and instruction.strip() and not application.add_instruction(run.id, instruction, owner=current_owner()):
         st.toast(t("run.instruct_late"))
@@ -231,14 +236,17 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
             st.container(horizontal=True, vertical_alignment="bottom"),
         ):
             reply = st.text_input(
-                t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}",
-                autocomplete="off",
-            )  # fmt: skip
+                t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}", autocomplete="off"
+            )
             is_sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
         st.button(
-            t("run.clarify_skip"), key=f"clarify_skip_{run.id[:8]}", type="tertiary",
-            help=t("run.clarify_help"), on_click=answer, args=("",),
-        )  # fmt: skip
+            t("run.clarify_skip"),
+            key=f"clarify_skip_{run.id[:8]}",
+            type="tertiary",
+            help=t("run.clarify_help"),
+            on_click=answer,
+            args=("",),
+        )
     if is_sent and reply.strip():
         answer(reply)
         st.rerun()
@@ -259,9 +267,8 @@ def draw_approval(run: Run, report: Report) -> None:
     edited = plan.edit_plan(report.plan, tuple(application.get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
-            t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
-            disabled=bool(plan.find_faults(edited)),
-        )  # fmt: skip
+            t("run.approve"), type="primary", key=f"approve_{run.id[:8]}", disabled=bool(plan.find_faults(edited))
+        )
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
             application.stop_run(run.id, owner=current_owner())
             st.rerun()
@@ -283,9 +290,8 @@ def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
     ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
-            t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}",
-            disabled=not (edited.rows and edited.columns),
-        )  # fmt: skip
+            t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}", disabled=not (edited.rows and edited.columns)
+        )
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
             application.stop_run(run.id, owner=current_owner())
             st.rerun()
@@ -365,9 +371,11 @@ def draw_thread(run: Run) -> None:
         ancestors.append(parent)
     for turn in reversed(ancestors):
         st.page_link(
-            page_script("ask"), label=escape_markdown(turn.question, 80), icon=":material/subdirectory_arrow_right:",
+            page_script("ask"),
+            label=escape_markdown(turn.question, 80),
+            icon=":material/subdirectory_arrow_right:",
             query_params=run_query_params(turn.id),
-        )  # fmt: skip
+        )
 
 
 def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
@@ -376,9 +384,11 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
     for turn in application.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
             st.page_link(
-                page_script("ask"), label=escape_markdown(turn.question, 80), icon=":material/arrow_forward:",
+                page_script("ask"),
+                label=escape_markdown(turn.question, 80),
+                icon=":material/arrow_forward:",
                 query_params=run_query_params(turn.id),
-            )  # fmt: skip
+            )
 
     def take(question: str) -> None:
         st.session_state[key] = question
@@ -388,9 +398,13 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
             st.caption(t("ask.next"))
             for n, question in enumerate(suggestions):
                 st.button(
-                    escape_markdown(question), key=f"next_{n}_{run.id[:8]}", on_click=take, args=(question,),
-                    type="tertiary", icon=":material/subdirectory_arrow_right:",
-                )  # fmt: skip
+                    escape_markdown(question),
+                    key=f"next_{n}_{run.id[:8]}",
+                    on_click=take,
+                    args=(question,),
+                    type="tertiary",
+                    icon=":material/subdirectory_arrow_right:",
+                )
     if submitted_question := str(st.session_state.pop(f"{key}_asked", "")).strip():
         # A follow-up is a plain question, whatever kind of run it follows.
         plain_options = {"sections": 0, "table": False, "updates": "", "approve": False}
@@ -551,9 +565,11 @@ def draw_rerun(run: Run, old_plan: Plan) -> None:
         st.caption(t("plan.rerun_help"))
         edited = plan.edit_plan(old_plan, tuple(application.get_application().sources), f"again_plan_{run.id[:8]}")
         if st.button(
-            t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary",
+            t("plan.rerun_start"),
+            key=f"again_start_{run.id[:8]}",
+            type="primary",
             disabled=bool(plan.find_faults(edited)),
-        ):  # fmt: skip
+        ):
             if edited.tasks:
                 run_navigation.start_run(run.question, run.options, edited, based_on_run_id=run.id)
             else:

@@ -24,10 +24,7 @@ def draw_watch_button(key: str, save: Callable[[], object], *, is_watched: bool)
     """Draw a button that starts watching the topic of a report."""
     if is_watched:
         st.caption(f":material/notifications_active: {t('watch.saved')}", width="content")
-    elif st.button(
-        t("watch.save"), key=f"watch_{key}", icon=":material/notification_add:",
-        help=t("watch.save_help"),
-    ):  # fmt: skip
+    elif st.button(t("watch.save"), key=f"watch_{key}", icon=":material/notification_add:", help=t("watch.save_help")):
         save()
         st.rerun()
 

@@ -38,7 +38,7 @@ NUMBER_FIELDS = {  # label, minimum, maximum, step
     "SIGHTLINE_MAX_COST": ("ask.cost", 0.0, 10_000.0, 0.1),
     "SIGHTLINE_MAX_SECONDS": ("ask.seconds", 0, 86_400, 10),
 }
-LIMIT_SETTINGS = ("SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS")  # fmt: skip
+LIMIT_SETTINGS = ("SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS")
 SWITCH_FIELDS = {"SIGHTLINE_APPROVE_PLAN": "ask.approve", "SIGHTLINE_CLARIFY": "settings.clarify"}
 MODEL_FIELDS = {
     "QUERY_GENERATOR_MODEL": "settings.plan_model",
@@ -49,10 +49,15 @@ MODEL_FIELDS = {
 }
 CHOICE_FIELDS = {
     "SIGHTLINE_CHECK": ("settings.check", {"rules": "settings.check_rules", "model": "settings.check_llm"}),
-    "SIGHTLINE_REPAIR": ("settings.repair", {
-        "off": "settings.repair_off", "drop": "settings.repair_drop", "rewrite": "settings.repair_rewrite",
-    }),
-}  # fmt: skip
+    "SIGHTLINE_REPAIR": (
+        "settings.repair",
+        {
+            "off": "settings.repair_off",
+            "drop": "settings.repair_drop",
+            "rewrite": "settings.repair_rewrite",
+        },
+    ),
+}
 ADVANCED_SETTINGS = {
     *LIMIT_SETTINGS,
     *MODEL_FIELDS,
@@ -161,19 +166,27 @@ def draw_number_field(name: str) -> None:
     choice, (label_key, low, high, step) = CHOICES_BY_NAME[name], NUMBER_FIELDS[name]
     value = type(step)(float(choice.value))
     st.number_input(
-        t(label_key), low, high, value, step=step, key=widget_key(name),
+        t(label_key),
+        low,
+        high,
+        value,
+        step=step,
+        key=widget_key(name),
         format="%.2f" if isinstance(step, float) else None,
-    )  # fmt: skip
+    )
     draw_field_note(name, choice)
 
 
 def draw_sources_field(name: str) -> None:
     choice = CHOICES_BY_NAME[name]
     st.pills(
-        t("settings.sources"), list(application.get_services(owner=current_owner()).sources), selection_mode="multi",
-        default=[source for source in choice.value.split(",") if source], key=widget_key(name),
+        t("settings.sources"),
+        list(application.get_services(owner=current_owner()).sources),
+        selection_mode="multi",
+        default=[source for source in choice.value.split(",") if source],
+        key=widget_key(name),
         format_func=lambda one: escape_markdown(source_name(one)),
-    )  # fmt: skip
+    )
     draw_field_note(name, choice)
 
 
@@ -230,18 +243,26 @@ def draw_model_field(name: str) -> None:
     choice = CHOICES_BY_NAME[name]
     spec, _ = MODELS_BY_SETTING.get(name, (choice.default or t("settings.same_as_reflect"), ""))
     st.text_input(
-        t(MODEL_FIELDS[name]), choice.value if choice.is_chosen else "", max_chars=120, key=widget_key(name),
-        placeholder=spec, autocomplete="off",
-    )  # fmt: skip
+        t(MODEL_FIELDS[name]),
+        choice.value if choice.is_chosen else "",
+        max_chars=120,
+        key=widget_key(name),
+        placeholder=spec,
+        autocomplete="off",
+    )
     draw_field_note(name, choice if choice.default or not choice.is_usable else None)
 
 
 def draw_choice_field(name: str) -> None:
     choice, (label_key, options) = CHOICES_BY_NAME[name], CHOICE_FIELDS[name]
     st.segmented_control(
-        t(label_key), list(options), default=choice.value, key=widget_key(name), required=True,
+        t(label_key),
+        list(options),
+        default=choice.value,
+        key=widget_key(name),
+        required=True,
         format_func=lambda one: t(options[one]),
-    )  # fmt: skip
+    )
     draw_field_note(name, choice)
 
 
@@ -269,11 +290,14 @@ def draw_model_providers() -> None:
     headings = {name: t(f"settings.provider_{name}") for name in columns}
     with st.expander(t("settings.providers"), key="providers"):
         st.dataframe(
-            pd.DataFrame(rows, columns=list(columns)), hide_index=True, height="content",
+            pd.DataFrame(rows, columns=list(columns)),
+            hide_index=True,
+            height="content",
             column_config={
-                **headings, "set": st.column_config.CheckboxColumn(headings["set"], disabled=True),
+                **headings,
+                "set": st.column_config.CheckboxColumn(headings["set"], disabled=True),
             },
-        )  # fmt: skip
+        )
 
 
 def search_values() -> dict[str, str]:
@@ -290,15 +314,20 @@ def draw_open_sources() -> None:
     """Draw the choice of sources that need no key."""
     layout.draw_section_title(t("settings.open"))
     st.toggle(
-        t("settings.open_sources"), CHOICES_BY_NAME["SIGHTLINE_OPEN_SOURCES"].value == "on",
-        key=widget_key("open"), help=t("settings.open_sources_help"),
-    )  # fmt: skip
+        t("settings.open_sources"),
+        CHOICES_BY_NAME["SIGHTLINE_OPEN_SOURCES"].value == "on",
+        key=widget_key("open"),
+        help=t("settings.open_sources_help"),
+    )
     st.multiselect(
-        t("settings.outlets"), list(SETTINGS.known_outlets),
+        t("settings.outlets"),
+        list(SETTINGS.known_outlets),
         [name for name in CHOICES_BY_NAME["SIGHTLINE_OUTLETS"].value.split(",") if name],
-        format_func=lambda name: SETTINGS.known_outlets[name].title, key=widget_key("outlets"),
-        help=t("settings.outlets_help"), placeholder=t("settings.nothing"),
-    )  # fmt: skip
+        format_func=lambda name: SETTINGS.known_outlets[name].title,
+        key=widget_key("outlets"),
+        help=t("settings.outlets_help"),
+        placeholder=t("settings.nothing"),
+    )
     draw_field_note("SIGHTLINE_OUTLETS", CHOICES_BY_NAME["SIGHTLINE_OUTLETS"])
 
 
@@ -308,20 +337,31 @@ def draw_search() -> None:
     st.caption(t("settings.search_lead"))
     has_own_order = choice.value not in SEARCH_MODES
     st.segmented_control(
-        t("settings.search_mode"), list(SEARCH_MODES), default="own" if has_own_order else choice.value,
-        format_func=lambda one: t(SEARCH_MODES[one]), key=widget_key("mode"), required=True,
-    )  # fmt: skip
+        t("settings.search_mode"),
+        list(SEARCH_MODES),
+        default="own" if has_own_order else choice.value,
+        format_func=lambda one: t(SEARCH_MODES[one]),
+        key=widget_key("mode"),
+        required=True,
+    )
     st.multiselect(
-        t("settings.search_order"), WEB_PROVIDERS, choice.value.split(",") if has_own_order else [],
-        format_func=lambda one: escape_markdown(source_name(one)), key=widget_key("order"),
+        t("settings.search_order"),
+        WEB_PROVIDERS,
+        choice.value.split(",") if has_own_order else [],
+        format_func=lambda one: escape_markdown(source_name(one)),
+        key=widget_key("order"),
         placeholder=t("settings.nothing"),
-    )  # fmt: skip
+    )
     draw_field_note("WEB_SEARCH", choice)
     st.text_area(
-        t("settings.domains"), CHOICES_BY_NAME["SIGHTLINE_DOMAINS"].value, key=widget_key("domains"),
-        max_chars=4_000, height=115, help=t("settings.domains_help"),
+        t("settings.domains"),
+        CHOICES_BY_NAME["SIGHTLINE_DOMAINS"].value,
+        key=widget_key("domains"),
+        max_chars=4_000,
+        height=115,
+        help=t("settings.domains_help"),
         placeholder=t("settings.domains_example"),
-    )  # fmt: skip
+    )
     draw_field_note("SIGHTLINE_DOMAINS", CHOICES_BY_NAME["SIGHTLINE_DOMAINS"])
     ready = application.readiness(owner=current_owner())["web"]
     if ready.state == "live":
@@ -377,7 +417,10 @@ def key_title(name: str) -> str:
     if has_message(message_key):
         return t(message_key)
     provider = find_provider(name)
-    return t("settings.provider_url" if name == provider.address else "settings.provider_key", title=escape_markdown(provider.title))  # fmt: skip
+    return t(
+        "settings.provider_url" if name == provider.address else "settings.provider_key",
+        title=escape_markdown(provider.title),
+    )
 
 
 def key_purpose(name: str) -> str:
@@ -404,10 +447,13 @@ def choose_keys(states: Sequence[KeyStatus]) -> list[KeyStatus]:
     if not rest:
         return usual
     picked = st.selectbox(
-        t("settings.provider_more"), [name for name in PROVIDERS_BY_NAME if name in rest],
-        index=None, key="more_providers", placeholder=t("settings.provider_pick"),
+        t("settings.provider_more"),
+        [name for name in PROVIDERS_BY_NAME if name in rest],
+        index=None,
+        key="more_providers",
+        placeholder=t("settings.provider_pick"),
         format_func=lambda name: PROVIDERS_BY_NAME[name].title,
-    )  # fmt: skip
+    )
     more = [state for state in states if state not in usual and find_provider(state.name).name == picked]
     return [*usual, *more]
 
@@ -470,20 +516,30 @@ def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
         st.caption(key_purpose(state.name))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(
-                t("settings.key_new", name=state.name), type="password", autocomplete="off",
-                key=widget_key(state.name), max_chars=400, label_visibility="collapsed",
+                t("settings.key_new", name=state.name),
+                type="password",
+                autocomplete="off",
+                key=widget_key(state.name),
+                max_chars=400,
+                label_visibility="collapsed",
                 placeholder=t("settings.key_replace") if is_own else None,
-            )  # fmt: skip
+            )
             st.form_submit_button(
-                t("settings.test"), key=f"test_{state.name}", icon=":material/network_check:",
+                t("settings.test"),
+                key=f"test_{state.name}",
+                icon=":material/network_check:",
                 help=t("settings.test_help" if is_free_test(state.name) else "settings.test_help_paid"),
-                on_click=request_key_test, args=(state.name,),
-            )  # fmt: skip
+                on_click=request_key_test,
+                args=(state.name,),
+            )
             if is_own:
                 st.form_submit_button(
-                    t("settings.key_forget"), key=f"forget_{state.name}", icon=":material/delete:",
-                    on_click=forget_key, args=(state.name,),
-                )  # fmt: skip
+                    t("settings.key_forget"),
+                    key=f"forget_{state.name}",
+                    icon=":material/delete:",
+                    on_click=forget_key,
+                    args=(state.name,),
+                )
         draw_field_note(state.name)
         if state.is_refused:
             st.warning(t("settings.key_refused"), icon=":material/block:")
@@ -523,9 +579,12 @@ def draw_form() -> None:
             draw_search()
             draw_models()
         st.form_submit_button(
-            t("settings.save"), type="primary", key="save", icon=":material/save:",
+            t("settings.save"),
+            type="primary",
+            key="save",
+            icon=":material/save:",
             on_click=lambda: save_form([state.name for state in states]),
-        )  # fmt: skip
+        )
     # A test with the server's keys is paid by its operator: others need a key of their own.
     if statuses and (not login.read_config().is_required or any(s.location in ("session", "machine") for s in states)):
         draw_connection_test()
@@ -583,15 +642,23 @@ def draw_appearance() -> None:
     preference = application.preferences(owner=current_owner()).get("language")
     names = {"browser": t("settings.language_browser"), **LANGUAGE_NAMES}
     st.segmented_control(
-        t("settings.language"), list(names), default=preference if preference in names else "browser",
-        format_func=names.__getitem__, key=widget_key("language"), required=True, on_change=save_language,
-    )  # fmt: skip
+        t("settings.language"),
+        list(names),
+        default=preference if preference in names else "browser",
+        format_func=names.__getitem__,
+        key=widget_key("language"),
+        required=True,
+        on_change=save_language,
+    )
     is_off = application.get_application().settings.map_tiles == "off"
     st.toggle(
-        t("settings.map"), CHOICES_BY_NAME["MAP_TILES"].value == "osm", key=widget_key("map"), disabled=is_off,
+        t("settings.map"),
+        CHOICES_BY_NAME["MAP_TILES"].value == "osm",
+        key=widget_key("map"),
+        disabled=is_off,
         help=t("settings.map_help"),
         on_change=lambda: save_settings({"MAP_TILES": "osm" if field_value("map") else "off"}),
-    )  # fmt: skip
+    )
     if is_off:
         st.caption(t("settings.map_off"))
 

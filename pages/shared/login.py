@@ -124,7 +124,12 @@ def _parse_config(section: Any) -> LoginConfig:
     if not named or any(key in section for key in CLIENT_SECRET_NAMES):
         clients[""] = section
     missing = [key for key in COMMON_SECRET_NAMES if not _read_text(section, key)]
-    missing += [f"{prefix}{key}" for prefix, client in clients.items() for key in CLIENT_SECRET_NAMES if not _read_text(client, key)]  # fmt: skip
+    missing += [
+        f"{prefix}{key}"
+        for prefix, client in clients.items()
+        for key in CLIENT_SECRET_NAMES
+        if not _read_text(client, key)
+    ]
     if missing:
         return LoginConfig(problem="missing", detail=", ".join(missing))
     if invalid_names := [name for name in named if "_" in name]:
@@ -182,10 +187,12 @@ def identify_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
     if not abs(now.timestamp() - issued) <= SIGN_IN_LIFETIME.total_seconds():  # refuses NaN, too
         return Visitor(name=name, email=email, refusal="expired")
     return Visitor(
-        f"user-{_hash_values(issuer, subject)}", name, email,
+        f"user-{_hash_values(issuer, subject)}",
+        name,
+        email,
         sign_in_id=_hash_values(issuer, subject, issued, claims.get("nonce")),
         signed_in_at=datetime.fromtimestamp(issued, UTC),
-    )  # fmt: skip
+    )
 
 
 def _hash_values(*values: object) -> str:

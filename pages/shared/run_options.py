@@ -77,10 +77,13 @@ def _draw_notebook_choice() -> None:
     names = list(dict.fromkeys(["", *application.notebooks(owner=current_owner()), chosen]))
     if len(names) > 1:
         st.selectbox(
-            t("ask.notebook"), names, format_func=lambda name: name or t("ask.notebook_none"),
-            key="notebook", help=t("ask.notebook_help"),
+            t("ask.notebook"),
+            names,
+            format_func=lambda name: name or t("ask.notebook_none"),
+            key="notebook",
+            help=t("ask.notebook_help"),
             disabled="library" not in (st.session_state.get("sources") or ()),
-        )  # fmt: skip
+        )
 
 
 def draw_limits() -> None:

@@ -21,10 +21,11 @@ def draw_schema_warnings(schema: DatabaseSchema) -> None:
         st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
     if schema.unreadable:
         tables = [
-            escape_markdown(name, 80) if login.read_config().is_required
+            escape_markdown(name, 80)
+            if login.read_config().is_required
             else t("mark.aside", text=escape_markdown(name, 80), more=escape_markdown(reason, 200))
             for name, reason in list(schema.unreadable.items())[:_MAX_NAMED_TABLES]
-        ]  # fmt: skip
+        ]
         if hidden_count := len(schema.unreadable) - len(tables):
             tables.append(t("unread.more", n=format_number(hidden_count)))
         text = t("database.unreadable", names=t("mark.list").join(tables))

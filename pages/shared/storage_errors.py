@@ -47,9 +47,13 @@ def draw(error: StoreError | SettingError) -> None:
         st.button(t("trouble.retry"), key="retry", icon=":material/refresh:")
         if damaged_file:
             st.button(
-                t("rescue.open"), key="rescue", icon=":material/drive_file_move:", disabled=is_confirming,
-                on_click=_set_confirming, args=(str(damaged_file),),
-            )  # fmt: skip
+                t("rescue.open"),
+                key="rescue",
+                icon=":material/drive_file_move:",
+                disabled=is_confirming,
+                on_click=_set_confirming,
+                args=(str(damaged_file),),
+            )
     if damaged_file and is_confirming:
         with st.container(border=True, width=layout.READING_WIDTH_PIXELS, key="rescue_asked"):
             _draw_confirmation(damaged_file)

@@ -64,8 +64,13 @@ def _draw_step() -> None:
         if index:
             st.button(t("tour.back"), key="tour_back", on_click=_go_to_step, args=(index - 1,))
         label = t("tour.done" if last else "tour.next")
-        st.button(label, key="tour_next", type="primary", on_click=_end_tour if last else _go_to_step,
-                  args=() if last else (index + 1,))  # fmt: skip
+        st.button(
+            label,
+            key="tour_next",
+            type="primary",
+            on_click=_end_tour if last else _go_to_step,
+            args=() if last else (index + 1,),
+        )
     if leave:
         _end_tour()
         st.rerun()

@@ -52,9 +52,11 @@ class Card:
 
 
 def build_cards(
-    readiness: dict[str, Readiness], schema: DatabaseSchema, models: Sequence[ModelRole],
+    readiness: dict[str, Readiness],
+    schema: DatabaseSchema,
+    models: Sequence[ModelRole],
     documents: tuple[int, int],
-) -> list[Card]:  # fmt: skip
+) -> list[Card]:
     """Build the cards of all parts. `documents` are the counts of own and sample documents."""
     cards = [_source_card(name, entry, schema, documents) for name, entry in readiness.items()]
     usable = [role for role in models if not role.missing_setting]

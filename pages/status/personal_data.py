@@ -26,7 +26,7 @@ DELETED_PARTS = {  # fields of DeletionSummary and their message keys
 }  # fmt: skip
 
 
-COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}  # fmt: skip
+COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}
 
 
 # Storage
@@ -85,10 +85,7 @@ def draw_export(*, is_local: bool) -> None:
     if export and export.status == "failed":
         reason = escape_markdown(export.error, 200)
         st.error(t("export.failed", why=reason), icon=":material/error:")
-    st.button(
-        t("export.begin"), key="export", icon=":material/archive:",
-        on_click=_start_export, args=(is_local,),
-    )  # fmt: skip
+    st.button(t("export.begin"), key="export", icon=":material/archive:", on_click=_start_export, args=(is_local,))
 
 
 def _start_export(includes_library: bool) -> None:
@@ -128,9 +125,11 @@ def _draw_ready_export(export: DataExport) -> None:
             on_click="ignore",
         )
         st.button(
-            t("export.discard"), key="export_discard", icon=":material/delete:",
+            t("export.discard"),
+            key="export_discard",
+            icon=":material/delete:",
             on_click=lambda: application.discard_data_export(owner=current_owner()),
-        )  # fmt: skip
+        )
     st.caption(t("export.ready_text"))
 
 
@@ -169,9 +168,13 @@ def draw_deletion(*, is_local: bool) -> None:
     st.markdown(t("wipe.text") if is_local else t("wipe.text_own"))
     is_confirming = st.session_state.get(_CONFIRMING_KEY, False)
     st.button(
-        t("wipe.open"), key="wipe", icon=":material/delete_forever:", disabled=is_confirming,
-        on_click=_set_confirming, args=(True,),
-    )  # fmt: skip
+        t("wipe.open"),
+        key="wipe",
+        icon=":material/delete_forever:",
+        disabled=is_confirming,
+        on_click=_set_confirming,
+        args=(True,),
+    )
     if is_confirming:
         with st.container(border=True, width=layout.READING_WIDTH_PIXELS, key="wipe_asked"):
             _draw_confirmation(is_local)
@@ -189,9 +192,12 @@ def _draw_confirmation(is_local: bool) -> None:
     typed = st.text_input(t("wipe.type", word=word), key="wipe_word", autocomplete="off")
     with st.container(horizontal=True):
         confirmed = st.button(
-            t("wipe.go"), key="wipe_go", type="primary", icon=":material/delete_forever:",
+            t("wipe.go"),
+            key="wipe_go",
+            type="primary",
+            icon=":material/delete_forever:",
             disabled=typed.strip().casefold() != word.casefold(),
-        )  # fmt: skip
+        )
         st.button(t("wipe.cancel"), key="wipe_cancel", on_click=_set_confirming, args=(False,))
     if confirmed:
         _delete_everything(is_local=is_local, includes_library=bool(library))

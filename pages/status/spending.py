@@ -37,17 +37,29 @@ def draw() -> None:
     """Draw the choice of range, measure and grouping, the totals, the chart and the table."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="spending_choice"):
         days = st.segmented_control(
-            t("spending.range"), RANGES_DAYS, default=RANGES_DAYS[0], required=True, key="spending_days",
+            t("spending.range"),
+            RANGES_DAYS,
+            default=RANGES_DAYS[0],
+            required=True,
+            key="spending_days",
             format_func=lambda n: t("spending.days", n=n),
-        )  # fmt: skip
+        )
         measure = st.segmented_control(
-            t("spending.measure"), MEASURES, default="cost", required=True, key="spending_measure",
+            t("spending.measure"),
+            MEASURES,
+            default="cost",
+            required=True,
+            key="spending_measure",
             format_func=lambda name: t(f"spending.{name}"),
-        )  # fmt: skip
+        )
         group = st.segmented_control(
-            t("spending.by"), GROUPINGS, default="model", required=True, key="spending_by",
+            t("spending.by"),
+            GROUPINGS,
+            default="model",
+            required=True,
+            key="spending_by",
             format_func=lambda name: t(f"spending.{name}"),
-        )  # fmt: skip
+        )
     try:
         usage = read_usage(days)
     except StoreError as error:  # a fragment runs without the router, which would handle this
@@ -181,10 +193,9 @@ def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
     )
     rows = (
         frame.groupby(["day", "name"], as_index=False)
-        .agg({"calls": "sum", "searches": "sum", "input": "sum", "output": "sum",
-              "cost": "sum", "unpriced": "sum"})
+        .agg({"calls": "sum", "searches": "sum", "input": "sum", "output": "sum", "cost": "sum", "unpriced": "sum"})
         .sort_values(["day", "name"], ascending=[False, True])
-    )  # fmt: skip
+    )
     rows["cost"] = rows["cost"].where(rows["unpriced"] < rows["calls"])  # unknown, not 0
     with st.expander(t("spending.table"), icon=":material/table:", key="spending_table"):
         st.dataframe(

@@ -24,9 +24,8 @@ def draw_table_form() -> Grid | None:
     """Draw the form. Return the table, or None while it has no rows or no columns."""
     title = st.text_input(t("tables.name"), key="table_title", max_chars=200, autocomplete="off")
     st.text_area(
-        t("tables.rows"), key="table_rows", height=140, placeholder=t("tables.rows_example"),
-        help=t("tables.rows_help"),
-    )  # fmt: skip
+        t("tables.rows"), key="table_rows", height=140, placeholder=t("tables.rows_example"), help=t("tables.rows_help")
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _draw_file_import()
         _draw_run_import()
@@ -68,9 +67,11 @@ def _draw_run_import() -> None:
         return
     with st.popover(t("tables.from_run"), icon=":material/history:", key="rows_run"):
         chosen = st.selectbox(
-            t("tables.run"), list(recent), key="rows_of",
+            t("tables.run"),
+            list(recent),
+            key="rows_of",
             format_func=lambda id_: escape_markdown(recent[id_].question, MAX_QUESTION_CHARS),
-        )  # fmt: skip
+        )
         st.caption(t("tables.run_help"))
         st.button(t("tables.take"), key="take_run", on_click=_import_run, args=(chosen,))
 
@@ -98,12 +99,16 @@ def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
     column = st.column_config
     edited = st.data_editor(
         pd.DataFrame([(row.name, row.about) for row in rows], columns=["name", "about"], dtype="object"),
-        num_rows="dynamic", hide_index=True, key=key, alt=t("tables.rows"), placeholder="",
+        num_rows="dynamic",
+        hide_index=True,
+        key=key,
+        alt=t("tables.rows"),
+        placeholder="",
         column_config={
             "name": column.TextColumn(t("tables.row"), width="medium", max_chars=200, required=True),
             "about": column.TextColumn(t("tables.about"), max_chars=200, help=t("tables.about_help")),
         },
-    )  # fmt: skip
+    )
     cells = [(_cell_text(line["name"]), _cell_text(line["about"])) for _, line in edited.iterrows()]
     places = {row.full_name: row.place for row in rows if row.place}
     parsed = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in cells if name.strip()))
@@ -147,11 +152,14 @@ def parse_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
         chosen: ColumnType = "text" if valid_kind == "choice" and len(choices) < 2 else valid_kind
         columns.append(
             Column(
-                id=f"c{len(columns) + 1}", name=name, question=question, type=chosen,
+                id=f"c{len(columns) + 1}",
+                name=name,
+                question=question,
+                type=chosen,
                 unit=unit if chosen == "number" else "",
                 choices=choices if chosen == "choice" else (),
             )
-        )  # fmt: skip
+        )
     return columns
 
 

@@ -20,9 +20,12 @@ def draw_form() -> None:
     sentence, manual = st.tabs([t("tables.from_sentence"), t("tables.by_hand")], key="tables_way")
     with sentence, st.form("sentence", border=False, enter_to_submit=True):
         text = st.text_area(
-            t("tables.sentence"), key="table_sentence", placeholder=t("tables.placeholder"),
-            label_visibility="collapsed", height=84,
-        )  # fmt: skip
+            t("tables.sentence"),
+            key="table_sentence",
+            placeholder=t("tables.placeholder"),
+            label_visibility="collapsed",
+            height=84,
+        )
         st.caption(t("tables.sentence_help"))
         if st.form_submit_button(t("tables.propose"), type="primary", key="propose", icon=":material/table_view:"):
             start_table(text, None)
@@ -47,10 +50,13 @@ def chosen_options() -> RunOptions | None:
 def draw_sources() -> None:
     defaults = application.get_services(owner=current_owner()).default_options()
     st.pills(
-        t("ask.sources"), list(application.get_application().sources), selection_mode="multi",
-        default=list(defaults.sources), format_func=lambda name: escape_markdown(source_name(name)),
+        t("ask.sources"),
+        list(application.get_application().sources),
+        selection_mode="multi",
+        default=list(defaults.sources),
+        format_func=lambda name: escape_markdown(source_name(name)),
         key="table_sources",
-    )  # fmt: skip
+    )
 
 
 def draw_estimate(grid: Grid) -> None:
@@ -83,14 +89,18 @@ def draw_earlier_tables() -> None:
     layout.draw_section_title(t("tables.earlier"))
     with st.container(key="recent", gap="xsmall"):
         for table in tables:
-            with errors.catch_row_errors(), st.container(
-                horizontal=True, vertical_alignment="center", gap="small",
-                horizontal_alignment="distribute",
-            ):  # fmt: skip
+            with (
+                errors.catch_row_errors(),
+                st.container(
+                    horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
+                ),
+            ):
                 st.page_link(
-                    page_script("tables"), label=escape_markdown(table.question, 100), query_params=run_query_params(table.id),
+                    page_script("tables"),
+                    label=escape_markdown(table.question, 100),
+                    query_params=run_query_params(table.id),
                     icon=":material/table_view:",
-                )  # fmt: skip
+                )
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
                     if table.status != "done":
                         color = run_navigation.STATUS_COLORS.get(table.status, "orange")

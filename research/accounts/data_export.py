@@ -101,9 +101,11 @@ class DataExports:
             export = DataExport(id=uuid.uuid4().hex, started_at=datetime.now(UTC))
             self._exports[owner] = export
             thread = threading.Thread(
-                target=self._run_export, args=(owner, export, language, include_library),
-                name="sightline-export", daemon=True,
-            )  # fmt: skip
+                target=self._run_export,
+                args=(owner, export, language, include_library),
+                name="sightline-export",
+                daemon=True,
+            )
             self._threads = {key: worker for key, worker in self._threads.items() if worker.is_alive()}
             self._threads[export.id] = thread
             thread.start()
@@ -250,10 +252,7 @@ class DataExports:
             "tags": [
                 {"conversation": conversation, "name": name} for conversation, name in read(_LIST_TAGS, owner=owner)
             ],
-            "watches": [
-                {"run": run.id, "topic": run.question, "since": since.isoformat()}
-                for run, since in watches
-            ],
+            "watches": [{"run": run.id, "topic": run.question, "since": since.isoformat()} for run, since in watches],
             "statements": [
                 {"question": question, "sql": sql, "confirmed": confirmed_at}
                 for question, sql, confirmed_at in read(_LIST_CONFIRMED_STATEMENTS, owner=owner)
@@ -263,7 +262,7 @@ class DataExports:
             "preferences": remove_secrets(self._store.preferences(owner)),
             "tables": self._list_tables(owner),
             "descriptions": dict(self._list_descriptions(owner)),
-        }  # fmt: skip
+        }
 
 
 def remove_secrets(value: Any) -> Any:
@@ -277,10 +276,15 @@ def remove_secrets(value: Any) -> Any:
 
 def _library_entry(entry: Any, name: str) -> dict[str, Any]:
     return {
-        "file": name, "name": entry.name, "title": entry.title, "url": entry.url,
+        "file": name,
+        "name": entry.name,
+        "title": entry.title,
+        "url": entry.url,
         "published": entry.published.isoformat() if entry.published else None,
-        "language": entry.language, "added": entry.added_at.isoformat() if entry.added_at else "", "characters": entry.character_count,
-    }  # fmt: skip
+        "language": entry.language,
+        "added": entry.added_at.isoformat() if entry.added_at else "",
+        "characters": entry.character_count,
+    }
 
 
 def _encode_json(data: object) -> bytes:

@@ -21,9 +21,7 @@ log = logging.getLogger(__name__)
 
 MIN_KEY_CHARS = 8  # characters of a key; shorter ones would be masked wherever they occur by chance
 MAX_KEY_CHARS = 400
-MODEL_SETTINGS = (
-    "QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL", "CHECK_MODEL",
-)  # fmt: skip
+MODEL_SETTINGS = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL", "CHECK_MODEL")
 KeyLocation = Literal["session", "machine", "environment", "none"]
 
 

@@ -24,26 +24,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
     parser.add_argument("question", nargs="*", metavar="QUESTION")
     parser.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
-    parser.add_argument(
-        "--database", default="", metavar="NAME", help="the database to query, as --list names it",
-    )  # fmt: skip
+    parser.add_argument("--database", default="", metavar="NAME", help="the database to query, as --list names it")
     parser.add_argument("--list", action="store_true", help="list the available databases")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE",
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
         help="write all rows, up to a million, into a .csv, .xlsx or .parquet file",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--file", type=Path, action="append", default=[], metavar="FILE",
+        "--file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
         help="a CSV, TSV, Excel, Parquet or JSON Lines file to query instead; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--header", type=int, metavar="ROW",
-        help="the header row of those files, 0 for none (default: detected)",
-    )  # fmt: skip
+        "--header", type=int, metavar="ROW", help="the header row of those files, 0 for none (default: detected)"
+    )
     parser.add_argument(
-        "--column", action="append", default=[], metavar="HEADING=TYPE",
+        "--column",
+        action="append",
+        default=[],
+        metavar="HEADING=TYPE",
         help="the type of a column: text, integer, number, date, datetime or boolean",
-    )  # fmt: skip
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -93,7 +100,7 @@ def _print_unreadable(database: str) -> None:
     """Print the tables that the database cannot read, with the reasons."""
     language = terminal_language()
     reasons = research.database_schema(database).unreadable
-    entries = [research.message("mark.aside", language, text=name, more=reason) for name, reason in reasons.items()]  # fmt: skip
+    entries = [research.message("mark.aside", language, text=name, more=reason) for name, reason in reasons.items()]
     if entries:
         names = research.message("mark.list", language).join(entries)
         _print_aside(clean_line(research.message("database.unreadable", language, names=names)) + "\n")
@@ -145,7 +152,9 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
     for pair in args.column:
         heading, _, kind = pair.rpartition("=")
         if kind not in research.COLUMN_TYPES or not heading:
-            raise CommandError(EXIT_USAGE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}.")  # fmt: skip
+            raise CommandError(
+                EXIT_USAGE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}."
+            )
         corrected[heading] = ("", kind)
     correction = research.Correction(header=args.header, columns=corrected)
     language = terminal_language()
@@ -162,11 +171,13 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
     except research.UnreadableTableError as error:
         raise CommandError(EXIT_USAGE, error.message_in(language)) from None
     for table in upload.tables:
-        columns = ", ".join(f"{c.name} {research.message(f'type.{c.type}', language)}" for c in table.columns)  # fmt: skip
-        line = research.message("loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns)  # fmt: skip
+        columns = ", ".join(f"{c.name} {research.message(f'type.{c.type}', language)}" for c in table.columns)
+        line = research.message(
+            "loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns
+        )
         (print_output if is_output else _print_aside)(clean_line(line) + "\n")
         if table.kept:
-            _print_aside(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")  # fmt: skip
+            _print_aside(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")
     return upload
 
 

@@ -36,9 +36,11 @@ def _explain_reason(data: Mapping[str, Any]) -> str:
 
     try:
         failure = Failure(
-            source=data.get("provider") or data["task"]["source"], reason=data["reason"],
-            hint=data.get("hint", ""), message=data["message"],
-        )  # fmt: skip
+            source=data.get("provider") or data["task"]["source"],
+            reason=data["reason"],
+            hint=data.get("hint", ""),
+            message=data["message"],
+        )
     except ValueError:
         return str(data["reason"])
     return data["message"] or "nothing found" if failure.reason == "empty" else explain_failure(failure, "en")

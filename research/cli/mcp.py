@@ -18,15 +18,19 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8502
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--http", action="store_true",
+        "--http",
+        action="store_true",
         help="serve over Streamable HTTP instead; SIGHTLINE_MCP_TOKEN sets the token that clients send",
-    )  # fmt: skip
+    )
     parser.add_argument("--host", metavar="ADDRESS", help=f"with --http: where (default: {DEFAULT_HOST})")
     parser.add_argument("--port", type=parse_port, metavar="N", help=f"with --http (default: {DEFAULT_PORT})")
     parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME",
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="with --http: another host name to accept; may be repeated",
-    )  # fmt: skip
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -39,9 +43,12 @@ def execute(args: argparse.Namespace) -> int:
     host, port = args.host or DEFAULT_HOST, args.port or DEFAULT_PORT
     try:
         research.serve_mcp_http(
-            host, port, data_dir=args.data_dir, host_names=args.allow_host,
+            host,
+            port,
+            data_dir=args.data_dir,
+            host_names=args.allow_host,
             on_ready=lambda address: print_message(EXIT_ANSWERED, f"Serving MCP clients at {address}"),
-        )  # fmt: skip
+        )
     except OSError as error:
         reason = error.strerror or error
         raise CommandError(EXIT_FAILED, f"Cannot listen on {host}:{port}: {reason}.") from error

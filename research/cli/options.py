@@ -118,10 +118,7 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="the model that reflects and writes, as provider:name")
     add_limit_options(parser)
     parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
-    parser.add_argument(
-        "--clarify", action="store_true",
-        help="let the model ask once when the question is ambiguous",
-    )  # fmt: skip
+    parser.add_argument("--clarify", action="store_true", help="let the model ask once when the question is ambiguous")
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:

@@ -159,7 +159,12 @@ def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
 def _support_summary(answer: CitedAnswer) -> str:
     """Summarise how many sentences of an answer have which support; "" if it claims nothing."""
     counts = research.check_support(answer).counts
-    problems = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("differing from the source", counts.differs), ("without a source", counts.none))  # fmt: skip
+    problems = (
+        ("unclear", counts.unclear),
+        ("not supported", counts.unsupported),
+        ("differing from the source", counts.differs),
+        ("without a source", counts.none),
+    )
     sentences = "sentence" if counts.total == 1 else "sentences"
     parts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
     parts += [f"{n} {label}" for label, n in problems if n]

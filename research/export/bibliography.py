@@ -45,10 +45,13 @@ _NOTICE_TEXTS: Mapping[PublicationNotice, str] = {
     "retracted": "已撤稿 / RETRACTED",
 }
 _TEX_ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
     **{char: f"\\{char}" for char in "%#$&_"},
-}  # fmt: skip
+}
 
 
 def references_csl_json(sources: Iterable[CitedSource]) -> str:

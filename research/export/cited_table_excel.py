@@ -110,7 +110,9 @@ def _write_values(table: CitedTable, sheet: Any, evidence_rows: dict[tuple[str, 
     _format_sheet(sheet, len(table.grid.rows) + 1, len(table.grid.columns) + 1, "B2")
 
 
-def _write_cell(table: CitedTable, sheet: Any, position: tuple[int, int], column: Column, numbered_cell: NumberedCell | None) -> None:  # fmt: skip
+def _write_cell(
+    table: CitedTable, sheet: Any, position: tuple[int, int], column: Column, numbered_cell: NumberedCell | None
+) -> None:
     cell = numbered_cell.cell if numbered_cell else None
     if cell is None or not cell.readings:
         write_cell(sheet, *position, table.missing_reason(cell)).font = _EMPTY_FONT
@@ -137,7 +139,7 @@ def _write_value(table: CitedTable, sheet: Any, position: tuple[int, int], colum
 def _number_format(value: CellValue, low: float, high: float) -> str:
     """Build a number format that shows decimals, bound sign and upper end of a range."""
     decimals = format_number(low).partition(".")[2]
-    form = "General" if 0 < abs(low) < 1e-3 else "#,##0" + ("." + "0" * len(decimals) if decimals else "")  # fmt: skip
+    form = "General" if 0 < abs(low) < 1e-3 else "#,##0" + ("." + "0" * len(decimals) if decimals else "")
     before = f'"{BOUND_SIGNS[value.bound]}"' if value.bound else ""
     after = f'"–{format_number(high)}"' if high > low else ""
     return before + form + after
@@ -155,7 +157,7 @@ def _write_evidence(table: CitedTable, sheet: Any, lines: list[_EvidenceLine]) -
         for at, value in enumerate(_evidence_values(table, line), 1):
             if value not in (None, ""):
                 write_cell(sheet, n, at, replace_surrogates(value) if isinstance(value, str) else value)
-        _link_cell(sheet.cell(n, 3), f"Values!{get_column_letter(columns[line.column.id])}{rows[line.row.id]}")  # fmt: skip
+        _link_cell(sheet.cell(n, 3), f"Values!{get_column_letter(columns[line.column.id])}{rows[line.row.id]}")
         address = canonical_url(line.source.url) if line.source else ""
         if address and len(address) <= _MAX_LINK_CHARS:
             address_cell = sheet.cell(n, 9)
@@ -207,4 +209,4 @@ def _format_sheet(sheet: Any, rows: int, columns: int, freeze_at: str) -> None:
     sheet.auto_filter.ref = f"A1:{get_column_letter(columns)}{rows}"
     for line in sheet.iter_rows(min_row=1, max_row=rows):
         for cell in line:
-            cell.alignment = Alignment(horizontal=cell.alignment.horizontal, vertical="top", wrap_text=True)  # fmt: skip
+            cell.alignment = Alignment(horizontal=cell.alignment.horizontal, vertical="top", wrap_text=True)

@@ -150,7 +150,10 @@ def cited_table_markdown(report: Report, cited: CitedAnswer | None) -> str:
     """Render the table as Markdown with a footnote for each cited source."""
     table = build_cited_table(report, cited)
     translate = report_translator(table.language, _CITATION_FORMAT)
-    lines = [[escape_markdown(row.full_name), *(_cell_markdown(table, row, c, translate) for c in table.grid.columns)] for row in table.grid.rows]  # fmt: skip
+    lines = [
+        [escape_markdown(row.full_name), *(_cell_markdown(table, row, c, translate) for c in table.grid.columns)]
+        for row in table.grid.rows
+    ]
     title = table.grid.title or table.cited.answer.title or report.run.question
     used = {n for item in table.cited.cells for numbers in item.numbers for n in numbers}
     notes = [f"[^{s.number}]: {_footnote(table, s.evidence)}" for s in table.cited.sources if s.number in used]
@@ -172,7 +175,9 @@ def _cell_markdown(table: CitedTable, row: Row, column: Column, translate: Trans
 def _footnote(table: CitedTable, evidence: Any) -> str:
     day = evidence.published or evidence.retrieved.date()
     about = [escape_markdown(evidence.publisher)] if evidence.publisher else []
-    return " · ".join([markdown_link(evidence.title or evidence.url or evidence.id, evidence.url), *about, day.isoformat()])  # fmt: skip
+    return " · ".join(
+        [markdown_link(evidence.title or evidence.url or evidence.id, evidence.url), *about, day.isoformat()]
+    )
 
 
 # Parquet

@@ -11,7 +11,7 @@ from typing import Any
 
 from research.export.document import plain_text
 
-_WIDE_CHAR = re.compile("[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U0001f300-\U0003ffff]")  # fmt: skip
+_WIDE_CHAR = re.compile("[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U0001f300-\U0003ffff]")
 
 
 def measure_columns(rows: Sequence[Sequence[Any]], column_count: int) -> tuple[list[float], list[float]]:

@@ -108,7 +108,9 @@ def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
                 cell = write_cell(sheet, line, at, value)
                 widths[at - 1] = max(widths[at - 1], len(str(cell.value)))
     for at, width in enumerate(widths, 1):
-        sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])  # fmt: skip
+        sheet.column_dimensions[get_column_letter(at)].width = min(
+            max(width + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1]
+        )
     sheet.freeze_panes = "A2"
     statement = book.create_sheet("SQL")
     for at, text in enumerate([rows.sql, *_coverage_lines(rows)], 1):

@@ -188,9 +188,13 @@ class _DocxWriter:
             title = " ".join(plain_text(item for item in node["c"] if not _has_tag(item, "cite")).split())
             name = _bookmark_name(node["id"])
             page = [
-                _element("r", _element("tab")), _field_char("begin"), _field_instruction(f" PAGEREF {name} \\h "),
-                _field_char("separate"), _text_run("1"), _field_char("end"),
-            ]  # fmt: skip
+                _element("r", _element("tab")),
+                _field_char("begin"),
+                _field_instruction(f" PAGEREF {name} \\h "),
+                _field_char("separate"),
+                _text_run("1"),
+                _field_char("end"),
+            ]
             self._page_number_runs[name] = page[4]
             entry = _element("hyperlink", _text_run(title or "—"), *page, anchor=name, history=1)
             runs = [*(opening if at == 0 else []), entry]

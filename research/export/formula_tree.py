@@ -68,8 +68,10 @@ _TEX_REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\\not\s*=", r"\\neq "),
         (r"\\not\s*\\in\b", r"\\notin "),
         (r"\\(?:begin|end)\{(?:equation|multline|subequations)\*?\}", ""),
-        (r"\\begin\{(?:aligned|align|split|eqnarray|alignat|alignedat|flalign)\*?\}(?:\[\w\]|\{\d\})?",
-         r"\\begin{array}{rlrlrlrl}"),
+        (
+            r"\\begin\{(?:aligned|align|split|eqnarray|alignat|alignedat|flalign)\*?\}(?:\[\w\]|\{\d\})?",
+            r"\\begin{array}{rlrlrlrl}",
+        ),
         (r"\\end\{(?:aligned|align|split|eqnarray|alignat|alignedat|flalign)\*?\}", r"\\end{array}"),
         (r"\\begin\{(?:gathered|gather)\*?\}(?:\[\w\])?", r"\\begin{array}{c}"),
         (r"\\end\{(?:gathered|gather)\*?\}", r"\\end{array}"),
@@ -77,11 +79,15 @@ _TEX_REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\\middle\b", ""),
         (r"\\mathop\b", r"\\operatorname"),
     )
-)  # fmt: skip
+)
 _SPACE_WIDTHS_EM = {
-    "negativethinmathspace": -0.167, "negativemediummathspace": -0.222, "negativethickmathspace": -0.278,
-    "thinmathspace": 0.167, "mediummathspace": 0.222, "thickmathspace": 0.278,
-}  # fmt: skip
+    "negativethinmathspace": -0.167,
+    "negativemediummathspace": -0.222,
+    "negativethickmathspace": -0.278,
+    "thinmathspace": 0.167,
+    "mediummathspace": 0.222,
+    "thickmathspace": 0.278,
+}
 
 
 @lru_cache(maxsize=2_048)
@@ -232,8 +238,13 @@ _SUPERSCRIPTS = str.maketrans("0123456789+-−=()nix′″ ", "⁰¹²³⁴⁵�
 _SUBSCRIPTS = str.maketrans("0123456789+-−=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ")
 _SCRIPT_TABLES = {"_": _SUBSCRIPTS, "^": _SUPERSCRIPTS}
 _SCRIPT_SIGNS = {  # sign of each script, in order
-    "msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^",
-}  # fmt: skip
+    "msub": "_",
+    "munder": "_",
+    "msup": "^",
+    "mover": "^",
+    "msubsup": "_^",
+    "munderover": "_^",
+}
 _SEPARATORS = {"mtable": "; ", "mtr": " "}
 _SPACED_OPERATORS = frozenset("=<>≤≥≈≠≡∼→←⇒⇔∈∉⊂⊆∝±×+−-÷∧∨∩∪")
 

@@ -32,9 +32,12 @@ MAX_CELL_CHARS = 16_000  # Excel holds 32,767 units of UTF-16; more spills into 
 
 # Line colours of routes, in the order of KML: opacity, blue, green, red.
 _ROUTE_COLORS: dict[TravelMode, str] = {
-    "walking": "ff327d2f", "bicycling": "ff0f42b8", "driving": "ffc4572f", "transit": "ffb54575",
+    "walking": "ff327d2f",
+    "bicycling": "ff0f42b8",
+    "driving": "ffc4572f",
+    "transit": "ffb54575",
     "straight": "ff6b6459",
-}  # fmt: skip
+}
 _EXPORT_NAMES = {"distance": "distance_m", "cost": "cost_cny"}
 INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Text that a spreadsheet may read as a formula; East Asian ones accept full-width signs too.

@@ -474,9 +474,7 @@ def _place_blocks(report: Report, cited: CitedAnswer | None, translate: Translat
         yield translate("places left out", count=len(places) - MAX_PLACES)
 
 
-_PLACE_COLUMNS = (
-    "number", "name", "category", "address", "distance", "rating", "cost", "hours", "coordinates",
-)  # fmt: skip
+_PLACE_COLUMNS = ("number", "name", "category", "address", "distance", "rating", "cost", "hours", "coordinates")
 
 
 def _centres_by_place(report: Report, registry: EvidenceRegistry) -> dict[str, SearchArea]:

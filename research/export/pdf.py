@@ -114,12 +114,15 @@ class _TemplateData:
             "byline": f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC",
             "contents": self._translate("contents"),
             "fonts": {
-                "plain": marks, "mono": (MONO_FONT, *marks), "emoji": (EMOJI_FONT, *marks),
-                "letters": (ACCENTED_LETTERS_FONT, *marks), "marks": (TEXT_FONTS[0],) if self._is_western else (WESTERN_FONT,),
+                "plain": marks,
+                "mono": (MONO_FONT, *marks),
+                "emoji": (EMOJI_FONT, *marks),
+                "letters": (ACCENTED_LETTERS_FONT, *marks),
+                "marks": (TEXT_FONTS[0],) if self._is_western else (WESTERN_FONT,),
             },
             "heads": self._headings,
             "nodes": [*body, *self._undrawable_note()],
-        }  # fmt: skip
+        }
 
     def _undrawable_note(self) -> Iterator[dict[str, Any]]:
         """Yield a note on the letters that no font can draw."""

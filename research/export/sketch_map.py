@@ -300,9 +300,11 @@ def _grid_shapes(view: _MapView) -> Iterator[_MapShape]:
                 _LEFT_MARGIN - 6, y, _format_degrees(lat, "NS", 120 / view.units_per_lat), 11, "#656d76", "end"
             )
     for x, y, to_x, to_y in (
-        (_LEFT_MARGIN, _TOP_MARGIN, right, _TOP_MARGIN), (right, _TOP_MARGIN, right, foot),
-        (right, foot, _LEFT_MARGIN, foot), (_LEFT_MARGIN, foot, _LEFT_MARGIN, _TOP_MARGIN),
-    ):  # fmt: skip
+        (_LEFT_MARGIN, _TOP_MARGIN, right, _TOP_MARGIN),
+        (right, _TOP_MARGIN, right, foot),
+        (right, foot, _LEFT_MARGIN, foot),
+        (_LEFT_MARGIN, foot, _LEFT_MARGIN, _TOP_MARGIN),
+    ):
         yield _LineShape(x, y, to_x, to_y, "#aab4be", 1.2)
 
 

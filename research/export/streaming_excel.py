@@ -44,11 +44,15 @@ def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], s
     """Write a sheet `rows` with headings and a sheet `SQL` with a statement."""
     sheets = {"rows": _rows_xml(names, rows), "SQL": iter([_row_xml([sql], _TEXT_STYLE)])}
     numbers = range(1, len(sheets) + 1)
-    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in zip(numbers, sheets, strict=True))  # fmt: skip
+    listed = "".join(
+        f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in zip(numbers, sheets, strict=True)
+    )
     parts = {"xl/workbook.xml": "sheet.main", "xl/styles.xml": "styles"} | {
         f"xl/worksheets/sheet{n}.xml": "worksheet" for n in numbers
     }
-    types = "".join(f'<Override PartName="/{part}" ContentType="{_CONTENT_TYPE}.{kind}+xml"/>' for part, kind in parts.items())  # fmt: skip
+    types = "".join(
+        f'<Override PartName="/{part}" ContentType="{_CONTENT_TYPE}.{kind}+xml"/>' for part, kind in parts.items()
+    )
     with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=1) as packed:
         packed.writestr(
             "[Content_Types].xml",
@@ -73,7 +77,10 @@ def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], s
 
 
 def _relationships_xml(links: Iterable[tuple[str, str]]) -> str:
-    relationships = "".join(f'<Relationship Id="r{n}" Type="{_RELATIONSHIPS_NAMESPACE}/{kind}" Target="{target}"/>' for n, (kind, target) in enumerate(links, 1))  # fmt: skip
+    relationships = "".join(
+        f'<Relationship Id="r{n}" Type="{_RELATIONSHIPS_NAMESPACE}/{kind}" Target="{target}"/>'
+        for n, (kind, target) in enumerate(links, 1)
+    )
     return (
         f'{_XML_DECLARATION}<Relationships xmlns="{_PACKAGE_NAMESPACE}/relationships">{relationships}</Relationships>'
     )
@@ -92,7 +99,7 @@ def _row_xml(values: SheetRow, text_style: int) -> str:
 def _cell_xml(value: Any, text_style: int) -> str:
     if isinstance(value, str):
         value = _ESCAPE_SEQUENCE.sub("_x005F_", value) if "_x" in value else value
-        return f'<c t="inlineStr" s="{text_style}"><is><t xml:space="preserve">{escape(value)}</t></is></c>'  # fmt: skip
+        return f'<c t="inlineStr" s="{text_style}"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
     if value is None:
         return "<c/>"
     if isinstance(value, bool):

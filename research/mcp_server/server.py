@@ -180,10 +180,13 @@ class SightlineServer(Server[Any, Any]):
             about = "The report of a run; list_runs gives the ids."
             return [
                 types.ResourceTemplate(
-                    uriTemplate=RUN_URI_TEMPLATE, name="run", title="Report of a run",
-                    description=about, mimeType="text/markdown",
+                    uriTemplate=RUN_URI_TEMPLATE,
+                    name="run",
+                    title="Report of a run",
+                    description=about,
+                    mimeType="text/markdown",
                 )
-            ]  # fmt: skip
+            ]
 
         async def read(uri: AnyUrl) -> list[ReadResourceContents]:
             return [ReadResourceContents(await self._run_in_thread(self._read_resource, str(uri)), "text/markdown")]
@@ -482,9 +485,8 @@ def _run_result(run_id: str) -> types.CallToolResult:
     names = set(schemas.FailedStep.model_fields)
     failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
     result = schemas.RunResult(
-        run=run.id, status=run.status, question=run.question, answer=data["answer"],
-        citations=cites, failures=failures,
-    )  # fmt: skip
+        run=run.id, status=run.status, question=run.question, answer=data["answer"], citations=cites, failures=failures
+    )
     return _status_result(report, result)
 
 

@@ -23,9 +23,14 @@ from research.models.roles import ModelSpec
 _API_ERRORS = {"APIError", "ResponseError"}
 _TIMEOUT_ERRORS = {"TimeoutError", "TimeoutException", "ServerTimeoutError", "APITimeoutError"}
 _CONNECTION_ERRORS = {
-    "ConnectionError", "TransportError", "ClientConnectionError", "ClientPayloadError",
-    "APIConnectionError", "ClientError", "OSError",
-}  # fmt: skip
+    "ConnectionError",
+    "TransportError",
+    "ClientConnectionError",
+    "ClientPayloadError",
+    "APIConnectionError",
+    "ClientError",
+    "OSError",
+}
 _OBJECT_REPR = re.compile(r"\s*(?:ssl:)?<[^>]*>")
 _BROKEN_TRANSFER_ERRORS = {"HttpProcessingError", "ClientPayloadError", "RemoteProtocolError", "ReadError"}
 _PARSE_ERRORS = {

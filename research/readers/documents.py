@@ -106,14 +106,23 @@ class ParsingLimits(NamedTuple):
 _TEXT_LIMITS, _PAGE_LIMITS = ParsingLimits(64, 32, 1.5, 3), ParsingLimits(64, 150, 1.5, 4)
 _WHOLE_PAGE_LIMITS = ParsingLimits(64, 60, 1.0, 1)
 _LIMITS_BY_SUFFIX = {
-    ".html": _PAGE_LIMITS, ".htm": _PAGE_LIMITS, ".md": _PAGE_LIMITS, ".markdown": _PAGE_LIMITS,
-    ".pdf": ParsingLimits(224, 40, 1.5, 60), ".docx": ParsingLimits(96, 400, 1.5, 20), ".xlsx": ParsingLimits(96, 150, 1.5, 15),
-}  # fmt: skip
+    ".html": _PAGE_LIMITS,
+    ".htm": _PAGE_LIMITS,
+    ".md": _PAGE_LIMITS,
+    ".markdown": _PAGE_LIMITS,
+    ".pdf": ParsingLimits(224, 40, 1.5, 60),
+    ".docx": ParsingLimits(96, 400, 1.5, 20),
+    ".xlsx": ParsingLimits(96, 150, 1.5, 15),
+}
 MAX_PROCESSOR_SECONDS = 900.0  # for files of any size
 _IMPORTS_BY_SUFFIX = {
-    ".html": ("trafilatura",), ".htm": ("trafilatura",), ".pdf": ("pypdf",), ".docx": ("docx",),
-    ".xlsx": ("openpyxl",), **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
-}  # fmt: skip
+    ".html": ("trafilatura",),
+    ".htm": ("trafilatura",),
+    ".pdf": ("pypdf",),
+    ".docx": ("docx",),
+    ".xlsx": ("openpyxl",),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
+}
 _PARSER_POOL = ParserPool(3)
 
 

@@ -98,12 +98,16 @@ class ParserPool:
         with self._slot(max_wait_seconds), _temporary_folder() as scratch:
             header = json.dumps(
                 {
-                    "task": task, "size": len(data), "imports": list(imports),
+                    "task": task,
+                    "size": len(data),
+                    "imports": list(imports),
                     "arguments": dict(arguments or {}),
-                    "memory": min(limits.memory_bytes, max_request_memory_bytes()), "seconds": limits.processor_seconds,
-                    "disk": limits.disk_bytes, "scratch": scratch,
+                    "memory": min(limits.memory_bytes, max_request_memory_bytes()),
+                    "seconds": limits.processor_seconds,
+                    "disk": limits.disk_bytes,
+                    "scratch": scratch,
                 }
-            )  # fmt: skip
+            )
             request = header.encode() + b"\n"
             max_wall_seconds = START_SECONDS + WALL_SECONDS_PER_PROCESSOR_SECOND * limits.processor_seconds
             for _ in range(3):
@@ -232,11 +236,13 @@ class _ChildProcess:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _CHILD_CODE, _PROJECT_ROOT, str(lifeline), *imports],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 env={**child_environment(), **_THREAD_ENVIRONMENT},
                 pass_fds=() if lifeline < 0 else (lifeline,),
                 start_new_session=True,  # Ctrl+C reaches the parent, then ends the child
-            )  # fmt: skip
+            )
         except BaseException:
             if lifeline >= 0:
                 os.close(self._parent_pipe)
@@ -308,7 +314,7 @@ class _ChildProcess:
                 progress(min(1.0, max(0.0, float(message["progress"]))))
                 continue
             if "fault" in message:
-                raise ParserError("memory" if message["fault"] == "memory" else "crash", str(message.get("detail", "")))  # fmt: skip
+                raise ParserError("memory" if message["fault"] == "memory" else "crash", str(message.get("detail", "")))
             size = int(message["size"])
             if not 0 <= size <= MAX_RESULT_BYTES:
                 raise ValueError("size")

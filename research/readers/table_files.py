@@ -73,9 +73,13 @@ TABLE_SUFFIXES = (
 )
 _WORKBOOK_SUFFIXES = (".xlsx", ".xls", ".xlsb", ".ods")
 _SQL_TYPES: dict[FileColumnType, str] = {
-    "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE",
-    "datetime": "TIMESTAMP", "boolean": "BOOLEAN",
-}  # fmt: skip
+    "text": "VARCHAR",
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "boolean": "BOOLEAN",
+}
 _DAY_PATTERN = r"\d{4}(?:-\d{1,2}-\d{1,2}|/\d{1,2}/\d{1,2}|\.\d{1,2}\.\d{1,2}|年\d{1,2}月\d{1,2}日)"
 _TYPE_PATTERNS: dict[FileColumnType, re.Pattern[str]] = {
     "integer": re.compile(r"[+-]?(?:0|[1-9]\d{0,17})"),
@@ -142,7 +146,9 @@ class Correction(Record):
     columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
 
 
-def recognise_tables(path: Path, name: str, corrections: Mapping[str, Correction] | None = None) -> tuple[FileTable, ...]:  # fmt: skip
+def recognise_tables(
+    path: Path, name: str, corrections: Mapping[str, Correction] | None = None
+) -> tuple[FileTable, ...]:
     """Detect the tables of a file originally called `name`.
 
     Corrections are keyed by sheet, "" for formats without sheets.
@@ -161,9 +167,14 @@ def recognise_tables(path: Path, name: str, corrections: Mapping[str, Correction
         raise UnreadableTableError("size", display_name)
     correction_data = {sheet: entry.model_dump(mode="json") for sheet, entry in (corrections or {}).items()}
     results = _parse_in_child(
-        "recognise_task", _resource_limits(path, kind, display_name), display_name,
-        path=str(path.absolute()), kind=kind, shown=display_name, corrections=correction_data,
-    )  # fmt: skip
+        "recognise_task",
+        _resource_limits(path, kind, display_name),
+        display_name,
+        path=str(path.absolute()),
+        kind=kind,
+        shown=display_name,
+        corrections=correction_data,
+    )
     used_names: set[str] = set()
     tables = tuple(FileTable.model_validate(entry) for entry in results)
     return tuple(table.model_copy(update={"name": _unique_name(table.name, used_names)}) for table in tables)
@@ -198,7 +209,7 @@ def _run_task(parse: Callable[[], Any]) -> dict[str, Any]:
         return {"why": error.reason, "row": error.row}
 
 
-def _resource_limits(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> ResourceLimits:  # fmt: skip
+def _resource_limits(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> ResourceLimits:
     """Return the memory, time and disk limits for reading a file.
 
     They depend on its uncompressed size and on the number of `columns` written into `target`.
@@ -266,7 +277,7 @@ def recognise_task(
     )
 
 
-def _recognise_kind(path: Path, kind: str, file: str, corrections: Mapping[str, Correction]) -> list[FileTable]:  # fmt: skip
+def _recognise_kind(path: Path, kind: str, file: str, corrections: Mapping[str, Correction]) -> list[FileTable]:
     tables: list[FileTable] = []
     if kind in _WORKBOOK_SUFFIXES:
         for sheet, rows in _read_sheets(path, file):
@@ -348,7 +359,12 @@ def _scale_progress(report_progress: ProgressCallback, start: float, width: floa
 
 def _display_name(name: str) -> str:
     """Return the last part of a file's name on one line, for display."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name.replace("\\", "/").rsplit("/", 1)[-1]).split())[:MAX_NAME_CHARS] or "?"  # fmt: skip
+    return (
+        " ".join("".join(c if c.isprintable() else " " for c in name.replace("\\", "/").rsplit("/", 1)[-1]).split())[
+            :MAX_NAME_CHARS
+        ]
+        or "?"
+    )
 
 
 def _sql_name(text: str, default: str) -> str:
@@ -395,7 +411,11 @@ def _table_from_rows(
         raise UnreadableTableError("empty", file)
     while len(headings) < width:
         headings.append("")
-    while len(headings) > last_filled_column and not headings[-1] and not any(len(row) >= len(headings) and row[len(headings) - 1] for row in body):  # fmt: skip
+    while (
+        len(headings) > last_filled_column
+        and not headings[-1]
+        and not any(len(row) >= len(headings) and row[len(headings) - 1] for row in body)
+    ):
         headings.pop()
     if len(headings) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)
@@ -405,12 +425,17 @@ def _table_from_rows(
     table = sheet if sheet and not re.fullmatch(r"(?i)sheet\d*|工作表\d*", sheet) else stem
     return FileTable(
         name=_sql_name((correction.name if correction else "") or table, "table_1"),
-        file=file, sheet=sheet, header=header, columns=columns,
+        file=file,
+        sheet=sheet,
+        header=header,
+        columns=columns,
         sample=tuple(tuple(v[:200] for v in row[: len(columns)]) for row in body[:PREVIEW_ROWS]),
-    )  # fmt: skip
+    )
 
 
-def _make_columns(headings: Sequence[str], types: Sequence[FileColumnType], correction: Correction | None) -> tuple[FileColumn, ...]:  # fmt: skip
+def _make_columns(
+    headings: Sequence[str], types: Sequence[FileColumnType], correction: Correction | None
+) -> tuple[FileColumn, ...]:
     corrected = correction.columns if correction else {}
     used_names: set[str] = set()
     out = []
@@ -497,7 +522,7 @@ def _first_rows(path: Path, encoding: str, kind: str, file: str) -> tuple[list[l
     with path.open(encoding=encoding, newline="") as opened:
         text = opened.read(200_000)
     head = "\n".join(text.splitlines()[:50])
-    counts = {candidate: head.count(candidate) for candidate in (("\t",) if kind == ".tsv" else (",", "\t", ";", "|"))}  # fmt: skip
+    counts = {candidate: head.count(candidate) for candidate in (("\t",) if kind == ".tsv" else (",", "\t", ";", "|"))}
     delimiter = max(counts, key=lambda mark: counts[mark])
     rows: list[list[str]] = []
     csv.field_size_limit(MAX_LINE_CHARS)  # a field may be as long as a line
@@ -566,13 +591,13 @@ def _describe_typed_file(path: Path, kind: str, file: str, correction: Correctio
         return _describe_sample(path, kind, file, correction, -1)
 
 
-def _describe_sample(path: Path, kind: str, file: str, correction: Correction | None, sample_size: int) -> FileTable:  # fmt: skip
+def _describe_sample(path: Path, kind: str, file: str, correction: Correction | None, sample_size: int) -> FileTable:
     """Detect the table of a typed file from `sample_size` JSON lines; -1 means all lines."""
     with _open_engine(path, file) as raw:
         source = _source_expression(path, kind, sample_size)
         if kind == ".parquet":
             path_literal = _quote_literal(str(path.absolute()))
-            (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({path_literal})").fetchone() or (0,)  # fmt: skip
+            (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({path_literal})").fetchone() or (0,)
             if rows and not 0 <= rows <= MAX_ROWS:
                 raise UnreadableTableError("rows", file)
         described = raw.execute(f"describe select * from {source}").fetchall()
@@ -593,7 +618,9 @@ def _type_from_duckdb(duckdb_type: str) -> FileColumnType:
         return "integer" if duckdb_type != "UBIGINT" else "number"
     if re.match(r"DOUBLE|FLOAT|DECIMAL|U?HUGEINT", duckdb_type):
         return "number"
-    return {"DATE": "date", "BOOLEAN": "boolean"}.get(duckdb_type, "datetime" if duckdb_type.startswith("TIMESTAMP") else "text")  # type: ignore[return-value]  # fmt: skip
+    return {"DATE": "date", "BOOLEAN": "boolean"}.get(
+        duckdb_type, "datetime" if duckdb_type.startswith("TIMESTAMP") else "text"
+    )  # type: ignore[return-value]
 
 
 # Loading
@@ -611,11 +638,11 @@ def _source_expression(path: Path, kind: str, sample_size: int = SAMPLE_ROWS * 1
     path_literal = _quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
-    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"  # fmt: skip
+    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
 
 
 @contextmanager
-def _open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:  # fmt: skip
+def _open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open an engine that may read one file and write into `target`."""
     with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill_folder:
         config = {**ENGINE_CONFIG, "temp_directory": spill_folder, "preserve_insertion_order": True}
@@ -636,7 +663,7 @@ def _open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[
                 raise _SchemaMismatchError from None  # columns differ from the sample
             row = re.search(r"Line: (\d+)", str(error))
             ragged = "Expected Number of Columns" in str(error)
-            raise UnreadableTableError("ragged" if ragged else "broken", file, row=int(row[1]) if row else 0) from None  # fmt: skip
+            raise UnreadableTableError("ragged" if ragged else "broken", file, row=int(row[1]) if row else 0) from None
 
 
 def _write_table(path: Path, table: FileTable, target: Path, report_progress: ProgressCallback) -> FileTable:
@@ -674,7 +701,7 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
 
 
 def _recode_to_utf8(path: Path, encoding: str, plain: Path) -> None:
-    with path.open(encoding=encoding, newline="") as source, plain.open("w", encoding="utf-8", newline="") as target:  # fmt: skip
+    with path.open(encoding=encoding, newline="") as source, plain.open("w", encoding="utf-8", newline="") as target:
         while block := source.read(BLOCK_SIZE):
             target.write(block)
 
@@ -698,7 +725,7 @@ def _value_expression(column_index: int, kind: FileColumnType) -> str:
     if kind == "text":
         return f"nullif(c{column_index}, '')"
     if kind == "integer":  # DuckDB would round 1.5
-        return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"  # fmt: skip
+        return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"
     if kind in ("date", "datetime"):
         text = f"replace(translate({text}, '年月/', '---'), '日', '')"
         if kind == "date":
@@ -721,21 +748,24 @@ def _create_table(
         columns = table.columns
         if has_own_types:
             quoted_headings = [_quote_identifier(column.heading) for column in columns]
-            values = [f"CAST({name} AS {_SQL_TYPES[c.type]})" for name, c in zip(quoted_headings, columns, strict=True)]  # fmt: skip
+            values = [f"CAST({name} AS {_SQL_TYPES[c.type]})" for name, c in zip(quoted_headings, columns, strict=True)]
         else:
             values = [_value_expression(n, column.type) for n, column in enumerate(columns)]
-        select_list = ", ".join(f"{v} AS {_quote_identifier(c.name)}" for v, c in zip(values, columns, strict=True))  # fmt: skip
+        select_list = ", ".join(f"{v} AS {_quote_identifier(c.name)}" for v, c in zip(values, columns, strict=True))
         try:
             with _open_engine(path, table.file, target) as raw, _poll_progress(raw, report_progress):
                 raw.execute(f"create table {_quote_identifier(table.name)} as select {select_list} from {source}")
-                (rows,) = raw.execute(f"select count(*) from {_quote_identifier(table.name)}").fetchone() or (0,)  # fmt: skip
+                (rows,) = raw.execute(f"select count(*) from {_quote_identifier(table.name)}").fetchone() or (0,)
         except duckdb.ConversionException:
             try_expressions = [v.replace("CAST(", "TRY_CAST(", 1) for v in values]
-            count_expressions = ", ".join(f"count(*) FILTER (WHERE ({t}) IS NULL AND nullif(trim(CAST({quoted_headings[n] if has_own_types else f'c{n}'} AS VARCHAR)), '') IS NOT NULL)" for n, t in enumerate(try_expressions))  # fmt: skip
+            count_expressions = ", ".join(
+                f"count(*) FILTER (WHERE ({t}) IS NULL AND nullif(trim(CAST({quoted_headings[n] if has_own_types else f'c{n}'} AS VARCHAR)), '') IS NOT NULL)"
+                for n, t in enumerate(try_expressions)
+            )
             with _open_engine(path, table.file) as raw, _poll_progress(raw, report_progress):
                 failure_counts = raw.execute(f"select {count_expressions} from {source}").fetchone() or ()
             kept = tuple(c.name for c, n in zip(columns, failure_counts, strict=True) if n)
-            columns = tuple(c.model_copy(update={"type": "text"}) if c.name in kept else c for c in columns)  # fmt: skip
+            columns = tuple(c.model_copy(update={"type": "text"}) if c.name in kept else c for c in columns)
             table = table.model_copy(update={"columns": columns, "kept": kept})
             continue
         if rows > MAX_ROWS:

@@ -226,11 +226,14 @@ class ActiveRun:
         run, resources = self.run, self._resources
         hours = 0.0 if run.options.updates else resources.settings.cache_hours  # an update needs new results
         ledger = RunLedger(
-            resources.store, resources.batcher, run, hours,
+            resources.store,
+            resources.batcher,
+            run,
+            hours,
             is_fresh=not (self.is_resumed or run.based_on),
             cacheable_sources={name for name in resources.sources if registry.get_source(name).is_cacheable},
             changed_sources=self._changed_sources(),
-        )  # fmt: skip
+        )
         earlier, (clarification, _) = self._earlier_reports(), resources.store.clarification_and_instructions(run.id)
         return GraphContext(
             reasoner=resources.reasoner_of(run.owner),

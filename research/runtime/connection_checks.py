@@ -93,9 +93,8 @@ async def _check_provider(provider: WebProvider) -> ConnectionCheck:
 
     seconds, failure = await time_request(ask, provider.name)
     return ConnectionCheck(
-        name=provider.name, setting="WEB_SEARCH", model=provider.readiness().detail,
-        seconds=seconds, failure=failure,
-    )  # fmt: skip
+        name=provider.name, setting="WEB_SEARCH", model=provider.readiness().detail, seconds=seconds, failure=failure
+    )
 
 
 async def _check_source(name: str, retriever: Retriever, timeout_seconds: float) -> ConnectionCheck:

@@ -29,8 +29,12 @@ _REFLECT_TOKENS, _REFLECT_TOKENS_PER_SEARCH = (700, 65), 100
 _WRITE_TOKENS, _WRITE_TOKENS_PER_SEARCH = (600, 80), 170
 _SECONDS_BY_STAGE: dict[Stage, float] = {"plan": 2.0, "search": 4.0, "reflect": 2.0, "write": 8.0}
 _ROLE_BY_STAGE: dict[Stage, Role] = {
-    "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "write": "write",
-}  # fmt: skip
+    "plan": "plan",
+    "search": "search",
+    "summarise": "search",
+    "reflect": "reflect",
+    "write": "write",
+}
 _UNKNOWN_AGENT_PRICE = AgentTaskPrice(usd=0, searches=1, input=0, output=0, seconds=0)  # for unknown agents
 _RULES_SECONDS_PER_ROUND = 0.1  # seconds of a round without a model
 

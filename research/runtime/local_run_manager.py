@@ -245,9 +245,14 @@ class LocalRunManager(RunManager):
 
     def _schedule(self, run: Run, engine: str, *, is_resumed: bool = False, write_only: bool = False) -> None:
         active_run = ActiveRun(
-            run, engine, self.resources, self._notify, lambda: self._cancel(run.id),
-            is_resumed=is_resumed, write_only=write_only,
-        )  # fmt: skip
+            run,
+            engine,
+            self.resources,
+            self._notify,
+            lambda: self._cancel(run.id),
+            is_resumed=is_resumed,
+            write_only=write_only,
+        )
         if not self.has_run_limits:
             self._start_run(active_run)
             return

@@ -112,9 +112,13 @@ class OwnerServices:
 
     def _make_entry(self, services: Services, keys: tuple[str, ...]) -> _ServicesEntry:
         resources = self._host.resources.derive(
-            services.settings, services.reasoner, services.sources, services.make_checker(),
-            uses_models=services.models is not None, key_names=keys,
-        )  # fmt: skip
+            services.settings,
+            services.reasoner,
+            services.sources,
+            services.make_checker(),
+            uses_models=services.models is not None,
+            key_names=keys,
+        )
         return _ServicesEntry(services, resources)
 
     def _entry_for(self, owner: str) -> _ServicesEntry:

@@ -149,7 +149,7 @@ def read_request(
     counts = (
         ("queries", 1, "NUMBER_OF_INITIAL_QUERIES", "initial_search_query_count", "number_of_initial_queries"),
         ("loops", 0, "MAX_RESEARCH_LOOPS", "max_research_loops", "max_research_loops"),
-    )  # fmt: skip
+    )
     update: dict[str, Any] = {"approve": False, "clarify": False}  # nobody is there to answer
     for limit, minimum, setting, input_name, name in counts:
         if state.get(input_name) is not None:
@@ -333,10 +333,13 @@ def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]
         for item in finding.evidence:
             registry.add(item)
     report = Report(
-        run=run, plan=state.get("plan"), findings=findings,
-        reflections=tuple(state.get("reflections", ())), answer=update["answer"],
+        run=run,
+        plan=state.get("plan"),
+        findings=findings,
+        reflections=tuple(state.get("reflections", ())),
+        answer=update["answer"],
         evidence=tuple(registry),
-    )  # fmt: skip
+    )
     cited = number_citations(update["answer"], registry)
     message = AIMessage(message_markdown(report, cited), id=f"answer-{run.id}")
     return {

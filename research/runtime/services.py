@@ -217,9 +217,10 @@ class Services:
             if source.is_preferred_for_reports and self._source_status(name).state == "live"
         )
         update = {
-            "sources": sources or ("library",), "sections": settings.sections,
+            "sources": sources or ("library",),
+            "sections": settings.sections,
             "reflections": settings.reflections,
-        }  # fmt: skip
+        }
         return settings.options.model_copy(update=update)
 
     def models_for(self, options: RunOptions) -> ModelReasoner | None:
@@ -362,7 +363,9 @@ class Services:
         service = self._open_uploads.get((owner, upload_id))
         if service is None:
             path = str(self.uploads.path(owner, upload_id))
-            service = self._open_uploads[owner, upload_id] = self._open_database(path, None, title=", ".join(upload.names)[:80])  # fmt: skip
+            service = self._open_uploads[owner, upload_id] = self._open_database(
+                path, None, title=", ".join(upload.names)[:80]
+            )
             while len(self._open_uploads) > MAX_OPEN_UPLOADS:
                 self._open_uploads.popitem(last=False)
         return SharedDatabase(service, self._sql_writer(), has_idle_model=self.has_idle_model)

@@ -156,9 +156,8 @@ class WorkerPool:
                 return
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", _CHILD_CODE, _ROOT],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                )  # fmt: skip
+                    [sys.executable, "-P", "-c", _CHILD_CODE, _ROOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
             except OSError as error:
                 self._failed_starts = MAX_FAILED_STARTS
                 log.error("no worker can be begun; runs go on in this process: %s", error)

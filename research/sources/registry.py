@@ -151,8 +151,12 @@ def _load_entry_point(entry_point: EntryPoint, loaded: Mapping[str, Source]) -> 
             source,
             label={language: _single_line(text) for language, text in source.label.items()},
             description={language: _single_line(text) for language, text in source.description.items()},
-            prompt_phrase=_single_line(source.prompt_phrase), node_name="", tool_descriptions={}, is_default=_guard_is_default(source), is_external=True,
-        )  # fmt: skip
+            prompt_phrase=_single_line(source.prompt_phrase),
+            node_name="",
+            tool_descriptions={},
+            is_default=_guard_is_default(source),
+            is_external=True,
+        )
     except Exception as error:  # noqa: BLE001 - a field may have any wrong type
         problem = _single_line(f"{type(error).__name__}: {error}")
     return RejectedSource(package, "wrong", problem) if problem else validated

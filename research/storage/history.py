@@ -182,8 +182,11 @@ def find_hits(
         max(lines, key=lambda line: sum(map(fold_text(line).count, words)), default="") for lines in (sources, notes)
     )
     fields: tuple[tuple[HistoryField, str], ...] = (
-        ("question", question), ("answer", answer), ("source", source), ("note", note),
-    )  # fmt: skip
+        ("question", question),
+        ("answer", answer),
+        ("source", source),
+        ("note", note),
+    )
     hits = []
     for field, text in fields:
         if pieces := snippet(text, words):

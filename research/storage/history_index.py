@@ -257,10 +257,15 @@ class HistoryIndex:
             words = _SEPARATOR.join(map(fold_text, (row[3], answer_words, source_words, remark_words)))
             transaction.execute(
                 _SAVE_RUN_TEXT,
-                run=run_id, kind=kind, sources=len(sources), cost=self._run_cost(transaction, run_id),
-                words=_replace_surrogates(words), answer=_replace_surrogates(answer_words), found=_replace_surrogates(source_words),
+                run=run_id,
+                kind=kind,
+                sources=len(sources),
+                cost=self._run_cost(transaction, run_id),
+                words=_replace_surrogates(words),
+                answer=_replace_surrogates(answer_words),
+                found=_replace_surrogates(source_words),
                 remarks=_replace_surrogates(remark_words),
-            )  # fmt: skip
+            )
 
     def _run_cost(self, transaction: Transaction, run_id: str) -> float | None:
         costs = [cost for (data,) in transaction.fetch_all(_LIST_USAGE, run=run_id) if (cost := _event_cost(data))]
@@ -305,9 +310,14 @@ class HistoryIndex:
         """Return a page of an owner's conversations, pinned ones first, then latest first."""
         words = split_search_words(query.words)
         shape = _QueryShape(
-            len(words), bool(query.statuses), bool(query.kind), query.since is not None,
-            query.until is not None, bool(query.tag), query.pinned,
-        )  # fmt: skip
+            len(words),
+            bool(query.statuses),
+            bool(query.kind),
+            query.since is not None,
+            query.until is not None,
+            bool(query.tag),
+            query.pinned,
+        )
         values = self._values(owner, query, words)
         limit, offset = max(1, min(limit, MAX_PAGE_ENTRIES)), max(0, offset)
         rows = self.database.read(_list_conversations(shape), **values, most=limit, first=offset)

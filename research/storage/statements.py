@@ -78,11 +78,16 @@ ADMIT_RUN = update(run).values(status="running").where(_RUN_ID, run.c.status == 
 APPROVE_RUN = (
     update(run)
     .values(
-        status="queued", engine=_param("by"), stop=0, error="", finished=None,
-        given=_param("plan"), options=_param("limits"),
+        status="queued",
+        engine=_param("by"),
+        stop=0,
+        error="",
+        finished=None,
+        given=_param("plan"),
+        options=_param("limits"),
     )
     .where(_RUN_ID, run.c.status == "waiting")
-)  # fmt: skip
+)
 STOP_WAITING_RUN = update(run).values(status="stopped").where(_RUN_ID, run.c.status == "waiting")
 LOCK_RUN = select(run.c.engine).where(_RUN_ID).with_for_update(key_share=True)
 SET_STATUS = update(run).values(status=_param("now"), error=_param("why"), finished=_param("ended")).where(_RUN_ID)

@@ -450,9 +450,13 @@ class Store:
         with self.database.transaction() as transaction:
             if text:
                 transaction.execute(
-                    sql.SAVE_REMARK, run=run_id, evidence=evidence, passage=passage,
-                    text=self.database.storable_text(text.encode("utf-8", "replace").decode()), made=datetime.now(UTC).isoformat(),
-                )  # fmt: skip
+                    sql.SAVE_REMARK,
+                    run=run_id,
+                    evidence=evidence,
+                    passage=passage,
+                    text=self.database.storable_text(text.encode("utf-8", "replace").decode()),
+                    made=datetime.now(UTC).isoformat(),
+                )
             else:
                 transaction.execute(sql.DELETE_REMARK, run=run_id, item=evidence, at=passage)
             self.history.index_run(transaction, run_id)
@@ -557,8 +561,12 @@ class Store:
         with self.database.transaction() as transaction:
             transaction.execute(
                 sql.CONFIRM_STATEMENT,
-                owner=owner, base=database_id, question=question, sql=statement, made=confirmed_at,
-            )  # fmt: skip
+                owner=owner,
+                base=database_id,
+                question=question,
+                sql=statement,
+                made=confirmed_at,
+            )
 
     def confirmed_statements(self, owner: str, database_id: str) -> list[tuple[str, str]]:
         """Return an owner's confirmed questions and statements for a database, latest first."""
@@ -651,9 +659,8 @@ class Store:
         with self.database.transaction() as transaction:
             transaction.execute(sql.DELETE_EXPIRED_SIGN_OUTS, now=now.isoformat())
             transaction.execute(
-                sql.ADD_SIGN_OUT, owner=owner, sign_in=sign_in_id, at=ended_at.isoformat(),
-                until=keep_until.isoformat(),
-            )  # fmt: skip
+                sql.ADD_SIGN_OUT, owner=owner, sign_in=sign_in_id, at=ended_at.isoformat(), until=keep_until.isoformat()
+            )
 
     def is_signed_out(self, owner: str, sign_in_id: str, started_at: datetime) -> bool:
         """Return whether a sign-in that began at a time was ended."""
@@ -753,9 +760,14 @@ def _parse_place_record(record: str) -> _PlaceRecord:
 
 def _parse_conversation(row: Sequence[Any]) -> Conversation:
     return Conversation(
-        id=row[0], title=row[1], pinned=bool(row[2]), turns=row[3], latest=row[6],
-        created=datetime.fromisoformat(row[4]), updated=datetime.fromisoformat(row[5]),
-    )  # fmt: skip
+        id=row[0],
+        title=row[1],
+        pinned=bool(row[2]),
+        turns=row[3],
+        latest=row[6],
+        created=datetime.fromisoformat(row[4]),
+        updated=datetime.fromisoformat(row[5]),
+    )
 
 
 def _parse_event(run_id: str, row: Sequence[Any]) -> Event:

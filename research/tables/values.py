@@ -479,7 +479,12 @@ def number_value(measure: Measure, text: str) -> CellValue:
     if name == "part":
         name, factor = "%", 1.0
     low, high = (round(value / factor, 9) for value in (measure.low, measure.high))
-    bounds: dict[str, Literal["about", "least", "most"]] = {"some": "least", "about": "about", "least": "least", "most": "most"}  # fmt: skip
+    bounds: dict[str, Literal["about", "least", "most"]] = {
+        "some": "least",
+        "about": "about",
+        "least": "least",
+        "most": "most",
+    }
     return CellValue(
         type="number",
         text=text[start:end].strip(),

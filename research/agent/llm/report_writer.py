@@ -201,15 +201,20 @@ class ReportWriter:
             listing = _cited_listing([section], findings)
             output = await chat.ask_json(
                 lambda room: report_prompts.section_reflection_prompt(
-                    shorten_conversation(question, room), _find_part(plan, section),
-                    report_prompts.shorten_section(section, room // 2), findings, options.sources,
-                    options.queries, self._models.today, listing,
+                    shorten_conversation(question, room),
+                    _find_part(plan, section),
+                    report_prompts.shorten_section(section, room // 2),
+                    findings,
+                    options.sources,
+                    options.queries,
+                    self._models.today,
+                    listing,
                 ),
                 report_prompts.section_reflection_schema(options.sources, options.queries),
                 _JudgementOutput,
                 "reflect",
                 emit,
-            )  # fmt: skip
+            )
         except ServiceError as error:
             return Reflection(round=round_, sufficient=False, failures=(error.to_failure("reflect"),))
         gap = _one_line(output.knowledge_gap, 600)

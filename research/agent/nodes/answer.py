@@ -35,9 +35,14 @@ SQL_TOOL = "sql"  # marks a task whose query is SQL
 # Requests for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
 _LANGUAGE_REQUEST_TEMPLATE = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"
 _LANGUAGE_REQUESTS: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_LANGUAGE_REQUEST_TEMPLATE.format('english')}", re.I),
-    "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_LANGUAGE_REQUEST_TEMPLATE.format('chinese|mandarin')}", re.I),
-}  # fmt: skip
+    "en": re.compile(
+        rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_LANGUAGE_REQUEST_TEMPLATE.format('english')}", re.I
+    ),
+    "zh": re.compile(
+        rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_LANGUAGE_REQUEST_TEMPLATE.format('chinese|mandarin')}",
+        re.I,
+    ),
+}
 _NON_PROSE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|“[^”]*”|「[^」]*」|https?://\S+", re.M | re.S)
 MAX_SUGGESTIONS = 5  # search suggestions; Google's terms limit them for one answer
 

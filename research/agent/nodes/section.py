@@ -93,9 +93,14 @@ async def write_section(
 
 
 async def _write_text(
-    section: ReportSection, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
-    context: RunContext, emit: EventEmitter,
-) -> ReportSection:  # fmt: skip
+    section: ReportSection,
+    round_: int,
+    question: Question,
+    plan: Plan,
+    findings: Sequence[Finding],
+    context: RunContext,
+    emit: EventEmitter,
+) -> ReportSection:
     async def ask() -> ReportSection:
         async with context.budget.writing.enter():
             return await context.reasoner.write_section(question, plan, section, findings, context.options, emit)
@@ -105,9 +110,14 @@ async def _write_text(
 
 
 async def _reflect_on_section(
-    section: ReportSection, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
-    context: RunContext, emit: EventEmitter,
-) -> Reflection:  # fmt: skip
+    section: ReportSection,
+    round_: int,
+    question: Question,
+    plan: Plan,
+    findings: Sequence[Finding],
+    context: RunContext,
+    emit: EventEmitter,
+) -> Reflection:
     async def ask() -> Reflection:
         async with context.budget.searching.enter():
             return await context.reasoner.reflect_on_section(

@@ -220,9 +220,14 @@ class CitationMarks:
         sharp = link.url.startswith("#")
         if re.fullmatch(r"\d{1,3}", content) and not (sharp and content == words == ""):
             yield CitationMark(
-                "number", str(int(content)), link.start, link.end, "numbered", "" if sharp else link.url,
+                "number",
+                str(int(content)),
+                link.start,
+                link.end,
+                "numbered",
+                "" if sharp else link.url,
                 needs_entry=sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2],
-            )  # fmt: skip
+            )
         elif PROMPT_ID.fullmatch(link.url):
             yield CitationMark("note", link.url, link.start, link.end, "tokens")
         elif not sharp and link.url and not link.url.lower().startswith(("mailto:", "tel:")):

@@ -173,9 +173,12 @@ class ParsedReport:
         ends = [*(start - 1 for start in self.line_starts[1:]), len(self.source)]
         for at, (start, end) in enumerate(zip(self.line_starts, ends, strict=True)):
             kind, level = self._line_kind(at, start, end)
-            if kind == "rule" and lines and lines[-1].kind == "text" and (
-                underline := _UNDERLINE.match(self.prose[start:end])
-            ):  # fmt: skip
+            if (
+                kind == "rule"
+                and lines
+                and lines[-1].kind == "text"
+                and (underline := _UNDERLINE.match(self.prose[start:end]))
+            ):
                 previous = lines[-1]
                 is_single_line = at < 2 or lines[-2].kind != "text" if len(lines) > 1 else True
                 if is_single_line:

@@ -126,11 +126,15 @@ class SourceLists:
             if entry:
                 last = entry
                 self.list_lines.add(line.number)
-            elif last and last.kind == "footnote" and (
-                (line.kind == "blank" and at + 1 < len(lines) and self._is_indented(lines[at + 1]))
-                or (self._is_indented(line) and line.kind != "blank")
-                or (line.kind == "text" and lines[at - 1].kind != "blank")
-            ):  # fmt: skip
+            elif (
+                last
+                and last.kind == "footnote"
+                and (
+                    (line.kind == "blank" and at + 1 < len(lines) and self._is_indented(lines[at + 1]))
+                    or (self._is_indented(line) and line.kind != "blank")
+                    or (line.kind == "text" and lines[at - 1].kind != "blank")
+                )
+            ):
                 if line.kind != "blank":
                     self.list_lines.add(line.number)
                     self._extend_entry(last, line)
@@ -315,9 +319,11 @@ class SourceLists:
                 entry = self._parse_numbered(line) or self._parse_labeled(line)
             if entry and self._is_standalone_entry(entry, ruled, has_citations):
                 first = runs[-1][0][1] if runs[-1] else None
-                if first and _entry_number(entry) <= _entry_number(first) and (
-                    len(runs[-1]) > 1 or (entry.urls and not first.urls)
-                ):  # fmt: skip
+                if (
+                    first
+                    and _entry_number(entry) <= _entry_number(first)
+                    and (len(runs[-1]) > 1 or (entry.urls and not first.urls))
+                ):
                     runs.append([])  # numbering restarts: a list below numbered paragraphs
                 runs[-1].append((line, entry))
             elif runs[-1] and line.kind == "text" and self._report.lines[line.number - 2].kind != "blank":

@@ -192,9 +192,14 @@ class DatabaseAgent:
         except NotUnderstoodError as error:
             if self._writer is None or isinstance(error, NotCoveredError):  # a model could not find it either
                 return Outcome(
-                    status="unclear", question=question, steps=tuple(recorder.steps), problem=error.unrecognized,
-                    area_counts=error.area_counts, is_not_covered=isinstance(error, NotCoveredError), has_idle_model=self._has_idle_model,
-                )  # fmt: skip
+                    status="unclear",
+                    question=question,
+                    steps=tuple(recorder.steps),
+                    problem=error.unrecognized,
+                    area_counts=error.area_counts,
+                    is_not_covered=isinstance(error, NotCoveredError),
+                    has_idle_model=self._has_idle_model,
+                )
             return await self._answer_by_model(question, self._writer, recorder)
         return await self._answer_by_rules(question, interpretation, recorder)
 

@@ -224,7 +224,12 @@ class _JoinedTables:
         own_column, other_column = pair if pair[0].table == table else pair[::-1]
         if self._is_extension(own_column, other_column):
             self._make_outer(join, on_conditions)
-        elif not side and join is self.joins[0] and self._is_extension(other_column, own_column) and other_column.table == self.source.alias_or_name:  # fmt: skip
+        elif (
+            not side
+            and join is self.joins[0]
+            and self._is_extension(other_column, own_column)
+            and other_column.table == self.source.alias_or_name
+        ):
             self.source, outer = join.this.copy(), self.source
             join.set("this", outer)
             self._make_outer(join, on_conditions)

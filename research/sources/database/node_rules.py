@@ -344,7 +344,12 @@ def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) ->
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise RefusedError("operator", "A regular expression has to be a text in quotes.")
     text, repetitions = pattern.name, 1
-    if len(text) > limits.max_pattern_characters or "\\" in re.sub(r"\\[wWsSdDmMyYbB.()\[\]{}*+?|^$/\\-]", "", text) or "(?" in text or "***" in text[:3]:  # fmt: skip
+    if (
+        len(text) > limits.max_pattern_characters
+        or "\\" in re.sub(r"\\[wWsSdDmMyYbB.()\[\]{}*+?|^$/\\-]", "", text)
+        or "(?" in text
+        or "***" in text[:3]
+    ):
         raise RefusedError(
             "operator",
             f"A regular expression has at most {limits.max_pattern_characters} characters here, and no look-around, options and references.",

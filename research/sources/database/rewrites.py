@@ -33,8 +33,13 @@ _SLOW_NAMES = ("btrim", "ltrim", "rtrim")
 _LIST_AGGREGATES = (exp.ArrayAgg, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg)
 _LIST_NAMES = ("jsonb_agg",)
 _QUOTING_NAMES = (
-    "json_build_object", "jsonb_build_object", "json_build_array", "jsonb_build_array", "to_json", "to_jsonb",
-)  # fmt: skip
+    "json_build_object",
+    "jsonb_build_object",
+    "json_build_array",
+    "jsonb_build_array",
+    "to_json",
+    "to_jsonb",
+)
 GATHERING_AGGREGATES = (exp.GroupConcat, *_LIST_AGGREGATES)
 _SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 

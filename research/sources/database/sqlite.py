@@ -250,7 +250,12 @@ class SQLite:
             elif action == sqlite3.SQLITE_SELECT:
                 is_allowed = True
             elif action == sqlite3.SQLITE_READ:
-                is_allowed = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in countable)  # fmt: skip
+                is_allowed = (
+                    (first, second) in reads
+                    or first in shadows
+                    or (via and (via.lower(), first, second) in views)
+                    or (not second and first in countable)
+                )
             elif action == sqlite3.SQLITE_FUNCTION:
                 is_allowed = second in ALLOWED_FUNCTIONS
             else:  # FTS5 reads the version before it reads its shadow tables

@@ -206,7 +206,12 @@ def _describe_shortened(table: SchemaTable, max_characters: int, terms: Mapping[
     if sum(map(len, lines)) <= max_characters:
         yield from lines
         return
-    is_relevant = [column.is_key or bool(column.reference) or any(term in tokenize(_split_identifier(column.name)) for term in terms) for column in table.columns]  # fmt: skip
+    is_relevant = [
+        column.is_key
+        or bool(column.reference)
+        or any(term in tokenize(_split_identifier(column.name)) for term in terms)
+        for column in table.columns
+    ]
     order = sorted(range(len(is_relevant)), key=lambda at: not is_relevant[at])
     shown, remaining = set[int](), max_characters - len(lines[0]) - 40
     for at in order:

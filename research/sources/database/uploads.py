@@ -48,7 +48,12 @@ class UploadStore:
     def _owner_folder(self, owner: str) -> Path:
         return self._folder / fingerprint(f"tables of {owner}")
 
-    def add(self, owner: str, sources: Sequence[tuple[Path, Sequence[FileTable]]], report_progress: ProgressCallback = lambda part: None) -> Upload:  # fmt: skip
+    def add(
+        self,
+        owner: str,
+        sources: Sequence[tuple[Path, Sequence[FileTable]]],
+        report_progress: ProgressCallback = lambda part: None,
+    ) -> Upload:
         """Load files into a new upload; the same files with the same tables give the existing one.
 
         Raises:

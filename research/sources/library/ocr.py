@@ -91,10 +91,12 @@ class _WorkerProcess:
     def __init__(self, suffix: str, data: bytes) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _WORKER_CODE, _ROOT],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=child_environment(),  # our environment may hold API keys
             start_new_session=True,  # Ctrl-C must reach only this process, which ends the worker
-        )  # fmt: skip
+        )
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._threads = [
             threading.Thread(target=target, args=args, name="library-ocr", daemon=True)

@@ -96,9 +96,11 @@ class PreparedDocument:
             [(document_id, page, chapter) for page, chapter in doc.pictures],
         )
         return AddResult(
-            doc.name, "replaced" if replaced else "added", len(self.passages),
+            doc.name,
+            "replaced" if replaced else "added",
+            len(self.passages),
             pages=tuple(page for page, _ in doc.pictures),
-        )  # fmt: skip
+        )
 
 
 def to_storable_name(name: str) -> str:

@@ -62,9 +62,8 @@ class LibraryRetriever:
 
     def _copy(self, owner: str, notebook: str) -> LibraryRetriever:
         return LibraryRetriever(
-            self._library, self._max_passages, self._clock,
-            notebooks=self._notebooks, owner=owner, notebook=notebook,
-        )  # fmt: skip
+            self._library, self._max_passages, self._clock, notebooks=self._notebooks, owner=owner, notebook=notebook
+        )
 
     def readiness(self) -> Readiness:
         own_count, sample_count = self._library.count_by_origin()

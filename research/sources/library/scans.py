@@ -61,12 +61,16 @@ def list_unfinished(db: SQLiteFile) -> list[Scan]:
         pages = [*group]
         out.append(
             Scan(
-                document_id, name, title, len(pages), sum(row[4] == "read" for row in pages),
+                document_id,
+                name,
+                title,
+                len(pages),
+                sum(row[4] == "read" for row in pages),
                 tuple(row[3] for row in pages if row[4] == "waiting"),
                 tuple((row[3], row[5]) for row in pages if row[4] == "failed"),
                 bool(pages[0][6]),
             )
-        )  # fmt: skip
+        )
     return out
 
 

@@ -117,7 +117,7 @@ def _transliteration_pattern() -> re.Pattern[str]:
 @cache
 def _load_weights() -> dict[str, list[float]]:
     model = json.loads(data.text("stories.json"))
-    return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "titles", "two")}  # fmt: skip
+    return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "titles", "two")}
 
 
 def _fold_text(text: str) -> str:

@@ -296,7 +296,7 @@ def _merge_by_url(items: Sequence[Article]) -> list[Article]:
 
 
 def _merge_same_url(same: list[Article]) -> Article:
-    dated = sorted((item for item in same if item.published), key=lambda i: (_time_order(i), i.published_text))  # fmt: skip
+    dated = sorted((item for item in same if item.published), key=lambda i: (_time_order(i), i.published_text))
     first = dated[0] if dated else max(same, key=lambda i: i.published_text)
 
     def longest(name: str) -> str:

@@ -26,7 +26,7 @@ def match_stories(before: Sequence[StoryCluster], after: Sequence[StoryCluster])
     articles = [(index, item) for index, story in enumerate((*before, *after)) for item in story.articles]
     for cluster in cluster_articles([item for _, item in articles]):
         owners = {articles[index][0] for index in cluster.source_indexes}
-        old, new = (sorted(o for o in owners if (o < len(before)) is earlier) for earlier in (True, False))  # fmt: skip
+        old, new = (sorted(o for o in owners if (o < len(before)) is earlier) for earlier in (True, False))
         scores.update(dict.fromkeys(((a, b - len(before)) for a in old for b in new), 0))
     ranked = sorted(scores.items(), key=lambda e: (-e[1], before[e[0][0]].id, after[e[0][1]].id))
     pairs: dict[int, int] = {}

@@ -19,8 +19,13 @@ MAX_COMPARED_CHARS = 2_000  # characters compared of a text
 MIN_HEADLINE_CHARS = 10  # shorter headlines may coincide by chance
 MAX_COMPARED_ORIGINS = 60  # texts of origins compared per article
 
-_CREDIT_BEFORE = re.compile(r"(?:据|来源|转自|综合|援引|[(（【\[—–-]|\bby|\bsource|\bvia|\baccording to|\bfrom)[\s:：]*$", re.I)  # fmt: skip
-_CREDIT_AFTER = re.compile(r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:电|讯)|记者|报道|消息|[)）】\]]|\breport(?:s|ed)|\s[-—–]\s)", re.I)  # fmt: skip
+_CREDIT_BEFORE = re.compile(
+    r"(?:据|来源|转自|综合|援引|[(（【\[—–-]|\bby|\bsource|\bvia|\baccording to|\bfrom)[\s:：]*$", re.I
+)
+_CREDIT_AFTER = re.compile(
+    r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:电|讯)|记者|报道|消息|[)）】\]]|\breport(?:s|ed)|\s[-—–]\s)",
+    re.I,
+)
 
 
 @cache

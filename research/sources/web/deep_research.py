@@ -147,7 +147,9 @@ class DeepResearch:
                     raise
                 wait = max(wait, error.retry_after_seconds or 0)
             if loop.time() + wait > deadline:
-                message = f"{self.spec} was still at work after {limit:g} s; whoever resumes the run waits for the same task"  # fmt: skip
+                message = (
+                    f"{self.spec} was still at work after {limit:g} s; whoever resumes the run waits for the same task"
+                )
                 raise ServiceError("timeout", message)
             await asyncio.sleep(wait)
             interval = min(interval * 1.5, self._max_poll_seconds)

@@ -34,9 +34,7 @@ _SYSTEM_PROMPT = (
 )
 _OPEN_PAGES_PROMPT = " First open every page whose address stands in the query, and report what it says of this."
 _COMPLETE_REASONS = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", ""}  # finished or cut off
-_REFUSAL_REASONS = {
-    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
-}  # fmt: skip
+_REFUSAL_REASONS = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
 
 
 class _Response(NamedTuple):
@@ -71,8 +69,11 @@ class GeminiSearch:
             result = await retry(
                 lambda: self._request_with_fallback(query, pages, emit),
                 lambda answer: self._parse_response(answer, query, pages, emit),
-                self.spec, self._clients, "search", emit,
-            )  # fmt: skip
+                self.spec,
+                self._clients,
+                "search",
+                emit,
+            )
         except ServiceError as error:
             # A key without billing has no grounding; the error then names no quota and no delay.
             if error.reason == "quota" and not error.hint and error.retry_after_seconds is None:
@@ -158,7 +159,9 @@ class GeminiSearch:
             raise ServiceError("blocked", f"{self.spec} stopped ({finish})")
         if finish == "MAX_TOKENS":
             raise ServiceError("cut off", f"{self.spec} reached its limit of output before the first word")
-        raise ServiceError("malformed", f"{self.spec} answered without a text ({finish or 'no candidate'})", is_retryable=True)  # fmt: skip
+        raise ServiceError(
+            "malformed", f"{self.spec} answered without a text ({finish or 'no candidate'})", is_retryable=True
+        )
 
     def _emit_usage(self, usage: Any, prompt: str, grounded: GroundedText, emit: EventEmitter) -> None:
         def tokens(*names: str) -> int:

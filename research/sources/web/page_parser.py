@@ -149,9 +149,14 @@ def _parse_html(text: str, url: str, latest_date: date, *, all_text: bool) -> Pa
 
 # Errors that trafilatura raises, or may raise, on broken pages.
 _EXTRACTION_ERRORS = (
-    etree.LxmlError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+    etree.LxmlError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
     ValueError,
-)  # fmt: skip
+)
 
 
 def _extract_main_text(root: Any) -> str:
