@@ -19,12 +19,12 @@ _FULL = """() => {
   return main ? main.scrollHeight + (main.getBoundingClientRect().top | 0) : document.body.scrollHeight;
 }"""
 
-# Resolves when nothing has moved for two looks, 50 ms apart, but for what moves for ever. An opened
-# expander starts a new movement whenever the one within it has ended, so one wait is not enough.
+# Resolves when no animation has run in two checks 50 ms apart, endless ones aside. An expander starts
+# a new animation whenever one nested in it has ended, so waiting once is not enough.
 _MOVED = """async () => {
   const moving = () => document.getAnimations()
     .filter((one) => one.effect.getComputedTiming().iterations !== Infinity);
-  for (let looked = 0, still = 0; looked < 100 && still < 2; looked += 1) {
+  for (let checks = 0, still = 0; checks < 100 && still < 2; checks += 1) {
     const found = moving();
     still = found.length ? 0 : still + 1;
     await Promise.all(found.map((one) => one.finished.catch(() => null)));
